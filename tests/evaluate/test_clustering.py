@@ -17,9 +17,12 @@ from eigentext.corpus.counting import count
 from eigentext.errors import DataError
 from eigentext.evaluate.clustering import (
     cluster_pairs,
+    contingency,
     information_of_pairs,
+    many_to_one,
     mutual_information,
     paths_information,
+    v_measure,
 )
 
 sentences = st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8), min_size=1)
@@ -87,3 +90,37 @@ def test_an_independent_scorer_agrees(data, tmp_path):
     unknown = clusters["<unk>"]
     assert found[None] == pytest.approx(by_hand(lines, lambda w: clusters.get(w, unknown)))
     assert found[4] == pytest.approx(by_hand(lines, lambda w: clusters.get(w, unknown)[:4]))
+
+
+# ---------------------------------------------------------------- against tags
+
+
+def test_many_to_one_of_a_known_table():
+    # clusters stand for b (4), a (3) and a (1): 8 of 10 tokens
+    table = [[1, 4, 0], [3, 0, 0], [1, 0, 1]]
+    assert many_to_one(np.array(table)) == pytest.approx(0.8)
+
+
+def test_v_measure_of_a_known_table():
+    # 2 clusters of 2, tags a a b c: H(c) = log 2, H(t) = 1.5 log 2, I = log 2
+    table = contingency(np.array([0, 0, 1, 1]), ["a", "a", "b", "c"])
+    assert table.tolist() == [[2, 0, 0], [0, 1, 1]]
+    assert v_measure(table) == pytest.approx(2 / 2.5)
+    assert v_measure(np.array([[5]])) == 1.0
+    assert v_measure(np.array([[2, 2]])) == pytest.approx(0.0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from("abc")), min_size=1))
+def test_v_measure_is_that_of_scikit_learn(tokens):
+    from sklearn.metrics import v_measure_score
+
+    clusters, tags = [c for c, _ in tokens], [t for _, t in tokens]
+    ours = v_measure(contingency(np.array(clusters), tags))
+    assert ours == pytest.approx(v_measure_score(tags, clusters), abs=1e-9)
+
+
+def test_as_many_clusters_as_tags_are_needed():
+    with pytest.raises(DataError, match="2 clusters and 1 tags"):
+        contingency(np.array([0, 1]), ["a"])
+    with pytest.raises(DataError, match="at least one"):
+        contingency(np.zeros(0, int), [])

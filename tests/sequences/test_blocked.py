@@ -320,7 +320,7 @@ def test_commands(folder, capsys):
         ("train {0}/text.txt -o {0}/x --blocked -k 3 --n-groups 2", "3 states for 11 blocks"),
         ("train {0}/text.txt -o {0}/x --blocked --n-groups 99", "--n-groups"),
         ("train {0}/text.txt -o {0}/x --blocked --start random", "--start is for"),
-        ("tag {0}/m.hmm {0}/text.txt --kbest 2", "are for a latent tagger"),
+        ("tag {0}/m.hmm {0}/text.txt --kbest 2", "--kbest is for latent taggers"),
         ("inspect {0}/m.hmm", "too many states"),
     ],
 )

@@ -54,6 +54,7 @@ def train(path, name, *more, text="text.txt", states=3):
         ("--operators", "--estimator", "hkz"),
         ("--operators", "--estimator", "fru"),
         ("--start", "recovered", "--n-iter", "0"),
+        ("--estimator", "anchor"),
     ],
     ids=lambda how: how[-1],
 )
@@ -195,7 +196,7 @@ BAD = {
     ),
     "estimator of a hidden Markov model": (
         ["train", "{}/text.txt", "-o", "{}/x", "--estimator", "hkz"],
-        "--estimator is for operators and a latent tagger, not for a hidden Markov model",
+        "estimator is 'hkz', expected 'em' or 'anchor'",
     ),
     "models": (["train", "{}/text.txt", "-o", "{}/x", "--n-models", "2"], "--n-models is for"),
     "smoothing of operators": (
@@ -281,3 +282,60 @@ def test_the_graph_needs_no_plotting_library_and_a_plot_says_so_at_once(
     # not even the text, which is not there, is looked at
     assert run(["hmm", "inspect", str(tmp_path / "none.txt"), "--plot", str(plot)]) == 1
     assert "plots need matplotlib: pip install matplotlib" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- states as tags
+
+
+@pytest.fixture(scope="module")
+def anchored(folder):
+    assert train(folder, "anchor.hmm", "--estimator", "anchor") == 0
+    kind = {word: tag for tag, words in KINDS.items() for word in words.split()}
+    rows = "".join(
+        "".join(f"{word}\t{kind[word]}\n" for word in line.split()) + "\n"
+        for line in LINES
+        if line
+    )
+    (folder / "gold.bio").write_text(rows)
+    return folder
+
+
+KINDS = {"D": "the a my", "N": "cat dog cow sun", "V": "sat ran rose"}
+
+
+def test_states_are_compared_with_tags(anchored, capsys):
+    asked = ["hmm", "eval", str(anchored / "anchor.hmm"), str(anchored / "gold.bio")]
+    assert run([*asked, "--tags", "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["many_to_one"] > 90
+    assert figures["v_measure"] > 80
+    assert (figures["n_states"], figures["tags"]) == (3, 3)
+
+
+def test_a_model_without_tags_writes_numbers_of_states(anchored, capsys):
+    model, text = str(anchored / "anchor.hmm"), str(anchored / "gold.bio")
+    assert run(["hmm", "tag", model, text, "-o", str(anchored / "out.bio"), "-q"]) == 0
+    rows = [line.split("\t") for line in (anchored / "out.bio").read_text().split("\n") if line]
+    assert {tag for _, tag in rows} == {"0", "1", "2"}
+    out = str(anchored / "out.jsonl")
+    assert run(["hmm", "tag", model, text, "--marginals", "-o", out, "-q"]) == 0
+    record = json.loads((anchored / "out.jsonl").read_text().split("\n")[0])
+    assert record["tags"] == [tag for _, tag in rows][: len(record["tags"])]
+    assert sum(record["marginals"][0].values()) == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("hmm tag anchor.hmm gold.bio --kbest 2 -o x", "--kbest is for latent taggers"),
+        ("hmm eval anchor.hmm gold.bio --tags --train text.txt", "--train and --tags"),
+        ("hmm eval anchor.hmm text.txt --tags", "text without tags"),
+        ("hmm train text.txt -o x -e anchor --start random", "needs no start"),
+        ("hmm train text.txt -o x -e anchor -k 40", "take fewer --n-states"),
+        ("hmm train text.txt -o x -e cca", "expected 'em' or 'anchor'"),
+    ],
+)
+def test_what_does_not_go_with_states_is_refused(anchored, words, why, capsys, monkeypatch):
+    monkeypatch.chdir(anchored)
+    assert run(words.split()) == 2
+    assert why in " ".join(capsys.readouterr().err.split())

@@ -23,13 +23,19 @@ def eval_(
         list[str] | None,
         typer.Option("--train", help="Text of training: adds Kneser-Ney bigrams and trigrams."),
     ] = None,
+    tags: Annotated[
+        bool,
+        typer.Option("--tags", help="Input has tags: how far do the states agree with them?"),
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Perplexity of held-out text, beside a unigram and Kneser-Ney n-grams of the same symbols.
 
     Of operators it also shows the negative rate: the share of tokens for which they had no
     positive value, so that the unigram had to speak.  Of a model of `hmm train --tagged`: the
-    accuracy on tagged text.
+    accuracy on tagged text.  With --tags the states of a model without tags are compared with the
+    tags of the input: many_to_one is the share of tokens that are right when each state stands
+    for its most frequent tag, v_measure the harmonic mean of homogeneity and completeness.
 
     Example:
 
@@ -40,10 +46,14 @@ def eval_(
         $ eigentext hmm train sample/entities.bio -o latent.model --tagged --n-states 4
 
         $ eigentext hmm eval latent.model sample/entities.bio
+
+        $ eigentext hmm train sample/text.txt -o anchor.hmm --estimator anchor --n-states 5
+
+        $ eigentext hmm eval anchor.hmm sample/entities.bio --tags
     """
     import numpy as np
 
-    from eigentext.cli.hmm_tag import eval_tagged, is_tagger
+    from eigentext.cli.hmm_tag import eval_states, eval_tagged, is_tagger
     from eigentext.errors import DataError, SettingsError
     from eigentext.sequences.inspection import (
         kneser_ney_surprisals,
@@ -55,7 +65,15 @@ def eval_(
         text.refuse("is for text without tags")
         if train:
             raise SettingsError("--train is for models of text without tags")
+        if tags:
+            raise SettingsError("--tags is for models of text without tags")
         eval_tagged(model, files, tagged, json=json)
+        return
+    if tags:
+        text.refuse("is for text without tags")
+        if train:
+            raise SettingsError("--train and --tags: expected one of them")
+        eval_states(model, files, tagged, json=json)
         return
     tagged.refuse("is for text with tags")
     clock = Clock()

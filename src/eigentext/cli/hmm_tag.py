@@ -16,7 +16,7 @@ from eigentext.cli.text_input import TaggedInput
 from eigentext.cli.workers import Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eigentext.sequences.tagger.model import LatentTagger, TagAnswer
     from eigentext.tagging.reading import Item
 
-__all__ = ["eval_tagged", "is_tagger", "tag"]
+__all__ = ["eval_states", "eval_tagged", "is_tagger", "tag"]
 
 _CHUNK = 32  # sentences tagged at a time
 
@@ -69,11 +69,36 @@ def eval_tagged(model: str, files: list[str], tagged: TaggedInput, *, json: bool
     show_figures(figures, as_json=json)
 
 
+def eval_states(model: str, files: list[str], tagged: TaggedInput, *, json: bool = False) -> None:
+    """How far the best path of states of a model without tags agrees with the tags of a text."""
+    import numpy as np
+
+    from eigentext.base.files.opening import expand
+    from eigentext.errors import DataError
+    from eigentext.evaluate.clustering import contingency, many_to_one, v_measure
+    from eigentext.sequences.hmm.model import HMM
+
+    clock = Clock()
+    hmm = HMM.load(model)
+    tokens, tags, _ = tagged.tagged(expand(files), scheme="plain")
+    flat = [tag for sentence in tags for tag in sentence]
+    if not flat:
+        raise DataError(files[0], None, "no tokens, expected text with tags")
+    table = contingency(np.concatenate(hmm.predict(tokens)), flat)
+    figures = {
+        "tokens": len(flat),
+        "n_states": hmm.n_states,
+        "tags": table.shape[1],
+        "many_to_one": round(100 * many_to_one(table), 2),
+        "v_measure": round(100 * v_measure(table), 2),
+        **clock.figures(),
+    }
+    show_figures(figures, as_json=json)
+
+
 @with_flags()
 def tag(
-    model: Annotated[
-        str, typer.Argument(help="A model of `hmm train`, with --tagged or without.")
-    ],
+    model: Annotated[str, typer.Argument(help="A model of `hmm train`, with tags or without.")],
     files: Annotated[
         list[str] | None, typer.Argument(help="Sentences; the tags in them are not looked at.")
     ] = None,
@@ -100,7 +125,7 @@ def tag(
 
     Text without columns (--from tokens) comes out as token TAB tag; an empty line of it is left
     out there, and kept in JSON Lines.  With a hidden Markov model of text without tags the tags
-    are numbers of hidden states.
+    are numbers of hidden states, on the best path or, by --method, the best of each token.
 
     Example:
 
@@ -113,6 +138,10 @@ def tag(
         $ eigentext hmm train sample/text.txt --blocked --n-groups 5 -o blocked.hmm
 
         $ eigentext hmm tag blocked.hmm sample/text.txt --method posterior -o states.txt
+
+        $ eigentext hmm train sample/text.txt -o anchor.hmm --estimator anchor --n-states 5
+
+        $ eigentext hmm tag anchor.hmm sample/text.txt -o states.txt
     """
     from eigentext.base.files.opening import expand
     from eigentext.base.parallel import in_order
@@ -128,10 +157,10 @@ def tag(
         tagger = LatentTagger.load(model)
         work = partial(_answers, as_json=as_json, kbest=kbest, marginals=marginals)
     else:
-        if kbest > 1 or marginals:
-            raise SettingsError("--kbest and --marginals are for a latent tagger")
+        if kbest > 1:
+            raise SettingsError("--kbest is for latent taggers, not for models without tags")
         tagger = _with_states(model)
-        work = partial(_states, as_json=as_json, method=method or "viterbi")
+        work = partial(_states, as_json=as_json, method=method or "viterbi", marginals=marginals)
     counts = {"sentences": 0, "tokens": 0, "fallbacks": 0}
     negative = 0.0
 
@@ -218,16 +247,42 @@ def _states(
     *,
     as_json: bool,
     method: Literal["viterbi", "posterior"],
+    marginals: bool,
 ) -> list[_Answer]:
-    """The hidden states of sentences, as tags."""
+    """The hidden states of sentences, as tags: their numbers."""
     from json import dumps
 
+    paths = [
+        [str(state) for state in path.tolist()] for path in model.predict(sentences, method=method)
+    ]
+    if not as_json:
+        return [_Answer(path) for path in paths]
+    shares = model.predict_proba(sentences) if marginals else [None] * len(paths)
     answers = []
-    for tokens, states in zip(sentences, model.predict(sentences, method=method), strict=True):
-        record = {"tokens": list(tokens), "states": states.tolist()} if as_json else {}
-        text = dumps(record, ensure_ascii=False)
-        answers.append(_Answer([str(state) for state in states.tolist()], text))
+    for tokens, path, log_prob, share in zip(
+        sentences, paths, model.log_prob(sentences).tolist(), shares, strict=True
+    ):
+        record: dict[str, Any] = {"tokens": list(tokens), "tags": path}
+        record["log_prob"] = log_prob if log_prob > float("-inf") else None
+        if share is not None:
+            record["marginals"] = _shares_of_states(share)
+        answers.append(_Answer(path, dumps(record, ensure_ascii=False)))
     return answers
+
+
+def _shares_of_states(tokens: Iterable[Any]) -> list[dict[str, float]]:
+    """The states of each token with their shares: all, or those that a model with blocks names."""
+    shares = []
+    for token in tokens:
+        states, row = token if isinstance(token, tuple) else (range(len(token)), token)
+        shares.append(_likely([str(int(state)) for state in states], row.tolist()))
+    return shares
+
+
+def _likely(names: Sequence[str], row: list[float]) -> dict[str, float]:
+    """The tags with a share worth telling, the largest first."""
+    ordered = sorted(zip(names, row, strict=True), key=lambda pair: -pair[1])
+    return {tag: round(share, 6) for tag, share in ordered if share >= 1e-6}
 
 
 def _as_json(
@@ -240,16 +295,7 @@ def _as_json(
     if tagger.estimator in ("moments", "mixed"):
         record["negative_rate"] = answer.negative
     if marginals:
-        record["marginals"] = [
-            {
-                tag: round(share, 6)
-                for tag, share in sorted(
-                    zip(tagger.tags_, row, strict=True), key=lambda pair: -pair[1]
-                )
-                if share >= 1e-6
-            }
-            for row in answer.marginals.tolist()
-        ]
+        record["marginals"] = [_likely(tagger.tags_, row) for row in answer.marginals.tolist()]
     if kbest > 1:
         record["kbest"] = [
             {

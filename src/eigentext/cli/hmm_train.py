@@ -41,10 +41,11 @@ def train(
 ) -> None:
     """Learn a hidden Markov model of text (one tokenised sentence a line), or a latent tagger.
 
-    EM gives valid parameters; --operators need no iteration but may be negative, which `hmm eval`
-    counts; --blocked predicts text best.  Empty lines are passed over.  With hundreds of states a
-    card (--device) pays.  With --tagged the input is columns (token first, tag last) or CoNLL-U,
-    and `hmm tag` uses the model.
+    EM gives valid parameters, and so does --estimator anchor, by words that belong to one state
+    alone: its states are the nearest to parts of speech.  --operators need no iteration but may be
+    negative, which `hmm eval` counts; --blocked predicts text best.  Empty lines are passed over.
+    With hundreds of states a card (--device) pays.  With --tagged the input is columns (token
+    first, tag last) or CoNLL-U, and `hmm tag` uses the model.
 
     Example:
 
@@ -55,6 +56,8 @@ def train(
         $ eigentext hmm train sample/text.txt -o em.hmm --start random --n-starts 3 --n-states 5
 
         $ eigentext hmm train sample/text.txt -o blocked.hmm --blocked --n-groups 5
+
+        $ eigentext hmm train sample/text.txt -o anchor.hmm --estimator anchor --n-states 5
 
         $ eigentext hmm train sample/entities.bio -o latent.model --tagged --n-states 4
     """
@@ -98,7 +101,8 @@ def train(
                 model.fit_encoded(data, symbols, **({} if operators else {"progress": progress}))
             except RankError as error:
                 flag = "--n-groups or --n-blocks" if blocked else "--n-states"
-                remedy = "" if operators or blocked else ", or --start random"
+                start = not (operators or blocked or model.estimator == "anchor")
+                remedy = ", or --start random" if start else ""
                 raise SettingsError(f"{error}: take fewer {flag}{remedy}") from error
     run.save(model, sources, figures | _figures(model))
 

@@ -5,6 +5,7 @@
 n counts pairs of neighbours within a line, N is their number; natural logarithm.
 :func:`mutual_information` takes pair counts of words and a cluster for each word;
 :func:`paths_information` takes a ``paths`` file and text, or counts, and any length of prefix.
+:func:`many_to_one` and :func:`v_measure` compare clusters, or the states of a model, with tags.
 """
 
 from __future__ import annotations
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
 
     from eigentext.corpus.counts import Counts
 
-__all__ = ["cluster_pairs", "information_of_pairs", "mutual_information", "paths_information"]
+__all__ = [
+    "cluster_pairs",
+    "contingency",
+    "information_of_pairs",
+    "many_to_one",
+    "mutual_information",
+    "paths_information",
+    "v_measure",
+]
 
 _ENTRIES_AT_ONCE = 4_000_000
 
@@ -123,3 +132,51 @@ def paths_information(
         )
         information[length] = mutual_information(counts.matrix(+1), labels)
     return information
+
+
+# ---------------------------------------------------------------- against tags
+
+
+def contingency(
+    clusters: npt.NDArray[np.integer[Any]], tags: Sequence[str]
+) -> npt.NDArray[np.int64]:
+    """How often each cluster (a row) meets each tag (a column, by name).
+
+    >>> contingency(np.array([0, 0, 2]), ["b", "a", "b"]).tolist()
+    [[1, 1], [0, 0], [0, 1]]
+    """
+    names, columns = np.unique(np.asarray(tags, dtype=str), return_inverse=True)
+    rows = np.asarray(clusters, np.int64)
+    if len(rows) != len(columns) or not len(rows):
+        why = f"{len(rows)} clusters and {len(columns)} tags: expected as many, at least one"
+        raise DataError("tags", None, why)
+    cells = np.bincount(rows * len(names) + columns, minlength=(rows.max() + 1) * len(names))
+    return cells.astype(np.int64).reshape(-1, len(names))
+
+
+def many_to_one(table: npt.NDArray[Any]) -> float:
+    """Share of tokens that are right when each cluster stands for its most frequent tag.
+
+    >>> many_to_one(np.array([[3, 1], [0, 2], [1, 1]]))
+    0.75
+    """
+    counts = np.asarray(table, dtype=np.float64)
+    return float(counts.max(axis=1).sum() / counts.sum())
+
+
+def v_measure(table: npt.NDArray[Any]) -> float:
+    """Harmonic mean of homogeneity and completeness (Rosenberg and Hirschberg 2007).
+
+    With I the mutual information of clusters and tags and H their entropies,
+    ``V = 2 I / (H(clusters) + H(tags))``; 1 where both have one value only.
+
+    >>> v_measure(np.array([[2, 0], [0, 2]])), v_measure(np.array([[1, 1], [1, 1]]))
+    (1.0, 0.0)
+    """
+    counts = np.asarray(table, dtype=np.float64)
+    total = counts.sum()
+    sums = sum(_x_log_x(counts.sum(axis=axis)) for axis in (0, 1))
+    both = 2 * float(np.log(total)) - sums / float(total)  # both entropies
+    if both <= 0:
+        return 1.0
+    return max(0.0, 2 * information_of_pairs(counts) / both)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from eigentext.base.settings import setting
-from eigentext.base.values import Anything, Auto, Real, Text, Whole
+from eigentext.base.values import Anything, Auto, Flag, Real, Text, Whole
 from eigentext.lexicon.signatures import LANGUAGES, Language
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ __all__ = [
     "ClassAutomataSettings",
     "Decoder",
     "Estimator",
+    "HMMEstimator",
     "HMMSettings",
     "HankelScaling",
     "LatentTaggerSettings",
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 Unknown = Literal["signature", "one"]
+HMMEstimator = Literal["em", "anchor"]
 Start = Literal["spectral", "recovered", "tensor", "random"]
 Precision = Literal["double", "single"]
 Estimator = Literal["cca", "hkz", "fru"]
@@ -70,6 +72,23 @@ class SymbolSettings:
 class HMMSettings(SymbolSettings):
     """Settings of a hidden Markov model."""
 
+    estimator: HMMEstimator = setting(
+        "em",
+        Text(get_args(HMMEstimator)),
+        "em, or anchor: states from words that belong to one state alone, without EM unless "
+        "--n-iter asks for some.",
+        short="-e",
+    )
+    looks: bool = setting(
+        True,
+        Flag(),
+        "Of anchor: rare words are drawn towards words that look alike (case, digits, ending).",
+    )
+    senses: int | None = setting(
+        1,
+        Whole(1, optional=True),
+        "Of anchor: most states of a word; 1 tags best, more give a higher likelihood.",
+    )
     start: Start = setting(
         "spectral",
         Text(get_args(Start)),
@@ -78,7 +97,12 @@ class HMMSettings(SymbolSettings):
         "follow the model; random.  The others need as many directions in the data as there are "
         "states.",
     )
-    n_iter: int = setting(10, Whole(0), "Iterations of EM; 0 keeps the start.", short="-n")
+    n_iter: int | None = setting(
+        None,
+        Whole(0),
+        "Iterations of EM: 10 by default, for anchor none; 0 keeps the start.",
+        short="-n",
+    )
     n_starts: int = setting(
         1, Whole(1), "Random starts (seeds seed, seed + 1, ...); the best is kept."
     )

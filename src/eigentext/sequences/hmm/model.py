@@ -1,9 +1,10 @@
 """HMM: a hidden Markov model with valid parameters, learned from sequences of tokens.
 
 1. ``fit`` numbers the symbols (observations.py), makes a start (at random, or from moments by
-   spectral/recover.py), and improves it by EM (em.py).
+   spectral/recover.py or spectral/anchors.py), and improves it by EM (em.py).
 2. Every query goes through inference.py; each answer is a probability.
 
+``estimator="anchor"`` is an anchor HMM: one answer, of moments alone, which EM may improve.
 EM finds a local optimum: ``start="random", n_starts=10`` tries ten random starts, keeps the best,
 and tells in ``starts_`` and ``spread_`` how far they lie apart.
 """
@@ -112,7 +113,7 @@ class HMM(Model, HMMSettings):
             result = baum_welch(
                 self._begin(data, symbols, seed),
                 data,
-                n_iter=self.n_iter,
+                n_iter=self._iterations,
                 tol=self.tol,
                 smoothing=self.smoothing,
                 precision=self.precision,
@@ -137,6 +138,16 @@ class HMM(Model, HMMSettings):
             )
         if self.n_starts > 1 and (start is not None or self.start != "random"):
             raise SettingsError(f"n_starts is {self.n_starts}: several are for a random start")
+        if self.estimator == "anchor" and (start is not None or self.start != "spectral"):
+            what = "parameters" if start is not None else f"start {self.start!r}"
+            raise SettingsError(f"estimator is 'anchor', which needs no start: found {what}")
+
+    @property
+    def _iterations(self) -> int:
+        """Iterations of EM."""
+        if self.n_iter is not None:
+            return self.n_iter
+        return 10 if self.estimator == "em" else 0
 
     def _begin(self, data: Encoded, symbols: Symbols, seed: int) -> Parameters:
         if self.parameters is not None:
@@ -146,6 +157,8 @@ class HMM(Model, HMMSettings):
                     f"{len(symbols)}: give their symbols as well"
                 )
             return self.parameters
+        if self.estimator == "anchor":
+            return self._anchored(data, symbols, seed)
         if self.start == "random":
             return Parameters.random(self.n_states, len(symbols), seed)
         from eigentext.sequences.spectral.moments import Moments
@@ -161,12 +174,26 @@ class HMM(Model, HMMSettings):
         method: Method = "tensor" if self.start == "tensor" else "clusters"
         return recover_parameters(moments, self.n_states, method=method, seed=seed)
 
+    def _anchored(self, data: Encoded, symbols: Symbols, seed: int) -> Parameters:
+        from eigentext.sequences.spectral.anchors import AnchorChoices, Contexts, anchor_hmm
+
+        prior = AnchorChoices.prior if self.looks else 0.0
+        return anchor_hmm(
+            Contexts.of(data, len(symbols)),
+            self.n_states,
+            names=symbols.names,
+            language=symbols.language,
+            choices=AnchorChoices(prior=prior, senses=self.senses, smoothing=self.smoothing),
+            seed=seed,
+        ).parameters
+
     def _counted(self, progress: Progress | None, start: int) -> Progress | None:
         """The progress of one start as that of all."""
         if progress is None:
             return None
-        total = self.n_starts * self.n_iter
-        return lambda done, _, stage: progress(start * self.n_iter + done, total, stage)
+        each = self._iterations
+        total = self.n_starts * each
+        return lambda done, _, stage: progress(start * each + done, total, stage)
 
     @property
     def spread_(self) -> dict[str, float]:

@@ -1,0 +1,136 @@
+"""Unsupervised parts of speech: anchor HMM, Baum-Welch from random starts, word clusters.
+
+    OPENBLAS_NUM_THREADS=1 python benchmarks/hmm_anchor.py
+    OPENBLAS_NUM_THREADS=1 python benchmarks/hmm_anchor.py --raw wiki
+
+The words of train.conllu of each treebank below $EIGENTEXT_DATA/dependency, with as many states as
+it has universal tags; no tag is read before the score.  Symbols of all HMMs: 10,000 words seen
+twice or more, generic signatures for the rest; tags are Viterbi's.  Baum-Welch: 50 iterations from
+each random start.  Clusters: those of ``words cluster``, of the words as they are (what is seen
+once included) and of the same symbols as the HMMs.  ``--raw`` learns from 12 million words of
+text/NAME.txt.xz, and scores EWT.  Many-to-one and V-measure in percent; CPU seconds of learning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+from _data import data
+
+from eigentext.evaluate.clustering import contingency, many_to_one, v_measure
+from eigentext.formats.text import read_sentences
+from eigentext.sequences import HMM, Symbols
+from eigentext.tagging.reading import read_tagged
+from eigentext.words.clusters.model import SpectralClusters
+
+BANKS = ("ewt", "gum", "fr-sequoia", "tr-imst", "hu-szeged", "pt-bosque")
+ITERATIONS = 50
+KINDS = {
+    "anchor": {},
+    "anchor, without looks": {"looks": False},
+    "anchor, two senses": {"senses": 2},
+    "anchor + 1 iteration of EM": {"n_iter": 1},
+    "anchor + 10 iterations of EM": {"n_iter": 10},
+}
+
+
+def treebank(name):
+    """Sentences, and the tags of all tokens; a token with a space in it is joined."""
+    source = str(data() / "dependency" / name / "train.conllu")
+    tokens, tags, _ = read_tagged([source], scheme="plain")
+    text = [[token.replace(" ", "_") for token in sentence] for sentence in tokens]
+    return text, [tag for sentence in tags for tag in sentence]
+
+
+def judged(states, tags):
+    """Many-to-one and V-measure, in percent."""
+    table = contingency(states, tags)
+    return 100 * many_to_one(table), 100 * v_measure(table)
+
+
+def hmm_row(text, tags, **settings):
+    """Scores and the CPU seconds of an HMM; ``learn`` is what it learns from."""
+    learn = settings.pop("learn", text)
+    model = HMM(language="generic", **settings)
+    symbols = Symbols.chosen(learn, model)
+    encoded = symbols.encode(learn)
+    begin = time.process_time()
+    model.fit_encoded(encoded, symbols)
+    spent = time.process_time() - begin
+    return (*judged(np.concatenate(model.predict(text)), tags), spent)
+
+
+def cluster_row(learn, text, tags, k):
+    """The same of clusters."""
+    begin = time.process_time()
+    model = SpectralClusters(k).fit(learn)
+    spent = time.process_time() - begin
+    return (*judged(model.predict([word for words in text for word in words]), tags), spent)
+
+
+def shown(name, n_tokens, kind, row):
+    """A line of the table."""
+    print(f"| {name} | {n_tokens:,} | {kind} | {row[0]:.1f} | {row[1]:.1f} | {row[2]:.1f} |")
+
+
+def bank_rows(name, seeds):
+    """All rows of a treebank."""
+    text, tags = treebank(name)
+    k, n = len(set(tags)), len(tags)
+    for kind, more in KINDS.items():
+        shown(name, n, kind, hmm_row(text, tags, n_states=k, estimator="anchor", **more))
+    rows = np.array(
+        [
+            hmm_row(text, tags, n_states=k, start="random", n_iter=ITERATIONS, seed=seed)
+            for seed in range(seeds)
+        ]
+    )
+    shown(name, n, f"Baum-Welch, mean of {seeds} starts", rows.mean(axis=0))
+    shown(name, n, f"Baum-Welch, best of {seeds} starts (by tags)", rows.max(axis=0))
+    shown(name, n, "words cluster", cluster_row(text, text, tags, k))
+    symbols = Symbols.chosen(text, HMM(language="generic"))
+    classes = symbols.decode(symbols.encode(text))
+    shown(name, n, "words cluster, of symbols", cluster_row(classes, classes, tags, k))
+
+
+def raw_rows(raw, most):
+    """EWT with what was learned from raw text."""
+    text, tags = treebank("ewt")
+    learn, n_tokens = [], 0
+    for sentence in read_sentences(str(data() / "text" / f"{raw}.txt.xz")):
+        learn.append(sentence)
+        n_tokens += len(sentence)
+        if n_tokens >= most:
+            break
+    k = len(set(tags))
+    for kind, more in list(KINDS.items())[:3]:
+        row = hmm_row(text, tags, learn=learn, n_states=k, estimator="anchor", **more)
+        shown(f"ewt, learned from {raw}", n_tokens, kind, row)
+    symbols = Symbols.chosen(learn, HMM(language="generic"))
+    learned = symbols.decode(symbols.encode(learn))
+    asked = symbols.decode(symbols.encode(text))
+    row = cluster_row(learned, asked, tags, k)
+    shown(f"ewt, learned from {raw}", n_tokens, "words cluster, of symbols", row)
+
+
+def main():
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--banks", nargs="*", default=BANKS)
+    parser.add_argument("--seeds", type=int, default=3, help="random starts of Baum-Welch")
+    parser.add_argument("--raw", help="learn from this text instead: wiki, elife, eltec")
+    parser.add_argument("--most", type=int, default=12_000_000, help="words of it")
+    given = parser.parse_args()
+    print("| data | words | learned by | many-to-one | V-measure | CPU s |")
+    print("|---|---|---|---|---|---|")
+    if given.raw:
+        raw_rows(given.raw, given.most)
+        return
+    for name in given.banks:
+        bank_rows(name, given.seeds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,413 @@
+"""Anchor HMM (Stratos, Collins and Hsu 2016): valid parameters without iterations of EM.
+
+The assumption: every state h has an anchor, a word that no other state shows.  Then what stands
+beside a word is a mixture of what stands beside the anchors, with the states of the word for
+weights::
+
+    v_x = E[context | x] = sum_h p(h | x) v_anchor(h)
+
+1. :meth:`Contexts.of` counts the symbols before and behind each symbol, and the ends.
+2. :func:`vectors`: those counts scaled as CCA scales them, on the k directions that the SVD finds.
+   Any linear map of the context keeps the equation.
+3. With ``prior``, the vector of a rare symbol is drawn towards the mean of the symbols that look
+   like it (case, digits, ending: its signatures), and that one towards the next coarser.
+4. :func:`find_anchors`: the symbol furthest from the mean, then again and again the one furthest
+   from the plane through those that were found (successive projections), by mass ``n_x^weight``.
+5. :func:`simplex_weights`: p(h | x) of every symbol is the nearest point of the anchors' hull.
+   ``rounds`` times an anchor becomes the mean of the symbols with a ``share`` in its state.
+6. Bayes: ``o(x | h) ~ p(h | x) n_x``.  With O known, pairs of neighbours are linear in the
+   transitions, ``P = O' M O`` with ``M = p(h, h')``, and first symbols in pi: :func:`transitions`
+   is nonnegative least squares, each entry of P divided by its expected size.
+
+With ``EXACT`` the parameters of an anchor HMM come back from its population moments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.errors import DataError, RankError, SettingsError
+from eigentext.lexicon.signatures import Language, signatures
+from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.scaling import inverse_sqrt_totals
+from eigentext.linalg.svd import truncated_svd
+from eigentext.linalg.ties import TIE
+from eigentext.sequences.hmm.parameters import Parameters
+from eigentext.sequences.spectral.moments import pairs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.sequences.observations import Encoded
+
+    Floats = npt.NDArray[np.float64]
+    Ints = npt.NDArray[np.int64]
+
+__all__ = [
+    "EXACT",
+    "AnchorChoices",
+    "AnchorModel",
+    "Contexts",
+    "anchor_hmm",
+    "exact_contexts",
+    "find_anchors",
+    "simplex_weights",
+    "transitions",
+    "vectors",
+]
+
+_NO_DISTANCE = 1e-9  # relative to the first: what is nearer to the plane of anchors lies in it
+
+
+@dataclass(frozen=True)
+class AnchorChoices:
+    """What text needs beyond the equations (docs/family-anchor.md: how they were chosen).
+
+    ``power``   of the counts of contexts, before they are scaled
+    ``kappa``   added to totals in the scaling
+    ``prior``   tokens that what a symbol looks like is worth; 0: its looks say nothing
+    ``weight``  exponent of a symbol's count in the choice of anchors; 0: the paper's
+    ``share``   a symbol with this much of one state or more counts for its anchor
+    ``rounds``  how often anchors are replaced by the mean of the symbols that count for them
+    ``senses``  most states of a symbol; None: any number
+    ``smoothing``  tokens added to every row, as in EM
+    """
+
+    power: float = 0.5
+    kappa: float = 100.0
+    prior: float = 20.0
+    weight: float = 1.0
+    share: float = 0.3
+    rounds: int = 5
+    senses: int | None = 1
+    smoothing: float = 1.0
+
+
+EXACT = AnchorChoices(
+    power=1.0, kappa=0.0, prior=0.0, weight=0.0, rounds=0, senses=None, smoothing=0.0
+)
+"""The equations alone, for data that follow the model."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contexts:
+    """What the estimator is learned from.
+
+    ``first``   (V,) how often each symbol begins a sequence
+    ``counts``  (V,) how often it occurs
+    ``pairs``   (V, V) csr: [symbol, next symbol]
+    ``beside``  (V, 2 V + 2) csr: the symbol before (or the beginning), the one behind (or the end)
+
+    >>> from eigentext.sequences import Encoded
+    >>> Contexts.of(Encoded.of([[0, 1], [1]]), 2).beside.toarray().tolist()
+    [[0.0, 0.0, 1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 0.0, 2.0]]
+    """
+
+    first: Floats
+    counts: Floats
+    pairs: Any
+    beside: Any
+
+    @classmethod
+    def of(cls, data: Encoded, n_symbols: int) -> Contexts:
+        """Count the neighbours in sequences."""
+        data = data.without_empty()
+        if not data.n_tokens:
+            raise DataError("sequences", None, "no tokens to learn from")
+        counts, first, last = (
+            np.bincount(ids, minlength=n_symbols).astype(np.float64)
+            for ids in (data.ids, data.ids[data.first[:-1]], data.ids[data.first[1:] - 1])
+        )
+        return cls.from_pairs(first, last, counts, pairs_of(data, n_symbols).astype(np.float64))
+
+    @classmethod
+    def from_pairs(cls, first: Floats, last: Floats, counts: Floats, pairs: Any) -> Contexts:
+        """Of first and last symbols, all symbols, and pairs of neighbours."""
+        from scipy.sparse import csr_array, hstack
+
+        ends = [csr_array(end[:, None]) for end in (first, last)]
+        beside = hstack([pairs.T, ends[0], pairs, ends[1]], format="csr")
+        return cls(first, counts, pairs, beside)
+
+    @property
+    def n_symbols(self) -> int:
+        """V."""
+        return len(self.counts)
+
+
+def exact_contexts(parameters: Parameters, length: int) -> Contexts:
+    """The expected counts of a sequence of this length.
+
+    >>> exact = exact_contexts(Parameters.random(2, 4), 5)
+    >>> round(float(exact.counts.sum()), 9), round(float(exact.pairs.sum()), 9)
+    (5.0, 4.0)
+    """
+    from scipy.sparse import csr_array
+
+    T, O = parameters.transition, parameters.emission  # noqa: E741
+    states = [parameters.initial]  # the distribution of the state at each token
+    for _ in range(length - 1):
+        states.append(states[-1] @ T)
+    M = np.sum(states[:-1], axis=0)[:, None] * T
+    counts = np.sum(states, axis=0) @ O
+    return Contexts.from_pairs(states[0] @ O, states[-1] @ O, counts, csr_array(O.T @ M @ O))
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorModel:
+    """``parameters``; ``anchors`` (k,) the symbol of each state; ``states`` (V, k) p(h | x)."""
+
+    parameters: Parameters
+    anchors: Ints
+    states: Floats
+
+
+def anchor_hmm(
+    contexts: Contexts,
+    k: int,
+    *,
+    names: Sequence[str] = (),
+    language: Language = "generic",
+    choices: AnchorChoices | None = None,
+    seed: int = 0,
+) -> AnchorModel:
+    """Parameters of k states; ``names`` of the symbols tell what they look like.
+
+    >>> true = Parameters([1, 0], [[0.2, 0.8], [0.7, 0.3]], [[0.6, 0.4, 0.0], [0.0, 0.3, 0.7]])
+    >>> found = anchor_hmm(exact_contexts(true, 9), 2, choices=EXACT)
+    >>> order = np.argsort(found.anchors)
+    >>> found.parameters.emission[order].round(6).tolist()
+    [[0.6, 0.4, 0.0], [0.0, 0.3, 0.7]]
+    """
+    choices = AnchorChoices() if choices is None else choices
+    if isinstance(k, bool) or int(k) != k or k < 1:
+        raise SettingsError(f"k {k!r}: expected an integer of at least 1")
+    if k > contexts.n_symbols:
+        raise RankError("the contexts of symbols", asked=k, got=contexts.n_symbols)
+    with single_threaded():
+        v = vectors(contexts, k, power=choices.power, kappa=choices.kappa, seed=seed)
+        if choices.prior and names:
+            v = _by_looks(v, contexts.counts, names, language, choices.prior)
+        anchors = find_anchors(v, contexts.counts, k, weight=choices.weight)
+        states = _states(v, contexts.counts, v[anchors], choices)
+        joint = states * contexts.counts[:, None]
+        unigram = contexts.counts + 0.5
+        emission = _rows((joint + choices.smoothing * (unigram / unigram.sum())[:, None]).T)
+        M, pi = transitions(emission, contexts)
+    even = choices.smoothing / k
+    return AnchorModel(
+        Parameters(
+            _rows((pi * contexts.first.sum() + even)[None])[0],
+            _rows(M * contexts.pairs.sum() + even),
+            emission,
+        ),
+        anchors,
+        states,
+    )
+
+
+def _rows(counts: Floats) -> Floats:
+    """Distributions; a row without counts is even."""
+    totals = counts.sum(axis=1, keepdims=True)
+    shares = counts / np.where(totals > 0, totals, 1.0)
+    return np.asarray(np.where(totals > 0, shares, 1 / counts.shape[1]))
+
+
+# ---------------------------------------------------------------- vectors
+
+
+def vectors(
+    contexts: Contexts, k: int, *, power: float = 1.0, kappa: float = 0.0, seed: int = 0
+) -> Floats:
+    """(V, k) expected context of each symbol, scaled and reduced.
+
+    ``v_x = R' D^(-1/2) c_x / |c_x|`` with c_x the counts of contexts (to the ``power``), D their
+    totals and kappa, R the leading right singular vectors of the CCA-scaled counts.
+    """
+    counts = contexts.beside
+    if power != 1:
+        counts = counts.copy()
+        counts.data = counts.data**power
+    rows, columns = (np.asarray(counts.sum(axis=axis), np.float64).ravel() for axis in (1, 0))
+    scaled = counts.copy()
+    scaled.data = scaled.data * inverse_sqrt_totals(columns, kappa)[scaled.indices]
+    whitened = scaled.copy()
+    whitened.data = whitened.data * np.repeat(
+        inverse_sqrt_totals(rows, kappa), np.diff(scaled.indptr)
+    )
+    fine = contexts.n_symbols <= 800
+    svd = truncated_svd(
+        whitened,
+        k,
+        dtype=np.float64 if fine else np.float32,
+        overlap=None if fine else 0.99,
+        seed=seed,
+        symbol="the contexts of symbols",
+        rank_tol=1e-9 if fine else 1e-6,
+    )
+    reduced = np.asarray(scaled @ svd.Vt.T.astype(np.float64))
+    mean = reduced.sum(axis=0) / rows.sum()
+    seen = rows[:, None] > 0  # a symbol that never occurs stands at the mean
+    unit = np.sqrt(rows.sum())
+    return np.asarray(unit * np.where(seen, reduced / np.where(seen, rows[:, None], 1.0), mean))
+
+
+def _by_looks(
+    v: Floats, counts: Floats, names: Sequence[str], language: Language, prior: float
+) -> Floats:
+    """Vectors drawn towards those of symbols that look alike.
+
+    With m_s the mean of a signature s and s' the next coarser one::
+
+        v_x <- (n_x v_x + prior m_s(x)) / (n_x + prior)
+        m_s  = (sum_x w_x v_x + prior m_s') / (sum_x w_x + prior),  w_x = prior n_x / (n_x + prior)
+
+    so that frequent words, of which many belong to small closed classes, have no large say.
+    """
+    from scipy.sparse import csr_array
+
+    chains = _chains(names, language)
+    ids: dict[str, int] = {}
+    coarser: dict[str, str] = {}
+    for chain in chains:
+        for s, next_ in zip(chain, (*chain[1:], ""), strict=True):
+            ids.setdefault(s, len(ids))
+            coarser[s] = next_
+    at = np.array([ids[s] for chain in chains for s in chain])
+    ptr = np.concatenate([[0], np.cumsum([len(chain) for chain in chains])])
+    member = csr_array((np.ones(len(at)), at, ptr), shape=(len(chains), len(ids)))
+    w = prior * counts / (counts + prior)
+    sums, weights = np.asarray(member.T @ (w[:, None] * v)), np.asarray(member.T @ w)
+    mean = (w @ v) / w.sum()
+    means: dict[str, Floats] = {"": mean}
+    for s in sorted(ids, key=lambda s: (_depth(s, coarser), ids[s])):  # from coarse to fine
+        own = ids[s]
+        means[s] = (sums[own] + prior * means[coarser[s]]) / (weights[own] + prior)
+    looks = np.array([means[chain[0]] for chain in chains])
+    n = counts[:, None]
+    return np.asarray((n * v + prior * looks) / (n + prior))
+
+
+def _chains(names: Sequence[str], language: Language) -> list[tuple[str, ...]]:
+    """The signatures of each symbol, from fine to coarse; a class is one itself."""
+    own = [signatures(name, language=language) if name else ("<unk>",) for name in names]
+    below: dict[str, tuple[str, ...]] = {}
+    for chain in own:
+        for at, s in enumerate(chain):
+            below.setdefault(s, chain[at:])
+    return [below.get(name, chain) for name, chain in zip(names, own, strict=True)]
+
+
+def _depth(s: str, coarser: dict[str, str]) -> int:
+    depth = 0
+    while s:
+        s, depth = coarser[s], depth + 1
+    return depth
+
+
+# ---------------------------------------------------------------- anchors and states
+
+
+def find_anchors(v: Floats, counts: Floats, k: int, *, weight: float = 0.0) -> Ints:
+    """(k,) the anchors, in the order in which they are found.
+
+    Of symbols that are as far, to rounding, the first.
+
+    >>> corners = np.array([[0.0, 0.0], [4.0, 0.0], [1.0, 1.0], [0.0, 3.0]])
+    >>> sorted(find_anchors(corners, np.ones(4), 3).tolist())
+    [0, 1, 3]
+    """
+    mass = np.where(counts > 0, np.maximum(counts, 1e-300) ** weight, 0.0)
+    far = v - (counts @ v) / counts.sum()
+    found: list[int] = []
+    largest = 0.0
+    for _ in range(k):
+        length = np.einsum("ij,ij->i", far, far)
+        score = length * mass
+        x = int(np.argmax(score >= score.max() * (1 - TIE["d"])))
+        largest = max(largest, float(length[x]))
+        # a single state has no direction at all
+        if found and not length[x] > _NO_DISTANCE**2 * largest:
+            raise RankError("the contexts of symbols", asked=k, got=len(found))
+        if not found:
+            far = v - v[x]
+        else:
+            along = far[x] / np.sqrt(length[x])
+            far = far - np.outer(far @ along, along)
+        found.append(x)
+        far[found] = 0.0
+    return np.array(found)
+
+
+def simplex_weights(points: Floats, corners: Floats) -> Floats:
+    """(n, k) weights, 0 or more and with sum 1, that bring the corners nearest to each point.
+
+    The nearest point of a hull is nonnegative least squares with one more equation: for
+    ``d = |sum_j q_j (a_j - v)|`` at weights q of sum 1, the least of ``s^2 d^2 + (s - 1)^2`` over
+    the size s is ``d^2 / (1 + d^2)``, which grows with d; so the q of
+
+        min |sum_j q_j (a_j - v)|^2 + (sum_j q_j - 1)^2,   q >= 0
+
+    over its sum is the answer.
+
+    >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> simplex_weights(np.array([[0.25, 0.25], [2.0, 0.0]]), corners).round(6).tolist()
+    [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]]
+    """
+    from scipy.optimize import nnls
+
+    k = len(corners)
+    target = np.zeros(corners.shape[1] + 1)
+    target[-1] = 1.0
+    system = np.ones((corners.shape[1] + 1, k))
+    weights = np.empty((len(points), k))
+    for x, point in enumerate(points):
+        system[:-1] = (corners - point).T
+        weights[x] = nnls(system, target)[0]
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _states(v: Floats, counts: Floats, corners: Floats, choices: AnchorChoices) -> Floats:
+    """(V, k) p(h | x)."""
+    Q = simplex_weights(v, corners)
+    for _ in range(choices.rounds):
+        own = np.where(choices.share <= Q, Q, 0.0) * counts[:, None]
+        mass = own.sum(axis=0)[:, None]
+        corners = np.where(mass > 0, (own.T @ v) / np.where(mass > 0, mass, 1.0), corners)
+        Q = simplex_weights(v, corners)
+    if choices.senses is not None and choices.senses < Q.shape[1]:
+        order = np.argsort(-Q, axis=1, kind="stable")[:, choices.senses :]
+        np.put_along_axis(Q, order, 0.0, axis=1)
+        Q /= Q.sum(axis=1, keepdims=True)
+    return Q
+
+
+# ---------------------------------------------------------------- transitions
+
+
+def transitions(emission: Floats, contexts: Contexts) -> tuple[Floats, Floats]:
+    """``M = p(h, h')`` (k, k) of neighbours and ``pi`` (k,), given O (k, V).
+
+    ``min |D^(-1/2) (P - O' M O) D^(-1/2)|`` and ``min |D^(-1/2) (f - O' pi)|``, nothing below 0,
+    with D the unigram.  By ``D^(-1/2) O' = Q R`` they are problems in k^2 and k dimensions.
+    """
+    from scipy.optimize import nnls
+    from scipy.sparse import diags_array
+
+    k = len(emission)
+    root = inverse_sqrt_totals(contexts.counts / contexts.counts.sum(), 0.0)
+    Q, R = np.linalg.qr(root[:, None] * emission.T)
+    first = Q.T @ (root * contexts.first) / contexts.first.sum()
+    pi = nnls(R, first)[0]
+    n_pairs = contexts.pairs.sum()
+    if not n_pairs:  # sequences of one symbol say nothing of what follows
+        return np.full((k, k), 1 / k**2), _rows(pi[None])[0]
+    scale = diags_array(root)
+    P = Q.T @ (scale @ contexts.pairs @ scale @ Q) / n_pairs
+    M = nnls(np.kron(R, R), P.ravel(), maxiter=30 * k * k)[0].reshape(k, k)
+    return _rows(M.reshape(1, -1)).reshape(k, k), _rows(pi[None])[0]

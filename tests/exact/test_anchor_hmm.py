@@ -1,0 +1,225 @@
+"""Anchor HMMs: exact moments, anchors, points of a hull, and what text needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eigentext.errors import DataError, RankError, SettingsError
+from eigentext.sequences import HMM, Encoded, Parameters
+from eigentext.sequences.hmm.inference import sample
+from eigentext.sequences.spectral.anchors import (
+    EXACT,
+    AnchorChoices,
+    Contexts,
+    anchor_hmm,
+    exact_contexts,
+    find_anchors,
+    simplex_weights,
+)
+
+
+def planted(seed, k, V, *, anchors_of_each=1):
+    """An anchor HMM; its anchors are its last symbols, those of state 0 first."""
+    rng = np.random.default_rng(seed)
+    own = k * anchors_of_each
+    O = np.zeros((k, V))  # noqa: E741
+    O[:, : V - own] = rng.dirichlet(np.full(V - own, 0.7), k) * 0.8
+    for state in range(k):
+        first = V - own + state * anchors_of_each
+        O[state, first : first + anchors_of_each] = 0.2 * rng.dirichlet(np.ones(anchors_of_each))
+    T = rng.dirichlet(np.full(k, 0.7), k) * 0.9 + 0.1 / k
+    return Parameters(rng.dirichlet(np.ones(k)), T, O)
+
+
+def reordered(found, true):
+    """The parameters that were found, with the states in the order of the true ones."""
+    order = [int(np.argmax(found.parameters.emission[:, x])) for x in anchors_in(found, true)]
+    p = found.parameters
+    return Parameters(p.initial[order], p.transition[np.ix_(order, order)], p.emission[order])
+
+
+def anchors_in(found, true):
+    """One anchor of each true state, of those that were found."""
+    state_of = {int(x): int(np.argmax(true.emission[:, x])) for x in found.anchors}
+    by_state = {state: x for x, state in state_of.items()}
+    return [by_state[state] for state in range(true.n_states)]
+
+
+@pytest.mark.parametrize("length", [4, 15])
+@pytest.mark.parametrize(("k", "V", "each"), [(1, 4, 1), (2, 6, 1), (4, 20, 1), (6, 40, 3)])
+def test_the_parameters_come_back_from_exact_moments(k, V, each, length):
+    true = planted(k, k, V, anchors_of_each=each)
+    found = anchor_hmm(exact_contexts(true, length), k, choices=EXACT)
+    if k > 1:  # with one state every word is an anchor
+        assert (np.sum(true.emission[:, found.anchors] > 0, axis=0) == 1).all()
+    got = reordered(found, true)
+    for name in ("initial", "transition", "emission"):
+        np.testing.assert_allclose(getattr(got, name), getattr(true, name), atol=1e-8)
+
+
+def test_scaling_keeps_the_answer_exact():
+    true = planted(3, 3, 12)
+    scaled = replace(EXACT, kappa=0.3)
+    got = reordered(anchor_hmm(exact_contexts(true, 9), 3, choices=scaled), true)
+    np.testing.assert_allclose(got.emission, true.emission, atol=1e-8)
+
+
+def test_anchors_that_are_averaged_keep_the_answer_exact():
+    true = planted(4, 3, 14, anchors_of_each=2)
+    averaged = replace(EXACT, rounds=2, share=0.999999)
+    got = reordered(anchor_hmm(exact_contexts(true, 9), 3, choices=averaged), true)
+    np.testing.assert_allclose(got.transition, true.transition, atol=1e-8)
+
+
+def test_more_data_come_nearer_to_the_truth():
+    true = planted(5, 3, 9)
+    errors = []
+    for n in (300, 30_000):
+        data = sample(true, n, 12, 1)
+        found = anchor_hmm(Contexts.of(data, 9), 3, choices=replace(EXACT, weight=0.5))
+        errors.append(np.abs(reordered(found, true).emission - true.emission).max())
+    assert errors[1] < errors[0] / 2
+    assert errors[1] < 0.05
+
+
+def test_contexts_are_those_of_the_expectation():
+    true = planted(6, 2, 5)
+    exact, drawn = exact_contexts(true, 3), Contexts.of(sample(true, 100_000, 3, 1), 5)
+    np.testing.assert_allclose(drawn.beside.toarray() / 1e5, exact.beside.toarray(), atol=0.01)
+    np.testing.assert_allclose(drawn.beside.sum(axis=1), 2 * drawn.counts)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 5))
+def test_the_nearest_point_of_a_hull_meets_the_conditions_of_optimality(seed, k, dims):
+    rng = np.random.default_rng(seed)
+    corners, points = rng.standard_normal((k, dims)), 2 * rng.standard_normal((7, dims))
+    q = simplex_weights(points, corners)
+    assert (q >= 0).all()
+    np.testing.assert_allclose(q.sum(axis=1), 1)
+    # at the nearest point no corner lies further towards the point: (p - a_j)'(p - v) <= 0
+    nearest = q @ corners
+    slopes = np.einsum("nd,nkd->nk", nearest - points, nearest[:, None] - corners)
+    assert (slopes <= 1e-9).all()
+
+
+def test_of_symbols_that_are_alike_the_first_is_the_anchor():
+    corners = np.array([[1.0, 0.0], [1.0, 1e-14], [0.0, 1.0], [0.0, 1.0 + 1e-14], [0.5, 0.5]])
+    assert find_anchors(corners, np.array([1.0, 1, 1, 1, 2]), 2).tolist() == [0, 2]
+
+
+def test_fewer_directions_than_states_are_an_error():
+    text = Encoded.of([[0, 1] * 5, [1, 0] * 5])
+    with pytest.raises(RankError, match="rank 3 was asked for"):
+        anchor_hmm(Contexts.of(text, 2), 3)
+    with pytest.raises(SettingsError, match="k 0"):
+        anchor_hmm(Contexts.of(text, 2), 0)
+    with pytest.raises(DataError, match="no tokens"):
+        Contexts.of(Encoded.of([[]]), 2)
+
+
+def test_sequences_of_one_symbol_and_symbols_that_never_occur():
+    found = anchor_hmm(Contexts.of(Encoded.of([[0], [1], [0]]), 3), 1, names=["a", "b", "<unk>"])
+    np.testing.assert_allclose(found.parameters.emission.sum(), 1)
+    assert found.parameters.emission[0, 2] > 0
+
+
+WORDS = {
+    "D": ["the", "a", "my", "this"],
+    "N": ["cat", "dog", "cow", "sun", "hat", "pig"],
+    "V": ["walked", "talked", "jumped", "looked"],
+}
+
+
+def drawn_text(n, seed=0):
+    """Sentences of the pattern D N V (D N), with their tags; some words are seen once."""
+    rng = np.random.default_rng(seed)
+    text, tags = [], []
+    for number in range(n):
+        kinds = "DNVDN" if rng.random() < 0.6 else "DNV"
+        words = [str(rng.choice(WORDS[kind])) for kind in kinds]
+        if number % 5 == 0:  # words that only their looks can tell
+            words[2] = f"{chr(97 + number % 23)}{chr(97 + number % 19)}rked"
+        text.append(words)
+        tags.append(list(kinds))
+    return text, tags
+
+
+def test_states_of_text_are_its_parts_of_speech_and_looks_tell_rare_words():
+    text, tags = drawn_text(200)
+    model = HMM(3, estimator="anchor", min_count=1, language="generic").fit(text)
+    assert model.history_ == ()  # no EM
+    states = [(tag, state) for t, p in zip(tags, model.predict(text), strict=True)
+              for tag, state in zip(t, p.tolist(), strict=True)]  # fmt: skip
+    assert len(set(states)) == 3  # each tag has a state of its own
+    new = model.predict([["the", "dog", "barked"]])[0].tolist()
+    assert new == model.predict([["my", "cat", "walked"]])[0].tolist()
+
+
+def test_the_same_answer_every_time_and_after_loading(tmp_path):
+    text, _ = drawn_text(150)
+    made = [HMM(3, estimator="anchor", n_iter=2).fit(text) for _ in range(2)]
+    path = tmp_path / "anchor.hmm"
+    made[0].save(path)
+    loaded = HMM.load(path)
+    for other in (made[1], loaded):
+        for name in ("initial", "transition", "emission"):
+            np.testing.assert_array_equal(
+                getattr(made[0].parameters_, name), getattr(other.parameters_, name)
+            )
+    assert len(loaded.history_) == 2
+    assert loaded.estimator == "anchor"
+
+
+def test_senses_bound_the_states_of_a_word():
+    text, _ = drawn_text(150)
+    data = Encoded.of([[hash_of(word) for word in words] for words in text])
+    for senses in (1, 2):
+        choices = AnchorChoices(senses=senses)
+        states = anchor_hmm(Contexts.of(data, 14), 3, choices=choices).states
+        assert (np.sum(states > 0, axis=1) <= senses).all()
+
+
+def hash_of(word):
+    known = [word for words in WORDS.values() for word in words]
+    return known.index(word) if word in known else len(WORDS["D"])
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"start": "random"}, "needs no start: found start 'random'"),
+        ({"parameters": Parameters.random(3, 4)}, "needs no start: found parameters"),
+        ({"senses": 0}, "senses is 0"),
+        ({"estimator": "anchors"}, "expected 'em' or 'anchor'"),
+    ],
+)
+def test_settings_that_do_not_go_together(choice, message):
+    with pytest.raises(SettingsError, match=message):
+        HMM(3, **{"estimator": "anchor", **choice}).check()
+
+
+@pytest.mark.requires("data")
+def test_states_of_a_treebank_are_nearer_to_its_tags_than_one_start_of_em(data: Path):
+    from eigentext.evaluate.clustering import contingency, many_to_one, v_measure
+    from eigentext.tagging.reading import read_tagged
+
+    source = str(data / "dependency" / "hu-szeged" / "train.conllu")
+    tokens, tags, _ = read_tagged([source], scheme="plain")
+    flat = [tag for sentence in tags for tag in sentence]
+    figures = {}
+    for name, model in {
+        "anchor": HMM(16, estimator="anchor", language="generic"),
+        "em": HMM(16, start="random", n_iter=20, language="generic"),
+    }.items():
+        states = np.concatenate(model.fit(tokens).predict(tokens))
+        table = contingency(states, flat)
+        figures[name] = (many_to_one(table), v_measure(table))
+    assert figures["anchor"][0] > 0.6 > figures["em"][0] + 0.1
+    assert figures["anchor"][1] > 0.45 > figures["em"][1] + 0.1
