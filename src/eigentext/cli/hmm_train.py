@@ -42,6 +42,8 @@ def train(
 
         $ eigentext hmm train sample/text.txt -o em.hmm --start random --n-starts 3 --n-states 5
 
+        $ eigentext hmm train sample/text.txt -o tensor.hmm --start tensor --n-states 2
+
         $ eigentext hmm train sample/entities.bio -o latent.model --tagged --n-states 4
     """
     from eigentext.base.files.opening import expand
