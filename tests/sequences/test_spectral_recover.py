@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.errors import DataError, RankError, SettingsError
-from eigentext.sequences import Encoded, Parameters
+from eigentext.sequences import HMM, Encoded, Parameters
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.inference import log_likelihoods, sample
 from eigentext.sequences.hmm.stepwise import StepSize, deal, stepwise_em
@@ -81,6 +81,14 @@ def test_the_tensor_of_samples_comes_nearer_than_eigenvectors():
 
     assert error("tensor") < 0.15
     assert error("tensor") < error("diagonalise")
+
+
+def test_a_model_begins_with_the_tensor():
+    data = sample(disjoint(), 3000, 10)
+    names = [[f"w{x}" for x in ids] for ids in np.split(data.ids, data.first[1:-1])]
+    model = HMM(3, start="tensor", n_iter=0).fit(names)
+    true = -log_likelihoods(disjoint(), data).sum() / data.n_tokens
+    assert np.log(model.perplexity(names)) < true + 0.02
 
 
 def test_pairs_of_states_that_are_likely():

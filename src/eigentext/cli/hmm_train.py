@@ -59,6 +59,8 @@ def train(
 
         $ eigentext hmm train sample/text.txt -o anchor.hmm --estimator anchor --n-states 5
 
+        $ eigentext hmm train sample/text.txt -o tensor.hmm --start tensor --n-states 2
+
         $ eigentext hmm train sample/entities.bio -o latent.model --tagged --n-states 4
     """
     from eigentext.base.files.opening import expand
