@@ -116,7 +116,7 @@ def two_views(text: Text) -> Made:
     known = set(words)
     began = time.process_time()
     with single_threaded():
-        model = CCAEmbedding(text.size)
+        model = CCAEmbedding(text.size, contexts="bag5")
         cut = [[w if w in known else "<unk>" for w in one] for one in text.sentences]
         made = model.fit(count_sentences(cut, contexts=model.contexts_to_count())).embeddings_
     seconds = time.process_time() - began

@@ -124,7 +124,7 @@ def test_all_views_at_once_and_words_that_lack_some() -> None:
     pairs = [(noun, f"x{number % 3}", 1.0 + number) for number, noun in enumerate(NOUNS)]
     every = ("left", "right", "bag", "document", "dependencies", "translations", "characters")
     model = MultiviewEmbedding(4, views=every, document_sentences=2)
-    vectors = model.fit(TEXT, trees=trees, pairs=pairs).embeddings_
+    vectors = model.fit(TEXT, parsed=trees, pairs=pairs).embeddings_
     assert np.isfinite(vectors.vectors).all()
     assert np.allclose(np.linalg.norm(vectors.vectors, axis=1), 1, atol=1e-5)
     assert (vectors.singular_values <= 1 + 1e-5).all()
@@ -208,7 +208,7 @@ def test_the_same_answer_every_time(model: MultiviewEmbedding) -> None:
         ({"views": ("left", "left")}, "two or more"),
         ({"views": ("left", "up")}, "expected 'left'"),
         ({"view_weights": (1.0,)}, "1 numbers for 4 views"),
-        ({"views": ("left", "dependencies")}, "dependencies and trees go together"),
+        ({"views": ("left", "dependencies")}, "dependencies and parsed sentences go together"),
     ],
 )
 def test_bad_settings(settings_: dict[str, object], message: str) -> None:

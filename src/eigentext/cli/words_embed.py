@@ -198,7 +198,7 @@ def _views(
     parsed = [s for file in expand(trees) for s in read_sentences(file, on_error=on_error)]
     aligned = None if pairs is None else read_word_pairs(pairs, on_error=on_error)
     text = encode_files(sources, **common)
-    model.fit(text, trees=parsed if trees else None, pairs=aligned, progress=common["progress"])
+    model.fit(text, parsed=parsed if trees else None, pairs=aligned, progress=common["progress"])
     values = model.embeddings_.singular_values
     return {
         "tokens": model.n_tokens_,

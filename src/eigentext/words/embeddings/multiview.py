@@ -24,11 +24,12 @@ from sklearn.base import TransformerMixin
 
 from eigentext.base.fields import Parts, Reals, Spec, Strings
 from eigentext.base.model import Model, Packed
-from eigentext.base.tokens import each_sentence
+from eigentext.base.tokens import checked_tokens, each_sentence
 from eigentext.base.values import Real, Whole
 from eigentext.corpus.counts import Counts
 from eigentext.corpus.encoding import EncodedText, encode_sentences
 from eigentext.errors import SettingsError
+from eigentext.formats.conllu import each_conllu
 from eigentext.linalg.cca import generalised_cca
 from eigentext.linalg.determinism import single_threaded
 from eigentext.words.embeddings import views as tables
@@ -124,18 +125,18 @@ class MultiviewEmbedding(TransformerMixin, Model, MultiviewSettings):  # type: i
         X: Iterable[Sequence[str]] | EncodedText,
         y: object = None,
         *,
-        trees: Iterable[Any] | None = None,
+        parsed: Iterable[Any] | None = None,
         pairs: Iterable[WordPair] | None = None,
         progress: Progress | None = None,
     ) -> MultiviewEmbedding:
         """Learn from sentences (lists of tokens), or from a text of ids; ``y`` is not used.
 
-        The view ``dependencies`` needs ``trees``, sentences of CoNLL-U; ``translations`` needs
+        The view ``dependencies`` needs ``parsed``, sentences of CoNLL-U; ``translations`` needs
         ``pairs``, (word, foreign word, count).
         """
         self.check()
         for name, given, what in (
-            ("dependencies", trees, "trees"),
+            ("dependencies", parsed, "parsed sentences"),
             ("translations", pairs, "pairs"),
         ):
             if (name in self.views) != (given is not None):
@@ -152,7 +153,7 @@ class MultiviewEmbedding(TransformerMixin, Model, MultiviewSettings):  # type: i
         rank = self.view_rank or -(-3 * self.n_components // 2)
         found = []
         with single_threaded():
-            for name, table in self._tables(text, words, trees, pairs):
+            for name, table in self._tables(text, words, parsed, pairs):
                 found.append(
                     tables.reduced(table, rank, overlap=self.overlap, seed=self.seed, name=name)
                 )
@@ -177,7 +178,7 @@ class MultiviewEmbedding(TransformerMixin, Model, MultiviewSettings):  # type: i
         self,
         text: EncodedText,
         words: Sequence[str],
-        trees: Iterable[Any] | None,
+        parsed: Iterable[Any] | None,
         pairs: Iterable[WordPair] | None,
     ) -> Iterator[tuple[str, Any]]:
         """The matrix of each view."""
@@ -191,7 +192,7 @@ class MultiviewEmbedding(TransformerMixin, Model, MultiviewSettings):  # type: i
             elif name == "document":
                 yield name, tables.document_view(text, self.document_sentences)
             elif name == "dependencies":
-                yield name, tables.tree_view(trees or (), row_of)
+                yield name, tables.tree_view(each_conllu(parsed), row_of)
             elif name == "translations":
                 yield name, tables.pair_view(pairs or (), row_of)
             else:
@@ -209,8 +210,7 @@ class MultiviewEmbedding(TransformerMixin, Model, MultiviewSettings):  # type: i
         A word of which nothing is known has zeros.
         """
         self.check_fitted()
-        if isinstance(words, str):
-            raise TypeError("vectors() takes a list of words, not one str: [word]")
+        words = checked_tokens(words)
         row_of, size = self.embeddings_.row_of, self.embeddings_.vectors.shape[1]
         answer = np.zeros((len(words), size), dtype=np.float32)
         rows = np.array([row_of.get(word, -1) for word in words], dtype=np.int64)
