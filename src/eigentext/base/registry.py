@@ -29,7 +29,7 @@ class Kind(NamedTuple):
 KINDS = {
     "blocked-hmm": Kind(
         "a hidden Markov model with blocked emissions",
-        "hmm train --blocked",
+        "hmm train",
         "sequences.blocked.model:BlockedHMM",
     ),
     "bracketer": Kind(

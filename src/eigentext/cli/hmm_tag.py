@@ -33,7 +33,7 @@ def is_tagger(model: str) -> bool:
     """Is this the file of a latent tagger (and not of an HMM without tags)?"""
     from eigentext.base.modelfile import read_header
 
-    return read_header(model, "hmm", "blocked-hmm", "latent-tagger").kind == "latent-tagger"
+    return read_header(model, "hmm", "latent-tagger").kind == "latent-tagger"
 
 
 def eval_tagged(model: str, files: list[str], tagged: TaggedInput, *, json: bool = False) -> None:
@@ -229,15 +229,14 @@ def _answers(
 
 def _with_states(path: str) -> HMM | BlockedHMM:
     """A hidden Markov model with parameters: operators have no states."""
+    from eigentext.base.model import load
     from eigentext.base.modelfile import read_header
     from eigentext.base.registry import wrong_kind
-    from eigentext.cli.hmm_score import load_model
-    from eigentext.sequences import HMM, BlockedHMM
 
-    model = load_model(path)
-    if not isinstance(model, HMM | BlockedHMM):
-        kind = read_header(path).kind
-        raise wrong_kind(path, kind, "latent-tagger", "hmm", "blocked-hmm")
+    kind = read_header(path, "latent-tagger", "hmm").kind
+    if kind not in ("hmm", "blocked-hmm"):
+        raise wrong_kind(path, kind, "latent-tagger", "hmm")
+    model: HMM | BlockedHMM = load(path)
     return model
 
 
