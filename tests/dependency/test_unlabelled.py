@@ -124,7 +124,7 @@ def test_the_weight_is_chosen_by_held_out_trees(trees: list[Any]) -> None:
     report = parser.unlabelled_
     assert report.weight in report.held_out
     assert report.held_out[report.weight] == max(report.held_out.values())
-    long = make_sentence(["dog"] * 41, upos=["NOUN"] * 41)
+    long = make_sentence(["dog"] * 26, upos=["NOUN"] * 26)
     parser.fit(trees[:12], unlabelled=Unlabelled([long], weight=0.1))
     assert parser.unlabelled_.n_left_out == 1
 

@@ -172,7 +172,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
             return self._learn(usable, [], None, progress)
         unlabelled = checked_text(unlabelled)
         text = [s for s in unlabelled.sentences if len(s) <= MOST_WORDS]
-        weight, found = unlabelled.weight, {}
+        weight, found = unlabelled.weight, dict[float, float]()
         if weight is None:
             n_words = sum(map(len, usable))
             weight, found = chosen_weight(
