@@ -33,8 +33,10 @@ PARTS: dict[str, tuple[str, ...]] = {
         "convert sample/dev.mrg -o t.conllu",
         "dep train t.conllu -o g.parser --model generative --n-states 2",
         "dep parse g.parser t.conllu -o g.conllu",
-        "dep train t.conllu -o u.parser --model generative --unlabelled t.conllu "
-        "--unlabelled-weight 0.1 --n-states 1",
+        (
+            "dep train t.conllu -o u.parser --model generative --unlabelled t.conllu "
+            "--unlabelled-weight 0.1 --n-states 1"
+        ),
         "dep latent t.conllu -o l.latent --n-states 50 --n-iter 2",
         "dep train t.conllu -o a.parser --epochs 1",
         "dep rerank t.conllu --base a.parser --kbest 3 --experts generative,valence -o a.rerank",
