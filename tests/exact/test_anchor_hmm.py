@@ -223,3 +223,12 @@ def test_states_of_a_treebank_are_nearer_to_its_tags_than_one_start_of_em(data: 
         figures[name] = (many_to_one(table), v_measure(table))
     assert figures["anchor"][0] > 0.6 > figures["em"][0] + 0.1
     assert figures["anchor"][1] > 0.45 > figures["em"][1] + 0.1
+
+
+def test_the_example_of_the_page_runs():
+    page = Path(__file__).parents[2] / "docs" / "family-anchor.md"
+    lines = page.read_text(encoding="utf-8").split("\n")
+    code = "\n".join(line[4:] for line in lines if line.startswith("    "))
+    names: dict[str, HMM] = {}
+    exec(code, names)
+    assert len(set(names["model"].predict([["my", "dog", "sat"]])[0].tolist())) == 3
