@@ -70,7 +70,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("package", type=Path, help="a wheel or a checkout")
+    here = Path(__file__).parents[1]
+    parser.add_argument(
+        "package", type=Path, nargs="?", default=here, help="a wheel or a checkout"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="eigentext-") as name:
         folder = Path(name)

@@ -62,7 +62,7 @@ def test_load_refuses_what_is_no_model(tmp_path) -> None:
 def test_every_kind_has_a_class_with_load_and_save() -> None:
     from importlib import import_module
 
-    assert len(KINDS) == 21
+    assert len(KINDS) == 27
     for kind, known in KINDS.items():
         module, name = known.home.split(":")
         home = getattr(import_module(f"eigentext.{module}"), name)

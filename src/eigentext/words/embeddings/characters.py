@@ -102,7 +102,7 @@ class CharacterMap:
     """``features``, and the ``weights`` (features, d) that turn them into a vector.
 
     >>> learned = CharacterMap(("<c", "at"), np.eye(2, dtype=np.float32))
-    >>> learned.vectors(["cat", "dog"]).round(4).tolist()
+    >>> [[round(x, 4) for x in row] for row in learned.vectors(["cat", "dog"]).tolist()]
     [[0.7071, 0.7071], [0.0, 0.0]]
     """
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import TransformerMixin
 
+from eigentext.base.estimator import Transformer
 from eigentext.base.fields import Parts, Reals, Spec, Strings
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import checked_tokens, each_sentence
@@ -78,7 +78,7 @@ def _map_fits(
 
 
 @dataclass(eq=False, repr=False)
-class MultiviewEmbedding(TransformerMixin, Model, MultiviewSettings):  # type: ignore[misc]
+class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
     """Word vectors from several views of a word, and from characters for unknown words.
 
     After ``fit``: ``embeddings_`` (words, vectors, eigenvalues), ``characters_`` (the map from

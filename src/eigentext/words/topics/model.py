@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.base import TransformerMixin
 
+from eigentext.base.estimator import Transformer
 from eigentext.base.fields import Parts, Reals, Shares, Spec, Strings
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import each_sentence
@@ -46,7 +46,7 @@ class TopicView(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class TopicModel(TransformerMixin, Model, TopicSettings):  # type: ignore[misc]
+class TopicModel(Transformer, Model, TopicSettings):
     """Topics of documents: words that stand in the same ones.
 
     After ``fit``: ``words_``, ``topics_`` (k, words), ``weights_`` (k,) the share of each topic,
