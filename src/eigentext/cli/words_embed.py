@@ -76,8 +76,7 @@ def embed(
 
         $ eigentext words embed sample/text.txt -o text.lrmvl --method lrmvl --n-components 10
 
-        $ eigentext words embed sample/text.txt -o text.views --views left,right,characters \\
-            --n-components 10
+        $ eigentext words embed sample/text.txt -o a.vec --views left,characters --n-components 10
     """
     from eigentext.base.files.opening import check_writable, expand
     from eigentext.base.heap import map_large_blocks
@@ -227,10 +226,9 @@ def vectors_of_words(
 
     Example:
 
-        $ eigentext words embed sample/text.txt -o text.views --views left,right,characters \\
-            --n-components 10
+        $ eigentext words embed sample/text.txt -o a.vec --views left,characters --n-components 10
 
-        $ eigentext words vectors text.views the theses --words-of sample/text.txt -o vectors.txt
+        $ eigentext words vectors a.vec the theses --words-of sample/text.txt -o vectors.txt
     """
     from eigentext.formats.word2vec import write_vectors
     from eigentext.words.embeddings.neighbours import load_space
