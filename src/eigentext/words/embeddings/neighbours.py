@@ -160,7 +160,7 @@ class WordSpace:
         if self.unknown is None or not new:
             return self
         vectors = _unit(self.unknown(new))
-        known = vectors.any(axis=1)
+        known = np.asarray(vectors.any(axis=1))
         more = [word for word, has in zip(new, known, strict=True) if has]
         together = np.concatenate([self.unit, vectors[known]])
         return WordSpace([*self.words, *more], together, self.unknown)
