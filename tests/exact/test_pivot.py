@@ -181,7 +181,7 @@ def test_the_command_has_both_and_refuses_a_rank_of_nothing(tmp_path):
     line = ["const", "train", "few.mrg", "-o", "m.lpcfg", "-k", "2", "--estimator", "pivot"]
     done = eigentext(*line, "--rank", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert LPCFG.load(tmp_path / "m.lpcfg").rank == 1
+    assert LPCFG.load(tmp_path / "m.lpcfg").grammar_.params[0].low_rank is not None
     refused = eigentext(*line, "--rank", "0", cwd=tmp_path)
     assert refused.returncode == 2
     assert b"rank" in refused.stderr
