@@ -52,6 +52,16 @@ def _parts(facts: dict[str, Any]) -> Parts:
     )
 
 
+def _checked_classes(y: Iterable[str]) -> list[str]:
+    if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
+        raise SettingsError("expected a list of classes, one for each string")
+    classes = list(y)
+    for name in classes:
+        if not isinstance(name, str):
+            raise SettingsError(f"a class is a string, not {name!r:.40}")
+    return classes
+
+
 @dataclass(eq=False, repr=False)
 class ClassAutomata(Model, ClassAutomataSettings):
     """An automaton of strings for each class; settings: :class:`ClassAutomataSettings`.
@@ -70,7 +80,7 @@ class ClassAutomata(Model, ClassAutomataSettings):
     def fit(self, X: Iterable[Sequence[str]], y: Sequence[str]) -> ClassAutomata:
         """Learn from strings and the class of each."""
         self.check()
-        strings, classes = checked_strings(X), list(y)
+        strings, classes = checked_strings(X), _checked_classes(y)
         if len(strings) != len(classes):
             raise SettingsError(f"{len(strings)} strings, but {len(classes)} classes")
         if not strings:
@@ -123,6 +133,9 @@ class ClassAutomata(Model, ClassAutomataSettings):
         """(S,) log p(string | its class); a class that was not seen has the automaton of all."""
         self.check_fitted()
         answer_as(self, self.models_)
+        X, y = checked_strings(X), _checked_classes(y)
+        if len(X) != len(y):
+            raise SettingsError(f"{len(X)} strings, but {len(y)} classes")
         number = {name: at for at, name in enumerate(self.classes_)}
         model_of = [self.model_of_[number[one]] if one in number else 0 for one in y]
         logs = np.zeros(len(X))

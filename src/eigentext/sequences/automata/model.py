@@ -84,10 +84,14 @@ def checked_strings(X: Iterable[Sequence[str]]) -> list[Sequence[str]]:
     """The strings as a list; anything else is a SettingsError."""
     if isinstance(X, (str, bytes)):
         raise SettingsError("expected a list of strings, not one string")
+    if not hasattr(X, "__iter__"):
+        raise SettingsError(f"expected a list of strings, not {type(X).__name__}")
     strings = list(X)
     for string in strings:
         if not isinstance(string, (str, list, tuple)):
             raise SettingsError(f"a string is text or a list of symbols, not {string!r:.40}")
+        if not all(isinstance(symbol, str) for symbol in string):
+            raise SettingsError(f"a symbol is a string, which not all are in {string!r:.40}")
     return strings
 
 
@@ -289,7 +293,7 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
         >>> model.symbols_.names[model.next_symbols(["aba"])[0].argmax()]
         'b'
         """
-        return self.next_encoded(self._encode(X, whole=False))
+        return self._next_encoded(self._encode(X, whole=False))
 
     def sample(self, n: int = 1, *, longest: int = 50, seed: int = 0) -> list[list[str]]:
         """``n`` strings of up to ``longest`` symbols, drawn symbol by symbol.
@@ -307,7 +311,7 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
         for _ in range(longest):
             if not going:
                 break
-            shares = self.next_encoded(self.symbols_.encode(going))
+            shares = self._next_encoded(self.symbols_.encode(going))
             shares[:, names.index(UNKNOWN)] = 0.0  # stands for symbols that nobody can write
             passed = np.cumsum(shares, axis=1)
             chances = rng.random((len(going), 1)) * passed[:, -1:]

@@ -152,7 +152,7 @@ class StringTransducer(Model, TransducerSettings):
 
     # ---------------------------------------------------------------- queries
 
-    def kbest(self, source: Sequence[str], k: int = 5) -> list[Transduced]:
+    def kbest(self, sentence: Sequence[str], k: int = 5) -> list[Transduced]:
         """Different outputs of one input, best first, as far as the beam has them."""
         self.check_fitted()
         automaton = self.automaton_
@@ -160,13 +160,13 @@ class StringTransducer(Model, TransducerSettings):
         names = automaton.symbols_.names
         width = max(self.beam, k)
         paths = [_Path(automaton.operators_.start, "", 0.0)]
-        for symbol in source:
+        for symbol in checked_strings([sentence])[0]:
             numbers = self._pairs.get(symbol)
             if numbers is None:  # never seen: copied, and the state stays
                 copy = symbol if len(symbol) == 1 else ""
                 paths = [path._replace(output=path.output + copy) for path in paths]
                 continue
-            shares = automaton.next_of_states(np.array([path.state for path in paths]))
+            shares = automaton._next_of_states(np.array([path.state for path in paths]))
             logs = np.array([path.log_score for path in paths])[:, None]
             scores = logs + np.log(shares[:, numbers])
             best = np.argsort(-scores, axis=None, kind="stable")[:width].tolist()
@@ -179,7 +179,7 @@ class StringTransducer(Model, TransducerSettings):
                 )
                 for at in best
             ]
-        shares = automaton.next_of_states(np.array([path.state for path in paths]))
+        shares = automaton._next_of_states(np.array([path.state for path in paths]))
         found: dict[str, float] = {}
         for path, share in zip(paths, shares[:, self._end].tolist(), strict=True):
             score = path.log_score + float(np.log(share))
@@ -188,7 +188,7 @@ class StringTransducer(Model, TransducerSettings):
         return [Transduced(output, score) for output, score in ranked[:k]]
 
     def _extended(self, path: _Path, number: int, names: Sequence[str], score: float) -> _Path:
-        state = self.automaton_.after(path.state, number)
+        state = self.automaton_._after(path.state, number)
         return _Path(state, path.output + names[number].partition(_BETWEEN)[2], score)
 
     def predict(self, X: Iterable[Sequence[str]]) -> list[str]:

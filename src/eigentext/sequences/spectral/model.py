@@ -132,7 +132,7 @@ class SpectralHMM(Model, Predicting, SpectralHMMSettings):
         'b'
         """
         self.check_fitted()
-        return self.next_encoded(self.symbols_.encode(X))
+        return self._next_encoded(self.symbols_.encode(X))
 
     def sample(self, n: int = 1, length: int = 20, *, seed: int = 0) -> list[list[str]]:
         """``n`` sequences of ``length`` symbols, drawn one by one from the predictions.

@@ -91,7 +91,7 @@ class Predicting:
         with np.errstate(divide="ignore"):
             return np.asarray(-np.log(own))
 
-    def next_encoded(self, data: Encoded) -> Floats:
+    def _next_encoded(self, data: Encoded) -> Floats:
         """(S, V) distribution of the symbol after each sequence of numbers."""
         # one more symbol at the end of each: its state is what is wanted
         first = data.first + np.arange(len(data.first))
@@ -104,11 +104,11 @@ class Predicting:
         self._report(raw[asked], data.ids, float(negative.sum()), n_positions=len(data))
         return predicted
 
-    def next_of_states(self, states: Floats) -> Floats:
+    def _next_of_states(self, states: Floats) -> Floats:
         """(n, V) distribution of the symbol after each state."""
         return self._predict(states)[0]
 
-    def after(self, state: Floats, x: int) -> Floats:
+    def _after(self, state: Floats, x: int) -> Floats:
         """The state behind symbol ``x``, as the compiled recursion has it."""
         weak, row = float(self._weak()[x]), self._rows[x]
         p = float(row @ state)
