@@ -22,7 +22,7 @@ import numpy as np
 from eigentext.base.fields import Ints, Parts, Pointers, Real, Reals, Spec, Strings
 from eigentext.base.model import Model, Packed
 from eigentext.base.ragged import pointers
-from eigentext.base.tokens import checked_item, checked_list, checked_tagged
+from eigentext.base.tokens import checked_tagged, each_of
 from eigentext.constituency.induction.distances import (
     N_LEVELS,
     Contexts,
@@ -35,7 +35,7 @@ from eigentext.constituency.induction.evolution import brackets
 from eigentext.constituency.long_sentences import pieces
 from eigentext.constituency.settings import InductionSettings
 from eigentext.corpus.vocabulary import UNKNOWN
-from eigentext.errors import RankWarning, SettingsError
+from eigentext.errors import DataError, RankWarning, SettingsError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.trees.constituent import Tree
 
@@ -237,15 +237,17 @@ class Bracketer(Model, InductionSettings):
     def bracket_many(self, X: Any, y: Any) -> Iterator[Tree | None]:
         """The trees of sentences in their order; None for one without tokens."""
         self.check_fitted()
-        pairs = zip(checked_list(X, "sentences"), checked_list(y, "sentences"), strict=True)
-        return (self.bracket(tokens, tags) if len(tokens) else None for tokens, tags in pairs)
+        pairs = zip(*checked_tagged(X, y), strict=True)
+        return (self.bracket(tokens, tags) if tokens else None for tokens, tags in pairs)
 
     def score(self, trees: Iterable[Tree], y: None = None) -> float:
         """Unlabelled F1, from 0 to 1, on gold trees with their tags, without punctuation."""
         from eigentext.evaluate.unlabelled import unlabelled_f1
 
         self.check_fitted()
-        gold = [checked_item(Tree, tree, "a tree") for tree in checked_list(trees, "trees")]
+        gold = list(each_of(Tree, trees, "trees"))
+        if not gold:
+            raise DataError("<trees>", None, "no trees to score")
         found = [self.bracket(tree.words, tree.tags) for tree in gold]
         return unlabelled_f1(gold, found, leave_out=is_punctuation)
 
