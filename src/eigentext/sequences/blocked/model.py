@@ -208,7 +208,8 @@ class BlockedHMM(Model, BlockedHMMSettings):
 
     def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
         """(S, V) distribution of the symbol after each sequence, in the order of ``symbols_``."""
-        return inference.next_symbols(self.parameters_, self._encoded(X))
+        data = self._encoded(X)
+        return inference.next_symbols(self.parameters_, data)
 
     def sample(self, n: int = 1, length: int = 20, *, seed: int = 0) -> list[list[str]]:
         """``n`` sequences of ``length`` symbols drawn from the model."""
