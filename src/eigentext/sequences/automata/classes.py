@@ -58,7 +58,7 @@ def _checked_classes(y: Iterable[str]) -> list[str]:
     classes = list(y)
     for name in classes:
         if not isinstance(name, str):
-            raise SettingsError(f"a class is a string, not {name!r:.40}")
+            raise SettingsError(f"expected classes that are strings, found {name!r:.40}")
     return classes
 
 

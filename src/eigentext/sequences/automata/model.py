@@ -89,9 +89,9 @@ def checked_strings(X: Iterable[Sequence[str]]) -> list[Sequence[str]]:
     strings = list(X)
     for string in strings:
         if not isinstance(string, (str, list, tuple)):
-            raise SettingsError(f"a string is text or a list of symbols, not {string!r:.40}")
+            raise SettingsError(f"expected text or a list of symbols, found {string!r:.40}")
         if not all(isinstance(symbol, str) for symbol in string):
-            raise SettingsError(f"a symbol is a string, which not all are in {string!r:.40}")
+            raise SettingsError(f"expected symbols that are strings, found {string!r:.40}")
     return strings
 
 
