@@ -127,6 +127,8 @@ NO_LIST = ("the dog", b"the dog", None, 7)
 NO_ITEMS = ([[1, 2], [3]], [7], [None], ["the dog"])
 MANY = ("X", "sentences", "documents", "trees")  # names of parameters that take several
 ONE = ("tokens", "tree", "sentence", "forms", "words")
+# for these a text is a string of characters, as good as a list of symbols
+OF_CHARACTERS = ("ClassAutomata", "StringAutomaton", "StringTransducer")
 
 
 def _methods() -> Iterator[Any]:
@@ -170,7 +172,10 @@ def test_what_is_no_sentence_and_no_tree_is_refused(
     if name not in _TRAINED:
         _TRAINED[name] = SMALL[name].trained()
     model = SMALL[name].untrained() if method == "fit" else _TRAINED[name]
+    text = ["the dog"] if parameter in MANY else "the dog"
     for value in (*NO_LIST, *(NO_ITEMS if parameter in MANY else [[1, 2]])):
+        if value == text and type(model).__name__ in OF_CHARACTERS:
+            continue
         told = _outcome(model, method, parameter, value)
         assert "expected" in told or "is a list of tokens" in told or "a token is" in told, value
     if method in ("fit", "score"):  # nothing to learn from, nothing to score
