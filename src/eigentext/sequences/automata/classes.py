@@ -25,6 +25,7 @@ from eigentext.sequences.automata.model import (
     answer_as,
     checked_strings,
     ended,
+    share_right,
     symbols_of,
 )
 from eigentext.sequences.observations import Encoded
@@ -127,7 +128,7 @@ class ClassAutomata(Model, ClassAutomataSettings):
 
     def score(self, X: Iterable[Sequence[str]], y: Sequence[str]) -> float:
         """Share of strings whose class is right."""
-        return float(np.mean([a == b for a, b in zip(self.predict(X), y, strict=True)]))
+        return share_right(self.predict(X), y)
 
     def log_prob_of(self, X: Sequence[Sequence[str]], y: Sequence[str]) -> Floats:
         """(S,) log p(string | its class); a class that was not seen has the automaton of all."""

@@ -43,6 +43,7 @@ __all__ = [
     "checked_strings",
     "ended",
     "learned",
+    "share_right",
     "symbols_of",
 ]
 
@@ -93,6 +94,14 @@ def checked_strings(X: Iterable[Sequence[str]]) -> list[Sequence[str]]:
         if not all(isinstance(symbol, str) for symbol in string):
             raise SettingsError(f"expected symbols that are strings, found {string!r:.40}")
     return strings
+
+
+def share_right(found: Sequence[str], wanted: Iterable[str]) -> float:
+    """The share of answers that are what was wanted."""
+    right = [a == b for a, b in zip(found, wanted, strict=True)]
+    if not right:
+        raise DataError("strings", None, "no strings to score")
+    return float(np.mean(right))
 
 
 # ---------------------------------------------------------------- learning

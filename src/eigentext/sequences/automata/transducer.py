@@ -25,7 +25,13 @@ from eigentext.base.fields import Bits, Parts, Spec, Whole
 from eigentext.base.model import Model, Packed
 from eigentext.base.settings import values_of
 from eigentext.errors import DataError, SettingsError
-from eigentext.sequences.automata.model import STOP, StringAutomaton, answer_as, checked_strings
+from eigentext.sequences.automata.model import (
+    STOP,
+    StringAutomaton,
+    answer_as,
+    checked_strings,
+    share_right,
+)
 from eigentext.sequences.settings import TransducerSettings
 
 if TYPE_CHECKING:
@@ -197,7 +203,7 @@ class StringTransducer(Model, TransducerSettings):
 
     def score(self, X: Iterable[Sequence[str]], y: Iterable[str]) -> float:
         """Share of inputs whose output is right."""
-        return float(np.mean([a == b for a, b in zip(self.predict(X), y, strict=True)]))
+        return share_right(self.predict(X), y)
 
     # ---------------------------------------------------------------- storage
 
