@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from helpers.small_models import SMALL
 
 GRIDS: dict[str, dict[str, list[Any]]] = {
+    "blocked-hmm": {"n_groups": [1, 2]},
     "class-automata": {"n_states": [1, 2]},
     "class-bigram": {"mix": [0.2, 0.8]},
     "dependency-generative": {"n_states": [1, 2]},
@@ -28,9 +29,14 @@ GRIDS: dict[str, dict[str, list[Any]]] = {
 }
 
 
+# learns from words and tags, and is scored with trees
+NO_GRID = {"bracketer"}
+
+
 def test_every_model_with_a_score_is_tried() -> None:
     assert {name for name, one in SMALL.items() if hasattr(one.kind, "score")} == {
         *GRIDS,
+        *NO_GRID,
         *(name for name in SMALL if name.partition(" ")[0] in GRIDS),
     }
 
