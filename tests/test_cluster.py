@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -397,3 +398,21 @@ def test_all_workers_are_lost(elsewhere):
         worker.kill()
         with pytest.raises(ResourceError, match=r"all workers of the Dask cluster at .* are gone"):
             list(results)
+
+
+def test_a_result_that_died_with_its_worker_is_not_waited_for():
+    """The future is done, then its worker is gone before the result was fetched."""
+
+    class Done:
+        def done(self) -> bool:
+            return True
+
+        def result(self, timeout: float | None = None) -> object:
+            assert timeout is not None, "it would wait forever"
+            raise TimeoutError
+
+    engine = DaskEngine.__new__(DaskEngine)
+    engine._client = SimpleNamespace(nthreads=dict)
+    engine._wait, engine._place = 0.0, "here"
+    with pytest.raises(ResourceError, match="all workers of the Dask cluster at here are gone"):
+        engine._result(Done())

@@ -193,7 +193,7 @@ def test_without_hmmlearn_it_says_so(model, monkeypatch):
         ({"n_iter": float("nan")}, "n_iter is nan"),
         ({"n_starts": 0}, "n_starts is 0"),
         ({"n_starts": 2, "start": "spectral"}, "n_starts is 2: several are for a random start"),
-        ({"start": "lucky"}, "start is 'lucky', expected 'spectral', 'recovered' or 'random'"),
+        ({"start": "lucky"}, "start is 'lucky', expected 'spectral', 'recovered', 'tensor' or"),
         ({"smoothing": float("nan")}, "smoothing is nan"),
         ({"smoothing": float("inf")}, "smoothing is inf"),
         ({"tol": -1}, "tol is -1, expected a number of at least 0"),

@@ -188,8 +188,7 @@ class TestMouse:
         assert heads(page)[1] == (2, "NP<S")
         # a word is dragged onto its head
         for step, word in enumerate((8, 3)):
-            box = page.locator(f'.et-place[data-word="{word}"]').bounding_box()
-            page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10, steps=6)
+            page.locator(f'.et-place[data-word="{word}"]').hover()  # when it is still
             if not step:
                 page.mouse.down()
         page.mouse.up()

@@ -193,9 +193,12 @@ class DaskEngine:
     def _result(self, future: Any) -> Any:
         """The result, or an error when there has been nobody to make it for too long."""
         alone_since = None
-        while not future.done():
+        patience = _LOOK
+        while True:  # never without a limit: the worker may die with a result that is done
             with contextlib.suppress(TimeoutError):
-                return future.result(timeout=_LOOK)
+                return future.result(timeout=patience)
+            if future.done():
+                patience *= 2  # it is there, but large
             if self._client.nthreads():
                 alone_since = None
                 continue
@@ -203,7 +206,6 @@ class DaskEngine:
             if time.monotonic() - alone_since >= self._wait:
                 why = f"all workers of the Dask cluster at {self._place} are gone"
                 raise ResourceError(f"{why} (waited {self._wait:g} s for one)")
-        return future.result()
 
 
 def _distributed() -> Any:

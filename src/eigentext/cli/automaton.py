@@ -203,9 +203,7 @@ def apply(
 
         $ eigentext automaton train train.conllu -o tags.model --of classes --basis 50
 
-        $ printf 'walking\\nquickly\\n' > new.txt
-
-        $ eigentext automaton apply tags.model new.txt --kbest 2
+        $ eigentext automaton apply tags.model train.conllu --kbest 2
     """
     import numpy as np
 

@@ -78,8 +78,7 @@ def train(
 
         $ eigentext dep parse hidden.parser train.conllu -o predicted.conllu
 
-        $ eigentext dep train train.conllu -o more.parser --model generative --unlabelled \\
-          train.conllu --unlabelled-weight 0.1 --n-states 1
+        $ eigentext dep train train.conllu -o u.parser --model generative --unlabelled train.conllu
     """
     from eigentext.base.files.opening import expand
     from eigentext.dependency import DependencyParser, GenerativeParser
