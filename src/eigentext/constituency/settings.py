@@ -171,7 +171,6 @@ class LPCFGSettings(ParsingSettings):
         "Rules as sums of at most so many products of three vectors: smaller files, and faster "
         "parsing with many states; by default rules of moments and of several models are in "
         "Tucker's form, others are whole.",
-        stored=False,  # the rules tell; files of before keep their content
     )
     per_state: int = setting(
         10, Whole(1), "How many nodes of a nonterminal are needed for each of its states."
