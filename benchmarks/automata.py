@@ -8,9 +8,15 @@
 ``words``   perplexity of a character (ends of words included) of words that the training set does
             not have: words of train, each once; held out are words of dev and test
 ``guess``   tags (UPOS) of unknown words of dev, learned from words of at most ten occurrences
+``tagger``  UPOS of dev by HMM taggers, all words and unknown ones, with and without automata of
+            characters beside the shapes of words, and shapes to a power as a control; p of
+            paired bootstraps over sentences
 ``pairs``   lemmas of unknown (form, UPOS) of dev, each once, learned from different (form, UPOS)
 ``heads``   bits of a dependent: -log2 p(UPOS, tree) / words, trees of dev
 ``rerank``  UAS of dev, trees reranked with the generative expert, with automata, and with both
+``start``   the generative parser of 8 states a tag from either start: log p of a word and UAS of
+            dev, by EM iterations, gold tags, mean of ``--seeds`` seeds; the interval of the
+            difference is that of the first seed
 
 All choices are made on a tenth of the training data.  CPU seconds of this process, one thread.
 """
@@ -20,22 +26,32 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
 
 import numpy as np
 from _data import data
 from rivals.ngrams import NGrams, SuffixGuesser, best_order
+from rivals.trigram_tagger import TrigramTagger
 
 from eigentext.dependency import DependencyParser, Reranker
 from eigentext.dependency.generative.head_automata import HeadAutomata, dependents
 from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.rerank.lists import cross_validated, tagged_lists
 from eigentext.dependency.sentence import TaggedSentence
+from eigentext.evaluate.bootstrap import compare
 from eigentext.formats.conllu import Sentence, read_sentences
 from eigentext.morphology.lemmas import Lemmatiser
 from eigentext.morphology.tags import TagSet
 from eigentext.morphology.words import Lexicon
-from eigentext.sequences import HMM, ClassAutomata, StringAutomaton, StringTransducer
+from eigentext.sequences import (
+    HMM,
+    ClassAutomata,
+    LatentTagger,
+    StringAutomaton,
+    StringTransducer,
+)
 
 TREEBANKS = ("ewt", "fr-sequoia", "tr-imst", "hu-szeged", "pt-bosque")
 MOST_WORDS = 3000  # unknown words that are scored
@@ -156,6 +172,68 @@ def guess(treebank: str) -> None:
     print(f"| {treebank}, {len(rare):,} / {len(asked):,} | {cells} | {trained} |", flush=True)
 
 
+# ---------------------------------------------------------------- taggers
+
+
+@dataclass(frozen=True)
+class Sharper:
+    """A control: an opinion with the same power, which only repeats what the shape says."""
+
+    power: float
+
+    def joined(self, p: np.ndarray, word: str) -> np.ndarray:
+        """p^(1 + power)."""
+        sharper = p ** (1 + self.power)
+        return sharper / sharper.sum()
+
+
+def tagger(treebank: str) -> None:
+    """Rows for each tagger: shapes alone, sharper ones, and automata as well."""
+    (X, y), (asked, gold) = (
+        ([list(one.forms) for one in those], [one.column("upos") for one in those])
+        for those in (sentences(treebank, "train"), sentences(treebank, "dev"))
+    )
+    known = {word for tokens in X for word in tokens}
+    n_words = sum(map(len, asked))
+    n_unknown = sum(word not in known for tokens in asked for word in tokens)
+
+    def show(told: str, model: Any, trained: str, others: list[np.ndarray]) -> np.ndarray:
+        """Print a row with p against the others; returns (sentences, 3) right, all, all."""
+        model.tag(asked[0])  # compiles the kernels
+        began = time.process_time()
+        found = model.predict(asked)
+        speed = n_words / (time.process_time() - began)
+        right = [
+            [(a == b, word not in known) for a, b, word in zip(*row, strict=True)]
+            for row in zip(found, gold, asked, strict=True)
+        ]
+        new = 100 * sum(a for row in right for a, is_new in row if is_new) / n_unknown
+        counts = np.array([[sum(a for a, _ in row), len(row), len(row)] for row in right])
+        share = 100 * counts[:, 0].sum() / n_words
+        ps = [f"{compare(counts, other).p_value:.4f}" for other in others]
+        cells = " | ".join([*ps, *[""] * (2 - len(ps)), trained, f"{speed:,.0f}"])
+        about = f"{treebank}, {n_words:,} / {n_unknown:,}"
+        print(f"| {about} | {told} | {share:.2f} | {new:.2f} | {cells} |", flush=True)
+        return counts
+
+    for name, maker in {"trigram HMM": TrigramTagger, "latent tagger": LatentTagger}.items():
+        began = time.process_time()
+        model: Any = maker().fit(X, y)
+        plain = show(f"{name} | shapes", model, seconds(began), [])
+        began = time.process_time()
+        model = maker(characters="automata").fit(X, y)
+        trained = seconds(began)
+        words_, own = model.words_, model.words_.characters
+        if own is None:
+            show(f"{name} | automata are not taken", model, trained, [plain])
+            continue
+        told = f"and automata, rank {own.automata.n_states}, power {own.power:g}"
+        model.words_ = replace(words_, characters=Sharper(own.power))
+        sharper = show(f"{name} | shapes, power {1 + own.power:g}", model, "", [plain])
+        model.words_ = words_
+        show(f"{name} | {told}", model, trained, [plain, sharper])
+
+
 # ---------------------------------------------------------------- lemmas
 
 
@@ -270,6 +348,48 @@ def tags_only(model: GenerativeParser) -> None:
     model._unseen = there.astype(float)
 
 
+def right_heads(found: list[np.ndarray], gold: list[np.ndarray]) -> np.ndarray:
+    """(sentences, 3): right heads, words, words."""
+    rows = [(int((a == b).sum()), len(b), len(b)) for a, b in zip(found, gold, strict=True)]
+    return np.array(rows, float)
+
+
+def uas(counts: np.ndarray) -> float:
+    """In percent."""
+    return float(100 * counts[:, 0].sum() / counts[:, 1].sum())
+
+
+def gain(counts: np.ndarray, base: np.ndarray) -> str:
+    """The difference and its interval, paired bootstrap over sentences."""
+    found = compare(counts, base)
+    return f"{found.difference:+.2f} ({found.low:+.2f} to {found.high:+.2f})"
+
+
+def start(treebank: str, most: int, seeds: int) -> None:
+    """A row for each number of EM iterations: both starts."""
+    train, rest = sentences(treebank, "train", most), sentences(treebank, "dev")
+    gold = [np.array(one.heads) for one in rest]
+    tagged = [TaggedSentence.from_conllu(one) for one in rest]
+    language = "english" if treebank == "ewt" else "generic"
+    about = f"{treebank}, {len(train):,} / {len(rest):,}"
+    for n_iter in (0, 1, 3, 6, 12):
+        logs: dict[str, list[float]] = {"spectral": [], "automata": []}
+        right: dict[str, list[np.ndarray]] = {"spectral": [], "automata": []}
+        for way, seed in product(logs, range(seeds)):
+            model = GenerativeParser(n_iter=n_iter, start=way, language=language, seed=seed)
+            model.fit(train)
+            own = [
+                model.log_probs(one, [heads])[0] for one, heads in zip(tagged, gold, strict=True)
+            ]
+            logs[way].append(float(np.sum(own)) / sum(map(len, gold)))
+            trees = [model.parse(one).tree.heads for one in tagged]
+            right[way].append(right_heads(trees, gold))
+        cells = [f"{np.mean(those):.4f}" for those in logs.values()]
+        cells += [f"{np.mean(list(map(uas, those))):.2f}" for those in right.values()]
+        cells.append(gain(right["automata"][0], right["spectral"][0]))
+        print(f"| {about} | {n_iter} |", " | ".join(cells), "|", flush=True)
+
+
 def rerank(treebank: str, most: int) -> None:
     """A row with the UAS of the base parser and of rerankers with different experts."""
     train, rest = sentences(treebank, "train", most), sentences(treebank, "dev")
@@ -279,32 +399,32 @@ def rerank(treebank: str, most: int) -> None:
     tagged = [TaggedSentence.from_conllu(one) for one in rest]
     found = tagged_lists(parser, tagged, k=10)
     gold = [np.array(one.heads) for one in rest]
-    n_words = sum(map(len, gold))
-    first = sum(int((found[at].heads[0] == own).sum()) for at, own in enumerate(gold))
-    cells = [f"{100 * first / n_words:.2f}"]
+    base_right = right_heads([found[at].heads[0] for at in range(len(gold))], gold)
+    cells = [f"{uas(base_right):.2f}"]
+    plain = None
     for experts in ((), ("generative",), ("automata",), ("generative", "automata")):
         own = {"n_states": 1, "tagset": "upos"}
         model = Reranker(experts=experts, kbest=10, folds=3, features="tags", generative=own)
         model.fit(train, lists=lists)
-        right = 0
-        table = model._asked(tagged, found)
-        scores = table.scores(model.weights_)
-        at_row = 0
-        for at, head in enumerate(gold):
-            k = len(found[at].heads)
-            best = int(np.argmax(scores[at_row : at_row + k]))
-            right += int((found[at].heads[best] == head).sum())
-            at_row += k
-        cells.append(f"{100 * right / n_words:.2f}")
+        scores = model._asked(tagged, found).scores(model.weights_)
+        ends = np.cumsum([len(found[at].heads) for at in range(len(gold))])[:-1]
+        best = [int(np.argmax(own)) for own in np.split(scores, ends)]
+        right = right_heads([found[at].heads[place] for at, place in enumerate(best)], gold)
+        plain = right if plain is None else plain
+        cells.append(f"{uas(right):.2f}" + (f", {gain(right, plain)}" if experts else ""))
     print(f"| {treebank}, {len(train):,} / {len(rest):,} |", " | ".join(cells), "|", flush=True)
 
 
 HEADERS = {
     "words": "| treebank, words learned / asked | model | perplexity | not positive | CPU |",
     "guess": "| treebank, words learned / asked | suffixes | automata | both | CPU of automata |",
+    "tagger": "| treebank, words / unknown | tagger | unknown words by | all | unknown | "
+    "p, shapes | p, sharper | training CPU | words/s |",
     "pairs": "| treebank, pairs learned / asked | model | right | edits a word | CPU |",
     "heads": "| treebank, sentences learned / asked | model | bits a dependent | CPU |",
     "rerank": "| treebank, sentences | base | no expert | generative | automata | both |",
+    "start": "| treebank, sentences learned / asked | EM iterations | log p of a word, spectral "
+    "| automata | UAS, spectral | automata | difference |",
 }
 
 
@@ -313,7 +433,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", nargs="+", choices=tuple(HEADERS), default=list(HEADERS))
     parser.add_argument("--treebanks", nargs="+", choices=TREEBANKS, default=list(TREEBANKS))
-    parser.add_argument("--sentences", type=int, default=4000, help="For heads and rerank.")
+    parser.add_argument("--sentences", type=int, default=4000, help="For heads, rerank, start.")
+    parser.add_argument("--seeds", type=int, default=1, help="For start.")
     parser.add_argument(
         "--statistics",
         nargs="+",
@@ -325,12 +446,14 @@ def main() -> None:
     for part in given.parts:
         print(f"\n{HEADERS[part]}\n" + "|---" * (HEADERS[part].count("|") - 1) + "|", flush=True)
         for treebank in given.treebanks:
-            if part in ("heads", "rerank"):
+            if part == "start":
+                start(treebank, given.sentences, given.seeds)
+            elif part in ("heads", "rerank"):
                 {"heads": heads, "rerank": rerank}[part](treebank, given.sentences)
             elif part == "words":
                 words(treebank, given.statistics)
             else:
-                {"guess": guess, "pairs": pairs}[part](treebank)
+                {"guess": guess, "tagger": tagger, "pairs": pairs}[part](treebank)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,13 @@
 
     OMP_NUM_THREADS=1 python benchmarks/hmm_blocked.py --keep rows         # what is missing
     python benchmarks/hmm_blocked.py --keep rows --tables                  # tables from the rows
+    OMP_NUM_THREADS=1 python benchmarks/hmm_blocked.py --keep rows --sizes icelandic,portuguese
 
 Text, parts and symbols are those of hmm_text.py: wiki of $EIGENTEXT_DATA/text, 1.1M or 10M tokens
-train, 10,001 symbols.  Every system sees the same symbols.  CPU seconds are those of one thread,
-from numbered tokens to the finished model, compiled before.
+train, 10,001 symbols.  Other texts: the words of the Icelandic (IcePaHC) and Portuguese (Bosque)
+treebanks, and the first 1.2M tokens of the novels (eltec) and articles (elife); in their order,
+the last twentieth is test, the one before it dev.  Every system sees the same symbols.  CPU
+seconds are those of one thread, from numbered tokens to the finished model, compiled before.
 """
 
 from __future__ import annotations
@@ -16,17 +19,52 @@ import time
 from pathlib import Path
 
 import numpy as np
+from _data import data
 from hmm_text import SIZES, Text, kneser_ney
 
+from eigentext.formats.ptb import read_trees
+from eigentext.formats.text import read_sentences
 from eigentext.linalg.determinism import single_threaded
-from eigentext.sequences import BlockedHMM
+from eigentext.sequences import BlockedHMM, Symbols
 from eigentext.sequences.hmm.inference import surprisals
 from eigentext.sequences.inspection import kneser_ney_trigram_surprisals
 from eigentext.sequences.spectral.moments import Moments
 from eigentext.sequences.spectral.recover import spectral_start
+from eigentext.tagging.reading import read_items
 
 WEIGHTS = (0.3, 0.4, 0.5, 0.6, 0.7)  # of the hidden Markov model in a mixture
 PARTS = ("dev", "test")
+OTHERS = ("icelandic", "portuguese", "eltec", "elife")
+MOST = 1_200_000  # tokens of another text
+
+
+def sentences_of(name):
+    """Lists of tokens of another text, in its order."""
+    if name == "icelandic":
+        trees = read_trees(data() / "constituency" / "icepahc" / "train.mrg")
+        return (list(tree.words) for tree in trees)
+    if name == "portuguese":
+        bank = read_items(str(data() / "dependency" / "pt-bosque" / "train.conllu"))
+        return (list(item.tokens) for item in bank)
+    return read_sentences(data() / "text" / f"{name}.txt.xz")
+
+
+class OtherText:
+    """Three parts of another text as numbers."""
+
+    def __init__(self, name):
+        text, n_tokens = [], 0
+        for sentence in sentences_of(name):
+            text.append(sentence)
+            n_tokens += len(sentence)
+            if n_tokens >= MOST:
+                break
+        cut = len(text) // 20
+        self.symbols = Symbols.fit(text[: -2 * cut], vocab_size=10_000, unknown="one")
+        self.V = len(self.symbols)
+        self.train = self.symbols.encode(text[: -2 * cut])
+        self.dev = self.symbols.encode(text[-2 * cut : -cut])
+        self.test = self.symbols.encode(text[-cut:])
 
 
 def trigram(text):
@@ -112,7 +150,8 @@ def run_missing(keep, sizes, systems):
             if path.exists():
                 continue
             if text is None:
-                text = Text(size)
+                text = OtherText(size) if size in OTHERS else Text(size)
+                print(f"{size}: {text.train.n_tokens:,} tokens, {text.V:,} symbols", flush=True)
                 few = text.train.part(0, 3000)
                 blocked_few = BlockedHMM(n_groups=5).fit_encoded(few, text.symbols)
                 blocked_few.surprisals_encoded(few)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.sequences.settings import Characters
+
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
@@ -80,15 +82,21 @@ def trigram_shares(counts: Ints, weights: tuple[float, float, float]) -> Floats:
 class TrigramTagger:
     """A trigram HMM tagger.
 
-    ``decoder``  viterbi: the best sequence; posterior: the best tag of each word
+    ``decoder``     viterbi: the best sequence; posterior: the best tag of each word
+    ``characters``  automata: ask them about unknown words too
 
     >>> tagger = TrigramTagger().fit([["the", "cat", "sat"]] * 3, [["D", "N", "V"]] * 3)
     >>> tagger.tag(["the", "dog", "sat"])
     ['D', 'N', 'V']
     """
 
-    def __init__(self, *, decoder: Literal["viterbi", "posterior"] = "viterbi") -> None:
-        self.decoder = decoder
+    def __init__(
+        self,
+        *,
+        decoder: Literal["viterbi", "posterior"] = "viterbi",
+        characters: Characters = "none",
+    ) -> None:
+        self.decoder, self.characters = decoder, characters
 
     def fit(self, X: Iterable[Sequence[str]], y: Iterable[Sequence[str]]) -> TrigramTagger:
         """Count words and tags."""
@@ -96,7 +104,9 @@ class TrigramTagger:
             raise SettingsError(f"decoder is viterbi or posterior, not {self.decoder!r}")
         data = numbered(X, y)
         self.tags_ = data.names
-        self.words_ = WordTags.count(data.names, data.sentences, data.tags)
+        self.words_ = WordTags.count(
+            data.names, data.sentences, data.tags, characters=self.characters
+        )
         mark = len(data.names)
         counts = np.zeros((mark + 1,) * 3, dtype=np.int64)
         for row in data.tags:

@@ -320,3 +320,16 @@ def test_better_than_chance_on_real_text(data: Path) -> None:
     gold = [spans_of(tree, is_punctuation) for tree in held_out]
     left = [{(0, end) for end in range(2, len(spans) + 2)} for spans in gold]
     assert model.score(held_out) > 0.4 > spans_f1(gold, left)
+
+
+def test_vectors_are_looked_up_as_written_then_in_small_letters() -> None:
+    words, tags = [["Anna", "saw", "Rome"], ["anna", "saw", "rome"]] * 8, [["N", "V", "N"]] * 16
+    vectors = {"anna": [1.0, 0.0], "saw": [0.0, 1.0], "Rome": [1.0, 1.0], "rome": [-1.0, 1.0]}
+    spelt = [["anna" if word == "Anna" else word for word in row] for row in words]
+    found = [Bracketer(rank=1).fit(text, tags, vectors=vectors) for text in (words, spelt)]
+    np.testing.assert_array_equal(found[0].distances(tags[0]), found[1].distances(tags[0]))
+    small = [[word.lower() for word in row] for row in words]
+    other = Bracketer(rank=1).fit(small, tags, vectors=vectors)
+    assert not np.array_equal(other.distances(tags[0]), found[0].distances(tags[0]))
+    with pytest.raises(SettingsError, match="no word of the text has a vector"):
+        Bracketer().fit(words, tags, vectors={"QQ": [1.0, 2.0]})

@@ -65,7 +65,7 @@ def test_the_parameters_come_back_from_exact_moments(k, V, each, length):
 
 def test_scaling_keeps_the_answer_exact():
     true = planted(3, 3, 12)
-    scaled = replace(EXACT, kappa=0.3)
+    scaled = replace(EXACT, kappa=30.0)
     got = reordered(anchor_hmm(exact_contexts(true, 9), 3, choices=scaled), true)
     np.testing.assert_allclose(got.emission, true.emission, atol=1e-8)
 
@@ -177,6 +177,15 @@ def test_the_same_answer_every_time_and_after_loading(tmp_path):
     assert loaded.estimator == "anchor"
 
 
+def test_no_seed_changes_the_answer():
+    true = planted(7, 5, 1200)
+    text = sample(true, 400, 30, 1)
+    found = [anchor_hmm(Contexts.of(text, 1200), 5, seed=seed) for seed in (0, 1, 5)]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.anchors, found[0].anchors)
+        np.testing.assert_allclose(other.states, found[0].states, atol=1e-6)
+
+
 def test_senses_bound_the_states_of_a_word():
     text, _ = drawn_text(150)
     data = Encoded.of([[hash_of(word) for word in words] for words in text])
@@ -198,6 +207,8 @@ def hash_of(word):
         ({"parameters": Parameters.random(3, 4)}, "needs no start: found parameters"),
         ({"senses": 0}, "senses is 0"),
         ({"estimator": "anchors"}, "expected 'em' or 'anchor'"),
+        ({"estimator": "em", "senses": 2}, "senses is of estimator 'anchor'"),
+        ({"estimator": "em", "looks": False}, "looks is of estimator 'anchor'"),
     ],
 )
 def test_settings_that_do_not_go_together(choice, message):
@@ -232,3 +243,56 @@ def test_the_example_of_the_page_runs():
     names: dict[str, HMM] = {}
     exec(code, names)
     assert len(set(names["model"].predict([["my", "dog", "sat"]])[0].tolist())) == 3
+
+
+def cased_text(n, seed=0):
+    """Sentences of the same pattern that begin with a capital, and with marks of both kinds."""
+    text, tags = drawn_text(n, seed)
+    rng = np.random.default_rng(seed + 1)
+    for words, kinds in zip(text, tags, strict=True):
+        words[0] = words[0].capitalize()
+        if len(words) > 3:  # a comma where a determiner might stand, for contexts to mistake
+            words.insert(3, ",")
+            kinds.insert(3, "P")
+        words.append(str(rng.choice([".", "!"])))
+        kinds.append("P")
+    return text, tags
+
+
+def test_marks_have_a_state_and_the_first_capital_has_none():
+    text, tags = cased_text(300)
+    model = HMM(4, estimator="anchor", min_count=1, language="generic").fit(text)
+    names = model.symbols_.names
+    contexts = Contexts.of(model.symbols_.encode(text), len(names))
+    found = anchor_hmm(contexts, 4, names=names, choices=AnchorChoices(senses=None))
+    at = {name: found.states[i] for i, name in enumerate(names)}
+    for mark in (",", ".", "!"):
+        np.testing.assert_array_equal(at[mark], [0, 0, 0, 1])
+    for word in WORDS["D"]:
+        np.testing.assert_array_equal(at[word.capitalize()], at[word])
+        assert at[word][3] == 0
+    assert names[found.anchors[3]] in (",", ".", "!")
+    assert len(set(found.anchors.tolist())) == 4
+    pairs = {(tag, state) for t, p in zip(tags, model.predict(text), strict=True)
+             for tag, state in zip(t, p.tolist(), strict=True)}  # fmt: skip
+    assert len(pairs) == 4  # each kind of word has a state of its own, marks too
+
+
+def test_joined_contexts_are_those_of_the_joined_text():
+    rng = np.random.default_rng(3)
+    text = [rng.integers(0, 5, rng.integers(1, 6)).tolist() for _ in range(40)]
+    to = np.array([0, 1, 0, 3, 1])
+    joined = Contexts.of(Encoded.of(text), 5).joined(to)
+    expected = Contexts.of(Encoded.of([to[words].tolist() for words in text]), 5)
+    for name in ("first", "counts"):
+        np.testing.assert_array_equal(getattr(joined, name), getattr(expected, name))
+    for name in ("pairs", "beside"):
+        np.testing.assert_array_equal(
+            getattr(joined, name).toarray(), getattr(expected, name).toarray()
+        )
+
+
+@pytest.mark.parametrize("text", [[["."]], [[".", "!"], ["?"]], [["a", "."]], [["a"], ["."]]])
+def test_texts_of_marks_and_little_else(text):
+    model = HMM(1, estimator="anchor", min_count=1, language="generic").fit(text)
+    assert model.predict(text)[0].tolist() == [0] * len(text[0])

@@ -104,6 +104,10 @@ def test_fuzz(raw: bytes, tmp_path: Path) -> None:
         ("(S (NP (NN rain)) (VP (VBZ falls)))", "a bracketed tree"),
         ("( (S (NP (NN rain)) (VP (VBZ falls))))", "a bracketed tree"),
         ('{"text": "It rains."}', "a JSON object"),
+        ("# sent_id = weather-1", "CoNLL-U"),
+        ("# newdoc id = weather", "CoNLL-U"),
+        ("1\tIt\tit\tPRON\t_\t_\t2\tnsubj\t_\t_", "CoNLL-U"),
+        ("1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_", "CoNLL-U"),
     ],
 )
 @pytest.mark.parametrize(
@@ -134,7 +138,18 @@ def test_where_a_tree_may_begin_there_is_a_warning(line, tmp_path):
 
 @pytest.mark.parametrize(
     "line",
-    ["( see ( a ) and ( b ) )", "(1) First", '{" quoted', "{}", "( I )", "(", "( He left )"],
+    [
+        "# texts of mine",
+        "#text",
+        "1 2 3 4 5 6 7 8 9 10",
+        "( see ( a ) and ( b ) )",
+        "(1) First",
+        '{" quoted',
+        "{}",
+        "( I )",
+        "(",
+        "( He left )",
+    ],
 )
 def test_brackets_in_text_are_text(line, tmp_path):
     path = tmp_path / "a.txt"

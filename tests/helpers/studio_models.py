@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eigentext.datasets import write_sample
 from eigentext.formats.text import read_sentences
-from eigentext.sequences import HMM, LatentTagger, SpectralHMM
+from eigentext.sequences import HMM, BlockedHMM, LatentTagger, SpectralHMM
 from eigentext.words import CCAEmbedding, SpectralClusters
 
 #: words that a page must show as they are
@@ -30,10 +30,12 @@ def word_models(folder: Path) -> tuple[str, ...]:
 
 
 def sequence_models(folder: Path) -> tuple[str, ...]:
-    """Files of a hidden Markov model, of operators, and of a latent tagger."""
+    """Files of a hidden Markov model, operators, a latent tagger, and a model of blocks."""
     text = sample_text()
     HMM(5, seed=1, n_iter=5, min_count=2).fit(text).save(folder / "chain.hmm")
     SpectralHMM(4, min_count=2).fit(text).save(folder / "operators.hmm")
     tags = [["D" if len(word) < 4 else "N" for word in tokens] for tokens in text]
     LatentTagger(2, seed=1).fit(text, tags).save(folder / "tags.model")
-    return tuple(str(folder / name) for name in ("chain.hmm", "operators.hmm", "tags.model"))
+    BlockedHMM(600, n_groups=4, min_count=2).fit(text).save(folder / "blocks.hmm")
+    names = ("chain.hmm", "operators.hmm", "tags.model", "blocks.hmm")
+    return tuple(str(folder / name) for name in names)

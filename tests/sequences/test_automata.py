@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from eigentext import load
-from eigentext.errors import DataError, SettingsError
-from eigentext.sequences import StringAutomaton
+from eigentext.errors import DataError, ModelFileError, SettingsError
+from eigentext.sequences import ClassAutomata, StringAutomaton
 
 WORDS = ["walk", "walked", "walking", "talk", "talked", "talking", "wall", "tall", "taller"] * 6
 
@@ -47,6 +47,19 @@ def test_lists_of_symbols_are_strings_too() -> None:
     model = StringAutomaton(3, basis=40).fit([["DET", "ADJ"], ["DET"], []] * 20)
     assert model.log_prob([["DET"]])[0] > model.log_prob([["ADJ"]])[0]
     assert model.weights([[]])[0] == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_classes_have_one_set_of_symbols() -> None:
+    """Strings are turned into numbers once for all automata."""
+    model = ClassAutomata(2, min_strings=1).fit(["ab", "ba", "aa"], ["X", "Y", "Y"])
+    assert model.log_probs([]).shape == (0, 2)
+    asked = ["abab", "", "?"]
+    for at, name in enumerate(model.classes_):
+        own = model.models_[model.model_of_[at]].log_prob(asked)
+        assert model.log_probs(asked)[:, at] == pytest.approx(own, rel=1e-12), name
+    model.models_[1] = StringAutomaton(2).fit(["abc"])
+    with pytest.raises(ModelFileError, match="different symbols"):
+        ClassAutomata.from_bytes(model.to_bytes())
 
 
 def test_samples_are_strings(model: StringAutomaton) -> None:

@@ -88,3 +88,58 @@ def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out.splitlines()
     assert out[0] == "True"
     assert out[1:] == ["['past', 'present']", "['jump']"]
+
+
+def conllu(rows: list[tuple[str, str, str]]) -> str:
+    """A sentence of (form, lemma, tag)."""
+    lines = [
+        f"{number}\t{form}\t{lemma}\t{tag}" + "\t_" * 6
+        for number, (form, lemma, tag) in enumerate(rows, 1)
+    ]
+    return "\n".join(lines) + "\n\n"
+
+
+def test_a_transducer_is_told_the_tags_of_conllu(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # the tag alone decides whether the last letter goes
+    stems = [letter + "s" for letter in "bcdfglm"]
+    rows = [(stem, stem[:-1] if tag == "NOUN" else stem, tag)
+            for stem in stems for tag in ("NOUN", "ADV")]  # fmt: skip
+    (tmp_path / "a.conllu").write_text(conllu(rows))
+    new = [("bs", "_", "NOUN"), ("bs", "_", "ADV"), ("cs", "_", "X")]
+    (tmp_path / "b.conllu").write_text(conllu(new))
+    model, small = str(tmp_path / "m"), ["-q", "-k", "8", "--basis", "60"]
+    train = ["automaton", "train", str(tmp_path / "a.conllu"), "-o", model, "--of", "pairs"]
+    assert run([*train, *small]) == 0
+    assert run(["automaton", "apply", model, str(tmp_path / "b.conllu"), "-q"]) == 0
+    found = [row.split("\t") for row in capsys.readouterr().out.splitlines()]
+    assert found[:2] == [["bs", "b"], ["bs", "bs"]]
+    assert found[2][0] == "cs"
+    assert "X" not in found[2][1]  # a tag that was never seen says nothing
+
+
+def test_tokens_are_remembered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text("the cat sat\nthe dog sat\n" * 10)
+    model = str(tmp_path / "m")
+    flags = ["--tokens", "-q", "-k", "3", "--basis", "40"]
+    assert run(["automaton", "train", str(text), "-o", model, *flags]) == 0
+    line = ["automaton", "score", model, str(text), "--json", "--summary"]
+    assert run(line) == 0
+    assert json.loads(capsys.readouterr().out)["symbols"] == 20 * 4
+    assert run([*line, "--characters"]) == 0
+    assert json.loads(capsys.readouterr().out)["symbols"] == 20 * 12
+    assert run(["automaton", "sample", model, "-n", "5"]) == 0
+    words = {word for row in capsys.readouterr().out.splitlines() for word in row.split()}
+    assert words <= {"the", "cat", "dog", "sat"}
+
+
+@pytest.mark.parametrize(("of", "said"), [("classes", "with a tag"), ("pairs", "with a lemma")])
+def test_columns_that_are_not_given_are_not_learned(
+    tmp_path: Path, of: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.conllu").write_text(conllu([("hello", "_", "_")] * 3))
+    line = ["automaton", "train", str(tmp_path / "a.conllu"), "-o", str(tmp_path / "m")]
+    assert run([*line, "--of", of]) == 2
+    assert f"a.conllu: no word {said} in this file" in capsys.readouterr().err

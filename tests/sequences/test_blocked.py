@@ -63,7 +63,7 @@ def test_probabilities_are_those_of_the_dense_model_and_of_all_paths(random):
     values = inference.surprisals(random, ASKED)
     dense = random.dense()
     assert values == pytest.approx(dense_inference.surprisals(dense, ASKED), abs=1e-10)
-    sums = dense_inference.sums_by_sequence(values, ASKED)
+    sums = ASKED.sums(values)
     for number in (0, 1, 3, 4):
         p = hmm_paths.probability(*_tables(dense), ASKED[number].tolist())
         assert np.exp(-sums[number]) == pytest.approx(p, rel=1e-10)
@@ -341,3 +341,12 @@ def test_it_predicts_real_text_better_than_trigrams(data):
     ours = BlockedHMM(4000, n_groups=20).fit_encoded(train, symbols).surprisals_encoded(test)
     trigrams = kneser_ney_trigram_surprisals(train, test, len(symbols))
     assert np.exp(ours.mean()) < 0.97 * np.exp(trigrams.mean())
+
+
+def test_of_a_short_text_nothing_is_held_out_and_nothing_told():
+    text = [["a", "b", "a", "b", "a"], ["b", "a", "b"]]
+    few = BlockedHMM(4, n_groups=2, n_iter=2).fit(text * 20)
+    assert few.history_ == ()
+    assert BlockedHMM(4, n_groups=2, n_iter=2).fit(text * 300).history_
+    with pytest.raises(SettingsError, match="length -5"):
+        few.sample(2, -5)

@@ -99,3 +99,13 @@ def test_bad_input() -> None:
         StringTransducer().fit(["a\tb"], ["a"])
     with pytest.raises(DataError, match="no pair"):
         StringTransducer().fit([], [])
+
+
+def test_a_symbol_that_no_pair_has_is_copied_whole():
+    model = StringTransducer(4, basis=60).fit(["cats", "dogs"] * 9, ["cat", "dog"] * 9)
+    assert model.predict([["foo"], ["d", "o", "XY", "s"]]) == ["foo", "doXY"]
+    assert model.knows("d")
+    assert not model.knows("XY")
+    assert "symbols" not in model.figures()
+    with pytest.raises(SettingsError, match="1 strings, but 2 answers"):
+        model.score(["dogs"], ["dog", "x"])

@@ -216,7 +216,7 @@ def word_models(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
 
 @pytest.fixture(scope="session")
 def sequence_models(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
-    """Files of a hidden Markov model, of one as operators, and of a latent tagger."""
+    """Files of an HMM, of one as operators, of a latent tagger, and of an HMM with blocks."""
     from helpers.studio_models import sequence_models
 
     return sequence_models(tmp_path_factory.mktemp("sequences"))

@@ -100,6 +100,40 @@ def test_tags_are_those_of_the_library(
     ElementTree.fromstring(found["svg"])
 
 
+def test_states_of_blocks_are_not_listed(
+    whole: TestClient, sequence_models: tuple[str, ...]
+) -> None:
+    model = eigentext.load(sequence_models[3])
+    found = asked(whole, "states", model="blocks", draw=True)
+    n_states = model.parameters_.n_states
+    assert (found["of"], found["states"], found["svg"]) == ("blocked-hmm", [], None)
+    assert (found["n_states"], found["left_out"]) == (n_states, n_states)
+
+
+@pytest.mark.parametrize("method", ["viterbi", "posterior"])
+def test_a_text_by_the_states_of_blocks(
+    service: TestClient, sequence_models: tuple[str, ...], method: str
+) -> None:
+    model = eigentext.load(sequence_models[3])
+    sentences = [["The", "farmer", "slept", "."], [], ["Zyx", "the", "dog"]]
+    found = asked(service, "text", model="blocks", sentences=sentences, method=method, top=20)
+    states = model.predict(sentences, method=method)
+    posteriors = model.predict_proba(sentences)
+    names = {int(state): name for state, name in found["names"].items()}
+    for one, row, tokens in zip(found["sentences"], states, posteriors, strict=True):
+        assert [token["state"] for token in one["tokens"]] == row.tolist()
+        for token, (numbers, shares) in zip(one["tokens"], tokens, strict=True):
+            p = dict(zip(numbers.tolist(), shares.tolist(), strict=True))
+            assert token["p"] == pytest.approx(p[token["state"]], abs=1e-6)
+            assert {state for state, _ in token["likely"]} <= set(p)
+            assert sum(share for _, share in token["likely"]) == pytest.approx(1, abs=1e-4)
+            # called by its word, and by its number among the states of the word
+            number = token["state"] - min(p) + 1
+            assert names[token["state"]] == f"{token['symbol']} {number}"
+    surprisals = [[token["surprisal"] for token in one["tokens"]] for one in found["sentences"]]
+    assert surprisals == [values.tolist() for values in model.surprisals(sentences)]
+
+
 def test_few_states_of_many(service: TestClient) -> None:
     found = asked(service, "states", model="chain")
     assert len(found["states"]) == 4

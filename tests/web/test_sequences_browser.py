@@ -98,6 +98,18 @@ def test_other_models(page: Any, address: str) -> None:
     expect(page.locator("#input")).to_have_value(TEXT)
 
 
+def test_a_model_of_blocks(page: Any, address: str) -> None:
+    opened(page, f"{address}?text={quote(TEXT)}")
+    page.select_option("#model", "blocks")
+    settled(page)
+    expect(page.locator("#states .note")).to_contain_text("too many to list")
+    expect(page.locator("#method-field")).to_be_visible()
+    first = page.locator(".read li").first.text_content()
+    assert first.startswith("The, state ")
+    assert ", surprisal " in first
+    expect(page.locator(".legend button").first).to_be_visible()
+
+
 def test_the_address_keeps_the_question(page: Any, address: str) -> None:
     opened(page, address)
     page.select_option("#method", "posterior")

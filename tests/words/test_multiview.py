@@ -208,7 +208,7 @@ def test_the_same_answer_every_time(model: MultiviewEmbedding) -> None:
         ({"views": ("left", "left")}, "two or more"),
         ({"views": ("left", "up")}, "expected 'left'"),
         ({"view_weights": (1.0,)}, "1 numbers for 4 views"),
-        ({"views": ("left", "dependencies")}, "dependencies and parsed sentences go together"),
+        ({"views": ("left", "dependencies")}, "dependencies and parsed sentences .--trees. go"),
     ],
 )
 def test_bad_settings(settings_: dict[str, object], message: str) -> None:

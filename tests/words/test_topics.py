@@ -191,8 +191,52 @@ def test_documents_are_lines_paragraphs_files_or_so_many_lines():
     assert read["paragraph"] == read["2"] == [["a", "b", "c"], ["d"]]
     assert read["file"] == [["a", "b", "c", "d"]]
     for unit in ("0", "-1", "word", ""):
-        with pytest.raises(SettingsError, match="expected line, paragraph, file, or a number"):
+        with pytest.raises(SettingsError, match="expected line, paragraph, document, file, or a"):
             next(read_documents("memory://topics/a.txt", unit))
+
+
+def test_sentences_of_conllu_belong_together_as_it_says():
+    rows = [
+        "newdoc id = 1",
+        "newpar",
+        "a b",
+        "c",
+        "newpar",
+        "d",
+        "newdoc",
+        "e",
+        "sent_id = 9",
+        "f",
+    ]
+    lines = []
+    for row in rows:
+        if len(row) > 3:
+            lines.append(f"# {row}")
+            continue
+        words = enumerate(row.split(), 1)
+        lines += [f"{number}\t{word}" + "\t_" * 8 for number, word in words]
+        lines.append("")
+    write_lines("memory://topics/a.conllu", lines)
+    read = {
+        unit: [" ".join(one) for one in read_documents("memory://topics/a.conllu", unit)]
+        for unit in ("line", "paragraph", "document", "file", "3")
+    }
+    assert read["line"] == ["a b", "c", "d", "e", "f"]
+    assert read["paragraph"] == ["a b c", "d", "e f"]
+    assert read["document"] == ["a b c d", "e f"]
+    assert read["3"] == ["a b c d", "e f"]
+    assert read["file"] == ["a b c d e f"]
+
+
+def test_blank_lines_are_no_documents_to_learn_from(documents):
+    plain = TopicModel(2, max_share=0.9).fit(documents)
+    spread = TopicModel(2, max_share=0.9).fit([row for one in documents for row in (one, [], [])])
+    assert (spread.n_documents_, spread.words_) == (plain.n_documents_, plain.words_)
+    np.testing.assert_array_equal(spread.topics_, plain.topics_)
+    with pytest.raises(DataError, match="no words in them to learn from"):
+        TopicModel(2).fit([[], []])
+    with pytest.raises(SettingsError, match="top 0"):
+        plain.views(0)
 
 
 def test_a_record_is_a_document():
@@ -257,7 +301,7 @@ def test_a_model_finds_topics_and_comes_back(documents, alpha0, tmp_path):
 
 
 def test_what_cannot_be_learned_is_said(documents):
-    with pytest.raises(DataError, match="min_documents and max_share"):
+    with pytest.raises(DataError, match=r"\(min_documents\) or a larger --max-share"):
         TopicModel(2, min_documents=100).fit(documents)
     with pytest.raises(DataError, match="three words"):
         TopicModel(2, min_documents=1, max_share=1.0).fit([["a"], ["b", "a"]])
@@ -297,7 +341,8 @@ def test_the_commands(documents, tmp_path):
     ("flags", "why"),
     [
         (("-k", 11), "take fewer --n-topics"),
-        (("--documents", "page"), "expected line, paragraph, file, or a number"),
+        (("--documents", "page"), "expected line, paragraph, document, file, or a number"),
+        (("--documents", "document"), "a.txt: documents are marked in CoNLL-U alone"),
         (("--newlines", "join"), "is for raw text"),
         (("--min-documents", 99), "min_documents"),
     ],

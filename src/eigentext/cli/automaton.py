@@ -34,13 +34,26 @@ Tokens = Annotated[
     bool,
     typer.Option("--tokens", help="Symbols are tokens between spaces, instead of characters."),
 ]
+AsLearned = Annotated[
+    bool | None,
+    typer.Option(
+        "--tokens/--characters",
+        help="Symbols are tokens between spaces, or characters; by default tokens where the model "
+        "has symbols longer than a character.",
+        show_default=False,
+    ),
+]
 _KINDS = ("string-automaton", "class-automata", "string-transducer")
 
 
 def _rows(
     files: list[str], of: str, tokens: bool, on_error: OnError | None
 ) -> Iterator[tuple[Any, str]]:
-    """Strings, with what stands behind the tab; of CoNLL-U the words, with tags or lemmas."""
+    """Strings, with what stands behind the tab; of CoNLL-U the words, with tags or lemmas.
+
+    An input of pairs from CoNLL-U has the tag of the word for its first symbol.  Words whose tag
+    or lemma is not given are left out where it is what is learned.
+    """
     from eigentext.base.files.opening import expand
     from eigentext.errors import DataError
     from eigentext.formats.conllu import read_sentences
@@ -55,16 +68,26 @@ def _rows(
                     sentence.forms, sentence.column("upos"), sentence.column("lemma"), strict=True
                 )
                 for form, tag, lemma in columns:
-                    row = {"strings": (form, ""), "classes": (form, tag)}
-                    seen[row.get(of, ((tag, *form), lemma))] = None
+                    if of == "strings":
+                        seen[form, ""] = None
+                    elif of == "inputs":
+                        seen[(f"<{tag}>", *form), ""] = None
+                    elif of == "classes" and tag != "_":
+                        seen[form, tag] = None
+                    elif of == "pairs" and lemma != "_":
+                        seen[(f"<{tag}>", *form), lemma] = None
+            if not seen:
+                what = {"classes": " with a tag", "pairs": " with a lemma"}.get(of, "")
+                raise DataError(source, None, f"no word{what} in this file")
             yield from seen
             continue
         for number, line in text_lines(source, on_error=on_error):
             if not line.strip():
                 continue
             string, tab, other = line.partition("\t")
-            if bool(tab) != (of != "strings"):
-                expected = "a string and no tab" if of == "strings" else "string TAB other"
+            bare = of in ("strings", "inputs")
+            if bool(tab) == bare:
+                expected = "a string and no tab" if bare else "string TAB other"
                 error = DataError(source, number, f"{line[:60]!r}: expected {expected}")
                 if on_error is None:
                     raise error
@@ -85,8 +108,8 @@ def train(
     """Learn an automaton of strings, automata of classes of strings, or a transducer.
 
     A file is one string a line; of CoNLL-U files the different words are taken, with their UPOS as
-    class, and for pairs their lemmas as output.  Rank and basis are chosen on a tenth of the
-    strings unless given.
+    class, and for pairs UPOS and letters as input and the lemma as output.  Rank and basis are
+    chosen on a tenth of the strings unless given.
 
     Example:
 
@@ -99,6 +122,7 @@ def train(
         $ eigentext automaton score words.model train.conllu --summary
     """
     from eigentext.base.files.opening import expand
+    from eigentext.errors import DataError
     from eigentext.sequences import ClassAutomata, StringAutomaton, StringTransducer
 
     model: Any
@@ -112,6 +136,8 @@ def train(
     sources = expand(files)
     with run.reading("strings") as (log, _):
         rows = list(_rows(files, of, tokens, log))
+        if not rows:
+            raise DataError(sources[0], None, "no strings to learn from")
         strings = [string for string, _ in rows]
         if of == "strings":
             model.fit(strings)
@@ -131,13 +157,26 @@ def _load(path: str, *kinds: str) -> Any:
     return load(path)
 
 
+def _automaton_of(model: Any) -> Any:
+    """An automaton whose symbols are those of the model."""
+    if model.KIND == "string-automaton":
+        return model
+    return model.models_[0] if model.KIND == "class-automata" else model.automaton_
+
+
+def _by_tokens(model: Any) -> bool:
+    """Were the symbols of training longer than a character?  Tags and the end do not count."""
+    names = (name.partition("\t")[0] for name in _automaton_of(model).symbols_.names)
+    return any(len(name) > 1 and not (name[0] == "<" and name[-1] == ">") for name in names)
+
+
 @app.command("score")
 @with_flags()
 def score(
     model: Model,
     files: options.Sources,
     run: Applying,
-    tokens: Tokens = False,
+    tokens: AsLearned = None,
     summary: Annotated[bool, typer.Option("--summary", help="The figures alone.")] = False,
 ) -> None:
     """Print log probability of every string, and the perplexity of all.
@@ -156,6 +195,7 @@ def score(
     import numpy as np
 
     automaton = _load(model, "string-automaton")
+    tokens = _by_tokens(automaton) if tokens is None else tokens
     with run.reading() as (log, _):
         strings = [string for string, _ in _rows(files, "strings", tokens, log)]
         nats = automaton.surprisals(strings)
@@ -187,15 +227,16 @@ def apply(
     model: Model,
     files: options.Sources,
     run: Applying,
-    tokens: Tokens = False,
+    tokens: AsLearned = None,
     kbest: Annotated[
         int, typer.Option("--kbest", min=1, help="How many answers, each with its score.")
     ] = 1,
 ) -> None:
     """Print the class of every string, or the output of every input, behind a tab.
 
-    A file is one string a line.  With --kbest each answer is followed by its probability (classes)
-    or log score (outputs).
+    A file is one string a line, or CoNLL-U, whose different words are asked about; a transducer
+    that learned from CoNLL-U is told their tags.  With --kbest each answer is followed by its
+    probability (classes) or log score (outputs).
 
     Example:
 
@@ -210,8 +251,11 @@ def apply(
     from eigentext.sequences import ClassAutomata
 
     answering = _load(model, *_KINDS[1:])
+    tokens = _by_tokens(answering) if tokens is None else tokens
     with run.reading() as (log, _):
-        strings = [string for string, _ in _rows(files, "strings", tokens, log)]
+        transducer = answering.KIND == "string-transducer"
+        of = "inputs" if transducer else "strings"
+        strings = [string for string, _ in _rows(files, of, tokens, log)]
         answers: list[list[tuple[str, float]]]
         if isinstance(answering, ClassAutomata):
             shares = answering.posteriors(strings) if strings else np.zeros((0, 1))
@@ -223,7 +267,11 @@ def apply(
                 for row in shares
             ]
         else:
-            answers = [[*map(tuple, answering.kbest(string, kbest))] for string in strings]
+            # a tag that no input of training had says nothing
+            unseen = [isinstance(s, tuple) and not answering.knows(s[0]) for s in strings]
+            asked = [s[1:] if new else s for s, new in zip(strings, unseen, strict=True)]
+            answers = [[*map(tuple, answering.kbest(string, kbest))] for string in asked]
+            strings = ["".join(s[1:]) if isinstance(s, tuple) else s for s in strings]
 
     def lines() -> Iterator[str]:
         for string, own in zip(strings, answers, strict=True):
@@ -243,7 +291,7 @@ def sample(
     model: Model,
     number: Annotated[int, typer.Option("--number", "-n", min=0, help="How many strings.")] = 10,
     longest: Annotated[int, typer.Option("--longest", min=0, help="Most symbols of each.")] = 50,
-    tokens: Tokens = False,
+    tokens: AsLearned = None,
     seed: options.Seed = 0,
 ) -> None:
     """Print strings drawn from an automaton.
@@ -257,5 +305,6 @@ def sample(
         $ eigentext automaton sample words.model --number 3
     """
     automaton = _load(model, "string-automaton")
+    tokens = _by_tokens(automaton) if tokens is None else tokens
     for symbols in automaton.sample(number, longest=longest, seed=seed):
         print((" " if tokens else "").join(symbols))

@@ -262,8 +262,7 @@ def _typed(value: Value) -> tuple[Any, dict[str, Any]]:
     if isinstance(value, Auto):
         return str, {"metavar": "NUMBER|auto"}
     if isinstance(value, Listed):
-        item = {Whole: int, Real: float}.get(type(value.item), str)
-        return list[item], {}  # type: ignore[valid-type]
+        return list[str], {}
     return str, {}
 
 
@@ -286,13 +285,25 @@ def _plain(value: Any, declared_as: Value) -> Any:
     return value
 
 
-def _listed(values: list[str], declared_as: Value) -> tuple[str, ...]:
-    """Names may be joined by commas where there is a choice of them; ``none`` is an empty list."""
+def _listed(values: list[str], declared_as: Value) -> tuple[Any, ...]:
+    """Numbers, and names of which there is a choice, may be joined by commas; ``none`` is an empty
+    list."""
     item = declared_as.item if isinstance(declared_as, Listed) else None
-    if not (isinstance(item, Text) and item.choices):
+    number = {Whole: int, Real: float}.get(type(item))
+    if number is None and not (isinstance(item, Text) and item.choices):
         return tuple(values)
     names = [name.strip() for value in values for name in value.split(",")]
-    return () if names == ["none"] else tuple(names)
+    if names == ["none"]:
+        return ()
+    return tuple(names) if number is None else tuple(_number(name, number) for name in names)
+
+
+def _number(text: str, kind: type[int] | type[float]) -> Any:
+    """A number, or the text itself, of which the model says what it expected."""
+    try:
+        return kind(text)
+    except ValueError:
+        return text
 
 
 def _shown(default: Any) -> str:

@@ -8,6 +8,12 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import Given, with_flags
+from eigentext.cli.dep_unlabelled import (
+    UnlabelledTrees,
+    UnlabelledWeight,
+    text_figures,
+    text_of,
+)
 from eigentext.cli.run import Training
 from eigentext.cli.tree_input import training_trees
 from eigentext.dependency.settings import DependencyParserSettings, GenerativeParserSettings
@@ -42,25 +48,11 @@ def train(
             help="For a generative parser: CoNLL-U with tags, whose trees are not read.",
         ),
     ] = None,
-    unlabelled_weight: Annotated[
-        float | None,
-        typer.Option(
-            "--unlabelled-weight",
-            min=0,
-            help="What a count in such a sentence is worth beside one in a tree; by default "
-            "chosen on held-out trees.",
-        ),
-    ] = None,
+    unlabelled_weight: UnlabelledWeight = None,
     unlabelled_rounds: Annotated[
         int, typer.Option("--unlabelled-rounds", min=0, help="EM rounds over trees and these.")
     ] = 3,
-    unlabelled_trees: Annotated[
-        Literal["all", "best"],
-        typer.Option(
-            "--unlabelled-trees",
-            help="Count all trees of such a sentence by their posteriors, or its best alone.",
-        ),
-    ] = "all",
+    unlabelled_trees: UnlabelledTrees = "all",
 ) -> None:
     """Train a dependency parser on CoNLL-U trees.
 
@@ -84,7 +76,6 @@ def train(
     from eigentext.dependency import DependencyParser, GenerativeParser
     from eigentext.dependency.generative.semi import Unlabelled
     from eigentext.errors import SettingsError
-    from eigentext.formats.conllu import read_sentences
 
     if unlabelled and model != "generative":
         raise SettingsError("--unlabelled is for --model generative")
@@ -102,11 +93,7 @@ def train(
             text = None
             if unlabelled:
                 text = Unlabelled(
-                    [
-                        s
-                        for source in expand(unlabelled)
-                        for s in read_sentences(source, on_error=log)
-                    ],
+                    text_of(unlabelled, log),
                     unlabelled_weight,
                     unlabelled_rounds,
                     unlabelled_trees,
@@ -133,15 +120,7 @@ def _fit_generative(
     parser.fit(read, unlabelled=text, progress=progress)
     figures: dict[str, Any] = {"relations": 0}
     if text is not None:
-        report = parser.unlabelled_
-        figures |= {
-            "unlabelled_used": report.n_used if report.weight else 0,
-            "unlabelled_too_long": report.n_left_out,
-            "unlabelled_weight": report.weight,
-        }
-        if report.held_out:
-            uas = {f"{weight:g}": round(uas, 2) for weight, uas in report.held_out.items()}
-            figures["held_out_uas"] = uas
+        figures |= text_figures(parser.unlabelled_, "held_out_uas")
     if held_out:
         predicted = [parsed(parser, sentence) for sentence in held_out]
         figures["dev_uas"] = evaluate(held_out, predicted).uas

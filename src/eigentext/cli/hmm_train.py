@@ -114,15 +114,21 @@ def _figures(model: Any) -> dict[str, Any]:
     from eigentext.sequences import HMM, BlockedHMM, LatentTagger
 
     if isinstance(model, LatentTagger):
+        # of the automata of characters; power 0: held-out words gained nothing by them
+        own = model.words_.characters
+        found = {"characters_power": own.power if own else 0.0}
+        if own is not None:
+            found["characters_states"] = own.automata.figures()["most_states"]
         return {
             "tags": len(model.tags_),
             "n_states": int(sum(chain.m.sum() for chain in model.chains_)),
             "words": len(model.words_.words),
+            **(found if model.characters != "none" else {}),
         }
     figures: dict[str, Any] = {"n_states": model.n_states, "symbols": len(model.symbols_)}
     if isinstance(model, BlockedHMM):
         figures["n_states"] = model.parameters_.n_states
-        if len(model.history_) > 1 or model.history_[0]:
+        if model.history_:
             figures["held_out_log_prob_per_token"] = model.history_[-1]
     if isinstance(model, HMM):
         figures["log_prob_per_token"] = model.spread_["best"]

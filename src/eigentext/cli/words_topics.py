@@ -29,7 +29,8 @@ class DocumentInput(GenericText):
         typer.Option(
             "--documents",
             help="What a document is in text files: line, paragraph (up to an empty line), file, "
-            "or a number of lines.  Of files of records each record is one.",
+            "or a number of lines.  Of files of records each record is one.  In CoNLL-U a line is "
+            "a sentence, and document is what its comments mark.",
         ),
     ] = "line"
 

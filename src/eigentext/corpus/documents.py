@@ -1,7 +1,8 @@
 r"""Documents: what belongs together in a text, as lists of tokens and as a matrix of counts.
 
 1. :func:`read_documents` cuts a file: a record of JSON Lines, Parquet or WARC is a document; of a
-   text file each line, each paragraph (up to an empty line), so many lines, or the whole file.
+   text file each line, each paragraph (up to an empty line), so many lines, or the whole file;
+   of CoNLL-U a sentence is a line, and paragraphs and documents are those that it marks.
 2. :func:`count_documents` chooses the words and counts them, (documents, words) sparse.  Stop
    words are those that stand in too many documents; nothing is known of any language.
 """
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.files.archives import suffix_of
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_list, checked_tokens
 from eigentext.errors import DataError, SettingsError
+from eigentext.formats.conllu import read_sentences
 from eigentext.formats.records import documents, kind_of
 from eigentext.formats.text import split_tokens, text_lines
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DocumentCounts", "WordChoice", "count_documents", "read_documents"]
 
-UNITS = ("line", "paragraph", "file")
+UNITS = ("line", "paragraph", "document", "file")
 
 
 def read_documents(
@@ -40,7 +43,8 @@ def read_documents(
 ) -> Iterator[list[str]]:
     """The documents of a file as lists of tokens; those without tokens are empty lists.
 
-    ``unit``  of text files: ``line``, ``paragraph``, ``file``, or a number of lines such as 20.
+    ``unit``  of text files: ``line``, ``paragraph``, ``file``, or a number of lines such as 20;
+    of CoNLL-U also ``document``, up to the next ``# newdoc``.
     With a ``tokeniser`` the text is raw, otherwise tokens stand between spaces.
 
     >>> from eigentext.base.files.opening import write_lines
@@ -51,12 +55,22 @@ def read_documents(
     [['a', 'cat', 'sat', 'it', 'slept'], ['a', 'dog']]
     """
     if unit not in UNITS and not (unit.isdecimal() and int(unit) > 0):
-        raise SettingsError(f"documents {unit!r}: expected line, paragraph, file, or a number")
+        raise SettingsError(
+            f"documents {unit!r}: expected line, paragraph, document, file, or a number"
+        )
+    if tokeniser is None and field is None and _is_conllu(source):
+        yield from _of_conllu(source, unit, on_error)
+        return
     if kind_of(source, field):
         texts: Iterable[str] = (
             text.replace("\r\n", "\n") for _, text in documents(source, field, on_error=on_error)
         )
     else:
+        if unit == "document":
+            why = (
+                "documents are marked in CoNLL-U alone: expected line, paragraph, file or a number"
+            )
+            raise SettingsError(f"{source}: {why}")
         lines = (line for _, line in text_lines(source, field, on_error=on_error))
         texts = ("\n".join(some) for some in _cut(lines, unit))
     for text in texts:
@@ -67,6 +81,27 @@ def read_documents(
 
             sentences = tokenise_document(text, tokeniser, newlines=newlines)
             yield [token.text for tokens in sentences for token in tokens]
+
+
+def _is_conllu(source: str) -> bool:
+    return source.removesuffix(suffix_of(source) or "").endswith(".conllu")
+
+
+def _of_conllu(source: str, unit: str, on_error: OnError | None) -> Iterator[list[str]]:
+    """The words of the sentences that belong together."""
+    marks = {"paragraph": ("newpar", "newdoc"), "document": ("newdoc",)}.get(unit, ())
+    most = int(unit) if unit.isdecimal() else 1 if unit == "line" else 0
+    some: list[str] = []
+    n_sentences = 0
+    for sentence in read_sentences(source, on_error=on_error):
+        begins = any(key.split()[0] in marks for key in sentence.metadata if key.strip())
+        if n_sentences and (begins or n_sentences == most):
+            yield some
+            some, n_sentences = [], 0
+        some.extend(sentence.forms)
+        n_sentences += 1
+    if n_sentences:
+        yield some
 
 
 def _cut(lines: Iterable[str], unit: str) -> Iterator[list[str]]:

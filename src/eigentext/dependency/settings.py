@@ -99,6 +99,12 @@ class GenerativeParserSettings:
         8, Whole(1, 64), "Most hidden states of a tag; 1 is the plain model of tags.", short="-k"
     )
     n_iter: int = setting(6, Whole(0), "EM iterations after the spectral start.")
+    start: str = setting(
+        "spectral",
+        Text(("spectral", "automata")),
+        "Which moments the first states are found by: what is below a word against what is above "
+        "it, or its left dependents against its right ones, as split head automata have them.",
+    )
     tagset: str = setting(
         "both", Text(("upos", "xpos", "both")), "Which column of tags says the tag of a word."
     )

@@ -38,6 +38,12 @@ WHITE_SPACE = " \t\r\v\f"
 # the first line of a tree that goes on: "(S", "( (S", "(S (NP (DT the) (NN dog))"
 _TREE_BEGINS = re.compile(r"\(\s*(?:\(\s*)?[A-Z][A-Z$=|+*-]*[0-9-]*(?:\s*\(\s*[A-Z].*)?\s*")
 
+# the first line of CoNLL-U: a comment that only it has, or a word with its ten columns
+_CONLLU_BEGINS = re.compile(
+    r"#\s*(?:newdoc|newpar)(?:\s+id)?\s*(?:=.*)?|#\s*(?:global\.columns|sent_id|text)\s*=.*"
+    r"|[0-9]+(?:[-.][0-9]+)?(?:\t[^\t]+){9}\s*"
+)
+
 _NOT_IN_TOKENS = re.compile(r"[ \t\r\v\f\n]")
 # str.split() also splits at these, so a line that holds one of them takes the slow way
 _OTHER_SPACE = re.compile("[\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
@@ -71,7 +77,7 @@ and no white space
 
 
 def check_text(path: str, number: int, line: str) -> None:
-    """Refuse a first line that is JSON or a tree, and warn where a tree may begin.
+    """Refuse a first line that is JSON, CoNLL-U or a tree, and warn where a tree may begin.
 
     >>> check_text("trees.mrg", 1, "(S (NP (NN rain)) (VP (VBZ falls)))")
     Traceback (most recent call last):
@@ -87,6 +93,9 @@ takes words out of trees
         except (ValueError, RecursionError):
             return
         raise DataError(path, number, "a JSON object, expected text: say which --field has it")
+    if _CONLLU_BEGINS.fullmatch(line):
+        why = "CoNLL-U, expected text: `eigentext convert` takes the words out of trees"
+        raise DataError(path, number, why)
     if not start.startswith("("):
         return
     from eigentext.formats.ptb import is_tree

@@ -7,6 +7,7 @@ and processes over fixed row blocks (:mod:`eigentext.base.cores`).
 
 from __future__ import annotations
 
+import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,17 @@ class _Held:
     lock = threading.Lock()
     holders = 0
     limits: Any = None
+    libraries: Any = None
+    n_modules = 0
+
+
+def _libraries() -> Any:
+    """The libraries with threads: looking takes milliseconds, and new ones come by imports."""
+    from threadpoolctl import ThreadpoolController
+
+    if _Held.n_modules != len(sys.modules):
+        _Held.n_modules, _Held.libraries = len(sys.modules), ThreadpoolController()
+    return _Held.libraries
 
 
 @contextmanager
@@ -39,7 +51,7 @@ def single_threaded() -> Iterator[None]:
     """Hold BLAS and OpenMP to one thread; the former limits come back when the last fit leaves.
 
     The limit of BLAS is the process's, so several threads hold it together; that of OpenMP is each
-    thread's own.  Inside another one it costs nothing: to ask the libraries takes 1 ms.
+    thread's own.  Inside another one it costs nothing.
 
     >>> with single_threaded():
     ...     float(np.ones(3) @ np.ones(3))
@@ -47,17 +59,17 @@ def single_threaded() -> Iterator[None]:
     """
     # scipy has a BLAS of its own, which can be held only once it is there
     import scipy.linalg  # noqa: F401
-    from threadpoolctl import threadpool_limits
 
     if getattr(_thread, "holds", False):
         yield
         return
     with _Held.lock:
         if _Held.holders == 0:
-            _Held.limits = threadpool_limits(limits=1, user_api="blas")
+            _Held.limits = _libraries().limit(limits=1, user_api="blas")
         _Held.holders += 1
+        libraries = _libraries()
     try:
-        with threadpool_limits(limits=1, user_api="openmp"):
+        with libraries.limit(limits=1, user_api="openmp"):
             _thread.holds = True
             yield
     finally:

@@ -43,7 +43,7 @@ _ZERO = 1e-12  # a tensor this small beside the first is rounding
 class TensorPairs:
     """What the tensor was taken apart into, the largest value first.
 
-    ``values``     (r,) l_i, all positive
+    ``values``     (r,) l_i, all positive where T is such a sum
     ``vectors``    (d, r) v_i as columns, of length 1
     ``left``       (r,) size of what was left of T after each deflation, as a share of its own
     ``residual``   the same in the end: 0 for a tensor that is such a sum

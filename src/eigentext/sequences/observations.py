@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from numbers import Integral
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -124,6 +124,26 @@ class Encoded:
         first = pointers(lengths)
         tokens = np.repeat(self.first[chosen] - first[:-1], lengths) + np.arange(first[-1])
         return Encoded(self.ids[tokens], first)
+
+    def split(self, values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        """What belongs to each sequence, of values of all tokens.
+
+        >>> [part.tolist() for part in Encoded.of([[0, 1], [], [2]]).split(np.array([5, 6, 7]))]
+        [[5, 6], [], [7]]
+        """
+        return np.split(values, self.first[1:-1]) if len(self) else []
+
+    def sums(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """(S,) the sum over each sequence, of a number for every token; 0 for an empty one.
+
+        >>> Encoded.of([[0, 0], [], [0]]).sums(np.array([1.0, 2.0, 4.0])).tolist()
+        [3.0, 0.0, 4.0]
+        """
+        sums = np.zeros(len(self))
+        full = np.flatnonzero(self.lengths)
+        if len(full):
+            sums[full] = np.add.reduceat(values, self.first[full])
+        return sums
 
     def without_empty(self) -> Encoded:
         """The same without sequences of no tokens, as learning wants them.

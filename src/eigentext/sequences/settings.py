@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AutomatonSettings",
     "BlockedHMMSettings",
+    "Characters",
     "ClassAutomataSettings",
     "Decoder",
     "Estimator",
@@ -46,6 +47,7 @@ Statistic = Literal["both", "strings", "substrings"]
 HankelScaling = Literal["cca", "none"]
 Recipe = Literal["clustering", "moments", "em", "mixed"]
 Decoder = Literal["posterior", "product"]
+Characters = Literal["none", "automata"]
 
 
 @dataclass
@@ -82,7 +84,8 @@ class HMMSettings(SymbolSettings):
     looks: bool = setting(
         True,
         Flag(),
-        "Of anchor: rare words are drawn towards words that look alike (case, digits, ending).",
+        "Of anchor: marks have a state of their own, capitals at the beginning of a sentence are "
+        "none, and rare words are drawn towards words that look alike (case, digits, ending).",
     )
     senses: int | None = setting(
         1,
@@ -221,6 +224,12 @@ class LatentTaggerSettings:
         1e-4,
         Real(0, 1),
         "Tags with less than this share of a word's best tag are not tried; 0 tries all.",
+    )
+    characters: Characters = setting(
+        "none",
+        Text(get_args(Characters)),
+        "automata: ask automata of the characters of rare words about unknown words as well, with "
+        "a power that is chosen on words held out of the training text.",
     )
     kappa: float = setting(50.0, Real(0), "Added to counts in the CCA; less for little data.")
     language: Language = setting("generic", Text(LANGUAGES), "Of the endings of rare words.")

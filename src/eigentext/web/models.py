@@ -48,7 +48,7 @@ KINDS = {
     "words": Kind(
         "model of words", ("clusters", "embeddings", "lrmvl", "multiview", "class-bigram")
     ),
-    "hmm": Kind("model of sequences", ("hmm", "spectral-hmm", "latent-tagger")),
+    "hmm": Kind("model of sequences", ("hmm", "blocked-hmm", "spectral-hmm", "latent-tagger")),
     "tagger": Kind("tagger", ("tagger",)),
 }
 

@@ -19,6 +19,9 @@ __all__ = [
     "StatesRequest",
 ]
 
+#: files that are models of sequences
+SequenceKind = Literal["hmm", "blocked-hmm", "spectral-hmm", "latent-tagger"]
+
 #: of a state, and next states, that can be asked for
 MOST_WORDS = 100
 
@@ -49,10 +52,13 @@ class SequenceState(BaseModel):
 
 
 class StatesAnswer(BaseModel):
-    """The states, the most frequent first; or the singular values of operators."""
+    """The states, the most frequent first; or the singular values of operators.
+
+    Of a model with blocked emissions no states are listed: each belongs to a single word.
+    """
 
     model: str
-    of: Literal["hmm", "spectral-hmm", "latent-tagger"]
+    of: SequenceKind
     states: list[SequenceState]
     n_states: int = Field(description="of the model; dimensions, where it has operators")
     n_symbols: int = Field(description="words and classes of words that it tells apart")
@@ -103,7 +109,7 @@ class SequencesTextAnswer(BaseModel):
     """The sentences in order, and the figures of the whole text."""
 
     model: str
-    of: Literal["hmm", "spectral-hmm", "latent-tagger"]
+    of: SequenceKind
     sentences: list[ReadSequence]
     names: dict[int, str] = Field(description="of the states that are in the answer")
     n_tokens: int

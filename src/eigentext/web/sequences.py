@@ -9,6 +9,8 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from eigentext.errors import DataError, SettingsError
 from eigentext.sequences.inspection import (
     graph_of,
@@ -30,11 +32,9 @@ from eigentext.web.schemas_sequences import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
-    import numpy.typing as npt
     from pydantic import BaseModel
 
-    from eigentext.sequences import HMM, LatentTagger, SpectralHMM
+    from eigentext.sequences import HMM, BlockedHMM, LatentTagger, SpectralHMM
     from eigentext.sequences.inspection import StateView
     from eigentext.web.models import Served
     from eigentext.web.schemas_sequences import SequencesTextRequest, StatesRequest
@@ -51,7 +51,9 @@ class SequencesService:
         models = {name: served.get("hmm", name) for name in served.names("hmm")}
         # a large vocabulary takes seconds, so this is done before anybody asks
         self._views = {
-            name: _views(model) for name, model in models.items() if model.KIND != "spectral-hmm"
+            name: _views(model)
+            for name, model in models.items()
+            if model.KIND not in ("spectral-hmm", "blocked-hmm")
         }
         self._drawings = {name: _drawing(models[name]) for name in self._views}
 
@@ -75,6 +77,16 @@ class SequencesService:
                 left_out=0,
                 estimator=model.settings_.estimator,
                 singular_values=values,
+            )
+        if model.KIND == "blocked-hmm":
+            n_states = model.parameters_.n_states
+            return StatesAnswer(
+                model=name,
+                of=model.KIND,
+                states=[],
+                n_states=n_states,
+                n_symbols=len(model.symbols_),
+                left_out=n_states,
             )
         views, top = self._views[name], request.top
         shown = [
@@ -119,11 +131,16 @@ class SequencesService:
         )
 
     def _names(self, name: str, model: Any, states: set[int]) -> dict[int, str]:
-        """States by their likeliest words, as the graph has them; tags by themselves."""
+        """States by their likeliest words, as the graph has them; tags by themselves.
+
+        A state of a block is called by the block's most frequent word and its number there.
+        """
         if not states:
             return {}
         if _tags(model):
             return {state: model.tags_[state] for state in sorted(states)}
+        if model.KIND == "blocked-hmm":
+            return {state: _sense(model, state) for state in sorted(states)}
         views = {view.state: view for view in self._views[name]}
         return {
             state: " ".join(word for word, _ in views[state].words[:2]) for state in sorted(states)
@@ -136,6 +153,13 @@ def _tags(model: Any) -> bool:
 
 def _name(model: Any, state: int) -> str:
     return str(model.tags_[state]) if _tags(model) else str(state)
+
+
+def _sense(model: BlockedHMM, state: int) -> str:
+    blocks = model.parameters_.blocks
+    block = int(np.searchsorted(blocks.first, state, side="right")) - 1
+    word = int(np.flatnonzero(blocks.of_word == block)[0])  # symbols are in order of frequency
+    return f"{model.symbols_.names[word]} {state - int(blocks.first[block]) + 1}"
 
 
 def _views(model: Any) -> list[StateView]:
@@ -172,7 +196,7 @@ def _sentences(
 
 
 def _read_symbols(
-    model: HMM | SpectralHMM,
+    model: HMM | BlockedHMM | SpectralHMM,
     sentences: list[list[str]],
     typed: list[list[str]],
     request: SequencesTextRequest,
@@ -182,7 +206,7 @@ def _read_symbols(
     negative = getattr(model, "negative_rate_", None)
     states: list[Any] = [None] * len(sentences)
     posteriors: list[Any] = [None] * len(sentences)
-    if model.KIND == "hmm":
+    if model.KIND != "spectral-hmm":
         states = model.predict(sentences, method=request.method)
         posteriors = model.predict_proba(sentences)
     names = model.symbols_.decode(model.symbols_.encode(sentences))
@@ -232,17 +256,22 @@ def _read_tags(
 
 def _state(
     states: Sequence[int] | None,
-    posteriors: npt.NDArray[np.float64] | None,
+    posteriors: Any,
     at: int,
     top: int,
 ) -> dict[str, Any]:
-    """The state of a token, its posterior, and the likeliest ones; of operators nothing."""
+    """The state of a token, its posterior, and the likeliest ones; of operators nothing.
+
+    The posteriors of a token are those of all states, or of some together with their numbers.
+    """
     if states is None or posteriors is None:
         return {"state": None, "p": None, "likely": []}
-    row, state = posteriors[at], int(states[at])
+    found = posteriors[at]
+    numbers, row = found if isinstance(found, tuple) else (range(len(found)), found)
     order = (-row).argsort(kind="stable")[:top].tolist()
-    likely = [(other, round(float(row[other]), 6)) for other in order if row[other] >= 1e-6]
-    return {"state": state, "p": round(float(row[state]), 6), "likely": likely}
+    likely = [(int(numbers[i]), round(float(row[i]), 6)) for i in order if row[i] >= 1e-6]
+    state = int(states[at])
+    return {"state": state, "p": round(float(row[state - numbers[0]]), 6), "likely": likely}
 
 
 def _sequence(tokens: list[ReadToken], log_prob: float) -> ReadSequence:

@@ -153,7 +153,9 @@ class MultiviewSettings:
         "characters, by which unknown words get vectors.",
     )
     view_weights: tuple[float, ...] = setting(
-        (), Listed(Real(0, open=True)), "One number for each view; by default all weigh the same."
+        (),
+        Listed(Real(0, open=True)),
+        "One number for each view, such as 2,1,1; by default all weigh the same.",
     )
     view_rank: int | None = setting(
         None,

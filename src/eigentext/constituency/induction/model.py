@@ -113,14 +113,13 @@ class Bracketer(Model, InductionSettings):
         """Learn from sentences X and their tags y.
 
         ``vectors`` is a mapping from words to vectors, or a word2vec file; without, vectors are
-        made from X.  A word without one says nothing.
+        made from X.  A word is looked up as it is written, then in small letters; a word without
+        a vector says nothing.
         """
         self.check()
         sentences, tags = checked_tagged(X, y)
         kept = [self._kept(tokens) for tokens in sentences]
-        words = [
-            [tokens[i].lower() for i in at] for tokens, at in zip(sentences, kept, strict=True)
-        ]
+        words = [[tokens[i] for i in at] for tokens, at in zip(sentences, kept, strict=True)]
         if not any(len(row) > 1 for row in words):
             raise SettingsError("no sentence of two words or more to learn from")
         rows = [[its[i] for i in at] for its, at in zip(tags, kept, strict=True)]
@@ -151,14 +150,19 @@ class Bracketer(Model, InductionSettings):
         """(N, d) vectors of all words less the mean of their tag; 0 for a word without one."""
         from eigentext.lexicon.word_classes import vectors_of
 
+        small = [[word.lower() for word in row] for row in words]
         if vectors is None:
+            words = small
             names, matrix = self._own_vectors(words, progress)
         else:
             names, matrix = vectors_of(vectors, 1.0)
         row_of = {name: row for row, name in enumerate(names)}
         missing = row_of.get(UNKNOWN, -1) if vectors is None else -1
-        at = np.array([row_of.get(word, missing) for row in words for word in row])
+        pairs = zip(itertools.chain(*words), itertools.chain(*small), strict=True)
+        at = np.array([row_of.get(word, row_of.get(low, missing)) for word, low in pairs])
         has = at >= 0
+        if not has.any():
+            raise SettingsError("no word of the text has a vector: expected vectors of its words")
         X = np.where(has[:, None], matrix[at], 0.0).astype(np.float64)
         means = np.zeros((len(self.tags_), X.shape[1]))
         np.add.at(means, tag[has], X[has])

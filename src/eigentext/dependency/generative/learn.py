@@ -1,8 +1,8 @@
 """Learning the generative parser's hidden states from gold trees.
 
-1. Words, tags and trees come as numbers: a :class:`Corpus` of flat arrays.
-2. ``cluster_states``: inside features (word, children) and outside features (parent, siblings,
-   relation) are two views of every word; ``latent.states`` finds the states of each tag in them.
+1. Words, tags and trees come as numbers: a ``Corpus`` of flat arrays.
+2. ``cluster_states``: two views of every word (``views``: what is below it and what is above, or
+   its left and its right dependents); ``latent.states`` finds the states of each tag in them.
 3. Counts of these states, smoothed, are valid parameters; ``fit_states`` goes on with a few
    iterations of EM, in which the tree is known and only the states are hidden.
 4. ``smoothed`` turns (expected) counts into parameters:
@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.base.em import iterate
-from eigentext.latent.features import feature_numbers, scaled_rows
+from eigentext.dependency.generative.views import N_LENGTHS, VIEWS, Corpus, length_classes
+from eigentext.latent.features import scaled_rows
 from eigentext.latent.states import kmeans_states, states_by_label
 from eigentext.linalg.determinism import single_threaded
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 __all__ = [
+    "N_LENGTHS",
     "Corpus",
     "Counts",
     "GenerativeParams",
@@ -53,28 +55,8 @@ __all__ = [
     "unsmoothed",
 ]
 
-N_LENGTHS = 4  # words covered so far: up to 1, 2-3, 4-7, 8 and more
 _FIT_ROWS = 8_000  # k-means centres are fitted on so many words of a tag
 _KAPPA = 50.0  # added to counts of features, so that rare ones do not rule
-
-
-class Corpus(NamedTuple):
-    """Gold trees end to end; sentence s is at ``ptr[s]:ptr[s + 1]``.
-
-    ``word``      numbers of (word, tag) pairs     ``tag``   numbers of tags
-    ``heads``     1.. within the sentence, 0 = root
-    ``relation``  numbers of relations, 0 where there is none
-    ``tag_of``    (words,) the tag of every (word, tag) pair
-    ``kind_of``   (tags,) the sibling class of a tag, 1 and up
-    """
-
-    ptr: Ints
-    word: Ints
-    tag: Ints
-    heads: Ints
-    relation: Ints
-    tag_of: Ints
-    kind_of: Ints
 
 
 @dataclass(frozen=True)
@@ -118,16 +100,6 @@ class Counts(NamedTuple):
     stop: Floats
     root: Floats
     E: Floats
-
-
-def length_classes(longest: int) -> Ints:
-    """Class of every number of words up to ``longest``.
-
-    >>> length_classes(9).tolist()
-    [0, 0, 1, 1, 2, 2, 2, 2, 3, 3]
-    """
-    widths = np.maximum(np.arange(longest + 1), 1)
-    return np.minimum(np.log2(widths).astype(np.int64), N_LENGTHS - 1)
 
 
 def _tables(corpus: Corpus, m: Ints) -> tuple[Ints, int, int, int, int]:
@@ -223,88 +195,20 @@ def smoothed(corpus: Corpus, m: Ints, counts: Counts, c: Smoothing) -> Generativ
     return GenerativeParams(first, m, T, go, root, E)
 
 
-def _features(corpus: Corpus) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-    """Inside and outside features of every word, (N, F) each, numbers with their template."""
-    N = len(corpus.word)
-    start = np.repeat(corpus.ptr[:-1], np.diff(corpus.ptr))
-    head = np.where(corpus.heads > 0, start + corpus.heads - 1, -1)
-    near = np.full((2, N), -1, np.int64)  # nearest child on each side
-    far = np.full((2, N), -1, np.int64)
-    previous = np.full(N, -1, np.int64)  # sibling nearer to the head, and farther from it
-    following = np.full(N, -1, np.int64)
-    number = np.zeros((2, N), np.int64)
-    for d in range(N):
-        h = int(head[d])
-        if 0 <= h < d:
-            if far[1, h] < 0:
-                near[1, h] = d
-            else:
-                previous[d], following[far[1, h]] = far[1, h], d
-            far[1, h] = d
-            number[1, h] += 1
-    for d in range(N - 1, -1, -1):
-        h = int(head[d])
-        if h > d:
-            if far[0, h] < 0:
-                near[0, h] = d
-            else:
-                previous[d], following[far[0, h]] = far[0, h], d
-            far[0, h] = d
-            number[0, h] += 1
-    tag = np.append(corpus.tag, len(corpus.kind_of))  # index -1: none
-    word = np.append(corpus.word, len(corpus.tag_of))
-    relation = np.append(corpus.relation, 0)
-    side = (head > np.arange(N)).astype(np.int64)
-    grand = np.where(head >= 0, head[head], -1)
-    cap = np.minimum(number, 3)
-    distance = length_classes(int(np.diff(corpus.ptr).max(initial=1)))[
-        np.where(head >= 0, np.abs(head - np.arange(N)), 0)
-    ]
-
-    def rows(*columns: Ints) -> npt.NDArray[np.uint64]:
-        return np.stack([feature_numbers(k, x) for k, x in enumerate(columns)], axis=1)
-
-    K = len(corpus.kind_of) + 1
-    inside = rows(
-        word[:-1],
-        cap[0] * 4 + cap[1],
-        tag[near[0]],
-        tag[near[1]],
-        tag[far[0]],
-        tag[far[1]],
-        word[near[0]],
-        word[near[1]],
-        relation[near[0]],
-        relation[near[1]],
-        relation[far[0]],
-        relation[far[1]],
-        tag[near[0]] * K + tag[near[1]],
-    )
-    outside = rows(
-        tag[head] * 2 + side,
-        word[head] * 2 + side,
-        relation[:-1],
-        tag[grand] * 2 + side,
-        relation[head] * 2 + side,
-        tag[previous],
-        tag[following],
-        side * 8 + distance,
-        (tag[head] * K + tag[previous]) * 2 + side,
-    )
-    return inside, outside
-
-
 def cluster_states(
-    corpus: Corpus, states: int, *, per_state: int = 100, seed: int = 0
+    corpus: Corpus, states: int, *, per_state: int = 100, seed: int = 0, start: str = "spectral"
 ) -> tuple[Ints, Ints]:
-    """A state for every word, (N,), and the number of states of every tag, (tags,)."""
+    """A state for every word, (N,), and the number of states of every tag, (tags,).
+
+    ``start`` is one of ``VIEWS``.
+    """
     n_tags = len(corpus.kind_of)
     if states == 1:
         return np.zeros(len(corpus.word), np.int64), np.ones(n_tags, np.int64)
-    inside, outside = _features(corpus)
+    one, other = VIEWS[start](corpus)
 
     def views(words: Ints, rng: np.random.Generator) -> tuple[FeatureRows, FeatureRows]:
-        return scaled_rows(inside[words], _KAPPA), scaled_rows(outside[words], _KAPPA)
+        return scaled_rows(one[words], _KAPPA), scaled_rows(other[words], _KAPPA)
 
     with single_threaded():
         clustering = states_by_label(
@@ -328,15 +232,17 @@ def fit_states(
     per_state: int = 100,
     smoothing: Smoothing | None = None,
     seed: int = 0,
+    start: str = "spectral",
     more: Callable[[Counts], Counts] = lambda counts: counts,
     progress: Progress | None = None,
 ) -> tuple[GenerativeParams, list[float]]:
     """Parameters and the log likelihood before each EM iteration.
 
-    ``more`` adds to counts what is known besides the trees.
+    ``start`` says what the states are found by, see ``views``; ``more`` adds to counts what is
+    known besides the trees.
     """
     smoothing = smoothing or Smoothing()
-    state, m = cluster_states(corpus, n_states, per_state=per_state, seed=seed)
+    state, m = cluster_states(corpus, n_states, per_state=per_state, seed=seed, start=start)
     params = smoothed(corpus, m, more(count_states(corpus, state, m)), smoothing)
 
     def step(params: GenerativeParams) -> tuple[GenerativeParams, float]:

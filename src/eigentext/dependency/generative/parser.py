@@ -239,6 +239,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
             n_iter=self.n_iter,
             per_state=self.per_state,
             seed=self.seed,
+            start=self.start,
             more=more if text else lambda counts: counts,
             progress=progress,
         )

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
 
 __all__ = [
+    "FOLDS",
     "MOST_WORDS",
     "WEIGHTS",
     "TagText",
@@ -56,19 +57,20 @@ __all__ = [
     "with_text_words",
 ]
 
-WEIGHTS = (0.0, 0.02, 0.1, 0.5)
+WEIGHTS: tuple[float, ...] = (0.0, 0.02, 0.1, 0.5)
 FOLDS = 3
 MOST_WORDS = 25  # longer sentences without trees are passed over: time grows with the cube
 
 
 @dataclass(frozen=True)
 class Unlabelled:
-    """Sentences with tags and without trees.
+    """Sentences with tags and without trees, for a generative parser or a latent tree model.
 
     ``sentences``  of CoNLL-U; their heads are not looked at
     ``weight``     what a count in them is worth beside one in a tree; None: by held-out trees
-    ``rounds``     EM iterations over trees and sentences
-    ``trees``      ``all`` trees of a sentence by their posteriors, or its ``best`` tree alone
+    ``rounds``     EM iterations over trees and sentences; a latent tree model has its ``n_iter``
+    ``trees``      ``all`` trees of a sentence by their posteriors, or its ``best`` tree alone;
+                   ``all`` are a short list of the best ones in a latent tree model
     """
 
     sentences: Sequence[Sentence]
@@ -82,7 +84,8 @@ class UnlabelledReport(NamedTuple):
 
     ``weight``    that they counted with; 0: not at all
     ``n_used``    how many there were;  ``n_left_out`` how many more were too long
-    ``held_out``  UAS in percent by weight, where it was chosen
+    ``held_out``  by weight, where it was chosen, in percent: UAS, or with a latent tree model in
+                  how many pairs the drawn tree scores above another one
     """
 
     weight: float
@@ -184,11 +187,12 @@ def improve(
 
 
 def chosen_weight(
-    right: Callable[[float, Ints, Ints], int], n_trees: int, n_words: int
+    right: Callable[[float, Ints, Ints], float], n_trees: int, n_words: int
 ) -> tuple[float, dict[float, float]]:
     """The weight of most right heads in held-out trees, the least of equal ones; UAS of all.
 
-    ``right(weight, others, fold)`` learns from the other trees and counts right heads in the fold.
+    ``right(weight, others, fold)`` learns from the other trees and counts right heads in the fold
+    (or what else is to be right, of ``n_words`` in all).
     """
     parts = list(held_out(n_trees, min(FOLDS, n_trees)))
     found = {

@@ -324,7 +324,8 @@ def posteriors_and_counts(forest, tables, posteriors, counts):
         rest[a]   = out[j, a] r[j, a] / message(i, a)     j: the head of i; all but what i told it
         p(h | tree) ~ out[i, h] r[i, h]
 
-    O(N m^2) for N words with m states each.  NaN where heads make a cycle.
+    All that is added up counts as often as its tree.  O(N m^2) for N words with m states each.
+    NaN where heads make a cycle.
     """
     ids, T = forest.ids, tables.T
     k = tables.pi.shape[0]
@@ -360,7 +361,8 @@ def posteriors_and_counts(forest, tables, posteriors, counts):
                 r[j, h] *= m[i, h]
             if r[j, low[j]] < 1e-200:
                 total += _scaled(r[j], low[j], high[j])
-        log_likelihood += total
+        times = forest.weights[t]
+        log_likelihood += times * total
         if total == -np.inf:  # impossible under the tables: nothing to count
             continue
         # down: heads before dependents
@@ -383,7 +385,7 @@ def posteriors_and_counts(forest, tables, posteriors, counts):
                 for b in range(low[i], high[i]):
                     size += out[i, b] * r[i, b]
                 for a in range(low[j], high[j]):
-                    weight = rest[a] / size
+                    weight = times * rest[a] / size
                     for b in range(low[i], high[i]):
                         counts.T[c, a, b] += weight * T[c, a, b] * r[i, b]
                 for b in range(low[i], high[i]):
@@ -396,14 +398,14 @@ def posteriors_and_counts(forest, tables, posteriors, counts):
             for h in range(low[i], high[i]):
                 post[h] /= size
                 if j < 0:
-                    counts.pi[h] += post[h]
+                    counts.pi[h] += times * post[h]
                 if posteriors.shape[0] > 0:
                     posteriors[first + i, h] = post[h]
             for c in range(ids.shape[0]):
                 x = ids[c, first + i]
                 if x >= 0:
                     for h in range(low[i], high[i]):
-                        counts.rows[x, h] += post[h]
+                        counts.rows[x, h] += times * post[h]
     return log_likelihood
 
 

@@ -94,7 +94,7 @@ def neighbour_counts(forest: Forest, size: int) -> Sequence[npt.NDArray[np.float
     for side in (0, 1):
         c = np.flatnonzero((sides == side) & (seen >= 0))
         c = c[seen[parents[c]] >= 0]
-        cells = (np.ones(len(c)), (seen[c], seen[parents[c]]))
+        cells = (forest.node_weights[c], (seen[c], seen[parents[c]]))
         counts.append(coo_array(cells, shape=(size, size)).tocsr())
     return counts
 

@@ -87,8 +87,9 @@ class EncodedForest(NamedTuple):
     """A forest as the kernels take it.
 
     ``ids`` (channels, N) rows of the stacked emission tables, -1 missing; ``lo, hi`` (N,) the
-    states that a node can have; ``classes`` (N,) of edges; ``starts`` (channels + 1,) of the
-    tables in the stack, first ``n_channels`` of observations, then of structure.
+    states that a node can have; ``classes`` (N,) of edges; ``weights`` (trees,) how often each
+    tree counts; ``starts`` (channels + 1,) of the tables in the stack, first ``n_channels`` of
+    observations, then of structure.
     """
 
     ids: Ints
@@ -97,6 +98,7 @@ class EncodedForest(NamedTuple):
     heads: npt.NDArray[np.int32]
     ptr: Ints
     classes: Ints
+    weights: Floats
     starts: Ints
     n_channels: int
     n_classes: int
@@ -168,8 +170,9 @@ def states_per_tag(forest: Forest, tag_of: Ints, k: int) -> list[int]:
         raise SettingsError(f"{k} states by tag, but there are {n_tags} tags")
     if k > types.clip(min=1).sum():
         raise SettingsError(f"{k} states, but the trees show {len(present)} observations only")
-    tags = tag_of[seen[seen >= 0]]
-    weight = np.sqrt(np.bincount(tags[tags >= 0], minlength=n_tags))
+    tags = np.where(seen >= 0, tag_of[seen], -1)
+    times = np.bincount(tags[tags >= 0], forest.node_weights[tags >= 0], minlength=n_tags)
+    weight = np.sqrt(times)
     n_states = np.ones(n_tags, np.int64)
     # by the root: a tag four times as frequent gets twice as many states
     for _ in range(k - n_tags):  # the next state goes where the weight per state is largest
@@ -222,6 +225,7 @@ def encode_structure(
         forest.heads,
         forest.ptr,
         classes,
+        forest.tree_weights,
         starts,
         len(sizes),
         N_CLASSES[EDGES[edges]],
@@ -232,7 +236,7 @@ def spectral_states(forest: Forest, size: int, ranges: StateRanges, *, seed: int
     """(n,) a state for each observation of the first channel: CCA rows, k-means by frequency."""
     k = len(ranges.group)
     seen = forest.seen[0]
-    totals = np.bincount(seen[seen >= 0], minlength=size).astype(float)
+    totals = np.bincount(seen[seen >= 0], forest.node_weights[seen >= 0], minlength=size)
     present = np.flatnonzero(totals)
     if k > len(present):
         raise SettingsError(f"{k} states, but the trees show {len(present)} observations only")
@@ -272,15 +276,17 @@ def counts_of_states(encoded: EncodedForest, states: Ints, k: int) -> Counts:
     """Counts when every node has a known state, (N,)."""
     counts = Counts.zeros(int(encoded.starts[-1]), encoded.n_classes, k)
     roots = encoded.roots
-    np.add.at(counts.pi, states[roots], 1.0)
+    times = np.repeat(encoded.weights, np.diff(encoded.ptr))
+    np.add.at(counts.pi, states[roots], times[roots])
     # heads are numbers within a sentence; parent is the row in the whole forest
     start = np.repeat(encoded.ptr[:-1], np.diff(encoded.ptr))
     parent = start + encoded.heads - 1
     child = np.flatnonzero(~roots)
-    np.add.at(counts.T, (encoded.classes[child], states[parent[child]], states[child]), 1.0)
+    edges = (encoded.classes[child], states[parent[child]], states[child])
+    np.add.at(counts.T, edges, times[child])
     for ids in encoded.ids:
         ok = ids >= 0
-        np.add.at(counts.rows, (ids[ok], states[ok]), 1.0)
+        np.add.at(counts.rows, (ids[ok], states[ok]), times[ok])
     return counts
 
 
@@ -414,7 +420,7 @@ def _blocks(encoded: EncodedForest) -> list[EncodedForest]:
     number = (ptr[:-1] - ptr[0]) // _WORDS_OF_A_BLOCK
     first = np.unique(number, return_index=True)[1].tolist()
     return [
-        encoded._replace(ptr=ptr[begin : end + 1])
+        encoded._replace(ptr=ptr[begin : end + 1], weights=encoded.weights[begin:end])
         for begin, end in pairwise([*first, len(ptr) - 1])
     ]
 

@@ -41,7 +41,9 @@ from eigentext.base.fields import (
     Ints as IntArray,
 )
 from eigentext.base.model import Model, Packed
+from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item
+from eigentext.dependency.generative.semi import UnlabelledReport
 from eigentext.dependency.latent import learn
 from eigentext.dependency.latent.learn import (
     EDGES,
@@ -58,17 +60,25 @@ from eigentext.dependency.latent.observations import (
     check_heads,
     each_tree,
 )
+from eigentext.dependency.latent.semi import (
+    KBEST,
+    TreeText,
+    parser_of,
+    usable_text,
+    weight_by,
+)
 from eigentext.dependency.settings import LatentTreeSettings
-from eigentext.errors import SettingsError
+from eigentext.errors import RankError, SettingsError
 from eigentext.lexicon.symbols import UNKNOWN
 from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.dependency.generative.semi import Unlabelled
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
@@ -176,15 +186,60 @@ class LatentTreeModel(Model, LatentTreeSettings):
         self,
         trees: Iterable[DependencyTree],
         *,
+        unlabelled: Unlabelled | None = None,
         progress: Progress | None = None,
     ) -> LatentTreeModel:
-        """Learn from trees; ``progress`` hears of each EM iteration."""
+        """Learn from trees; ``progress`` hears of each EM iteration.
+
+        ``unlabelled`` are sentences without trees to learn from as well, by trees that a parser
+        gives them (``semi``); ``unlabelled_`` then tells what became of them.
+        """
         self.check()
         bank = list(each_tree(trees))
+        if unlabelled is None:
+            return self._learn(bank, None, 0.0, progress)
+        text, left_out = usable_text(unlabelled)
+        k = 1 if unlabelled.trees == "best" else KBEST
+        weight, found = unlabelled.weight, dict[float, float]()
+        if weight is None:
+            weight, found = weight_by(self._scores_of, bank, text, self.language, k)
+        lists = TreeText.of(parser_of(bank, self.language), text, k) if weight else None
+        self._learn(bank, lists, weight, progress)
+        self.unlabelled_ = UnlabelledReport(weight, len(text), left_out, found)
+        return self
+
+    def _scores_of(
+        self, trees: list[DependencyTree], text: TreeText, weight: float
+    ) -> Callable[[Sequence[str], Sequence[str] | None, npt.ArrayLike], Floats]:
+        """The scores of trees by a model with these settings, of other trees."""
+        other = type(self)(**values_of(self))
+        try:
+            other._learn(trees, text, weight, None)
+        except (RankError, SettingsError) as error:
+            why = "trees are too few to choose the weight of sentences without"
+            raise SettingsError(f"{why}: {error}") from None
+        return other.log_probs
+
+    def _learn(
+        self,
+        bank: list[DependencyTree],
+        text: TreeText | None,
+        weight: float,
+        progress: Progress | None,
+    ) -> LatentTreeModel:
+        """Learn from trees, and from a text if there is one that counts."""
+        more = text if weight else None
         self.observations_ = Observations.learn(
-            bank, self.observations, min_count=self.min_count, language=self.language
+            bank if more is None else [*bank, *more.words()],
+            self.observations,
+            min_count=self.min_count,
+            language=self.language,
         )
-        forest = Forest.of(bank, self.observations_)
+        if more is None:
+            forest = Forest.of(bank, self.observations_)
+        else:
+            both = more.beside(bank, weight)
+            forest = Forest.of(both.trees, self.observations_, both.weights)
         self.ranges_ = self._find_ranges(forest)
         encoded = self._encode(forest)
         self.members_: list[Tables] = []

@@ -78,22 +78,24 @@ class TreeMoments:
         """
         k = U.shape[1]
         K, left, right, omega = np.zeros((k, k, k)), *(np.zeros((k, k)) for _ in range(3))
-        seen, parents = forest.seen[0], forest.parents
+        seen = forest.seen[0]
         # an event is a node p with children a and b; nodes first, then what they show
         a, p, b = _triples(forest) if directed else _pairs(forest)
         ok = (seen[a] >= 0) & (seen[p] >= 0) & (seen[b] >= 0)
+        times = forest.node_weights[p[ok]]
         a, p, b = seen[a[ok]], seen[p[ok]], seen[b[ok]]
         with single_threaded():
             for at in range(0, len(p), _AT_ONCE):  # the outer products would fill the memory
                 u_a, u_p, u_b = (U[x[at : at + _AT_ONCE]] for x in (a, p, b))
+                counted = times[at : at + _AT_ONCE, None]
+                u_a, weighted_b = u_a * counted, u_b * counted
                 outer = (u_a[:, :, None] * u_p[:, None, :]).reshape(len(u_a), -1)
                 K += (outer.T @ u_b).reshape(k, k, k)
                 left += u_p.T @ u_a
-                right += u_p.T @ u_b
+                right += u_p.T @ weighted_b
                 omega += u_a.T @ u_b
-        roots = seen[parents < 0]
-        roots = roots[roots >= 0]
-        return cls(K, left, right, omega, U[roots].sum(axis=0), float(len(p)), float(len(roots)))
+        root, n_roots = _roots(forest, U)
+        return cls(K, left, right, omega, root, float(times.sum()), n_roots)
 
     def __add__(self, other: TreeMoments) -> TreeMoments:
         names = [field.name for field in fields(self)]
@@ -164,7 +166,8 @@ class InstrumentMoments:
             i = parents[c]
             has_z = (parents[i] >= 0) | (other[c] >= 0)
             c, i = c[has_z], i[has_z]
-            n[side] = float(len(c))
+            times = forest.node_weights[c]
+            n[side] = float(times.sum())
             with single_threaded():
                 for at in range(0, len(c), _AT_ONCE):
                     cc, ii = c[at : at + _AT_ONCE], i[at : at + _AT_ONCE]
@@ -175,16 +178,15 @@ class InstrumentMoments:
                     ):
                         ok = np.flatnonzero(whose >= 0)
                         z[ok, kind + its_side[ok]] = vector[whose[ok]]
-                    flat = z.reshape(len(cc), m)
+                    flat = z.reshape(len(cc), m) * times[at : at + _AT_ONCE, None]
                     outer = (vector[cc][:, :, None] * vector[ii][:, None, :]).reshape(len(cc), -1)
                     ciz[side] += (outer.T @ flat).reshape(k, k, m)
                     cz[side] += vector[cc].T @ flat
                     iz[side] += vector[ii].T @ flat
         if not directed:
             cz[:], iz[:], ciz[:], n = cz.sum(0), iz.sum(0), ciz.sum(0), [sum(n)] * 2
-        roots = seen[parents < 0]
-        roots = roots[roots >= 0]
-        return cls(cz, iz, ciz, np.array(n), U[roots].sum(axis=0), float(len(roots)))
+        root, n_roots = _roots(forest, U)
+        return cls(cz, iz, ciz, np.array(n), root, n_roots)
 
     def __add__(self, other: InstrumentMoments) -> InstrumentMoments:
         names = [field.name for field in fields(self)]
@@ -239,7 +241,7 @@ def link_moments(forest: Forest, U: Floats, sizes: Sequence[int]) -> tuple[list[
     child = np.flatnonzero(parents >= 0)
     z[child, sides[child]] = vector[parents[child]]
     np.add.at(z, (parents[child], 2 + sides[child]), vector[child])
-    flat = z.reshape(len(seen), 4 * k)
+    flat = z.reshape(len(seen), 4 * k) * forest.node_weights[:, None]
     sums = []
     for channel, size in enumerate(sizes):
         ok = (seen >= 0) & (forest.seen[channel] >= 0)  # the same events for u and for delta
@@ -249,6 +251,13 @@ def link_moments(forest: Forest, U: Floats, sizes: Sequence[int]) -> tuple[list[
     ok = seen >= 0
     with single_threaded():
         return sums, vector[ok].T @ flat[ok]
+
+
+def _roots(forest: Forest, U: Floats) -> tuple[Floats, float]:
+    """(k,) the sum of u over roots, and how many there are."""
+    roots = np.flatnonzero((forest.parents < 0) & (forest.seen[0] >= 0))
+    times = forest.node_weights[roots]
+    return (U[forest.seen[0][roots]] * times[:, None]).sum(axis=0), float(times.sum())
 
 
 def _need(n: float, what: str) -> None:

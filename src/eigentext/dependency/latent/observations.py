@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     Ints = npt.NDArray[np.int64]
     Small = npt.NDArray[np.int32]
+    Floats = npt.NDArray[np.float64]
 
 __all__ = ["Forest", "Observations", "channels_of", "check_heads", "each_tree"]
 
@@ -221,14 +222,21 @@ class Forest:
     ``seen``    (channels, N) numbers of observations, -1 where missing
     ``heads``   (N,) number of the head within its own sentence, 1.., 0 for a root
     ``ptr``     (trees + 1,) where each tree begins
+    ``weights`` (trees,) how often each tree counts; None: once
     """
 
     seen: Small
     heads: Small
     ptr: Ints
+    weights: Floats | None = None
 
     @classmethod
-    def of(cls, trees: Iterable[DependencyTree], observations: Observations) -> Forest:
+    def of(
+        cls,
+        trees: Iterable[DependencyTree],
+        observations: Observations,
+        weights: Floats | None = None,
+    ) -> Forest:
         """Encode trees."""
         seen, heads = [], []
         for tree in each_tree(trees):
@@ -237,7 +245,8 @@ class Forest:
         if not seen:
             raise DataError("trees", None, "found no trees: expected at least one")
         ptr = pointers(map(len, heads))
-        return cls(np.concatenate(seen, axis=1), np.concatenate(heads).astype(np.int32), ptr)
+        joined = np.concatenate(heads).astype(np.int32)
+        return cls(np.concatenate(seen, axis=1), joined, ptr, weights)
 
     def __len__(self) -> int:
         """Number of trees."""
@@ -256,9 +265,19 @@ class Forest:
         side = np.where(self.parents > here, 0, 1).astype(np.int8)
         return np.where(self.parents < 0, -1, side).astype(np.int8)
 
+    @cached_property
+    def tree_weights(self) -> Floats:
+        """(trees,) how often each tree counts."""
+        return np.ones(len(self)) if self.weights is None else self.weights
+
+    @cached_property
+    def node_weights(self) -> Floats:
+        """(N,) how often each node counts: as often as its tree."""
+        return np.repeat(self.tree_weights, np.diff(self.ptr))
+
     def part(self, begin: int, end: int) -> Forest:
         """Trees ``begin`` to ``end``, for shards."""
         lo, hi = self.ptr[begin], self.ptr[end]
-        return Forest(
-            self.seen[:, lo:hi], self.heads[lo:hi], self.ptr[begin : end + 1] - self.ptr[begin]
-        )
+        ptr = self.ptr[begin : end + 1] - self.ptr[begin]
+        weights = None if self.weights is None else self.weights[begin:end]
+        return Forest(self.seen[:, lo:hi], self.heads[lo:hi], ptr, weights)

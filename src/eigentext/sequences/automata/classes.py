@@ -20,6 +20,7 @@ from eigentext.base.fields import Bits, Ints, Parts, Spec, Strings, Whole
 from eigentext.base.model import Model, Packed
 from eigentext.base.settings import values_of
 from eigentext.errors import DataError, SettingsError
+from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences.automata.model import (
     StringAutomaton,
     answer_as,
@@ -106,14 +107,26 @@ class ClassAutomata(Model, ClassAutomataSettings):
         own.pop("min_strings")
         return StringAutomaton(**own)
 
+    def truncated(self, k: int) -> ClassAutomata:
+        """All automata cut to their leading ``k`` dimensions; the weights of unigrams stay."""
+        self.check_fitted()
+        small = ClassAutomata(**{**values_of(self), "n_states": k})
+        small.classes_, small.sizes_, small.model_of_ = self.classes_, self.sizes_, self.model_of_
+        small.models_ = [model.truncated(k) for model in self.models_]
+        return small
+
     # ---------------------------------------------------------------- queries
 
     def log_probs(self, X: Iterable[Sequence[str]]) -> Floats:
         """(S, C) log p(string | class)."""
         self.check_fitted()
-        strings = checked_strings(X)
+        data = self.models_[0].symbols_.encode(map(ended, checked_strings(X)))
+        if not len(data):
+            return np.zeros((0, len(self.classes_)))
         answer_as(self, self.models_)
-        logs = np.array([self.models_[at].log_prob(strings) for at in range(len(self.models_))])
+        with single_threaded():  # once for all of them
+            nats = np.array([model.surprisals_encoded(data) for model in self.models_])
+        logs = 0.0 - np.add.reduceat(nats, data.first[:-1], axis=1)
         return np.asarray(logs.T[:, self.model_of_])
 
     def posteriors(self, X: Iterable[Sequence[str]]) -> Floats:
@@ -160,6 +173,8 @@ class ClassAutomata(Model, ClassAutomataSettings):
             StringAutomaton.from_bytes(packed.arrays[f"model.{at}"].tobytes())
             for at in range(packed.facts["n_models"])
         ]
+        if len({model.symbols_.names for model in self.models_}) > 1:
+            raise ValueError("automata have different symbols, expected the same")
 
     def _summary(self) -> str:
         return f"{len(self.classes_)} classes, {len(self.models_)} automata"

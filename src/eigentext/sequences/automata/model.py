@@ -19,6 +19,7 @@ import numpy as np
 
 from eigentext.base.fields import Ints, Parts, Real, Reals, Spec, Strings, Whole
 from eigentext.base.model import Model, Packed
+from eigentext.base.settings import values_of
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexicon.symbols import UNKNOWN
 from eigentext.sequences.automata.automaton import Automaton
@@ -98,6 +99,9 @@ def checked_strings(X: Iterable[Sequence[str]]) -> list[Sequence[str]]:
 
 def share_right(found: Sequence[str], wanted: Iterable[str]) -> float:
     """The share of answers that are what was wanted."""
+    wanted = list(wanted)
+    if len(found) != len(wanted):
+        raise SettingsError(f"{len(found)} strings, but {len(wanted)} answers")
     right = [a == b for a, b in zip(found, wanted, strict=True)]
     if not right:
         raise DataError("strings", None, "no strings to score")
@@ -247,6 +251,18 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
         self.automaton_ = automaton
         self._take(bare.with_end(self._end))
 
+    def truncated(self, k: int) -> StringAutomaton:
+        """The leading ``k`` dimensions: what ``fit`` with so many gives, at this unigram's weight.
+
+        >>> StringAutomaton(4).fit(["ab", "abab", "ba"] * 9).truncated(2).automaton_.k
+        2
+        """
+        self.check_fitted()
+        small = StringAutomaton(**{**values_of(self), "n_states": k})
+        small.symbols_, small.basis_ = self.symbols_, self.basis_
+        small._take_automaton(self.automaton_.truncated(k), self.weight_)
+        return small
+
     @property
     def _end(self) -> int:
         return self.symbols_.names.index(STOP)
@@ -256,32 +272,15 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
 
     # ---------------------------------------------------------------- queries
 
-    def _encode(self, X: Iterable[Sequence[str]], *, whole: bool = True) -> Encoded:
+    def _encoded(self, X: Iterable[Sequence[str]]) -> Encoded:
+        """Whole strings: the end is a symbol too."""
         self.check_fitted()
-        strings = checked_strings(X)
-        return self.symbols_.encode([ended(one) if whole else list(one) for one in strings])
+        return self.symbols_.encode([ended(one) for one in checked_strings(X)])
 
-    def surprisals(self, X: Iterable[Sequence[str]]) -> list[Floats]:
-        """``-log p(x_t | x_1 .. x_t-1)`` of every symbol and of the end, one array a string."""
-        data = self._encode(X)
-        if not len(data):
-            return []
-        return np.split(self.surprisals_encoded(data), data.first[1:-1])
-
-    def log_prob(self, X: Iterable[Sequence[str]]) -> Floats:
-        """(S,) log p of each string, its end included."""
-        return np.array([0.0 - float(nats.sum()) for nats in self.surprisals(X)])
-
-    def score(self, X: Iterable[Sequence[str]], y: object = None) -> float:
-        """Mean log-likelihood of a symbol, ends included."""
-        nats = self.surprisals(X)
-        if not nats:
-            raise DataError("strings", None, "no strings to score")
-        return -float(np.concatenate(nats).mean())
-
-    def perplexity(self, X: Iterable[Sequence[str]]) -> float:
-        """``exp(- log p / number of symbols)``, ends included."""
-        return float(np.exp(-self.score(X)))
+    def _begun(self, X: Iterable[Sequence[str]]) -> Encoded:
+        """Strings, or beginnings of strings, without an end."""
+        self.check_fitted()
+        return self.symbols_.encode([list(one) for one in checked_strings(X)])
 
     def weights(self, X: Iterable[Sequence[str]], *, prefixes: bool = False) -> Floats:
         """(S,) the automaton's own weight of each string, or of all strings that begin so.
@@ -290,7 +289,7 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
         >>> bool(abs(model.weights([""], prefixes=True)[0] - 1) < 0.2)
         True
         """
-        data = self._encode(X, whole=False)
+        data = self._begun(X)
         ask = self.automaton_.prefix_weight if prefixes else self.automaton_.weight
         return np.array([ask(data[at].tolist()) for at in range(len(data))])
 
@@ -302,7 +301,7 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
         >>> model.symbols_.names[model.next_symbols(["aba"])[0].argmax()]
         'b'
         """
-        return self._next_encoded(self._encode(X, whole=False))
+        return self._next_encoded(self._begun(X))
 
     def sample(self, n: int = 1, *, longest: int = 50, seed: int = 0) -> list[list[str]]:
         """``n`` strings of up to ``longest`` symbols, drawn symbol by symbol.

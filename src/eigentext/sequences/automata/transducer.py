@@ -169,8 +169,7 @@ class StringTransducer(Model, TransducerSettings):
         for symbol in checked_strings([sentence])[0]:
             numbers = self._pairs.get(symbol)
             if numbers is None:  # never seen: copied, and the state stays
-                copy = symbol if len(symbol) == 1 else ""
-                paths = [path._replace(output=path.output + copy) for path in paths]
+                paths = [path._replace(output=path.output + symbol) for path in paths]
                 continue
             shares = automaton._next_of_states(np.array([path.state for path in paths]))
             logs = np.array([path.log_score for path in paths])[:, None]
@@ -197,6 +196,11 @@ class StringTransducer(Model, TransducerSettings):
         state = self.automaton_._after(path.state, number)
         return _Path(state, path.output + names[number].partition(_BETWEEN)[2], score)
 
+    def knows(self, symbol: str) -> bool:
+        """Did an input of training have this symbol?"""
+        self.check_fitted()
+        return symbol in self._pairs
+
     def predict(self, X: Iterable[Sequence[str]]) -> list[str]:
         """The best output of each input."""
         return [self.kbest(source, 1)[0].output for source in checked_strings(X)]
@@ -222,7 +226,8 @@ class StringTransducer(Model, TransducerSettings):
         """What is worth telling of training."""
         self.check_fitted()
         own = self.automaton_.figures()
-        return {**own, "pairs": own.pop("symbols"), "left_out": self.left_out_}
+        own["pairs"] = own.pop("symbols")
+        return {**own, "left_out": self.left_out_}
 
 
 def _named(source: str, piece: str) -> str:

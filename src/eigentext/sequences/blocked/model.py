@@ -17,13 +17,13 @@ import numpy as np
 
 from eigentext.base.fields import Ints, Listed, Parts, Pointers, Real, Shares, Spec, Strings
 from eigentext.base.model import Model, Packed
-from eigentext.errors import DataError, SettingsError
+from eigentext.errors import SettingsError
 from eigentext.sequences.blocked import inference
 from eigentext.sequences.blocked.learn import Discounts, Smoothing, Trainer, choose_discounts
 from eigentext.sequences.blocked.parameters import BlockedParameters, BlockPairs, Blocks, Lower
 from eigentext.sequences.blocked.start import choose_states, lifted
-from eigentext.sequences.hmm.inference import sums_by_sequence
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
+from eigentext.sequences.scoring import ScoresSequences
 from eigentext.sequences.settings import BlockedHMMSettings
 from eigentext.sequences.spectral.moments import Moments
 from eigentext.sequences.spectral.recover import cluster_symbols, spectral_start
@@ -66,11 +66,12 @@ def _sound(
 
 
 @dataclass(eq=False, repr=False)
-class BlockedHMM(Model, BlockedHMMSettings):
+class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
     """A hidden Markov model with blocked emissions; settings: :class:`BlockedHMMSettings`.
 
     After ``fit``: ``symbols_``, ``parameters_``, ``discounts_`` and ``history_`` (mean log
-    likelihood of a held-out token, before EM and after each iteration that was kept).
+    likelihood of a held-out token, before EM and after each iteration that was kept; of a text of
+    fewer than 500 sequences nothing is held out, and it is empty).
 
     >>> text = [["a", "b", "a", "b", "a"], ["b", "a", "b"]] * 50
     >>> model = BlockedHMM(4, n_groups=2).fit(text)
@@ -139,7 +140,7 @@ class BlockedHMM(Model, BlockedHMMSettings):
         smoothing = Smoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
         judge = _Judge(trainer, held)
         discounts, value = judge.chosen(smoothing, Discounts())
-        history = [value]
+        history = [value] if len(held) else []
         told("EM")
         for _ in range(self.n_iter):
             parameters = smoothing.parameters(discounts)
@@ -149,7 +150,8 @@ class BlockedHMM(Model, BlockedHMMSettings):
             told("EM")
             if len(held) and value <= history[-1]:
                 break
-            history.append(value)
+            if len(held):
+                history.append(value)
             expecting, smoothing = parameters, new
         if len(held):
             discounts, _ = judge.chosen(smoothing, discounts)
@@ -170,41 +172,16 @@ class BlockedHMM(Model, BlockedHMMSettings):
         if self.n_states < n_blocks:
             raise SettingsError(
                 f"{self.n_states} states for {n_blocks} blocks: expected at least one for each; "
-                "take more n_states, or fewer n_blocks"
+                "take more --n-states (n_states), or fewer --n-blocks (n_blocks)"
             )
         return of_word
 
     # ------------------------------------------------------------ probabilities
 
-    def _encoded(self, X: Iterable[Sequence[str]]) -> Encoded:
-        self.check_fitted()
-        return self.symbols_.encode(X)
-
-    def surprisals(self, X: Iterable[Sequence[str]]) -> list[Floats]:
-        """``-log p(x_t | x_1 .. x_t-1)`` of every token, one array a sequence."""
-        data = self._encoded(X)
-        return _split(inference.surprisals(self.parameters_, data), data)
-
     def surprisals_encoded(self, data: Encoded) -> Floats:
         """(N,) for sequences that are numbers already."""
         self.check_fitted()
         return inference.surprisals(self.parameters_, data)
-
-    def log_prob(self, X: Iterable[Sequence[str]]) -> Floats:
-        """(S,) log p of each sequence; 0 for an empty one."""
-        data = self._encoded(X)
-        return sums_by_sequence(-inference.surprisals(self.parameters_, data), data)
-
-    def score(self, X: Iterable[Sequence[str]], y: object = None) -> float:
-        """Mean log likelihood of a token."""
-        data = self._encoded(X)
-        if not data.n_tokens:
-            raise DataError("sequences", None, "no tokens to score")
-        return -float(inference.surprisals(self.parameters_, data).mean())
-
-    def perplexity(self, X: Iterable[Sequence[str]]) -> float:
-        """``exp(- log p / number of tokens)``."""
-        return float(np.exp(-self.score(X)))
 
     def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
         """(S, V) distribution of the symbol after each sequence, in the order of ``symbols_``."""
@@ -214,6 +191,8 @@ class BlockedHMM(Model, BlockedHMMSettings):
     def sample(self, n: int = 1, length: int = 20, *, seed: int = 0) -> list[list[str]]:
         """``n`` sequences of ``length`` symbols drawn from the model."""
         self.check_fitted()
+        if n < 0 or length < 0 or seed < 0:
+            raise SettingsError(f"n {n}, length {length}, seed {seed}: expected 0 or more")
         drawn = inference.sample(self.parameters_, n, length, seed)
         return [[self.symbols_.names[x] for x in words] for words in drawn]
 
@@ -227,12 +206,12 @@ class BlockedHMM(Model, BlockedHMMSettings):
             raise SettingsError(f"method {method!r}: expected viterbi or posterior")
         data = self._encoded(X)
         if method == "viterbi":
-            return _split(inference.viterbi(self.parameters_, data), data)
+            return data.split(inference.viterbi(self.parameters_, data))
         values, place = inference.posteriors(self.parameters_, data)
         blocks = self.parameters_.blocks
         best = [int(np.argmax(values[a:b])) for a, b in pairwise(place)]
         states = blocks.first[blocks.of_word[data.ids]] + np.array(best, np.int64)
-        return _split(states.astype(np.int32), data)
+        return data.split(states.astype(np.int32))
 
     def predict_proba(
         self, X: Iterable[Sequence[str]]
@@ -330,7 +309,3 @@ class _Told:
         self.done += 1
         if self.progress is not None:
             self.progress(self.done, self.total, stage)
-
-
-def _split(values: npt.NDArray[Any], data: Encoded) -> list[npt.NDArray[Any]]:
-    return np.split(values, data.first[1:-1]) if len(data) else []

@@ -81,20 +81,7 @@ def log_likelihoods(parameters: Parameters, data: Encoded) -> Floats:
     >>> log_likelihoods(coin, Encoded.of([[0, 1], []])).round(3).tolist()
     [-1.386, 0.0]
     """
-    return sums_by_sequence(-surprisals(parameters, data), data)
-
-
-def sums_by_sequence(values: Floats, data: Encoded) -> Floats:
-    """(S,) sums of a number per token.
-
-    >>> sums_by_sequence(np.array([1.0, 2.0, 4.0]), Encoded.of([[0, 0], [], [0]])).tolist()
-    [3.0, 0.0, 4.0]
-    """
-    sums = np.zeros(len(data))
-    full = np.flatnonzero(data.lengths)
-    if len(full):
-        sums[full] = np.add.reduceat(values, data.first[full])
-    return sums
+    return data.sums(-surprisals(parameters, data))
 
 
 def filtered(parameters: Parameters, data: Encoded) -> Floats:

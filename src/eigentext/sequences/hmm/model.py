@@ -24,6 +24,7 @@ from eigentext.sequences.hmm import inference
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
+from eigentext.sequences.scoring import ScoresSequences
 from eigentext.sequences.settings import HMMSettings
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class EMStart:
 
 
 @dataclass(eq=False, repr=False)
-class HMM(Model, HMMSettings):
+class HMM(Model, ScoresSequences, HMMSettings):
     """A hidden Markov model over tokens; settings: :class:`HMMSettings`.
 
     After ``fit``: ``symbols_``, ``parameters_``, ``history_`` (log likelihood of a token before
@@ -141,6 +142,9 @@ class HMM(Model, HMMSettings):
         if self.estimator == "anchor" and (start is not None or self.start != "spectral"):
             what = "parameters" if start is not None else f"start {self.start!r}"
             raise SettingsError(f"estimator is 'anchor', which needs no start: found {what}")
+        if self.estimator != "anchor" and (self.senses != HMMSettings.senses or not self.looks):
+            what = "looks" if self.senses == HMMSettings.senses else "senses"
+            raise SettingsError(f"{what} is of estimator 'anchor', but it is {self.estimator!r}")
 
     @property
     def _iterations(self) -> int:
@@ -209,35 +213,10 @@ class HMM(Model, HMMSettings):
 
     # ------------------------------------------------------------ probabilities
 
-    def _encoded(self, X: Iterable[Sequence[str]]) -> Encoded:
-        self.check_fitted()
-        return self.symbols_.encode(X)
-
-    def surprisals(self, X: Iterable[Sequence[str]]) -> list[Floats]:
-        """``-log p(x_t | x_1 .. x_t-1)`` of every token, one array a sequence."""
-        data = self._encoded(X)
-        return _split(inference.surprisals(self.parameters_, data), data)
-
     def surprisals_encoded(self, data: Encoded) -> Floats:
         """(N,) for sequences that are numbers already."""
         self.check_fitted()
         return inference.surprisals(self.parameters_, data)
-
-    def log_prob(self, X: Iterable[Sequence[str]]) -> Floats:
-        """(S,) log p of each sequence; 0 for an empty one."""
-        data = self._encoded(X)
-        return inference.log_likelihoods(self.parameters_, data)
-
-    def score(self, X: Iterable[Sequence[str]], y: object = None) -> float:
-        """Mean log likelihood of a token."""
-        data = self._encoded(X)
-        if not data.n_tokens:
-            raise DataError("sequences", None, "no tokens to score")
-        return -float(inference.surprisals(self.parameters_, data).mean())
-
-    def perplexity(self, X: Iterable[Sequence[str]]) -> float:
-        """``exp(- log p / number of tokens)``."""
-        return float(np.exp(-self.score(X)))
 
     def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
         """(S, V) distribution of the symbol after each sequence, in the order of ``symbols_``."""
@@ -254,17 +233,17 @@ class HMM(Model, HMMSettings):
             raise SettingsError(f"method {method!r}: expected viterbi or posterior")
         data = self._encoded(X)
         decode = inference.viterbi if method == "viterbi" else inference.posterior_decode
-        return _split(decode(self.parameters_, data), data)
+        return data.split(decode(self.parameters_, data))
 
     def predict_proba(self, X: Iterable[Sequence[str]]) -> list[Floats]:
         """p(state of each token | whole sequence), (n, k) for each sequence."""
         data = self._encoded(X)
-        return _split(inference.smoothed(self.parameters_, data), data)
+        return data.split(inference.smoothed(self.parameters_, data))
 
     def filter(self, X: Iterable[Sequence[str]]) -> list[Floats]:
         """p(state of each token | tokens up to it), (n, k) for each sequence."""
         data = self._encoded(X)
-        return _split(inference.filtered(self.parameters_, data), data)
+        return data.split(inference.filtered(self.parameters_, data))
 
     def sample(self, n: int = 1, length: int = 20, *, seed: int = 0) -> list[list[str]]:
         """``n`` sequences of ``length`` symbols drawn from the model."""
@@ -318,7 +297,3 @@ class HMM(Model, HMMSettings):
 
     def _summary(self) -> str:
         return f"{self.parameters_.n_states} states, {len(self.symbols_):,} symbols"
-
-
-def _split(values: npt.NDArray[Any], data: Encoded) -> list[npt.NDArray[Any]]:
-    return np.split(values, data.first[1:-1]) if len(data) else []

@@ -9,8 +9,9 @@ weights::
 1. :meth:`Contexts.of` counts the symbols before and behind each symbol, and the ends.
 2. :func:`vectors`: those counts scaled as CCA scales them, on the k directions that the SVD finds.
    Any linear map of the context keeps the equation.
-3. With ``prior``, the vector of a rare symbol is drawn towards the mean of the symbols that look
-   like it (case, digits, ending: its signatures), and that one towards the next coarser.
+3. With ``prior``, looks have a say (looks.py): a capital at the beginning of a sentence is none;
+   what has neither letters nor digits has a state of its own; and the vector of a rare symbol is
+   drawn towards the mean of the symbols that look like it.
 4. :func:`find_anchors`: the symbol furthest from the mean, then again and again the one furthest
    from the plane through those that were found (successive projections), by mass ``n_x^weight``.
 5. :func:`simplex_weights`: p(h | x) of every symbol is the nearest point of the anchors' hull.
@@ -30,12 +31,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.errors import DataError, RankError, SettingsError
-from eigentext.lexicon.signatures import Language, signatures
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import TIE
 from eigentext.sequences.hmm.parameters import Parameters
+from eigentext.sequences.spectral.looks import drawn_together, marks, small_forms
 from eigentext.sequences.spectral.moments import pairs_of
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.lexicon.signatures import Language
     from eigentext.sequences.observations import Encoded
 
     Floats = npt.NDArray[np.float64]
@@ -69,7 +71,7 @@ class AnchorChoices:
     """What text needs beyond the equations (docs/family-anchor.md: how they were chosen).
 
     ``power``   of the counts of contexts, before they are scaled
-    ``kappa``   added to totals in the scaling
+    ``kappa``   added to totals in the scaling, for each thousand tokens
     ``prior``   tokens that what a symbol looks like is worth; 0: its looks say nothing
     ``weight``  exponent of a symbol's count in the choice of anchors; 0: the paper's
     ``share``   a symbol with this much of one state or more counts for its anchor
@@ -79,7 +81,7 @@ class AnchorChoices:
     """
 
     power: float = 0.5
-    kappa: float = 100.0
+    kappa: float = 0.5
     prior: float = 20.0
     weight: float = 1.0
     share: float = 0.3
@@ -139,6 +141,22 @@ class Contexts:
         """V."""
         return len(self.counts)
 
+    def joined(self, to: Ints) -> Contexts:
+        """The same where every symbol x is ``to[x]``; what is another's has no counts of its own.
+
+        >>> from eigentext.sequences import Encoded
+        >>> two = Contexts.of(Encoded.of([[0, 1], [1]]), 2).joined(np.array([0, 0]))
+        >>> two.counts.tolist(), two.pairs.toarray().tolist()
+        ([3.0, 0.0], [[1.0, 0.0], [0.0, 0.0]])
+        """
+        from scipy.sparse import csr_array
+
+        V = self.n_symbols
+        join = csr_array((np.ones(V), (to, np.arange(V))), shape=(V, V))
+        last = np.asarray(self.beside[:, [2 * V + 1]].toarray()).ravel()
+        pairs = csr_array(join @ self.pairs @ join.T)
+        return Contexts.from_pairs(join @ self.first, join @ last, join @ self.counts, pairs)
+
 
 def exact_contexts(parameters: Parameters, length: int) -> Contexts:
     """The expected counts of a sequence of this length.
@@ -189,12 +207,25 @@ def anchor_hmm(
         raise SettingsError(f"k {k!r}: expected an integer of at least 1")
     if k > contexts.n_symbols:
         raise RankError("the contexts of symbols", asked=k, got=contexts.n_symbols)
+    as_small, apart = np.arange(contexts.n_symbols), np.zeros(contexts.n_symbols, np.bool_)
+    if choices.prior and names:
+        as_small = small_forms(names, contexts.first, contexts.counts)
+        apart = marks(names, language) & (contexts.counts > 0)
+        if k == 1 or apart.all():
+            apart[:] = False
+    counted = contexts.joined(as_small)
     with single_threaded():
-        v = vectors(contexts, k, power=choices.power, kappa=choices.kappa, seed=seed)
+        kappa = choices.kappa * float(counted.counts.sum()) / 1000
+        v = vectors(counted, k, power=choices.power, kappa=kappa, seed=seed)
         if choices.prior and names:
-            v = _by_looks(v, contexts.counts, names, language, choices.prior)
-        anchors = find_anchors(v, contexts.counts, k, weight=choices.weight)
-        states = _states(v, contexts.counts, v[anchors], choices)
+            v = drawn_together(v, counted.counts, names, language, choices.prior)
+        free = np.where(apart, 0.0, counted.counts)
+        anchors = find_anchors(v, free, k - int(apart.any()), weight=choices.weight)
+        states = _states(v, free, v[anchors], choices)
+        if apart.any():  # the last state
+            anchors = np.append(anchors, np.argmax(np.where(apart, contexts.counts, -1.0)))
+            states = np.column_stack([np.where(apart[:, None], 0.0, states), apart])
+        states = states[as_small]
         joint = states * contexts.counts[:, None]
         unigram = contexts.counts + 0.5
         emission = _rows((joint + choices.smoothing * (unigram / unigram.sum())[:, None]).T)
@@ -240,74 +271,13 @@ def vectors(
     whitened.data = whitened.data * np.repeat(
         inverse_sqrt_totals(rows, kappa), np.diff(scaled.indptr)
     )
-    fine = contexts.n_symbols <= 800
-    svd = truncated_svd(
-        whitened,
-        k,
-        dtype=np.float64 if fine else np.float32,
-        overlap=None if fine else 0.99,
-        seed=seed,
-        symbol="the contexts of symbols",
-        rank_tol=1e-9 if fine else 1e-6,
-    )
+    # to the last digit: anchors hang on it, and must not hang on the seed
+    svd = truncated_svd(whitened, k, seed=seed, symbol="the contexts of symbols", rank_tol=1e-9)
     reduced = np.asarray(scaled @ svd.Vt.T.astype(np.float64))
     mean = reduced.sum(axis=0) / rows.sum()
     seen = rows[:, None] > 0  # a symbol that never occurs stands at the mean
     unit = np.sqrt(rows.sum())
     return np.asarray(unit * np.where(seen, reduced / np.where(seen, rows[:, None], 1.0), mean))
-
-
-def _by_looks(
-    v: Floats, counts: Floats, names: Sequence[str], language: Language, prior: float
-) -> Floats:
-    """Vectors drawn towards those of symbols that look alike.
-
-    With m_s the mean of a signature s and s' the next coarser one::
-
-        v_x <- (n_x v_x + prior m_s(x)) / (n_x + prior)
-        m_s  = (sum_x w_x v_x + prior m_s') / (sum_x w_x + prior),  w_x = prior n_x / (n_x + prior)
-
-    so that frequent words, of which many belong to small closed classes, have no large say.
-    """
-    from scipy.sparse import csr_array
-
-    chains = _chains(names, language)
-    ids: dict[str, int] = {}
-    coarser: dict[str, str] = {}
-    for chain in chains:
-        for s, next_ in zip(chain, (*chain[1:], ""), strict=True):
-            ids.setdefault(s, len(ids))
-            coarser[s] = next_
-    at = np.array([ids[s] for chain in chains for s in chain])
-    ptr = np.concatenate([[0], np.cumsum([len(chain) for chain in chains])])
-    member = csr_array((np.ones(len(at)), at, ptr), shape=(len(chains), len(ids)))
-    w = prior * counts / (counts + prior)
-    sums, weights = np.asarray(member.T @ (w[:, None] * v)), np.asarray(member.T @ w)
-    mean = (w @ v) / w.sum()
-    means: dict[str, Floats] = {"": mean}
-    for s in sorted(ids, key=lambda s: (_depth(s, coarser), ids[s])):  # from coarse to fine
-        own = ids[s]
-        means[s] = (sums[own] + prior * means[coarser[s]]) / (weights[own] + prior)
-    looks = np.array([means[chain[0]] for chain in chains])
-    n = counts[:, None]
-    return np.asarray((n * v + prior * looks) / (n + prior))
-
-
-def _chains(names: Sequence[str], language: Language) -> list[tuple[str, ...]]:
-    """The signatures of each symbol, from fine to coarse; a class is one itself."""
-    own = [signatures(name, language=language) if name else ("<unk>",) for name in names]
-    below: dict[str, tuple[str, ...]] = {}
-    for chain in own:
-        for at, s in enumerate(chain):
-            below.setdefault(s, chain[at:])
-    return [below.get(name, chain) for name, chain in zip(names, own, strict=True)]
-
-
-def _depth(s: str, coarser: dict[str, str]) -> int:
-    depth = 0
-    while s:
-        s, depth = coarser[s], depth + 1
-    return depth
 
 
 # ---------------------------------------------------------------- anchors and states

@@ -17,7 +17,7 @@ import numpy as np
 
 from eigentext.base.fields import Ints, Parts, Reals, Spec, Strings, Text
 from eigentext.base.model import Model, Packed
-from eigentext.errors import DataError, SettingsError
+from eigentext.errors import SettingsError
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
 from eigentext.sequences.settings import SpectralHMMSettings
 from eigentext.sequences.spectral.moments import Moments, dictionary
@@ -96,34 +96,6 @@ class SpectralHMM(Model, Predicting, SpectralHMMSettings):
 
     # ------------------------------------------------------------ queries
 
-    def surprisals(self, X: Iterable[Sequence[str]]) -> list[Floats]:
-        """``-log p(x_t | x_1 .. x_t-1)`` of every token, one array a sequence."""
-        self.check_fitted()
-        data = self.symbols_.encode(X)
-        surprisal = self.surprisals_encoded(data)
-        return np.split(surprisal, data.first[1:-1]) if len(data) else []
-
-    def log_prob(self, X: Iterable[Sequence[str]]) -> Floats:
-        """(S,) log p of each sequence; 0 for an empty one.
-
-        >>> model = SpectralHMM(1, unigram_weight=0).fit([["a", "b", "a"]] * 4)
-        >>> model.log_prob([["b"], []]).round(4).tolist()
-        [-1.0986, 0.0]
-        """
-        return np.array([0.0 - float(surprisal.sum()) for surprisal in self.surprisals(X)])
-
-    def score(self, X: Iterable[Sequence[str]], y: object = None) -> float:
-        """Mean log-likelihood of a token."""
-        surprisals = self.surprisals(X)
-        n = sum(map(len, surprisals))
-        if not n:
-            raise DataError("sequences", None, "no tokens to score")
-        return -sum(float(surprisal.sum()) for surprisal in surprisals) / n
-
-    def perplexity(self, X: Iterable[Sequence[str]]) -> float:
-        """``exp(- log p / number of tokens)``."""
-        return float(np.exp(-self.score(X)))
-
     def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
         """(S, V) distribution of the symbol after each sequence.
 
@@ -131,8 +103,7 @@ class SpectralHMM(Model, Predicting, SpectralHMMSettings):
         >>> model.symbols_.names[model.next_symbols([["b", "a"]])[0].argmax()]
         'b'
         """
-        self.check_fitted()
-        return self._next_encoded(self.symbols_.encode(X))
+        return self._next_encoded(self._encoded(X))
 
     def sample(self, n: int = 1, length: int = 20, *, seed: int = 0) -> list[list[str]]:
         """``n`` sequences of ``length`` symbols, drawn one by one from the predictions.
@@ -161,8 +132,7 @@ class SpectralHMM(Model, Predicting, SpectralHMMSettings):
 
     def raw_probability(self, X: Iterable[Sequence[str]]) -> tuple[npt.NDArray[np.int8], Floats]:
         """Sign and log of the absolute value of ``b_inf' B_xn ... B_x1 b_1``, as it comes out."""
-        self.check_fitted()
-        data = self.symbols_.encode(X)
+        data = self._encoded(X)
         signed = [self.operators_.signed_probability(data[at]) for at in range(len(data))]
         signs = np.array([sign for sign, _ in signed], np.int8)
         n_bad = int((signs <= 0).sum())

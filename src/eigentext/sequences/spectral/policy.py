@@ -19,11 +19,12 @@ import numpy as np
 
 from eigentext.errors import DataError
 from eigentext.linalg.determinism import single_threaded
+from eigentext.sequences.scoring import ScoresSequences
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from eigentext.sequences.observations import Encoded, Symbols
+    from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Negatives
     from eigentext.sequences.spectral.operators import Operators
 
@@ -55,18 +56,13 @@ class NegativeReport:
         return self.n_negative / self.n_tokens if self.n_tokens else 0.0
 
 
-class Predicting:
+class Predicting(ScoresSequences):
     """A model with ``operators_`` over ``symbols_``: what it says of the next symbol."""
 
-    symbols_: Symbols
     operators_: Operators
     negatives: Negatives
     floor: float
     unigram_weight: Any
-
-    if TYPE_CHECKING:  # that of Model
-
-        def check_fitted(self) -> None: ...  # noqa: D102
 
     def _take(self, operators: Operators) -> None:
         self.operators_ = operators

@@ -94,7 +94,9 @@ class LatentTagger(Model, LatentTaggerSettings):
         self.check()
         data = numbered(X, y)
         self.tags_ = data.names
-        self.words_ = WordTags.count(data.names, data.sentences, data.tags, keep=self.keep)
+        self.words_ = WordTags.count(
+            data.names, data.sentences, data.tags, characters=self.characters, keep=self.keep
+        )
         self.n_sentences_ = len(data.sentences)
         self._fit_chains(data, progress)
         return self

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from eigentext.base.fields import (
+    Bits,
     Ints,
     Named,
     Parts,
@@ -25,13 +28,12 @@ from eigentext.constituency.storage_fields import (
     params_fit,
 )
 from eigentext.sequences.tagger.chain import Chain
+from eigentext.sequences.tagger.characters import CharacterTags
 from eigentext.sequences.tagger.shapes import ShapeModel
 from eigentext.sequences.tagger.words import WordTags
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import numpy as np
 
     from eigentext.sequences.tagger.model import LatentTagger
 
@@ -57,6 +59,9 @@ def _parts(settings: dict[str, Any]) -> Parts:
             "shape_weights": Reals(
                 ("shape_features+1", "tags"), ("float32",), -1e6, 1e6, optional=True
             ),
+            # automata of characters, and their power; both or neither
+            "characters": Bits(("bytes_of_characters",), optional=True),
+            "characters_power": Reals((1,), low=0, high=1, optional=True),
         },
         {
             **strings,
@@ -70,13 +75,13 @@ def _parts(settings: dict[str, Any]) -> Parts:
 
 
 def _holds(arrays: Mapping[str, np.ndarray], strings: object, settings: dict[str, Any]) -> None:
-    import numpy as np
-
     params_fit(arrays, settings["lexicon"], settings["n_models"])
     n, ptr = arrays["tags.word_n"], arrays["tags.word_ptr"]
     seen = np.diff(np.concatenate([[0.0], np.cumsum(n)])[ptr])
     if not len(n) or float(seen.min()) <= 0:
         raise ValueError("array 'tags.word_n' has a word that was never seen")
+    if ("characters" in arrays) != ("characters_power" in arrays):
+        raise ValueError("array 'characters' and array 'characters_power': expected both of them")
 
 
 SPEC = Spec(
@@ -101,6 +106,9 @@ def pack_tagger(tagger: LatentTagger) -> Packed:
     arrays.update({f"tags.{name}": getattr(words, name) for name in _WORD_ARRAYS})
     if words.model is not None:
         arrays["shape_weights"] = words.model.weights
+    if words.characters is not None:
+        arrays["characters"] = np.frombuffer(words.characters.automata.to_bytes(), np.uint8)
+        arrays["characters_power"] = np.array([words.characters.power])
     strings = {
         **packed.strings,
         "tags": tagger.tags_,
@@ -126,11 +134,21 @@ def restore_tagger(tagger: LatentTagger, packed: Packed) -> None:
     model = None
     if "shape_weights" in arrays:
         model = ShapeModel(tuple(strings["shape_features"]), arrays["shape_weights"])
+    characters = None
+    if "characters" in arrays:
+        from eigentext.sequences.automata.classes import ClassAutomata
+
+        automata = ClassAutomata.from_bytes(arrays["characters"].tobytes())
+        if unknown := sorted({*automata.classes_} - {*tagger.tags_}):
+            raise ValueError(f"array 'characters' has the tag {unknown[0]!r}, which is not known")
+        power = float(arrays["characters_power"][0])
+        characters = CharacterTags(tagger.tags_, automata, power)
     tagger.words_ = WordTags(
         tagger.tags_,
         words=tuple(strings["tagged_words"]),
         shapes=tuple(strings["tagged_shapes"]),
         model=model,
+        characters=characters,
         **counts,
         **facts["word_tags"],
     )

@@ -6,6 +6,7 @@
 2. P(t | levels) is built up along those levels, each drawn towards the one before with the weight
    of ``k_shape`` words:  p <- (c(shape, t) + k_shape p) / (c(shape) + k_shape).  P(t | shape) is
    the geometric mean of that and of a log-linear model of the same words (``shapes``).
+   Automata of characters (``characters``), if asked for, have their say on words never seen.
 3. P(t | w) = (c(w, t) + k_word P(t | shape)) / (c(w) + k_word).  A capital at the beginning of a
    sentence says little: the counts of the same word in small letters are added.  An unknown word
    that is known in small letters (GREAT) takes those counts, with the weight ``k_lower`` against
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,20 +29,26 @@ import numpy as np
 
 from eigentext.base.remembering import Remembered
 from eigentext.lexicon.shapes import slots_of
+from eigentext.sequences.tagger.characters import CharacterTags, HeldOut
 from eigentext.sequences.tagger.shapes import LONGEST_SEEN, ShapeModel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
+    from eigentext.sequences.settings import Characters
+
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
+    # how often each (word, number of its tag, begins a sentence?) comes
+    Types = Mapping[tuple[str, int, bool], int]
 
 __all__ = ["TagScores", "WordTags", "shapes_of"]
 
 _MOST_WORDS = 50_000  # whose scores are remembered
 _RARE = 10  # a word seen at most so often speaks for unknown ones
+_EVERY = 5  # of the words seen once, one in so many is held out
 
 
 def shapes_of(word: str, *, first: bool) -> tuple[str, ...]:
@@ -73,6 +80,7 @@ class WordTags:
     ``words``      known words; row w of the counts: ``word_tag/word_n[word_ptr[w]:word_ptr[w+1]]``
     ``shapes``     known shapes, counted over rare words; same layout
     ``model``      the log-linear model of rare words; None where they all have one tag
+    ``characters`` automata of rare words, asked about unknown ones; None: they are not asked
     ``keep``       a tag with less than this share of the best tag's is left out; 0 keeps all
     """
 
@@ -86,6 +94,7 @@ class WordTags:
     shape_tag: Ints
     shape_n: Floats
     model: ShapeModel | None = None
+    characters: CharacterTags | None = None
     k_word: float = 0.2
     k_shape: float = 3.0
     k_lower: float = 2.0
@@ -100,24 +109,36 @@ class WordTags:
         names: Sequence[str],
         sentences: Sequence[Sequence[str]],
         tags: Sequence[Sequence[int]],
+        *,
+        characters: Characters = "none",
         **settings: Any,
     ) -> WordTags:
         """From tokenised sentences and the numbers of their tags.
+
+        ``characters``  automata: ask them about unknown words, where held-out words gain by it
 
         >>> words = WordTags.count(["A", "B"], [["x", "y"]], [[0, 1]], k_word=0.0)
         >>> words.scores("y", first=False).p.tolist()
         [1.0]
         """
-        counts = Counter(word for tokens in sentences for word in tokens)
-        words: dict[str, int] = {}
-        of_shapes: dict[str, int] = {}
-        known: list[tuple[int, int, float]] = []
-        rare: list[tuple[int, int, float]] = []
         types = Counter(
             (word, tag, at == 0)
             for tokens, row in zip(sentences, tags, strict=True)
             for at, (word, tag) in enumerate(zip(tokens, row, strict=True))
         )
+        words = cls.of_types(names, types, **settings)
+        if characters == "none":
+            return words
+        return replace(words, characters=_characters(words, types))
+
+    @classmethod
+    def of_types(cls, names: Sequence[str], types: Types, **settings: Any) -> WordTags:
+        """From how often each (word, number of its tag, begins a sentence?) comes."""
+        counts = _often(types)
+        words: dict[str, int] = {}
+        of_shapes: dict[str, int] = {}
+        known: list[tuple[int, int, float]] = []
+        rare: list[tuple[int, int, float]] = []
         for (word, tag, first), n in types.items():
             known.append((words.setdefault(word, len(words)), tag, n))
             if counts[word] <= _RARE:
@@ -128,7 +149,7 @@ class WordTags:
                     for shape in shapes_of(word, first=first)
                 )
         size = len(names)
-        few = [key for key in types if counts[key[0]] <= _RARE]
+        few = _rare_types(types)
         weights = [types[key] / math.sqrt(counts[key[0]]) for key in few]
         model = ShapeModel.fit(
             size, [(word, first) for word, _, first in few], [tag for _, tag, _ in few], weights
@@ -224,6 +245,11 @@ class WordTags:
         both = np.sqrt(p * self.model.p(word, first=first))
         return np.asarray(both / both.sum())
 
+    def p_given_unknown(self, word: str, *, first: bool) -> Floats:
+        """(T,) P(t | w) of a word never seen: of its shape, and of its characters if asked for."""
+        p = self.p_given_shape(word, first=first)
+        return p if self.characters is None else self.characters.joined(p, word)
+
     def p_given_word(self, word: str, *, first: bool) -> Floats:
         """(T,) P(t | w)."""
         counts = self._row(word)
@@ -238,7 +264,46 @@ class WordTags:
         n = counts.sum()
         if n and not k:
             return np.asarray(counts / n)
-        return np.asarray((counts + k * self.p_given_shape(word, first=first)) / (n + k))
+        p_of = self.p_given_shape if self.knows(word) else self.p_given_unknown
+        return np.asarray((counts + k * p_of(word, first=first)) / (n + k))
+
+
+def _often(types: Types) -> Counter[str]:
+    """How often each word comes."""
+    counts: Counter[str] = Counter()
+    for (word, _, _), n in types.items():
+        counts[word] += n
+    return counts
+
+
+def _rare_types(types: Types) -> list[tuple[str, int, bool]]:
+    """Those of rare words, in order."""
+    counts = _often(types)
+    return [key for key in types if counts[key[0]] <= _RARE]
+
+
+def _characters(words: WordTags, types: Types) -> CharacterTags | None:
+    """Automata of the rare words, of the power and rank that are best for words held out.
+
+    A fifth of the words that come once are taken out of all counts: nothing is more like a word
+    that never came.
+    """
+    counts = _often(types)
+    once = sorted(key for key in types if counts[key[0]] == 1)
+    held = once[::_EVERY]
+    without = {word for word, *_ in held}
+    kept = {key: n for key, n in types.items() if key[0] not in without}
+    if not held or not kept:
+        return None
+    rest = WordTags.of_types(words.names, kept)
+    p = np.array([rest.p_given_shape(word, first=first) for word, _, first in held])
+    asked = HeldOut([word for word, *_ in held], [tag for _, tag, _ in held], p)
+    own = CharacterTags.learned(words.names, [key[:2] for key in _rare_types(kept)])
+    power, rank = own.chosen(asked)
+    if not power:
+        return None
+    pairs = [key[:2] for key in _rare_types(types)]
+    return CharacterTags.learned(words.names, pairs, power, rank)
 
 
 def _rows(

@@ -160,6 +160,15 @@ function statesCard(answer) {
   return card;
 }
 
+function blocksCard(answer) {
+  const size = `${count(answer.n_states, "state")}, ${count(answer.n_symbols, "symbol")}`;
+  return element("article", { class: "card", id: "states" },
+    element("h2", {}, `States of ${isolated(answer.model)}`, element("small", {}, size)),
+    element("p", { class: "note" }, "Each word has a few states of its own, which are called by the word and a number; there are too many to list."));
+}
+
+const CARDS = { "spectral-hmm": valuesCard, "blocked-hmm": blocksCard };
+
 function valuesCard(answer) {
   const size = `${count(answer.n_states, "dimension")}, ${count(answer.n_symbols, "symbol")}`;
   const most = Math.max(...answer.singular_values, 1e-300);
@@ -184,7 +193,7 @@ async function question() {
 }
 
 function show({ text, states }) {
-  results.replaceChildren(textCard(text), states.of === "spectral-hmm" ? valuesCard(states) : statesCard(states));
+  results.replaceChildren(textCard(text), (CARDS[states.of] ?? statesCard)(states));
   const perplexity = text.perplexity === null ? "" : `, perplexity ${fixed(text.perplexity)}`;
   return `${count(text.sentences.length, "sentence")}, ${count(text.n_tokens, "word")}${perplexity}`;
 }
@@ -208,9 +217,10 @@ function run(how) {
 /** What the chosen model can show. */
 function showFields() {
   const kind = kinds[model.select.value];
-  byId("method-field").hidden = kind !== "hmm";
-  byId("colour").hidden = kind !== "hmm";
-  const now = kind === "hmm" ? colouring() : kind === "spectral-hmm" ? "surprisal" : "state";
+  const hidden = kind === "hmm" || kind === "blocked-hmm"; // it has hidden states
+  byId("method-field").hidden = !hidden;
+  byId("colour").hidden = !hidden;
+  const now = hidden ? colouring() : kind === "spectral-hmm" ? "surprisal" : "state";
   results.classList.toggle("by-state", now === "state");
   results.classList.toggle("by-surprisal", now === "surprisal");
 }

@@ -136,8 +136,8 @@ class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
         """
         self.check()
         for name, given, what in (
-            ("dependencies", parsed, "parsed sentences"),
-            ("translations", pairs, "pairs"),
+            ("dependencies", parsed, "parsed sentences (--trees)"),
+            ("translations", pairs, "pairs of words (--pairs)"),
         ):
             if (name in self.views) != (given is not None):
                 raise SettingsError(f"the view {name} and {what} go together: expected both")

@@ -180,7 +180,11 @@ def reduced(matrix: Any, rank: int, *, overlap: float, seed: int, name: str) -> 
     Omega = scaled_contexts(matrix, CCASettings())
     present = np.diff(Omega.indptr) > 0
     if not present.any():
-        raise DataError(f"the view {name}", None, "no word of the vocabulary has it")
+        raise DataError(
+            f"the view {name}",
+            None,
+            "it tells no word from another: every count is the one that chance gives",
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)  # a small view has fewer dimensions
         svd = truncated_svd(

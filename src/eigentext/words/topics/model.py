@@ -20,7 +20,7 @@ from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import each_sentence
 from eigentext.base.values import Real, Whole
 from eigentext.corpus.documents import DocumentCounts, WordChoice, count_documents
-from eigentext.errors import DataError
+from eigentext.errors import DataError, SettingsError
 from eigentext.words.settings import TopicSettings
 from eigentext.words.topics.inference import Topics, proportions_of, refined
 from eigentext.words.topics.moments import DocumentMoments, topics_of
@@ -83,7 +83,10 @@ class TopicModel(Transformer, Model, TopicSettings):
         """Learn from documents, lists of tokens, which are read once; ``y`` is not used."""
         self.check()
         choice = WordChoice(self.vocab_size, self.min_documents, self.max_share, self.fold_case)
-        return self.fit_counts(count_documents(each_sentence(X), choice), progress=progress)
+        texts = [tokens for tokens in each_sentence(X) if len(tokens)]  # blank lines are none
+        if not texts:
+            raise DataError("documents", None, "no words in them to learn from")
+        return self.fit_counts(count_documents(texts, choice), progress=progress)
 
     def fit_counts(
         self, counted: DocumentCounts, *, progress: Progress | None = None
@@ -94,7 +97,8 @@ class TopicModel(Transformer, Model, TopicSettings):
         if not counts.nnz:
             why = (
                 f"no word stands in {self.min_documents} documents or more, and in "
-                f"{self.max_share:g} of them or less: see min_documents and max_share"
+                f"{self.max_share:g} of them or less: take a smaller --min-documents "
+                "(min_documents) or a larger --max-share (max_share)"
             )
             raise DataError("documents", None, why)
         found = topics_of(DocumentMoments.of(counts), self.n_topics, self.alpha0, seed=self.seed)
@@ -116,6 +120,8 @@ class TopicModel(Transformer, Model, TopicSettings):
     def views(self, top: int = 10) -> list[TopicView]:
         """The topics with their leading words, the largest topic first."""
         self.check_fitted()
+        if top < 1:
+            raise SettingsError(f"top {top}: expected at least 1")
         views = []
         for number, (share, row) in enumerate(zip(self.weights_, self.topics_, strict=True)):
             order = np.argsort(-np.round(row, 12), kind="stable")[:top]

@@ -31,7 +31,7 @@ import numpy as np
 from eigentext.errors import DataError, RankError
 from eigentext.linalg.determinism import random_block, single_threaded
 from eigentext.linalg.tensor_power import TensorPairs, tensor_power
-from eigentext.linalg.tensors import third_moment, third_moment_of_blocks
+from eigentext.linalg.tensors import third_moment
 from eigentext.linalg.ties import fix_signs
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class DocumentMoments:
         every = third_moment(Y, Y, Y, weights=b)
         # a word taken twice, and another: sum over words of W_v (x) W_v (x) Q_v, in three orders
         Q = np.asarray(C.T @ (b[:, None] * Y))
-        twice = third_moment_of_blocks([(W, W, Q)])
+        twice = third_moment(W, W, Q, weights=np.ones(len(W)))
         thrice = third_moment(W, W, W, weights=np.asarray(C.T @ b))
         orders = twice + twice.transpose(0, 2, 1) + twice.transpose(2, 0, 1)
         return np.asarray(every - orders + 2 * thrice)
