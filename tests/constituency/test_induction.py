@@ -225,6 +225,37 @@ def bracketer() -> Bracketer:
     return Bracketer().fit(words, tags)
 
 
+def test_a_tag_never_seen_is_not_the_edge_of_a_sentence() -> None:
+    # N V at the end is common, and far apart in meaning; N V within a sentence is another thing
+    rng = np.random.default_rng(0)
+    nouns, verbs = ["dog", "cat", "cow", "sun"], ["ran", "sat", "fell", "shone"]
+    words, tags = [], []
+    for _ in range(300):
+        at = int(rng.integers(4))
+        words.append([nouns[at], verbs[at]])  # the noun tells the verb
+        tags.append(["N", "V"])
+        words.append([nouns[at], verbs[int(rng.integers(4))], "."])
+        tags.append(["N", "V", "F"])
+    model = Bracketer(smoothing=10.0, punctuation=True).fit(words, tags)
+    alone, before = model.distances(["N", "V"])[0, 1], model.distances(["N", "V", "F"])[0, 1]
+    new = model.distances(["N", "V", "?"])[0, 1]
+    assert alone != pytest.approx(before)
+    assert new != pytest.approx(alone)
+    assert model.distances(["?", "N", "V"])[1, 2] != pytest.approx(alone)
+    # of a context with an unseen tag, what is known without it: tags, distance, what is between
+    key = list(model.contexts_.keys[3]).index(_between_key(model))
+    own = model.contexts_.own
+    assert new == pytest.approx(model.contexts_.cross[3][key] + own[1] + own[2])
+
+
+def _between_key(model: Bracketer) -> int:
+    """The context N V, neighbours, V behind N and N before V."""
+    assert model.tags_ == ("F", "N", "V")
+    base = len(model.tags_) + 1
+    tags = 1 * base + 2
+    return ((tags * 13 + 1) * base + 2) * base + 1
+
+
 @given(st.lists(st.sampled_from([("a", "D"), ("dog", "N"), (",", ","), ("ran", "V"), ("x", "?")])))
 def test_any_sentence_has_a_tree_of_its_words(
     bracketer: Bracketer, pairs: list[tuple[str, str]]

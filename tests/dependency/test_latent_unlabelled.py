@@ -16,6 +16,7 @@ from eigentext.dependency.latent.dictionaries import neighbour_counts
 from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
 from eigentext.dependency.latent.observations import Forest, Observations
 from eigentext.dependency.latent.semi import TreeText, parser_of, tree_list
+from eigentext.errors import SettingsError
 from eigentext.formats.conllu import from_dependency_tree, write_sentences
 from eigentext.trees.dependency import DependencyTree
 from helpers.commands import eigentext
@@ -134,6 +135,12 @@ def test_the_weight_is_chosen_by_held_out_trees() -> None:
     assert tuple(report.held_out) == WEIGHTS
     assert report.held_out[report.weight] == max(report.held_out.values())
     assert (report.n_used, report.n_left_out) == (12, 1)
+
+
+def test_settings_that_no_trees_allow_are_told_in_their_own_words() -> None:
+    text = [from_dependency_tree(tree) for tree in random_trees(5, 12)]
+    with pytest.raises(SettingsError, match=r"^1 states"):
+        LatentTreeModel(n_states=1, min_count=1).fit(TREES, unlabelled=Unlabelled(text))
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -125,8 +125,12 @@ def test_the_weight_is_chosen_by_held_out_trees(trees: list[Any]) -> None:
     assert report.weight in report.held_out
     assert report.held_out[report.weight] == max(report.held_out.values())
     long = make_sentence(["dog"] * 26, upos=["NOUN"] * 26)
-    parser.fit(trees[:12], unlabelled=Unlabelled([long], weight=0.1))
+    parser.fit(trees[:12], unlabelled=Unlabelled([long, trees[12]], weight=0.1))
     assert parser.unlabelled_.n_left_out == 1
+    with pytest.raises(SettingsError, match="among those without trees, but 1 of more words"):
+        parser.fit(trees[:12], unlabelled=Unlabelled([long]))
+    with pytest.raises(SettingsError, match="by two trees or more"):
+        parser.fit(trees[:1], unlabelled=Unlabelled(trees[12:]))
 
 
 @pytest.mark.parametrize(
@@ -153,6 +157,41 @@ def test_the_command(trees: list[Any], tmp_path: Path) -> None:
     refused = eigentext(*line.split(), cwd=tmp_path)
     assert refused.returncode == 2
     assert b"--unlabelled is for --model generative" in refused.stderr
+
+
+@pytest.mark.parametrize("command", ["dep latent", "dep train --model generative"])
+def test_what_cannot_be_learned_from_is_told(
+    trees: list[Any], tmp_path: Path, command: str
+) -> None:
+    write_sentences(trees[:20], str(tmp_path / "trees.conllu"))
+    bare = make_sentence(["dogs", "bark"])
+    write_sentences([trees[20], bare], str(tmp_path / "bare.conllu"))
+    (tmp_path / "empty.conllu").write_text("")
+    after = len((tmp_path / "bare.conllu").read_text().splitlines()) - 2
+    for flags, why in {
+        "--unlabelled bare.conllu": f"bare.conllu:{after}: no word of this sentence has a tag",
+        "--unlabelled empty.conllu": "no sentence of up to 25 words",
+        "--unlabelled-weight 0.5": "--unlabelled-weight is about sentences without trees",
+        "--unlabelled-trees best": "--unlabelled-trees is about sentences without trees",
+    }.items():
+        line = f"{command} trees.conllu -o m {flags}"
+        refused = eigentext(*line.split(), cwd=tmp_path)
+        assert refused.returncode == 2
+        assert why in refused.stderr.decode()
+        assert refused.stderr.count(b"\n") == 1
+    assert not (tmp_path / "m").exists()
+
+
+def test_an_unseen_tag_counts_as_one_tag_in_learning_and_parsing(trees: list[Any]) -> None:
+    """The tag of most different words, not that of the most tokens."""
+    many = make_sentence(["a"] * 9, upos=["DET"] * 9, head=[0, *range(1, 9)])
+    names = [make_sentence([name], upos=["PROPN"], head=[0]) for name in "qrstuvw"]
+    new = make_sentence(["oh"], upos=["INTJ"])
+    parser = GenerativeParser(n_states=1, tagset="upos", min_count=1)
+    parser.fit([many] * 5 + names, unlabelled=Unlabelled([new], weight=0.1, rounds=1))
+    propn = parser._tag_ids["PROPN"]
+    assert ("oh", propn) in parser._word_ids
+    assert parser._tag_number("INTJ") == propn
 
 
 @pytest.mark.requires("data")

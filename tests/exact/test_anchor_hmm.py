@@ -11,17 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.errors import DataError, RankError, SettingsError
+from eigentext.lexicon.signatures import signatures
 from eigentext.sequences import HMM, Encoded, Parameters
 from eigentext.sequences.hmm.inference import sample
 from eigentext.sequences.spectral.anchors import (
     EXACT,
     AnchorChoices,
     Contexts,
+    _nonnegative,
     anchor_hmm,
     exact_contexts,
     find_anchors,
     simplex_weights,
 )
+from eigentext.sequences.spectral.looks import drawn_together, small_forms
 
 
 def planted(seed, k, V, *, anchors_of_each=1):
@@ -296,3 +299,73 @@ def test_joined_contexts_are_those_of_the_joined_text():
 def test_texts_of_marks_and_little_else(text):
     model = HMM(1, estimator="anchor", min_count=1, language="generic").fit(text)
     assert model.predict(text)[0].tolist() == [0] * len(text[0])
+
+
+def test_a_text_of_marks_alone_has_as_many_states_as_without_looks():
+    drawn = sample(planted(9, 3, 8), 200, 9, 1)
+    contexts, names = Contexts.of(drawn, 9), [*".,!?;:/-", "<unk>"]
+    found = [anchor_hmm(contexts, 3, names=those) for those in (names, ())]
+    for model in found:
+        assert len(set(model.anchors.tolist())) == 3
+        assert np.isfinite(model.states).all()
+        assert (model.states[:8].sum(axis=0) > 0).all()  # no state is without a symbol
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_transitions_are_nonnegative_least_squares(seed):
+    """Beside the textbook's active sets, on k^2 numbers at once."""
+    from scipy.optimize import nnls
+
+    rng = np.random.default_rng(seed)
+    k = 6
+    R, P = np.triu(rng.standard_normal((k, k))) + 2 * np.eye(k), rng.standard_normal((k, k))
+    R *= rng.uniform(0.01, 10, k)  # rare and frequent states
+    want = nnls(np.kron(R, R), P.ravel(), maxiter=10_000)[0].reshape(k, k)
+    scale = np.linalg.norm(R, axis=0)
+    got = _nonnegative(R, P)
+    assert (got >= 0).all()
+    assert (want == 0).any()  # the bound is felt
+    np.testing.assert_allclose(got * np.outer(scale, scale), want * np.outer(scale, scale),
+                               atol=1e-5)  # fmt: skip
+
+
+def test_many_states_are_learned_in_little_time():
+    true = planted(8, 60, 300)
+    found = anchor_hmm(exact_contexts(true, 5), 60, choices=EXACT)
+    got = reordered(found, true)
+    np.testing.assert_allclose(got.transition, true.transition, atol=1e-6)
+
+
+# ---------------------------------------------------------------- looks
+
+
+def test_rare_symbols_are_drawn_to_what_looks_alike_level_by_level():
+    """The formula of the docstring, written out for words with two levels of signatures."""
+    names = ["walked", "talked", "went", "7"]
+    chains = [signatures(name, language="generic") for name in names]
+    v = np.array([[1.0, 0.0], [3.0, 1.0], [-2.0, 5.0], [0.0, -4.0]])
+    n, prior = np.array([2.0, 40.0, 7.0, 1.0]), 20.0
+    w = prior * n / (n + prior)
+    everything = (w @ v) / w.sum()
+
+    def mean(s, depth):
+        """m_s; ``depth`` is how many coarser ones come before the mean of all."""
+        has = np.array([s in chain for chain in chains])
+        chain = next(chain for chain in chains if s in chain)
+        coarser = chain[chain.index(s) + 1 :]
+        below = mean(coarser[0], depth + 1) if coarser else everything
+        return ((w * has) @ v + prior * below) / ((w * has).sum() + prior)
+
+    want = [
+        (n[x] * v[x] + prior * mean(chains[x][0], 0)) / (n[x] + prior) for x in range(len(names))
+    ]
+    assert len(chains[0]) > 1
+    assert chains[0][0] == chains[1][0] != chains[2][0]
+    np.testing.assert_allclose(drawn_together(v, n, names, "generic", prior), want, rtol=1e-12)
+
+
+def test_a_capital_of_the_beginning_is_none_in_turkish_too():
+    names = ["için", "İçin", "ısı", "Isı", "iyi", "Iyi", "Ankara", "ankara"]
+    first = np.array([0.0, 5, 0, 5, 0, 5, 1, 0])
+    counts = np.array([9.0, 5, 9, 6, 9, 5, 9, 2])
+    assert small_forms(names, first, counts).tolist() == [0, 0, 2, 2, 4, 4, 6, 7]

@@ -229,6 +229,28 @@ def test_little_text_will_do():
     assert found.tag(["b"]) == ["X"]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_few_held_out_words_choose_nothing(seed):
+    """One word held out is right by chance in every other case."""
+    X, y = without_a_rule(5, seed)
+    assert LatentTagger(1, characters="automata").fit(X, y).words_.characters is None
+
+
+def test_held_out_words_are_judged_as_the_tagger_judges(monkeypatch):
+    X, y = hidden_in_the_middle(150, 2)
+    seen: list[np.ndarray] = []
+
+    def spy(self, held):
+        seen.append(held.p)
+        return 0.0, RANKS[0]
+
+    monkeypatch.setattr(CharacterTags, "chosen", spy)
+    numbers = [[NAMES.index(t) for t in row] for row in y]
+    for k_shape in (3.0, 300.0):
+        WordTags.count(NAMES, X, numbers, characters="automata", k_shape=k_shape)
+    assert np.abs(seen[0] - seen[1]).max() > 0.01
+
+
 def test_the_command_tells_the_power(tmp_path, capsys):
     X, y = hidden_in_the_middle(200, 0)
     rows = [

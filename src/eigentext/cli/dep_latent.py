@@ -11,6 +11,7 @@ from eigentext.cli.command import Given, with_flags
 from eigentext.cli.dep_unlabelled import (
     UnlabelledTrees,
     UnlabelledWeight,
+    check_flags,
     text_figures,
     text_of,
 )
@@ -50,6 +51,7 @@ def latent(
     from eigentext.dependency import LatentTreeModel
     from eigentext.dependency.generative.semi import Unlabelled
 
+    check_flags(unlabelled, unlabelled_weight, unlabelled_trees)
     model = LatentTreeModel(**given.settings(LatentTreeSettings))
     model.check()
     with run.reading("iterations") as (log, progress):

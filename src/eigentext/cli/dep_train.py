@@ -11,6 +11,7 @@ from eigentext.cli.command import Given, with_flags
 from eigentext.cli.dep_unlabelled import (
     UnlabelledTrees,
     UnlabelledWeight,
+    check_flags,
     text_figures,
     text_of,
 )
@@ -50,8 +51,11 @@ def train(
     ] = None,
     unlabelled_weight: UnlabelledWeight = None,
     unlabelled_rounds: Annotated[
-        int, typer.Option("--unlabelled-rounds", min=0, help="EM rounds over trees and these.")
-    ] = 3,
+        int | None,
+        typer.Option(
+            "--unlabelled-rounds", min=0, help="EM rounds over trees and these. [default: 3]"
+        ),
+    ] = None,
     unlabelled_trees: UnlabelledTrees = "all",
 ) -> None:
     """Train a dependency parser on CoNLL-U trees.
@@ -79,6 +83,7 @@ def train(
 
     if unlabelled and model != "generative":
         raise SettingsError("--unlabelled is for --model generative")
+    check_flags(unlabelled, unlabelled_weight, unlabelled_trees, unlabelled_rounds)
     sources = expand(trees)
     parser: DependencyParser | GenerativeParser
     if model == "generative":
@@ -95,7 +100,7 @@ def train(
                 text = Unlabelled(
                     text_of(unlabelled, log),
                     unlabelled_weight,
-                    unlabelled_rounds,
+                    3 if unlabelled_rounds is None else unlabelled_rounds,
                     unlabelled_trees,
                 )
             figures = _fit_generative(parser, treebank, held_out, progress, text)

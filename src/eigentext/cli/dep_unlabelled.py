@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from eigentext.dependency.generative.semi import UnlabelledReport
     from eigentext.formats.conllu import Sentence
 
-__all__ = ["UnlabelledTrees", "UnlabelledWeight", "text_figures", "text_of"]
+__all__ = ["UnlabelledTrees", "UnlabelledWeight", "check_flags", "text_figures", "text_of"]
 
 UnlabelledWeight = Annotated[
     float | None,
@@ -29,6 +29,25 @@ UnlabelledTrees = Annotated[
         help="Count all trees of such a sentence by their posteriors, or its best alone.",
     ),
 ]
+
+
+def check_flags(
+    sources: list[str] | None,
+    weight: float | None,
+    trees: Literal["all", "best"],
+    rounds: int | None = None,
+) -> None:
+    """Flags that are about the sentences, where there are none, are an error."""
+    from eigentext.errors import SettingsError
+
+    given = {
+        "--unlabelled-weight": weight is not None,
+        "--unlabelled-trees": trees != "all",
+        "--unlabelled-rounds": rounds is not None,
+    }
+    for flag, is_given in given.items():
+        if is_given and not sources:
+            raise SettingsError(f"{flag} is about sentences without trees: give --unlabelled FILE")
 
 
 def text_of(sources: list[str], on_error: OnError | None) -> list[Sentence]:

@@ -191,7 +191,8 @@ def _chosen(known: list[str], matrix: Any, choice: WordChoice) -> list[int]:
     """The columns that are kept, in their new order."""
     in_documents = np.bincount(matrix.indices, minlength=len(known))
     counts = np.asarray(matrix.sum(axis=0)).ravel()
-    most = choice.max_share * matrix.shape[0]
+    # a word in just that share of the documents is kept, whatever rounding makes of the product
+    most = choice.max_share * matrix.shape[0] * (1 + 1e-12)
     good = (in_documents >= choice.min_documents) & (in_documents <= most)
     kept = [
         i for i in np.flatnonzero(good).tolist() if any(letter.isalpha() for letter in known[i])

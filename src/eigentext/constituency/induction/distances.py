@@ -234,6 +234,12 @@ def tree_distances(contexts: Contexts, tags: Ints) -> Floats:
     n, n_tags = len(tags), len(contexts.own) - 1
     i, j = np.triu_indices(n, 1)
     wanted = _keys(np.array([0, n]), tags, n_tags, i, j)
+    # _keys has one number for an unseen tag and for the edge of a sentence; but a context with an
+    # unseen tag was never seen, and has no key
+    unseen = np.pad(tags == n_tags, 1)  # of word i at i + 1
+    wanted[1][unseen[i + 1] | unseen[j + 1]] = -1
+    wanted[3][unseen[i + 2] | unseen[j]] = -1
+    wanted[4][unseen[i] | unseen[j + 2]] = -1
     level, place = _finest(contexts.keys, wanted)
     cross = np.zeros(len(i))
     for number, values in enumerate(contexts.cross):

@@ -36,13 +36,12 @@ from eigentext.dependency.generative.learn import (
     length_classes,
 )
 from eigentext.dependency.generative.semi import (
-    MOST_WORDS,
     TagText,
     Unlabelled,
     UnlabelledReport,
-    checked_text,
     chosen_weight,
     improve,
+    usable_text,
     with_text_words,
 )
 from eigentext.dependency.long_sentences import check_length
@@ -170,8 +169,8 @@ class GenerativeParser(Model, GenerativeParserSettings):
             raise SettingsError("no training sentence with exactly one root")
         if unlabelled is None:
             return self._learn(usable, [], None, progress)
-        unlabelled = checked_text(unlabelled)
-        text = [s for s in unlabelled.sentences if len(s) <= MOST_WORDS]
+        unlabelled, left_out = usable_text(unlabelled)
+        text = list(unlabelled.sentences)
         weight, found = unlabelled.weight, dict[float, float]()
         if weight is None:
             n_words = sum(map(len, usable))
@@ -180,7 +179,6 @@ class GenerativeParser(Model, GenerativeParserSettings):
             )
         chosen = replace(unlabelled, weight=weight)
         self._learn(usable, text if weight else [], chosen, progress)
-        left_out = len(unlabelled.sentences) - len(text)
         self.unlabelled_ = UnlabelledReport(weight, len(text), left_out, found)
         return self
 
@@ -226,7 +224,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
             [relations.setdefault(name, len(relations) + 1) for name in names], np.int64
         )
         kinds = np.array([self._kind(tag) for tag in self._tag_ids], np.int64)
-        self._fallback = int(np.argmax(np.bincount(tag_ids)))
+        self._fallback = _tag_of_most(np.array([tag for _, tag in self._word_ids], np.int64))
         free = TagText(pointers(map(len, text)), *self._numbers(text, new_tags=False))
         tag_of = np.array([tag for _, tag in self._word_ids], np.int64)
         ptr = pointers(len(s.forms) for s in usable)
@@ -286,7 +284,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         np.minimum.at(lowest, tag_of, low)
         self._unseen = np.where(np.arange(M) < params.m[:, None], lowest[:, None], 0.0)
         self._kinds = np.array([self._kind(tag) for tag in self._tag_ids], np.int64)
-        self._fallback = int(np.argmax(np.bincount(tag_of, minlength=len(params.m))))
+        self._fallback = _tag_of_most(tag_of)
 
     def _observation(self, form: str, *, first: bool) -> str:
         small = form.lower()
@@ -498,6 +496,11 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def _summary(self) -> str:
         return f"{len(self.params_.root)} states of {len(self._tag_ids)} tags"
+
+
+def _tag_of_most(tag_of: npt.NDArray[np.int64]) -> int:
+    """What a tag that was not seen counts as: the tag that most different words have."""
+    return int(np.argmax(np.bincount(tag_of)))
 
 
 def _tagged(sentence: Sequence[str] | Sentence) -> TaggedSentence | None:

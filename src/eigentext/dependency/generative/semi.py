@@ -31,7 +31,8 @@ from eigentext.dependency.generative.learn import (
     length_classes,
     smoothed,
 )
-from eigentext.errors import SettingsError
+from eigentext.dependency.sentence import TaggedSentence
+from eigentext.errors import DataError, SettingsError
 from eigentext.formats.conllu import each_conllu
 
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ __all__ = [
     "TagText",
     "Unlabelled",
     "UnlabelledReport",
-    "checked_text",
     "chosen_weight",
     "improve",
+    "parts_of",
+    "usable_text",
     "with_text_words",
 ]
 
@@ -94,15 +96,35 @@ class UnlabelledReport(NamedTuple):
     held_out: dict[float, float]
 
 
-def checked_text(unlabelled: Unlabelled) -> Unlabelled:
-    """The same with a list of sentences; what it cannot be is a SettingsError."""
+def usable_text(unlabelled: Unlabelled) -> tuple[Unlabelled, int]:
+    """The same with the sentences that are not too long, and how many are.
+
+    What it cannot be is a SettingsError, and a sentence without tags a DataError.
+
+    >>> from eigentext.formats.conllu import make_sentence
+    >>> usable_text(Unlabelled([make_sentence(["Hi"])]))
+    Traceback (most recent call last):
+    ...
+    eigentext.errors.DataError: <text>:1: no word of this sentence has a tag, expected UPOS or XPOS
+    """
     if unlabelled.weight is not None and not 0 <= unlabelled.weight < float("inf"):
         raise SettingsError(f"weight is {unlabelled.weight}, expected 0 or more")
     if unlabelled.rounds < 0:
         raise SettingsError(f"rounds is {unlabelled.rounds}, expected 0 or more")
     if unlabelled.trees not in ("all", "best"):
         raise SettingsError(f"trees is {unlabelled.trees!r}, expected 'all' or 'best'")
-    return replace(unlabelled, sentences=[s for s in each_conllu(unlabelled.sentences) if len(s)])
+    given = [sentence for sentence in each_conllu(unlabelled.sentences) if len(sentence)]
+    text = [sentence for sentence in given if len(sentence) <= MOST_WORDS]
+    if not text:
+        found = f"{len(given)} of more words" if given else "none at all"
+        raise SettingsError(
+            f"no sentence of up to {MOST_WORDS} words among those without trees, but {found}"
+        )
+    for sentence in text:
+        if set(TaggedSentence.from_conllu(sentence).coarse) <= {"_"}:
+            why = "no word of this sentence has a tag, expected UPOS or XPOS"
+            raise DataError(sentence.source, sentence.first_line, why)
+    return replace(unlabelled, sentences=text), len(given) - len(text)
 
 
 class TagText(NamedTuple):
@@ -186,6 +208,13 @@ def improve(
     return iterate(params, step, n_iter=settings.rounds, progress=progress, stage="text")
 
 
+def parts_of(n_trees: int) -> list[tuple[Ints, Ints]]:
+    """The trees that are learned from and those that are held out, by turns."""
+    if n_trees < 2:
+        raise SettingsError("the weight of sentences without trees is chosen by two trees or more")
+    return list(held_out(n_trees, min(FOLDS, n_trees)))
+
+
 def chosen_weight(
     right: Callable[[float, Ints, Ints], float], n_trees: int, n_words: int
 ) -> tuple[float, dict[float, float]]:
@@ -194,7 +223,7 @@ def chosen_weight(
     ``right(weight, others, fold)`` learns from the other trees and counts right heads in the fold
     (or what else is to be right, of ``n_words`` in all).
     """
-    parts = list(held_out(n_trees, min(FOLDS, n_trees)))
+    parts = parts_of(n_trees)
     found = {
         weight: 100 * sum(right(weight, others, fold) for others, fold in parts) / n_words
         for weight in WEIGHTS

@@ -43,7 +43,7 @@ from eigentext.base.fields import (
 from eigentext.base.model import Model, Packed
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item
-from eigentext.dependency.generative.semi import UnlabelledReport
+from eigentext.dependency.generative.semi import UnlabelledReport, usable_text
 from eigentext.dependency.latent import learn
 from eigentext.dependency.latent.learn import (
     EDGES,
@@ -60,13 +60,7 @@ from eigentext.dependency.latent.observations import (
     check_heads,
     each_tree,
 )
-from eigentext.dependency.latent.semi import (
-    KBEST,
-    TreeText,
-    parser_of,
-    usable_text,
-    weight_by,
-)
+from eigentext.dependency.latent.semi import KBEST, TreeText, parser_of, weight_by
 from eigentext.dependency.settings import LatentTreeSettings
 from eigentext.errors import RankError, SettingsError
 from eigentext.lexicon.symbols import UNKNOWN
@@ -198,10 +192,12 @@ class LatentTreeModel(Model, LatentTreeSettings):
         bank = list(each_tree(trees))
         if unlabelled is None:
             return self._learn(bank, None, 0.0, progress)
-        text, left_out = usable_text(unlabelled)
+        unlabelled, left_out = usable_text(unlabelled)
+        text = unlabelled.sentences
         k = 1 if unlabelled.trees == "best" else KBEST
         weight, found = unlabelled.weight, dict[float, float]()
         if weight is None:
+            self._observe(bank, None)  # what cannot be learned at all is told in its own words
             weight, found = weight_by(self._scores_of, bank, text, self.language, k)
         lists = TreeText.of(parser_of(bank, self.language), text, k) if weight else None
         self._learn(bank, lists, weight, progress)
@@ -228,19 +224,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
         progress: Progress | None,
     ) -> LatentTreeModel:
         """Learn from trees, and from a text if there is one that counts."""
-        more = text if weight else None
-        self.observations_ = Observations.learn(
-            bank if more is None else [*bank, *more.words()],
-            self.observations,
-            min_count=self.min_count,
-            language=self.language,
-        )
-        if more is None:
-            forest = Forest.of(bank, self.observations_)
-        else:
-            both = more.beside(bank, weight)
-            forest = Forest.of(both.trees, self.observations_, both.weights)
-        self.ranges_ = self._find_ranges(forest)
+        forest = self._observe(bank, text if weight else None, weight)
         encoded = self._encode(forest)
         self.members_: list[Tables] = []
         for member in range(self.n_models):
@@ -249,6 +233,24 @@ class LatentTreeModel(Model, LatentTreeSettings):
             if member == 0:
                 self.log_likelihoods_, self.shares_ = values, shares
         return self
+
+    def _observe(
+        self, bank: list[DependencyTree], text: TreeText | None, weight: float = 0.0
+    ) -> Forest:
+        """What there is to see in trees and text: observations, and the states that they have."""
+        self.observations_ = Observations.learn(
+            bank if text is None else [*bank, *text.words()],
+            self.observations,
+            min_count=self.min_count,
+            language=self.language,
+        )
+        if text is None:
+            forest = Forest.of(bank, self.observations_)
+        else:
+            both = text.beside(bank, weight)
+            forest = Forest.of(both.trees, self.observations_, both.weights)
+        self.ranges_ = self._find_ranges(forest)
+        return forest
 
     def _fit_member(
         self,

@@ -22,13 +22,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.base.folds import held_out
 from eigentext.dependency.decoding.kbest import kbest_projective
 from eigentext.dependency.generative.parser import GenerativeParser
-from eigentext.dependency.generative.semi import FOLDS, MOST_WORDS, checked_text, chosen_weight
+from eigentext.dependency.generative.semi import chosen_weight, parts_of
 from eigentext.dependency.long_sentences import MOST_WORDS as MOST_PARSED
 from eigentext.dependency.sentence import TaggedSentence
-from eigentext.errors import SettingsError
 from eigentext.formats.conllu import from_dependency_tree
 from eigentext.trees.dependency import DependencyTree
 
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.dependency.generative.semi import Unlabelled
     from eigentext.formats.conllu import Sentence
     from eigentext.lexicon.signatures import Language
 
@@ -45,7 +42,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Scored = Callable[[Sequence[str], Sequence[str] | None, Ints], Floats]
 
-__all__ = ["KBEST", "TreeText", "Weighted", "parser_of", "tree_list", "usable_text", "weight_by"]
+__all__ = ["KBEST", "TreeText", "Weighted", "parser_of", "tree_list", "weight_by"]
 
 KBEST = 5  # trees of a sentence; the rest of the probability is theirs
 
@@ -76,13 +73,6 @@ def tree_list(
     logs = parser.log_probs(sentence, heads)
     shares = np.exp(logs - logs.max())
     return heads.astype(np.int64), shares / shares.sum()
-
-
-def usable_text(unlabelled: Unlabelled) -> tuple[list[Sentence], int]:
-    """The sentences that are not too long, and how many are left out."""
-    sentences = list(checked_text(unlabelled).sentences)
-    text = [one for one in sentences if len(one) <= MOST_WORDS]
-    return text, len(sentences) - len(text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +133,9 @@ def weight_by(
 
     ``fitted`` learns a model from trees and a text, and gives its scores of trees.
     """
-    if len(trees) < 2:
-        raise SettingsError("the weight of sentences without trees is chosen by two trees or more")
     folds = {}
     n_pairs = 0
-    for others, fold in held_out(len(trees), min(FOLDS, len(trees))):
+    for others, fold in parts_of(len(trees)):
         known = [trees[at] for at in others.tolist()]
         parser = parser_of(known, language)
         wrong = []

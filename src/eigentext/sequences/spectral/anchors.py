@@ -211,7 +211,7 @@ def anchor_hmm(
     if choices.prior and names:
         as_small = small_forms(names, contexts.first, contexts.counts)
         apart = marks(names, language) & (contexts.counts > 0)
-        if k == 1 or apart.all():
+        if k == 1 or not (contexts.counts[~apart] > 0).any():
             apart[:] = False
     counted = contexts.joined(as_small)
     with single_threaded():
@@ -364,7 +364,13 @@ def transitions(emission: Floats, contexts: Contexts) -> tuple[Floats, Floats]:
     """``M = p(h, h')`` (k, k) of neighbours and ``pi`` (k,), given O (k, V).
 
     ``min |D^(-1/2) (P - O' M O) D^(-1/2)|`` and ``min |D^(-1/2) (f - O' pi)|``, nothing below 0,
-    with D the unigram.  By ``D^(-1/2) O' = Q R`` they are problems in k^2 and k dimensions.
+    with D the unigram.  By ``D^(-1/2) O' = Q R`` they are problems in k^2 and k dimensions, and
+    the first is ``min |R M R' - Q' D^(-1/2) P D^(-1/2) Q|``.
+
+    >>> true = Parameters([1, 0], [[0.2, 0.8], [0.7, 0.3]], [[0.6, 0.4, 0.0], [0.0, 0.3, 0.7]])
+    >>> M, pi = transitions(true.emission, exact_contexts(true, 9))
+    >>> (M / M.sum(axis=1, keepdims=True)).round(6).tolist(), pi.round(6).tolist()
+    ([[0.2, 0.8], [0.7, 0.3]], [1.0, 0.0])
     """
     from scipy.optimize import nnls
     from scipy.sparse import diags_array
@@ -379,5 +385,30 @@ def transitions(emission: Floats, contexts: Contexts) -> tuple[Floats, Floats]:
         return np.full((k, k), 1 / k**2), _rows(pi[None])[0]
     scale = diags_array(root)
     P = Q.T @ (scale @ contexts.pairs @ scale @ Q) / n_pairs
-    M = nnls(np.kron(R, R), P.ravel(), maxiter=30 * k * k)[0].reshape(k, k)
-    return _rows(M.reshape(1, -1)).reshape(k, k), _rows(pi[None])[0]
+    return _rows(_nonnegative(R, P).reshape(1, -1)).reshape(k, k), _rows(pi[None])[0]
+
+
+def _nonnegative(R: Floats, P: Floats) -> Floats:
+    """The M of ``min |R M R' - P|`` with nothing below 0.
+
+    A convex problem with k^2 numbers and steps of k^3.  It begins at the answer without the bound,
+    cut off at 0: where moments are exact that is the answer.  Columns of R are brought to length
+    1, so that numbers of rare and frequent states weigh alike.
+    """
+    from scipy.optimize import minimize
+
+    k = R.shape[1]
+    length = np.linalg.norm(R, axis=0)
+    unit = R / length
+    inverse = np.linalg.pinv(unit)
+
+    def error(flat: Floats) -> tuple[float, Floats]:
+        rest = unit @ flat.reshape(k, k) @ unit.T - P
+        return 0.5 * float(np.vdot(rest, rest)), (unit.T @ rest @ unit).ravel()
+
+    start = np.maximum(inverse @ P @ inverse.T, 0.0).ravel()
+    options = {"ftol": 0.0, "gtol": 1e-12, "maxiter": 5000, "maxfun": 10_000}
+    found = minimize(
+        error, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * (k * k), options=options
+    )
+    return np.asarray(found.x.reshape(k, k) / np.outer(length, length))

@@ -42,11 +42,26 @@ def small_forms(names: Sequence[str], first: Floats, counts: Floats) -> Ints:
     number = {name: at for at, name in enumerate(names)}
     return np.array(
         [
-            number.get(name.lower(), at) if first[at] >= _MOSTLY * counts[at] > 0 else at
+            _small_form(name, number) if first[at] >= _MOSTLY * counts[at] > 0 else at
             for at, name in enumerate(names)
         ],
         np.int64,
     )
+
+
+def _small_form(name: str, number: dict[str, int]) -> int:
+    """The number of a word in small letters, or its own.
+
+    Of the small letters of I and İ those of most languages come first, then those of Turkish.
+
+    >>> _small_form("İçin", {"için": 0, "İçin": 1}), _small_form("Isı", {"ısı": 0, "Isı": 1})
+    (0, 0)
+    """
+    small = name.lower()
+    for form in (small, small.replace("\u0307", ""), name.replace("I", "ı").lower()):
+        if form in number:
+            return number[form]
+    return number[name]
 
 
 def marks(names: Sequence[str], language: Language) -> npt.NDArray[np.bool_]:

@@ -108,7 +108,7 @@ class CharacterTags:
             tried = {one: _nats(held, _product(held.p, own, one)) for one in POWERS[1:]}
             least = min(tried, key=lambda one: tried[one].mean())
             gain = best - tried[least]
-            if gain.mean() > _ERRORS * gain.std() / np.sqrt(len(gain)):
+            if gain.mean() > _ERRORS * gain.std(ddof=1) / np.sqrt(len(gain)):
                 best, power, rank = tried[least], least, larger
         return power, rank
 

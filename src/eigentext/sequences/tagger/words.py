@@ -49,6 +49,7 @@ __all__ = ["TagScores", "WordTags", "shapes_of"]
 _MOST_WORDS = 50_000  # whose scores are remembered
 _RARE = 10  # a word seen at most so often speaks for unknown ones
 _EVERY = 5  # of the words seen once, one in so many is held out
+_FEWEST = 20  # words held out: what fewer of them say is chance
 
 
 def shapes_of(word: str, *, first: bool) -> tuple[str, ...]:
@@ -129,7 +130,7 @@ class WordTags:
         words = cls.of_types(names, types, **settings)
         if characters == "none":
             return words
-        return replace(words, characters=_characters(words, types))
+        return replace(words, characters=_characters(names, types, settings))
 
     @classmethod
     def of_types(cls, names: Sequence[str], types: Types, **settings: Any) -> WordTags:
@@ -282,28 +283,30 @@ def _rare_types(types: Types) -> list[tuple[str, int, bool]]:
     return [key for key in types if counts[key[0]] <= _RARE]
 
 
-def _characters(words: WordTags, types: Types) -> CharacterTags | None:
+def _characters(
+    names: Sequence[str], types: Types, settings: Mapping[str, Any]
+) -> CharacterTags | None:
     """Automata of the rare words, of the power and rank that are best for words held out.
 
     A fifth of the words that come once are taken out of all counts: nothing is more like a word
-    that never came.
+    that never came.  ``settings`` are those of the tagger's own :class:`WordTags`.
     """
     counts = _often(types)
     once = sorted(key for key in types if counts[key[0]] == 1)
     held = once[::_EVERY]
     without = {word for word, *_ in held}
     kept = {key: n for key, n in types.items() if key[0] not in without}
-    if not held or not kept:
+    if len(held) < _FEWEST or not kept:
         return None
-    rest = WordTags.of_types(words.names, kept)
+    rest = WordTags.of_types(names, kept, **settings)
     p = np.array([rest.p_given_shape(word, first=first) for word, _, first in held])
     asked = HeldOut([word for word, *_ in held], [tag for _, tag, _ in held], p)
-    own = CharacterTags.learned(words.names, [key[:2] for key in _rare_types(kept)])
+    own = CharacterTags.learned(names, [key[:2] for key in _rare_types(kept)])
     power, rank = own.chosen(asked)
     if not power:
         return None
     pairs = [key[:2] for key in _rare_types(types)]
-    return CharacterTags.learned(words.names, pairs, power, rank)
+    return CharacterTags.learned(names, pairs, power, rank)
 
 
 def _rows(
