@@ -26,6 +26,19 @@ def _rows() -> list[tuple[str, ...]]:
 ROWS = _rows()
 
 
+FAMILY = sorted(PAGE.parent.glob("family-*.md"))
+
+
+def _check_tests(cell: str) -> None:
+    """Every test that is named is there."""
+    held = re.findall(r"`(tests/[^`]+)`", cell)
+    assert held
+    for one in held:
+        path, _, name = one.partition("::")
+        source = (ROOT / path).read_text("utf-8")
+        assert f"def {name}(" in source if name else "def test_" in source, one
+
+
 def _exists(name: str) -> bool:
     """Is there such a module of ours, or such a name in one?"""
     full = name if name.startswith("rivals.") else f"eigentext.{name}"
@@ -51,14 +64,22 @@ def test_what_a_row_names_is_there(row: tuple[str, ...]) -> None:
     names = re.findall(r"`([^`]+)`", functions)
     assert names
     assert all(_exists(name) for name in names)
-    held = re.findall(r"`([^`]+)`", tests)
-    assert held
-    for one in held:
-        path, _, name = one.partition("::")
-        source = (ROOT / path).read_text("utf-8")
-        assert f"def {name}(" in source if name else "def test_" in source, one
+    _check_tests(tests)
     page = re.fullmatch(r"\[[^\]]+\]\(([\w-]+\.md)\)", figure)
     if page is None:
         assert re.fullmatch(r"none: .{8,}", figure), "a figure, or why there is none"
     else:
         assert (ROOT / "docs" / page[1]).is_file(), figure
+
+
+@pytest.mark.parametrize("page", FAMILY, ids=lambda page: page.stem)
+def test_a_member_of_the_family_has_all_that_a_page_needs(page: Path) -> None:
+    """An equation, commands, a table of figures and how to get them, tests, and when to use it."""
+    text = page.read_text("utf-8")
+    assert text.count("$$") >= 2, "an equation"
+    assert "eigentext " in text, "a command"
+    assert "python benchmarks/" in text, "how to get the figures"
+    assert text.count("\n|---|") >= 2, "a table"
+    assert re.search(r"^## When to use it, and when not$", text, re.MULTILINE)
+    _check_tests(text)
+    assert f"]({page.name})" in (PAGE.parent / "family.md").read_text("utf-8")

@@ -13,6 +13,8 @@ from eigentext.dependency.sentence import TaggedSentence
 from eigentext.formats.conllu import make_sentence
 from eigentext.sequences.automata.automaton import Automaton
 from eigentext.sequences.automata.hankel import Basis, all_pieces, exact_hankel, spectral_automaton
+from eigentext.sequences.automata.model import STOP
+from oracle.dependency_trees import projective_trees
 
 
 def test_strings_go_outwards() -> None:
@@ -46,7 +48,7 @@ def test_exact_blocks_give_the_same_trees(seed: int) -> None:
 
     for n in range(1, 5):
         for tags in product("01", repeat=n):
-            for heads in ([0, *range(1, n)], [*range(2, n + 1), 0], [0] + [1] * (n - 1)):
+            for heads in map(list, projective_trees(n)):
                 assert abs(weight(found, tags, heads) - weight(true, tags, heads)) < 1e-8
 
 
@@ -65,6 +67,22 @@ def test_the_expert_prefers_trees_like_those_seen_and_is_stored() -> None:
     assert logs.argmax() == 0
     back = expert_from_bytes("automata", expert_to_bytes("automata", expert))
     np.testing.assert_array_equal(back.log_probs(sentence, heads), logs)
+
+
+def test_log_p_of_a_tree_is_the_product_over_strings_symbol_by_symbol() -> None:
+    learned = HeadAutomata.of([(t.column("upos"), t.heads) for t in TREES], n_states=3)
+    model, tags = learned.model, ["DET", "NOUN", "VERB"]
+    trees = projective_trees(3)
+    found = learned.log_probs_of(tags, trees)
+    for heads, log_p in zip(trees, found.tolist(), strict=True):
+        want = 0.0
+        for side, string in dependents(tags, heads):
+            own = model.models_[model.model_of_[model.classes_.index(side)]]
+            names = own.symbols_.names
+            for at, symbol in enumerate([*string, STOP]):
+                p = own.next_symbols([list(string[:at])])[0]
+                want += np.log(p[names.index(symbol)])
+        assert log_p == pytest.approx(want, rel=1e-9)
 
 
 def test_a_head_that_was_not_seen_has_the_automaton_of_all() -> None:
