@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, minimize
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from eigentext.base.files.opening import write_lines
 from eigentext.corpus.documents import WordChoice, count_documents, read_documents
@@ -96,7 +96,7 @@ def test_moments_of_documents_are_those_of_all_pairs_and_triples():
     rng = np.random.default_rng(2)
     counts = rng.integers(0, 3, (7, 4))
     counts[0] = [1, 1, 0, 0]  # too short
-    triples, n = np.zeros((4, 4, 4)), 0
+    triples, n = np.zeros((4, 4, 4)), 0  # a document weighs as many words as it has
     for row in counts:
         tokens = np.repeat(np.arange(4), row)
         if len(tokens) < 3:
@@ -104,7 +104,7 @@ def test_moments_of_documents_are_those_of_all_pairs_and_triples():
         here = np.zeros((4, 4, 4))
         for a, b, c in permutations(tokens, 3):
             here[a, b, c] += 1
-        triples, n = triples + here / here.sum(), n + 1
+        triples, n = triples + len(tokens) * here / here.sum(), n + len(tokens)
     triples /= n
     seen = DocumentMoments.of(csr_array(counts))
     W = rng.standard_normal((4, 3))
@@ -132,6 +132,16 @@ def test_documents_of_a_model_give_topics_near_it(alpha0):
     distances = np.abs(found.topics[:, None] - phi[None]).sum(axis=2) / 2
     rows, columns = linear_sum_assignment(distances)
     assert distances[rows, columns].max() < 0.1
+
+
+def test_short_documents_do_not_hide_what_long_ones_say():
+    rng = np.random.default_rng(6)
+    phi, weights = rng.dirichlet(np.full(60, 0.1), 4), np.array([0.4, 0.3, 0.2, 0.1])
+    long, short = drawn(phi, weights, 0.5, 200, 300), drawn(phi, weights, 0.5, 1000, 4, seed=1)
+    found = topics_of(DocumentMoments.of(vstack([long, short]).tocsr()), 4, 0.5)
+    distances = np.abs(found.topics[:, None] - phi[None]).sum(axis=2) / 2
+    rows, columns = linear_sum_assignment(distances)
+    assert distances[rows, columns].mean() < 0.05  # 0.1 where all documents weigh the same
 
 
 def test_proportions_are_the_maximum():
@@ -228,6 +238,16 @@ def test_sentences_of_conllu_belong_together_as_it_says():
     assert read["file"] == ["a b c d e f"]
 
 
+def test_the_other_mark_of_documents_and_conllu_without_any():
+    row = "1\ta" + "\t_" * 8
+    marked = ["# newdoc_id = CF1", row, "", row, "", "# newdoc_id = CF2", row, ""]
+    write_lines("memory://topics/b.conllu", marked)
+    assert list(read_documents("memory://topics/b.conllu", "document")) == [["a", "a"], ["a"]]
+    write_lines("memory://topics/c.conllu", [row, "", row, ""])
+    with pytest.raises(DataError, match=r"c\.conllu: marks no documents, expected # newdoc"):
+        list(read_documents("memory://topics/c.conllu", "document"))
+
+
 def test_blank_lines_are_no_documents_to_learn_from(documents):
     plain = TopicModel(2, max_share=0.9).fit(documents)
     spread = TopicModel(2, max_share=0.9).fit([row for one in documents for row in (one, [], [])])
@@ -307,6 +327,12 @@ def test_what_cannot_be_learned_is_said(documents):
         TopicModel(2, min_documents=1, max_share=1.0).fit([["a"], ["b", "a"]])
     with pytest.raises(RankError):
         TopicModel(11, max_share=0.9).fit(documents)
+    # the rank that is told is the true one, also where there are fewer words than topics
+    for k in (3, 7):
+        with pytest.raises(RankError, match="rank 2, but"):
+            TopicModel(k, min_documents=1, max_share=1.0).fit([["a"] * 9, ["b", "c"] * 9])
+    with pytest.raises(DataError, match="no word with a letter in it stands in 5 of the 60 doc"):
+        TopicModel(2, max_share=1.0).fit([["\N{SAILBOAT}", "\N{WATER WAVE}", "7"]] * 60)
     model = TopicModel(2, max_share=0.9).fit(documents)
     with pytest.raises(DataError, match="two words that are known"):
         model.perplexity([["unheard", "of"]])
@@ -326,6 +352,7 @@ def test_the_commands(documents, tmp_path):
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
     assert (figures["documents"], figures["vocabulary"], figures["topics"]) == (60, 10, 2)
+    assert figures["residual"] == round(TopicModel.load(tmp_path / "m").residual_, 4)
     done = eigentext("words", "topics", "show", "m", "--top", 5, cwd=tmp_path)
     shown = [line.split("\t")[2].split() for line in done.stdout.decode().splitlines()]
     assert sorted(map(sorted, shown)) == sorted(map(sorted, [SEA.split(), FARM.split()]))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Topics", "proportions_of", "refined"]
 
+_ETA = 0.03  # added to the count of every word in every topic, in EM
 _TOL = 1e-3  # proportions that move less are there, in EM
 _LEAST_ALPHA = 0.1  # of a topic's a_i, as a share of the mean
 
@@ -66,7 +67,7 @@ def refined(
     counts: Any,
     *,
     n_iter: int,
-    eta: float = 0.01,
+    eta: float = _ETA,
     progress: Progress | None = None,
 ) -> EMResult[Topics]:
     """Better topics by so many iterations of EM; alpha_0 stays, and the shares follow the text."""

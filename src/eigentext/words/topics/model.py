@@ -96,9 +96,10 @@ class TopicModel(Transformer, Model, TopicSettings):
         counts = counted.matrix
         if not counts.nnz:
             why = (
-                f"no word stands in {self.min_documents} documents or more, and in "
-                f"{self.max_share:g} of them or less: take a smaller --min-documents "
-                "(min_documents) or a larger --max-share (max_share)"
+                f"no word with a letter in it stands in {self.min_documents} of the "
+                f"{counts.shape[0]:,} documents or more, and in {self.max_share:.6g} times all of "
+                "them or less: take a smaller --min-documents (min_documents) or a larger "
+                "--max-share (max_share)"
             )
             raise DataError("documents", None, why)
         found = topics_of(DocumentMoments.of(counts), self.n_topics, self.alpha0, seed=self.seed)
