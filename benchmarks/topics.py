@@ -151,6 +151,7 @@ LEARNERS = (
         lambda c, k: ours(c, k, refine=0, alpha0=0.0),
         seeded=False,
     ),
+    Learner("auto", "moments and EM, the default", ours, seeded=False),
     Learner("em10", "moments, 10 iterations of EM", lambda c, k: ours(c, k, refine=10), False),
     Learner("em50", "moments, 50 iterations of EM", lambda c, k: ours(c, k, refine=50), False),
     Learner(

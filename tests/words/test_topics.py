@@ -13,12 +13,12 @@ from scipy.optimize import linear_sum_assignment, minimize
 from scipy.sparse import csr_array, vstack
 
 from eigentext.base.files.opening import write_lines
-from eigentext.corpus.documents import WordChoice, count_documents, read_documents
+from eigentext.corpus.documents import DocumentCounts, WordChoice, count_documents, read_documents
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.evaluate.coherence import npmi_coherence
 from eigentext.words import TopicModel
 from eigentext.words.topics.inference import Topics, proportions_of, refined
-from eigentext.words.topics.model import held_out_perplexity
+from eigentext.words.topics.model import halves_of, held_out_perplexity
 from eigentext.words.topics.moments import DocumentMoments, topics_of
 from helpers.commands import eigentext
 
@@ -318,6 +318,52 @@ def test_a_model_finds_topics_and_comes_back(documents, alpha0, tmp_path):
         == TopicModel(2, alpha0=alpha0, max_share=0.9).fit(documents).fingerprint()
     )
     np.testing.assert_array_equal(again.transform(documents), model.transform(documents))
+
+
+def test_the_number_of_iterations_is_chosen_on_held_out_documents(documents, tmp_path):
+    few = TopicModel(2, max_share=0.9).fit(documents)
+    assert few.n_iter_ == 10  # a tenth of 60 documents tells nothing
+    assert (
+        few.topics_.tolist()
+        == TopicModel(2, max_share=0.9, refine=10).fit(documents).topics_.tolist()
+    )
+    rng = np.random.default_rng(7)
+    phi = rng.dirichlet(np.full(200, 0.05), 3)
+    chosen = []
+    # too many topics; and topics so dull that EM has to do the work
+    for k, n, smoothing in ((8, 150, 0.1), (3, 2000, 0.99)):
+        counts = drawn(phi, np.full(3, 1 / 3), 1.0, n, 30)
+        counted = DocumentCounts(tuple(f"w{i}" for i in range(200)), counts)
+        model = TopicModel(k, smoothing=smoothing).fit_counts(counted)
+        chosen.append(model.n_iter_)
+        same = TopicModel(k, smoothing=smoothing, refine=model.n_iter_).fit_counts(counted)
+        np.testing.assert_array_equal(model.topics_, same.topics_)
+        model.save(tmp_path / "a.topics")
+        assert TopicModel.load(tmp_path / "a.topics").n_iter_ == model.n_iter_
+    assert chosen[0] == 5 < chosen[1]
+    with pytest.raises(SettingsError, match="or 'auto'"):
+        TopicModel(2, refine="many").fit(documents)
+
+
+def test_em_goes_on_where_it_stopped():
+    rng = np.random.default_rng(8)
+    counts = drawn(rng.dirichlet(np.full(30, 0.2), 3), np.full(3, 1 / 3), 1.0, 50, 20)
+    begin = Topics(rng.dirichlet(np.ones(30), 3), np.full(3, 1 / 3), 1.0)
+    theta = begin.usual(50)
+    first = refined(begin, counts, n_iter=2, theta=theta).params
+    twice = refined(first, counts, n_iter=3, theta=theta).params
+    np.testing.assert_array_equal(twice.phi, refined(begin, counts, n_iter=5).params.phi)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=5))
+def test_halves_are_every_other_word(rows):
+    counts = csr_array(np.array(rows))
+    given_, asked = halves_of(counts)
+    for row, one, two in zip(rows, given_.toarray(), asked.toarray(), strict=True):
+        tokens = np.repeat(np.arange(4), row)
+        assert np.bincount(tokens[::2], minlength=4).tolist() == one.tolist()
+        assert np.bincount(tokens[1::2], minlength=4).tolist() == two.tolist()
 
 
 def test_what_cannot_be_learned_is_said(documents):

@@ -49,7 +49,7 @@ class Topics:
 
     def usual(self, n: int) -> Floats:
         """(n, k) the proportions that a document has before it is looked at."""
-        return np.tile(self.alpha / self.alpha.sum(), (n, 1))
+        return np.tile(self.alpha / (self.alpha.sum() or 1.0), (n, 1))
 
 
 def proportions_of(topics: Topics, counts: Any, *, n_iter: int = 200, tol: float = 1e-6) -> Floats:
@@ -68,11 +68,16 @@ def refined(
     *,
     n_iter: int,
     eta: float = _ETA,
+    theta: Floats | None = None,
     progress: Progress | None = None,
 ) -> EMResult[Topics]:
-    """Better topics by so many iterations of EM; alpha_0 stays, and the shares follow the text."""
+    """Better topics by so many iterations of EM; alpha_0 stays, and the shares follow the text.
+
+    ``theta`` (n, k), proportions to begin with, is written over: with it another call goes on.
+    """
     k, V = topics.phi.shape
-    theta = np.empty((0, k)) if topics.alpha0 == 0 else topics.usual(counts.shape[0])
+    if theta is None:
+        theta = topics.usual(counts.shape[0])
 
     def step(now: Topics) -> tuple[Topics, float]:
         if now.alpha0 == 0:
