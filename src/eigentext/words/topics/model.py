@@ -217,8 +217,9 @@ class TopicModel(Transformer, Model, TopicSettings):
             "n_documents": self.n_documents_,
             "n_tokens": self.n_tokens_,
             "residual": self.residual_,
-            "n_iter": self.n_iter_,
         }
+        if self.n_iter_ is not None:  # files of before do not tell it
+            facts["n_iter"] = self.n_iter_
         return Packed(arrays, {"words": self.words_}, facts)
 
     def _restore(self, packed: Packed) -> None:
