@@ -377,7 +377,7 @@ def test_what_cannot_be_learned_is_said(documents):
     for k in (3, 7):
         with pytest.raises(RankError, match="rank 2, but"):
             TopicModel(k, min_documents=1, max_share=1.0).fit([["a"] * 9, ["b", "c"] * 9])
-    with pytest.raises(DataError, match="no word with a letter in it stands in 5 of the 60 doc"):
+    with pytest.raises(DataError, match=r"no word with a letter in it .* 100% of all 60:"):
         TopicModel(2, max_share=1.0).fit([["\N{SAILBOAT}", "\N{WATER WAVE}", "7"]] * 60)
     model = TopicModel(2, max_share=0.9).fit(documents)
     with pytest.raises(DataError, match="two words that are known"):

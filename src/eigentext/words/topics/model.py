@@ -105,10 +105,9 @@ class TopicModel(Transformer, Model, TopicSettings):
         counts = counted.matrix
         if not counts.nnz:
             why = (
-                f"no word with a letter in it stands in {self.min_documents} of the "
-                f"{counts.shape[0]:,} documents or more, and in {self.max_share:.6g} times all of "
-                "them or less: take a smaller --min-documents (min_documents) or a larger "
-                "--max-share (max_share)"
+                f"no word with a letter in it stands in {self.min_documents} documents or more, "
+                f"and in at most {100 * self.max_share:.6g}% of all {counts.shape[0]:,}: take a "
+                "smaller --min-documents (min_documents) or a larger --max-share (max_share)"
             )
             raise DataError("documents", None, why)
         found, topics = self._of_moments(counts)
