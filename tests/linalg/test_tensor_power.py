@@ -54,6 +54,19 @@ def test_noise_moves_pairs_by_as_much():
         assert 0 < found.residual < 10 * size
 
 
+def test_what_is_left_is_told():
+    _, _, T = planted(8, 2, [3.0, 2.0])
+    found = tensor_power(T)
+    np.testing.assert_allclose(found.left, [2 / 13**0.5, 0], atol=1e-9)  # |T| is 13 to the half
+    _, _, T = planted(8, 6)
+    noisy = T + 0.3 * symmetric_part(np.random.default_rng(1).standard_normal((6, 6, 6)))
+    found = tensor_power(noisy)
+    rest = noisy - np.einsum("i,ai,bi,ci->abc", found.values, *[found.vectors] * 3)
+    share = np.linalg.norm(rest) / np.linalg.norm(noisy)
+    assert found.residual == pytest.approx(share, abs=1e-12)
+    assert 0.01 < found.residual <= found.left[-1] + 1e-9
+
+
 def test_the_same_answer_every_time():
     _, _, T = planted(5, 9)
     one, two = tensor_power(T), tensor_power(T)

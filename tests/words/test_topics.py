@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, minimize
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from eigentext.base.files.opening import write_lines
-from eigentext.corpus.documents import WordChoice, count_documents, read_documents
+from eigentext.corpus.documents import DocumentCounts, WordChoice, count_documents, read_documents
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.evaluate.coherence import npmi_coherence
 from eigentext.words import TopicModel
 from eigentext.words.topics.inference import Topics, proportions_of, refined
-from eigentext.words.topics.model import held_out_perplexity
+from eigentext.words.topics.model import halves_of, held_out_perplexity
 from eigentext.words.topics.moments import DocumentMoments, topics_of
 from helpers.commands import eigentext
 
@@ -96,7 +96,7 @@ def test_moments_of_documents_are_those_of_all_pairs_and_triples():
     rng = np.random.default_rng(2)
     counts = rng.integers(0, 3, (7, 4))
     counts[0] = [1, 1, 0, 0]  # too short
-    triples, n = np.zeros((4, 4, 4)), 0
+    triples, n = np.zeros((4, 4, 4)), 0  # a document weighs as many words as it has
     for row in counts:
         tokens = np.repeat(np.arange(4), row)
         if len(tokens) < 3:
@@ -104,7 +104,7 @@ def test_moments_of_documents_are_those_of_all_pairs_and_triples():
         here = np.zeros((4, 4, 4))
         for a, b, c in permutations(tokens, 3):
             here[a, b, c] += 1
-        triples, n = triples + here / here.sum(), n + 1
+        triples, n = triples + len(tokens) * here / here.sum(), n + len(tokens)
     triples /= n
     seen = DocumentMoments.of(csr_array(counts))
     W = rng.standard_normal((4, 3))
@@ -132,6 +132,16 @@ def test_documents_of_a_model_give_topics_near_it(alpha0):
     distances = np.abs(found.topics[:, None] - phi[None]).sum(axis=2) / 2
     rows, columns = linear_sum_assignment(distances)
     assert distances[rows, columns].max() < 0.1
+
+
+def test_short_documents_do_not_hide_what_long_ones_say():
+    rng = np.random.default_rng(6)
+    phi, weights = rng.dirichlet(np.full(60, 0.1), 4), np.array([0.4, 0.3, 0.2, 0.1])
+    long, short = drawn(phi, weights, 0.5, 200, 300), drawn(phi, weights, 0.5, 1000, 4, seed=1)
+    found = topics_of(DocumentMoments.of(vstack([long, short]).tocsr()), 4, 0.5)
+    distances = np.abs(found.topics[:, None] - phi[None]).sum(axis=2) / 2
+    rows, columns = linear_sum_assignment(distances)
+    assert distances[rows, columns].mean() < 0.05  # 0.1 where all documents weigh the same
 
 
 def test_proportions_are_the_maximum():
@@ -228,6 +238,16 @@ def test_sentences_of_conllu_belong_together_as_it_says():
     assert read["file"] == ["a b c d e f"]
 
 
+def test_the_other_mark_of_documents_and_conllu_without_any():
+    row = "1\ta" + "\t_" * 8
+    marked = ["# newdoc_id = CF1", row, "", row, "", "# newdoc_id = CF2", row, ""]
+    write_lines("memory://topics/b.conllu", marked)
+    assert list(read_documents("memory://topics/b.conllu", "document")) == [["a", "a"], ["a"]]
+    write_lines("memory://topics/c.conllu", [row, "", row, ""])
+    with pytest.raises(DataError, match=r"c\.conllu: marks no documents, expected # newdoc"):
+        list(read_documents("memory://topics/c.conllu", "document"))
+
+
 def test_blank_lines_are_no_documents_to_learn_from(documents):
     plain = TopicModel(2, max_share=0.9).fit(documents)
     spread = TopicModel(2, max_share=0.9).fit([row for one in documents for row in (one, [], [])])
@@ -300,6 +320,52 @@ def test_a_model_finds_topics_and_comes_back(documents, alpha0, tmp_path):
     np.testing.assert_array_equal(again.transform(documents), model.transform(documents))
 
 
+def test_the_number_of_iterations_is_chosen_on_held_out_documents(documents, tmp_path):
+    few = TopicModel(2, max_share=0.9).fit(documents)
+    assert few.n_iter_ == 10  # a tenth of 60 documents tells nothing
+    assert (
+        few.topics_.tolist()
+        == TopicModel(2, max_share=0.9, refine=10).fit(documents).topics_.tolist()
+    )
+    rng = np.random.default_rng(7)
+    phi = rng.dirichlet(np.full(200, 0.05), 3)
+    chosen = []
+    # too many topics; and topics so dull that EM has to do the work
+    for k, n, smoothing in ((8, 150, 0.1), (3, 2000, 0.99)):
+        counts = drawn(phi, np.full(3, 1 / 3), 1.0, n, 30)
+        counted = DocumentCounts(tuple(f"w{i}" for i in range(200)), counts)
+        model = TopicModel(k, smoothing=smoothing).fit_counts(counted)
+        chosen.append(model.n_iter_)
+        same = TopicModel(k, smoothing=smoothing, refine=model.n_iter_).fit_counts(counted)
+        np.testing.assert_array_equal(model.topics_, same.topics_)
+        model.save(tmp_path / "a.topics")
+        assert TopicModel.load(tmp_path / "a.topics").n_iter_ == model.n_iter_
+    assert chosen[0] == 5 < chosen[1]
+    with pytest.raises(SettingsError, match="or 'auto'"):
+        TopicModel(2, refine="many").fit(documents)
+
+
+def test_em_goes_on_where_it_stopped():
+    rng = np.random.default_rng(8)
+    counts = drawn(rng.dirichlet(np.full(30, 0.2), 3), np.full(3, 1 / 3), 1.0, 50, 20)
+    begin = Topics(rng.dirichlet(np.ones(30), 3), np.full(3, 1 / 3), 1.0)
+    theta = begin.usual(50)
+    first = refined(begin, counts, n_iter=2, theta=theta).params
+    twice = refined(first, counts, n_iter=3, theta=theta).params
+    np.testing.assert_array_equal(twice.phi, refined(begin, counts, n_iter=5).params.phi)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=5))
+def test_halves_are_every_other_word(rows):
+    counts = csr_array(np.array(rows))
+    given_, asked = halves_of(counts)
+    for row, one, two in zip(rows, given_.toarray(), asked.toarray(), strict=True):
+        tokens = np.repeat(np.arange(4), row)
+        assert np.bincount(tokens[::2], minlength=4).tolist() == one.tolist()
+        assert np.bincount(tokens[1::2], minlength=4).tolist() == two.tolist()
+
+
 def test_what_cannot_be_learned_is_said(documents):
     with pytest.raises(DataError, match=r"\(min_documents\) or a larger --max-share"):
         TopicModel(2, min_documents=100).fit(documents)
@@ -307,6 +373,12 @@ def test_what_cannot_be_learned_is_said(documents):
         TopicModel(2, min_documents=1, max_share=1.0).fit([["a"], ["b", "a"]])
     with pytest.raises(RankError):
         TopicModel(11, max_share=0.9).fit(documents)
+    # the rank that is told is the true one, also where there are fewer words than topics
+    for k in (3, 7):
+        with pytest.raises(RankError, match="rank 2, but"):
+            TopicModel(k, min_documents=1, max_share=1.0).fit([["a"] * 9, ["b", "c"] * 9])
+    with pytest.raises(DataError, match=r"no word with a letter in it .* 100% of all 60:"):
+        TopicModel(2, max_share=1.0).fit([["\N{SAILBOAT}", "\N{WATER WAVE}", "7"]] * 60)
     model = TopicModel(2, max_share=0.9).fit(documents)
     with pytest.raises(DataError, match="two words that are known"):
         model.perplexity([["unheard", "of"]])
@@ -326,6 +398,7 @@ def test_the_commands(documents, tmp_path):
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
     assert (figures["documents"], figures["vocabulary"], figures["topics"]) == (60, 10, 2)
+    assert figures["residual"] == round(TopicModel.load(tmp_path / "m").residual_, 4)
     done = eigentext("words", "topics", "show", "m", "--top", 5, cwd=tmp_path)
     shown = [line.split("\t")[2].split() for line in done.stdout.decode().splitlines()]
     assert sorted(map(sorted, shown)) == sorted(map(sorted, [SEA.split(), FARM.split()]))

@@ -60,7 +60,8 @@ def train(corpus: options.Texts, run: Training, given: Given, text: DocumentInpu
     """Learn topics, words that stand in the same documents, by moments and a few steps of EM.
 
     Moments of pairs and triples of words give topics without a search (--refine 0); iterations of
-    EM that begin there make them better.  With --alpha0 0 every document has one topic.
+    EM that begin there make them better: how many, a tenth of the documents tells, held out.  With
+    --alpha0 0 every document has one topic.
 
     Example:
 
@@ -85,6 +86,7 @@ def train(corpus: options.Texts, run: Training, given: Given, text: DocumentInpu
         "vocabulary": len(model.words_),
         "topics": len(model.weights_),
         "residual": round(model.residual_, 4),
+        "iterations": model.n_iter_,
     }
     run.save(model, expand(corpus), figures)
 

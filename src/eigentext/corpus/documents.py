@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["DocumentCounts", "WordChoice", "count_documents", "read_documents"]
 
 UNITS = ("line", "paragraph", "document", "file")
+_PARAGRAPHS = ("newpar", "newpar_id")
+_DOCUMENTS = ("newdoc", "newdoc_id")  # Bosque has the second one
 
 
 def read_documents(
@@ -44,7 +46,7 @@ def read_documents(
     """The documents of a file as lists of tokens; those without tokens are empty lists.
 
     ``unit``  of text files: ``line``, ``paragraph``, ``file``, or a number of lines such as 20;
-    of CoNLL-U also ``document``, up to the next ``# newdoc``.
+    of CoNLL-U also ``document``, up to the next ``# newdoc``; a file without one is a DataError.
     With a ``tokeniser`` the text is raw, otherwise tokens stand between spaces.
 
     >>> from eigentext.base.files.opening import write_lines
@@ -89,17 +91,21 @@ def _is_conllu(source: str) -> bool:
 
 def _of_conllu(source: str, unit: str, on_error: OnError | None) -> Iterator[list[str]]:
     """The words of the sentences that belong together."""
-    marks = {"paragraph": ("newpar", "newdoc"), "document": ("newdoc",)}.get(unit, ())
+    marks = {"paragraph": _PARAGRAPHS + _DOCUMENTS, "document": _DOCUMENTS}.get(unit, ())
     most = int(unit) if unit.isdecimal() else 1 if unit == "line" else 0
     some: list[str] = []
-    n_sentences = 0
+    n_sentences, marked = 0, False
     for sentence in read_sentences(source, on_error=on_error):
         begins = any(key.split()[0] in marks for key in sentence.metadata if key.strip())
+        marked = marked or begins
         if n_sentences and (begins or n_sentences == most):
             yield some
             some, n_sentences = [], 0
         some.extend(sentence.forms)
         n_sentences += 1
+    if n_sentences and unit == "document" and not marked:
+        why = "marks no documents, expected # newdoc: take file, or a number of sentences"
+        raise DataError(source, None, why)
     if n_sentences:
         yield some
 

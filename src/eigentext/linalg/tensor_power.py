@@ -45,8 +45,9 @@ class TensorPairs:
 
     ``values``     (r,) l_i, all positive where T is such a sum
     ``vectors``    (d, r) v_i as columns, of length 1
-    ``left``       (r,) size of what was left of T after each deflation, as a share of its own
-    ``residual``   the same in the end: 0 for a tensor that is such a sum
+    ``left``       (r,) Frobenius norm of what was left of T after each deflation, as a share of
+                   that of T, in the order in which pairs were found
+    ``residual``   the same in the end, without all pairs: 0 for a tensor that is such a sum
     """
 
     values: Floats

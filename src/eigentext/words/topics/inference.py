@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Topics", "proportions_of", "refined"]
 
+_ETA = 0.03  # added to the count of every word in every topic, in EM
 _TOL = 1e-3  # proportions that move less are there, in EM
 _LEAST_ALPHA = 0.1  # of a topic's a_i, as a share of the mean
 
@@ -48,7 +49,7 @@ class Topics:
 
     def usual(self, n: int) -> Floats:
         """(n, k) the proportions that a document has before it is looked at."""
-        return np.tile(self.alpha / self.alpha.sum(), (n, 1))
+        return np.tile(self.alpha / (self.alpha.sum() or 1.0), (n, 1))
 
 
 def proportions_of(topics: Topics, counts: Any, *, n_iter: int = 200, tol: float = 1e-6) -> Floats:
@@ -66,12 +67,17 @@ def refined(
     counts: Any,
     *,
     n_iter: int,
-    eta: float = 0.01,
+    eta: float = _ETA,
+    theta: Floats | None = None,
     progress: Progress | None = None,
 ) -> EMResult[Topics]:
-    """Better topics by so many iterations of EM; alpha_0 stays, and the shares follow the text."""
+    """Better topics by so many iterations of EM; alpha_0 stays, and the shares follow the text.
+
+    ``theta`` (n, k), proportions to begin with, is written over: with it another call goes on.
+    """
     k, V = topics.phi.shape
-    theta = np.empty((0, k)) if topics.alpha0 == 0 else topics.usual(counts.shape[0])
+    if theta is None:
+        theta = topics.usual(counts.shape[0])
 
     def step(now: Topics) -> tuple[Topics, float]:
         if now.alpha0 == 0:

@@ -2,7 +2,7 @@
 
 1. ``fit`` chooses the words and counts them (corpus/documents.py), finds topics by the tensor
    power method (moments.py), cuts off what sampling has made negative, and improves them by
-   ``refine`` iterations of EM (inference.py).
+   ``refine`` iterations of EM (inference.py); how many, every tenth document tells.
 2. ``transform`` gives the proportions of topics in documents, ``perplexity`` how well one half of
    a document tells the other.
 """
@@ -20,10 +20,10 @@ from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import each_sentence
 from eigentext.base.values import Real, Whole
 from eigentext.corpus.documents import DocumentCounts, WordChoice, count_documents
-from eigentext.errors import DataError, SettingsError
+from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.words.settings import TopicSettings
 from eigentext.words.topics.inference import Topics, proportions_of, refined
-from eigentext.words.topics.moments import DocumentMoments, topics_of
+from eigentext.words.topics.moments import DocumentMoments, RawTopics, topics_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +34,11 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["TopicModel", "TopicView", "held_out_perplexity"]
+__all__ = ["TopicModel", "TopicView", "halves_of", "held_out_perplexity"]
+
+_ITERATIONS = (5, 10, 20, 50)  # of EM, for refine="auto"
+_ENOUGH = 1.002
+_FEW, _OF_FEW = 100, 10  # of fewer documents than this a tenth tells nothing
 
 
 class TopicView(NamedTuple):
@@ -51,7 +55,7 @@ class TopicModel(Transformer, Model, TopicSettings):
 
     After ``fit``: ``words_``, ``topics_`` (k, words), ``weights_`` (k,) the share of each topic,
     ``spectrum_`` (k,) the eigenvalues of M_2, ``residual_`` what the power method left of the
-    tensor, as a share, and ``n_documents_`` and ``n_tokens_``.
+    tensor, as a share, ``n_documents_`` and ``n_tokens_``, and ``n_iter_``, the iterations of EM.
 
     >>> sea = [["ship", "sail", "wind"], ["sail", "ship", "ship"], ["wind", "sail", "ship"]]
     >>> farm = [["horse", "hay", "barn"], ["barn", "hay", "hay"], ["horse", "barn", "hay"]]
@@ -64,7 +68,12 @@ class TopicModel(Transformer, Model, TopicSettings):
 
     KIND = "topics"
     SPEC = Spec(
-        {"n_documents": Whole(0), "n_tokens": Whole(0), "residual": Real(0)},
+        {
+            "n_documents": Whole(0),
+            "n_tokens": Whole(0),
+            "residual": Real(0),
+            "n_iter": Whole(0, optional=True),
+        },
         Parts(
             {
                 "topics": Reals(("topics", "words"), ("float64",), 1e-300, 1.001),
@@ -96,24 +105,54 @@ class TopicModel(Transformer, Model, TopicSettings):
         counts = counted.matrix
         if not counts.nnz:
             why = (
-                f"no word stands in {self.min_documents} documents or more, and in "
-                f"{self.max_share:g} of them or less: take a smaller --min-documents "
-                "(min_documents) or a larger --max-share (max_share)"
+                f"no word with a letter in it stands in {self.min_documents} documents or more, "
+                f"and in at most {100 * self.max_share:.6g}% of all {counts.shape[0]:,}: take a "
+                "smaller --min-documents (min_documents) or a larger --max-share (max_share)"
             )
             raise DataError("documents", None, why)
-        found = topics_of(DocumentMoments.of(counts), self.n_topics, self.alpha0, seed=self.seed)
-        often = np.asarray(counts.sum(axis=0), np.float64).ravel() + 1e-3
-        phi = np.maximum(found.topics, 0.0)
-        phi /= phi.sum(axis=1, keepdims=True)
-        phi = (1 - self.smoothing) * phi + self.smoothing * often / often.sum()
-        topics = Topics(phi, found.weights, self.alpha0)
-        better = refined(topics, counts, n_iter=self.refine, progress=progress).params
+        found, topics = self._of_moments(counts)
+        n_iter = self._chosen_iterations(counts) if self.refine == "auto" else self.refine
+        better = refined(topics, counts, n_iter=n_iter, progress=progress).params
         order = np.argsort(-np.round(better.weights, 12), kind="stable")
         self.words_ = counted.words
         self.topics_, self.weights_ = better.phi[order], better.weights[order]
         self.spectrum_, self.residual_ = found.spectrum, found.tensor.residual
         self.n_documents_, self.n_tokens_ = counts.shape[0], int(counts.sum())
+        self.n_iter_: int | None = n_iter
         return self
+
+    def _of_moments(self, counts: Any) -> tuple[RawTopics, Topics]:
+        """Topics as the moments of documents give them, and without negative entries."""
+        found = topics_of(DocumentMoments.of(counts), self.n_topics, self.alpha0, seed=self.seed)
+        often = np.asarray(counts.sum(axis=0), np.float64).ravel() + 1e-3
+        phi = np.maximum(found.topics, 0.0)
+        phi /= phi.sum(axis=1, keepdims=True)
+        phi = (1 - self.smoothing) * phi + self.smoothing * often / often.sum()
+        return found, Topics(phi, found.weights, self.alpha0)
+
+    def _chosen_iterations(self, counts: Any) -> int:
+        """Iterations that are best for every tenth document: more only if better by 0.2%."""
+        numbers = np.arange(counts.shape[0])
+        if len(numbers) < _FEW:
+            return _OF_FEW
+        given, asked = halves_of(counts[numbers[::10]])
+        kept = counts[numbers[numbers % 10 > 0]]
+        try:
+            topics = self._of_moments(kept)[1]
+        except (DataError, RankError):  # nine tenths of them hold less than all
+            return _OF_FEW
+        if not asked.nnz:
+            return _OF_FEW
+        theta = topics.usual(kept.shape[0])
+        best, chosen, done = np.inf, 0, 0
+        for n_iter in _ITERATIONS:
+            topics = refined(topics, kept, n_iter=n_iter - done, theta=theta).params
+            done = n_iter
+            reached = held_out_perplexity(proportions_of(topics, given), topics.phi, asked)
+            if not reached * _ENOUGH < best:
+                break
+            best, chosen = reached, n_iter
+        return chosen
 
     # ------------------------------------------------------------ use
 
@@ -178,6 +217,8 @@ class TopicModel(Transformer, Model, TopicSettings):
             "n_tokens": self.n_tokens_,
             "residual": self.residual_,
         }
+        if self.n_iter_ is not None:  # files of before do not tell it
+            facts["n_iter"] = self.n_iter_
         return Packed(arrays, {"words": self.words_}, facts)
 
     def _restore(self, packed: Packed) -> None:
@@ -186,9 +227,31 @@ class TopicModel(Transformer, Model, TopicSettings):
         self.topics_, self.weights_ = arrays["topics"], arrays["weights"]
         self.spectrum_, self.residual_ = arrays["spectrum"], facts["residual"]
         self.n_documents_, self.n_tokens_ = facts["n_documents"], facts["n_tokens"]
+        self.n_iter_ = facts.get("n_iter")
 
     def _summary(self) -> str:
         return f"{len(self.topics_):,} topics, {len(self.words_):,} words"
+
+
+def halves_of(counts: Any) -> tuple[Any, Any]:
+    """Every other word of documents (n, V) csr and the rest of them; words in order of columns.
+
+    >>> from scipy.sparse import csr_array
+    >>> given, asked = halves_of(csr_array(np.array([[3, 0, 1], [0, 1, 2]])))
+    >>> given.toarray().tolist(), asked.toarray().tolist()
+    ([[2, 0, 0], [0, 1, 1]], [[1, 0, 1], [0, 0, 1]])
+    """
+    ordered = counts.sorted_indices()
+    ends = np.cumsum(ordered.data)
+    lengths = np.asarray(ordered.sum(axis=1)).ravel()
+    before = np.repeat(np.cumsum(lengths) - lengths, np.diff(ordered.indptr))
+    ends = ends - before  # within the document
+    given, asked = ordered.copy(), ordered.copy()
+    given.data = (ends + 1) // 2 - (ends - ordered.data + 1) // 2
+    asked.data = ordered.data - given.data
+    for half in (given, asked):
+        half.eliminate_zeros()
+    return given, asked
 
 
 def held_out_perplexity(theta: Floats, phi: Floats, counts: Any) -> float:

@@ -13,7 +13,8 @@ and m = E[x_1] (Anandkumar, Ge, Hsu, Kakade and Telgarsky 2014, theorem 3.5)::
 ``a_0 = 0`` is the mixture in which a document has one topic (theorem 3.1).
 
 1. :class:`DocumentMoments` holds sparse counts.  Two different words of a document are a pair:
-   ``(c c' - diag(c)) / (L (L - 1))`` with counts c and length L, and likewise for triples.
+   ``(c c' - diag(c)) / (L (L - 1))`` with counts c and length L, and likewise for triples.  A
+   document weighs as many words as it has: the triples of a short one are nearly all noise.
 2. :func:`topics_of` whitens: the leading eigenvectors and values of ``M_2 ~ U diag(s) U'`` give
    ``W = U diag(s)^(-1/2)`` (V, k) with ``W' M_2 W = I``.  The tensor ``M_3(W, W, W)`` (k, k, k) is
    summed in whitened words; nothing of size V x V x V, nor V x V, is ever made.
@@ -61,10 +62,11 @@ class Moments(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class DocumentMoments:
-    """Moments of documents with at least three words, each of the same weight.
+    """Moments of documents with at least three words, each with the weight of its length.
 
-    ``counts``  (n, V) csr: how often each word stands in each document
-    ``mean``    (V,) m
+    ``counts``   (n, V) csr: how often each word stands in each document
+    ``lengths``  (n,) L, the words of each
+    ``mean``     (V,) m
 
     >>> from scipy.sparse import csr_array
     >>> seen = DocumentMoments.of(csr_array(np.array([[2, 1], [0, 3], [1, 0]])))
@@ -73,6 +75,7 @@ class DocumentMoments:
     """
 
     counts: Any
+    lengths: Floats
     mean: Floats
 
     @classmethod
@@ -84,24 +87,19 @@ class DocumentMoments:
             why = "no document has three words of the vocabulary, and a triple needs them"
             raise DataError("documents", None, why)
         L = np.asarray(long.sum(axis=1)).ravel()
-        return cls(long, np.asarray(long.T @ (1 / L)) / len(L))
-
-    @property
-    def _lengths(self) -> Floats:
-        return np.asarray(self.counts.sum(axis=1)).ravel()
+        return cls(long, L, np.asarray(long.sum(axis=0)).ravel() / L.sum())
 
     def pairs(self, X: Floats) -> Floats:
         """``E[x_1 x_2'] X`` for X (V, n)."""
-        L = self._lengths
-        a = 1 / (L * (L - 1) * len(L))
-        C = self.counts
+        C, L = self.counts, self.lengths
+        a = 1 / ((L - 1) * L.sum())  # the weight L / sum(L), over L (L - 1)
         both = C.T @ (a[:, None] * (C @ X))
         return np.asarray(both - (C.T @ a)[:, None] * X)  # no word is a pair with itself
 
     def triples(self, W: Floats) -> Floats:
         """``E[W'x_1 (x) W'x_2 (x) W'x_3]`` (k, k, k) for W (V, k)."""
-        L, C = self._lengths, self.counts
-        b = 1 / (L * (L - 1) * (L - 2) * len(L))
+        C, L = self.counts, self.lengths
+        b = 1 / ((L - 1) * (L - 2) * L.sum())
         Y = np.asarray(C @ W)  # documents, whitened
         every = third_moment(Y, Y, Y, weights=b)
         # a word taken twice, and another: sum over words of W_v (x) W_v (x) Q_v, in three orders
@@ -151,12 +149,10 @@ def _leading(product: Any, V: int, k: int, seed: int) -> tuple[Floats, Floats]:
     """The k largest eigenvalues and their vectors (V, k) of a symmetric matrix."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    if k > V:
-        raise RankError("M_2, the pairs of words", asked=k, got=V)
     if V <= _DENSE_SIDE or k >= V - 1:
         dense = product(np.eye(V))
         values, vectors = np.linalg.eigh((dense + dense.T) / 2)
-        values, vectors = values[-k:], vectors[:, -k:]
+        values, vectors = values[-min(k, V) :], vectors[:, -min(k, V) :]
     else:
         matrix = LinearOperator(
             (V, V),
@@ -170,7 +166,7 @@ def _leading(product: Any, V: int, k: int, seed: int) -> tuple[Floats, Floats]:
     s = values[order]
     rank = int((s > _RANK_TOL * max(float(s[0]), 0.0)).sum()) if s[0] > 0 else 0
     if rank < k:
-        raise RankError("M_2, the pairs of words", asked=k, got=rank)
+        raise RankError("the matrix of pairs of words, M_2,", asked=k, got=rank)
     return fix_signs(np.ascontiguousarray(vectors[:, order]))[0], s
 
 
