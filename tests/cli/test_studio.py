@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LONG = 600.0
+LONG = 1800.0  # every model is trained and every kernel compiled, on whatever machine this is
 
 
 def ask(address: str, path: str, body: Any = None) -> Any:

@@ -55,6 +55,7 @@ def _rows(
     or lemma is not given are left out where it is what is learned.
     """
     from eigentext.base.files.opening import expand
+    from eigentext.dependency.sentence import TaggedSentence
     from eigentext.errors import DataError
     from eigentext.formats.conllu import read_sentences
     from eigentext.formats.text import text_lines
@@ -64,9 +65,8 @@ def _rows(
         if source != "-" and format_of(source) == "conllu":
             seen: dict[tuple[Any, str], None] = {}
             for sentence in read_sentences(source, on_error=on_error):
-                columns = zip(
-                    sentence.forms, sentence.column("upos"), sentence.column("lemma"), strict=True
-                )
+                tags = TaggedSentence.from_conllu(sentence).coarse
+                columns = zip(sentence.forms, tags, sentence.column("lemma"), strict=True)
                 for form, tag, lemma in columns:
                     if of == "strings":
                         seen[form, ""] = None
@@ -108,8 +108,8 @@ def train(
     """Learn an automaton of strings, automata of classes of strings, or a transducer.
 
     A file is one string a line; of CoNLL-U files the different words are taken, with their UPOS as
-    class, and for pairs UPOS and letters as input and the lemma as output.  Rank and basis are
-    chosen on a tenth of the strings unless given.
+    class (XPOS in sentences without), and for pairs tag and letters as input and the lemma as
+    output.  Rank and basis are chosen on a tenth of the strings unless given.
 
     Example:
 
