@@ -183,7 +183,11 @@ class StringTransducer(Model, TransducerSettings):
             if string and min(counts[pair] for pair in string) >= self.min_count
         ]
         if not usable:
-            raise DataError("pairs", None, "no pair of strings to learn from")
+            why = "no pair of strings to learn from"
+            if strings:
+                why = f"each of {len(strings)} pairs has a change that comes less than "
+                why += f"{self.min_count} times: more pairs are needed, or min_count 1"
+            raise DataError("pairs", None, why)
         self.left_out_ = len(strings) - len(usable)
         own = values_of(self)
         for name in ("beam", "min_count", "order", "ngram_weight"):
