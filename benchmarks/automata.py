@@ -301,7 +301,7 @@ def show_answers(about: str, learned: list[Asked], asked: list[Asked], answers: 
     answers[mixed] = answered("auto")
     began = time.process_time()
     strings = sequences_of_pairs(sources, [one.target for one in learned])
-    order = best_order(strings, kneser=True, orders=range(3, 9))
+    order = best_order(strings, kneser=True, orders=range(4, 8))
     data = model.automaton_.symbols_.encode(map(ended, strings))
     ids = [data[at].tolist() for at in range(len(data))]
     n_symbols = len(model.automaton_.symbols_)

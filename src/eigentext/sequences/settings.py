@@ -312,6 +312,6 @@ class TransducerSettings(AutomatonSettings):
     ngram_weight: float | Literal["auto"] = setting(
         "auto",
         Auto(Real(0, 1)),
-        "Of the n-grams of pairs: 0 is the automaton alone; auto: by held-out pairs.",
+        "Of the n-grams of pairs: 0 is the automaton alone; auto: by held-out outputs.",
         answering=True,
     )

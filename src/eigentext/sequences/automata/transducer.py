@@ -12,7 +12,7 @@
    characters of an input, such as a tag, ``["VERB", *"walked"]``, are its context: they stand at
    both ends of the sequence, so that what happens to either end is seen beside them.
 3. Beside the automaton stand :class:`KneserNey` n-grams of the same pairs.  What comes next is a
-   mixture, whose weight is that for which held-out pairs are most probable::
+   mixture, whose weight is that for which most held-out outputs are right::
 
        p(x:y | before) = (1 - w) p_automaton(x:y | before) + w p_ngrams(x:y | before)
 
@@ -58,7 +58,8 @@ __all__ = ["StringTransducer", "Transduced", "aligned", "sequences_of_pairs"]
 
 _BETWEEN = "\t"  # input symbol and piece of output in the name of a pair; two behind a context
 _FIRST, _LAST = "<^>", "<$>"  # stand before and behind an input
-_WEIGHTS = tuple(at / 10 for at in range(11))  # of n-grams
+_WEIGHTS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.0)  # of n-grams
+_MOST_ASKED = 500  # held-out inputs
 _FEW, _OF_FEW = 30, 0.5  # strings, below which nothing is held out, and the weight then
 
 
@@ -177,11 +178,12 @@ class StringTransducer(Model, TransducerSettings):
             raise SettingsError(f"{len(sources)} inputs, but {len(targets)} outputs")
         strings = sequences_of_pairs(sources, targets)
         counts = Counter(pair for string in strings for pair in string)
-        usable = [
-            string
-            for string in strings
-            if string and min(counts[pair] for pair in string) >= self.min_count
+        rows = [
+            (string, (source, "".join(target)))
+            for string, source, target in zip(strings, sources, targets, strict=True)
+            if min(counts[pair] for pair in string) >= self.min_count
         ]
+        usable = [string for string, _ in rows]
         if not usable:
             why = "no pair of strings to learn from"
             if strings:
@@ -196,7 +198,7 @@ class StringTransducer(Model, TransducerSettings):
         data = automaton.symbols_.encode(map(ended, usable))
         weight = self.ngram_weight
         if weight == "auto":
-            weight = _chosen_weight(automaton, data, self.order)
+            weight = _chosen_weight(self, automaton, data, [row for _, row in rows])
         self._take(automaton, _counted(data, automaton.symbols_, self.order), float(weight))
         return self
 
@@ -380,29 +382,32 @@ def _counted(data: Encoded, symbols: Symbols, order: int) -> KneserNey:
     return KneserNey.counted(sequences, order=order, n_symbols=len(symbols))
 
 
-def _chosen_weight(automaton: StringAutomaton, data: Encoded, order: int) -> float:
-    """The weight of n-grams for which every tenth string is most probable."""
+def _chosen_weight(
+    model: StringTransducer,
+    automaton: StringAutomaton,
+    data: Encoded,
+    rows: Sequence[tuple[Sequence[str], str]],
+) -> float:
+    """The weight of n-grams with most right outputs of every tenth input; of equals the largest.
+
+    ``rows`` are inputs and outputs of the sequences ``data``; of those held out at most
+    ``_MOST_ASKED`` are asked for, at even distances.
+    """
     if len(data) < _FEW:
         return _OF_FEW
     kept = Encoded.of([data[at] for at in range(len(data)) if at % 10])
-    rest = Encoded.of([data[at] for at in range(0, len(data), 10)])
-    known = automaton.figures()
-    own = StringAutomaton(
-        **{
-            **values_of(automaton),
-            **{name: known[name] for name in ("n_states", "basis", "unigram_weight")},
-        }
-    )
-    if own.negatives == "error":
-        own.negatives = "clip"
-    ours = np.exp(-own.fit_encoded(kept, automaton.symbols_).surprisals_encoded(rest))
-    ngrams = _counted(kept, automaton.symbols_, order)
-    theirs = []
-    for at in range(len(rest)):
-        context = ngrams.begun()
-        for x in rest[at].tolist():
-            theirs.append(ngrams.shares(context)[x])
-            context = ngrams.after(context, x)
-    with np.errstate(divide="ignore"):
-        nats = [-float(np.log((1 - w) * ours + w * np.array(theirs)).sum()) for w in _WEIGHTS]
-    return _WEIGHTS[int(np.argmin(nats))]
+    own = StringAutomaton(**values_of(automaton))
+    for name in ("n_states", "basis", "unigram_weight"):
+        setattr(own, name, automaton.figures()[name])
+    held = StringTransducer(**values_of(model))
+    if held.negatives == "error":
+        held.negatives = "clip"
+    own.fit_encoded(kept, automaton.symbols_)
+    held._take(own, _counted(kept, automaton.symbols_, model.order))
+    asked = rows[::10]
+    asked = asked[:: -(-len(asked) // _MOST_ASKED)]
+    right = []
+    for weight in _WEIGHTS:
+        held.ngram_weight = weight
+        right.append(sum(held.kbest(x, 1)[0].output == y for x, y in asked))
+    return max(zip(right, _WEIGHTS, strict=True))[1]
