@@ -52,7 +52,7 @@ class KneserNey:
 
     def __init__(self, grams: Ints, counts: Ints, n_symbols: int) -> None:
         self.grams, self.counts, self.n_symbols = grams, counts, n_symbols
-        self.order = grams.shape[1]
+        self.order: int = grams.shape[1]
         own = dict(zip(map(tuple, grams.tolist()), counts.tolist(), strict=True))
         self._rows: dict[tuple[int, ...], _Row] = {}
         for _ in range(self.order):
@@ -85,7 +85,7 @@ class KneserNey:
 
     def after(self, context: tuple[int, ...], x: int) -> tuple[int, ...]:
         """The context behind symbol ``x``."""
-        return (*context, x)[1:] if self.order > 1 else ()
+        return (*context[1:], x) if context else ()
 
     def shares(self, context: tuple[int, ...]) -> Floats:
         """(V,) p(x | context)."""

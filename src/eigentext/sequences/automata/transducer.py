@@ -1,9 +1,9 @@
 """StringTransducer: a weighted automaton of aligned pairs, which turns strings into strings.
 
 1. :func:`aligned` puts every symbol of the output to a symbol of the input, in order, by least
-   edits: a pair is an input symbol with the piece of output that belongs to it, which may be empty
-   or longer than one symbol.  Before and behind the input stand two marks, which take what is
-   put in front or at the end: the ending of *walk-ed* belongs to no letter.
+   edits (``alignment.py``): a pair is an input symbol with the piece of output that belongs to
+   it, which may be empty or longer than one symbol.  Before and behind the input stand two marks,
+   which take what is put in front or at the end: the ending of *walk-ed* belongs to no letter.
 2. Sequences of pairs are strings of a :class:`StringAutomaton` (Balle, Quattoni, Carreras 2011)::
 
        p(x, y) = sum over alignments of p(x_1:y_1, ..., x_n:y_n)
@@ -33,6 +33,7 @@ from eigentext.base.fields import Bits, Ints, Parts, Reals, Spec, Whole
 from eigentext.base.model import Model, Packed
 from eigentext.base.settings import values_of
 from eigentext.errors import DataError, SettingsError
+from eigentext.sequences.automata.alignment import aligned, costs_of
 from eigentext.sequences.automata.model import (
     STOP,
     StringAutomaton,
@@ -69,55 +70,6 @@ def _all_or_none(
     there = [name in arrays for name in ("grams", "gram_counts", "gram_weight")]
     if any(there) and not all(there):
         raise ValueError("arrays 'grams', 'gram_counts', 'gram_weight': expected all of them")
-
-
-def aligned(source: Sequence[str], target: Sequence[str]) -> list[tuple[str, str]]:
-    """Each input symbol with its piece of output, by least edits.
-
-    Of equals, symbols are kept or replaced first, then left out, from the beginning, so that what
-    changes is at the end in *running* as in *going*; what is inserted belongs to the symbol before
-    it.
-
-    >>> aligned("boxes", "box")
-    [('b', 'b'), ('o', 'o'), ('x', 'x'), ('e', ''), ('s', '')]
-    >>> [piece for _, piece in aligned("running", "run")]
-    ['r', 'u', 'n', '', '', '', '']
-    """
-    n, m = len(source), len(target)
-    if not n:
-        return []
-    costs = [[0.0] * (m + 1) for _ in range(n + 1)]  # of what is left from here on
-    for i in range(n, -1, -1):
-        row, below = costs[i], costs[min(i + 1, n)]
-        for j in range(m, -1, -1):
-            if i == n or j == m:
-                row[j] = float(n - i + m - j)
-                continue
-            row[j] = min(
-                below[j + 1] + _replacing(source[i], target[j]), below[j] + 1, row[j + 1] + 1
-            )
-    pieces = [""] * n
-    i, j = 0, 0
-    while i < n or j < m:
-        cost = costs[i][j]
-        if i < n and j < m and cost == costs[i + 1][j + 1] + _replacing(source[i], target[j]):
-            pieces[i] += target[j]
-            i, j = i + 1, j + 1
-        elif i < n and cost == costs[i + 1][j] + 1:
-            i += 1
-        else:
-            pieces[max(i - 1, 0)] += target[j]
-            j += 1
-    return list(zip(source, pieces, strict=True))
-
-
-def _replacing(a: str, b: str) -> float:
-    """Of equals 0, of a letter in another case little, of what is no character more than both."""
-    if a == b:
-        return 0.0
-    if len(a) > 1 or len(b) > 1:
-        return 2.5
-    return 0.25 if a.lower() == b.lower() else 1.0
 
 
 class Transduced(NamedTuple):
@@ -268,7 +220,7 @@ class StringTransducer(Model, TransducerSettings):
 
     def _shares(self, paths: Sequence[_Path]) -> Floats:
         """(paths, V) p(pair | what is before)."""
-        weight = self.weight_ if self.ngram_weight == "auto" else float(self.ngram_weight)
+        weight = self._weight()
         if self.ngrams_ is None or weight == 0:
             return self.automaton_._next_of_states(np.array([path.state for path in paths]))
         grams = np.array([self.ngrams_.shares(path.context) for path in paths])
@@ -276,6 +228,9 @@ class StringTransducer(Model, TransducerSettings):
             return grams
         own = self.automaton_._next_of_states(np.array([path.state for path in paths]))
         return np.asarray((1 - weight) * own + weight * grams)
+
+    def _weight(self) -> float:
+        return self.weight_ if self.ngram_weight == "auto" else float(self.ngram_weight)
 
     def _joined(self, path: _Path, piece: str) -> str:
         """From the end, where there are n-grams."""
@@ -306,10 +261,12 @@ class StringTransducer(Model, TransducerSettings):
     # ---------------------------------------------------------------- storage
 
     def _pack_learned(self) -> Packed:
-        arrays = {"automaton": np.frombuffer(self.automaton_.to_bytes(), np.uint8)}
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "automaton": np.frombuffer(self.automaton_.to_bytes(), np.uint8)
+        }
         if self.ngrams_ is not None:
             arrays["grams"], arrays["gram_counts"] = self.ngrams_.grams, self.ngrams_.counts
-            arrays["gram_weight"] = np.array([self.weight_])
+            arrays["gram_weight"] = np.array([self._weight()])
         return Packed(arrays, {}, {"left_out": self.left_out_})
 
     def _restore(self, packed: Packed) -> None:
@@ -356,9 +313,10 @@ def sequences_of_pairs(
         own or not context for own, context in zip(rest, contexts, strict=True)
     ):  # symbols are tokens
         contexts, rest = [[] for _ in sources], list(sources)
+    costs = costs_of(list(zip(rest, targets, strict=True)))
     found = []
     for source, target, context in zip(rest, targets, contexts, strict=True):
-        pairs = [_named(*pair) for pair in aligned([_FIRST, *source, _LAST], target)]
+        pairs = [_named(*pair) for pair in aligned([_FIRST, *source, _LAST], target, costs)]
         around = [_named(symbol, "") + _BETWEEN for symbol in context]
         found.append([*around, *reversed(pairs), *reversed(around)])
     return found
@@ -395,7 +353,7 @@ def _chosen_weight(
     """
     if len(data) < _FEW:
         return _OF_FEW
-    kept = Encoded.of([data[at] for at in range(len(data)) if at % 10])
+    kept = Encoded.of([data[at].tolist() for at in range(len(data)) if at % 10])
     own = StringAutomaton(**values_of(automaton))
     for name in ("n_states", "basis", "unigram_weight"):
         setattr(own, name, automaton.figures()[name])
