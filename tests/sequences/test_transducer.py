@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from hypothesis import strategies as st
 from eigentext import load
 from eigentext.errors import DataError, SettingsError
 from eigentext.sequences import StringAutomaton, StringTransducer
+from eigentext.sequences.automata.alignment import EDITS, _add_expected, aligned, costs_of
 from eigentext.sequences.automata.automaton import Automaton
 from eigentext.sequences.automata.hankel import Basis, all_pieces, exact_hankel, spectral_automaton
 from eigentext.sequences.automata.model import STOP
 from eigentext.sequences.automata.ngrams import BEFORE, KneserNey
-from eigentext.sequences.automata.transducer import aligned, sequences_of_pairs
+from eigentext.sequences.automata.transducer import sequences_of_pairs
 from eigentext.sequences.observations import Symbols
 
 
@@ -55,6 +57,44 @@ def test_an_alignment_has_least_edits(source: str, target: str) -> None:
         best = min((least_edits(x, y) for y in piece), default=1.0)  # of one symbol of the piece
         cost += best + max(len(piece) - 1, 0) if piece else 1.0
     assert cost == least_edits(source, target)
+
+
+def edit_sequences(source: str, target: str) -> list[list[tuple[str, str]]]:
+    """All ways to edit one into the other, a symbol at a time."""
+    if not source and not target:
+        return [[]]
+    found = []
+    for i, j in ((1, 1), (1, 0), (0, 1)):
+        if i <= len(source) and j <= len(target):
+            rest = edit_sequences(source[i:], target[j:])
+            found += [[(source[:i], target[:j]), *more] for more in rest]
+    return found
+
+
+def test_expected_edits_are_those_of_enumeration() -> None:
+    rng = np.random.default_rng(0)
+    edits = [(a, b) for a in ("", "a", "b") for b in ("", "x", "y") if a or b]
+    p = dict(zip(edits, rng.random(len(edits)) / 9, strict=True))
+    for source, target in (("ab", "xy"), ("aba", "x"), ("", "xy"), ("b", "xxy")):
+        counts: dict[tuple[str, str], float] = defaultdict(float)
+        _add_expected(source, target, p, counts)
+        ways = edit_sequences(source, target)
+        shares = np.array([np.prod([p[edit] for edit in way]) for way in ways])
+        shares /= shares.sum()
+        for edit in edits:
+            wanted = sum(s * way.count(edit) for s, way in zip(shares, ways, strict=True))
+            assert counts[edit] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_two_alphabets_find_each_other() -> None:
+    table = str.maketrans({"α": "a", "β": "v", "ψ": "ps", "ς": "s"})
+    rng = np.random.default_rng(1)
+    greek = ["".join(rng.choice(list("αβψ"), rng.integers(1, 6))) + "ς" for _ in range(60)]
+    pairs = [(word, word.translate(table)) for word in greek]
+    assert costs_of(pairs) is not EDITS
+    model = StringTransducer(3, basis=40, ngram_weight=1.0).fit(*zip(*pairs, strict=True))
+    new = ["ψαβψβας", "βαψαψψς"]
+    assert model.predict(new) == [word.translate(table) for word in new]
 
 
 def test_equal_changes_are_cut_equally() -> None:
@@ -132,6 +172,8 @@ def test_the_weight_of_ngrams_is_given_or_chosen(tmp_path: Path) -> None:
     assert alone.weight_ == 0
     model.ngram_weight = 0.0
     assert model.kbest("walks") == alone.kbest("walks")
+    model.save(tmp_path / "t.eig")
+    assert load(tmp_path / "t.eig").kbest("walks") == alone.kbest("walks")
     with pytest.raises(SettingsError, match="ngram_weight"):
         StringTransducer(ngram_weight=2.0).fit(FORMS, LEMMAS)
     packed = model._pack()
