@@ -1,4 +1,4 @@
-"""Rules of prefixes and suffixes, in the manner of the non-neural baseline of SIGMORPHON 2017.
+"""Rules of prefixes and suffixes, in the manner of the baseline of Cotterell et al. 2017.
 
 Source and target are cut at their longest common piece: ``front piece back``, ``front' piece
 back'``.  Rules of a context (a tag with features) say what becomes of the end, with any number of
