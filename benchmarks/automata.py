@@ -299,7 +299,9 @@ def show_answers(about: str, learned: list[Asked], asked: list[Asked], answers: 
     mixed = f"transducer, {told['ngram_weight']:.1f} of n-grams"
     answers[f"automaton alone, rank {told['n_states']}, {told['pairs']} pairs"] = answered(0.0)
     answers[mixed] = answered("auto")
+    answers["its n-grams alone, order 6"] = answered(1.0)
     began = time.process_time()
+    # a peer by itself: its order is chosen, and rare pairs are one unknown pair
     strings = sequences_of_pairs(sources, [one.target for one in learned])
     order = best_order(strings, kneser=True, orders=range(4, 8))
     data = model.automaton_.symbols_.encode(map(ended, strings))

@@ -70,6 +70,7 @@ def _argument(kind: Any, method: str, name: str) -> Any:
         "n_sentences": 1,
         "k": 2,
         "word": "dog",
+        "symbol": "d",
         "text": "The dog ran.",
         "texts": ["The dog ran."],
         "name": "parser",
