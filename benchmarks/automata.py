@@ -296,7 +296,7 @@ def show_answers(about: str, learned: list[Asked], asked: list[Asked], answers: 
         model.ngram_weight = weight
         return model.predict(inputs), seconds(began)
 
-    mixed = f"transducer, {told['ngram_weight']:.1f} of n-grams"
+    mixed = f"transducer, {told['ngram_weight']:g} of n-grams"
     answers[f"automaton alone, rank {told['n_states']}, {told['pairs']} pairs"] = answered(0.0)
     answers[mixed] = answered("auto")
     answers["its n-grams alone, order 6"] = answered(1.0)
