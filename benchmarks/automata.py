@@ -12,6 +12,9 @@
             characters beside the shapes of words, and shapes to a power as a control; p of
             paired bootstraps over sentences
 ``pairs``   lemmas of unknown (form, UPOS) of dev, each once, learned from different (form, UPOS)
+``inflect`` the other way: forms of unknown (lemma, UPOS and features) of dev
+``translit`` Arabic PADT (lexical/ar-padt/{a,b}.conllu), words of b that a does not have: vocalised
+            form to Latin letters, and the bare form with UPOS and features to the vocalised one
 ``heads``   bits of a dependent: -log2 p(UPOS, tree) / words, trees of dev
 ``rerank``  UAS of dev, trees reranked with the generative expert, with automata, and with both
 ``start``   the generative parser of 8 states a tag from either start: log p of a word and UAS of
@@ -25,13 +28,15 @@ from __future__ import annotations
 
 import argparse
 import time
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from _data import data
+from rivals.edit_rules import EditRules
 from rivals.ngrams import NGrams, SuffixGuesser, best_order
 from rivals.trigram_tagger import TrigramTagger
 
@@ -52,8 +57,12 @@ from eigentext.sequences import (
     StringAutomaton,
     StringTransducer,
 )
+from eigentext.sequences.automata.model import ended
+from eigentext.sequences.automata.ngrams import KneserNey
+from eigentext.sequences.automata.transducer import sequences_of_pairs
 
 TREEBANKS = ("ewt", "fr-sequoia", "tr-imst", "hu-szeged", "pt-bosque")
+Answers = dict[str, tuple[list[str], str]]  # by name, with CPU seconds
 MOST_WORDS = 3000  # unknown words that are scored
 MOST_PAIRS = 8000  # training pairs, and
 MOST_LEMMAS = 600  # pairs that are asked for
@@ -259,15 +268,69 @@ def lemma_counts(treebank: str, split: str) -> Counter[tuple[str, str, str]]:
     )
 
 
+class Asked(NamedTuple):
+    """A context (a tag, or a tag with features), a string, and what becomes of it."""
+
+    context: str
+    source: str
+    target: str
+
+
+def show_answers(about: str, learned: list[Asked], asked: list[Asked], answers: Answers) -> None:
+    """Rows of these answers, of edit rules, of n-grams of pairs, and of the transducer."""
+    began = time.process_time()
+    rules = EditRules().fit(*map(list, zip(*learned, strict=True)))
+    made = rules.predict([one.context for one in asked], [one.source for one in asked])
+    answers["edit rules"] = (made, seconds(began))
+    began = time.process_time()
+    sources = [[f"<{one.context}>", *one.source] for one in learned]
+    model = StringTransducer(basis=500).fit(sources, [one.target for one in learned])
+    trained = time.process_time() - began
+    told = model.figures()
+    # a context that was never seen says nothing
+    given = [[symbol for symbol in [f"<{one.context}>"] if model.knows(symbol)] for one in asked]
+    inputs = [[*own, *one.source] for own, one in zip(given, asked, strict=True)]
+
+    def answered(weight: float | str) -> tuple[list[str], str]:
+        began = time.process_time() - trained * (weight != 1)
+        model.ngram_weight = weight
+        return model.predict(inputs), seconds(began)
+
+    mixed = f"transducer, {told['ngram_weight']:g} of n-grams"
+    answers[f"automaton alone, rank {told['n_states']}, {told['pairs']} pairs"] = answered(0.0)
+    answers[mixed] = answered("auto")
+    answers["its n-grams alone, order 6"] = answered(1.0)
+    began = time.process_time()
+    # a peer by itself: its order is chosen, and rare pairs are one unknown pair
+    strings = sequences_of_pairs(sources, [one.target for one in learned])
+    order = best_order(strings, kneser=True, orders=range(4, 8))
+    data = model.automaton_.symbols_.encode(map(ended, strings))
+    ids = [data[at].tolist() for at in range(len(data))]
+    n_symbols = len(model.automaton_.symbols_)
+    model.ngrams_ = KneserNey.counted(ids, order=order, n_symbols=n_symbols)
+    answers[f"n-grams of pairs alone, order {order}"] = (answered(1.0)[0], seconds(began))
+
+    gold = [one.target for one in asked]
+    right = {
+        name: np.array([(a == b, 1, 1) for a, b in zip(made, gold, strict=True)], float)
+        for name, (made, _) in answers.items()
+    }
+    for name, (made, cost) in answers.items():
+        edits = np.mean([distance(a, b) for a, b in zip(made, gold, strict=True)])
+        cells = [f"{uas(right[name]):.2f}", f"{edits:.3f}"]
+        cells += ["" if name == mixed else gain(right[mixed], right[name]), cost]
+        size = f"{len(learned):,} / {len(asked):,}"
+        print(f"| {about}, {size} | {name} |", " | ".join(cells), "|", flush=True)
+
+
 def pairs(treebank: str) -> None:
-    """Rows of copying, the lemmatiser, and the transducer."""
+    """Rows of copying, the lemmatiser, and the transducer with its peers."""
     counts = lemma_counts(treebank, "train")
     known = {(form, tag) for form, tag, _ in counts}
     asked = sorted(one for one in lemma_counts(treebank, "dev") if one[:2] not in known)
     asked = thinned(asked, MOST_LEMMAS)
-    gold = [lemma for *_, lemma in asked]
     learned = thinned(sorted(counts), MOST_PAIRS)
-    answers: dict[str, tuple[list[str], str]] = {"copy": ([form for form, *_ in asked], "")}
+    answers: Answers = {"copy": ([form for form, *_ in asked], "")}
     began = time.process_time()
     tags = TagSet((tag, "_", "_") for _, tag, _ in learned)
     number = {tag: at for at, tag in enumerate(tags.columns[0])}
@@ -282,18 +345,67 @@ def pairs(treebank: str) -> None:
         [form for form, *_ in asked], [number.get(tag, 0) for _, tag, _ in asked]
     )
     answers["lemmatiser of the morphology"] = (made, seconds(began))
-    began = time.process_time()
-    model = StringTransducer(basis=500).fit(
-        [[tag, *form] for form, tag, _ in learned], [lemma for *_, lemma in learned]
+    show_answers(
+        treebank,
+        [Asked(tag, form, lemma) for form, tag, lemma in learned],
+        [Asked(tag, form, lemma) for form, tag, lemma in asked],
+        answers,
     )
-    made = model.predict([[tag, *form] for form, tag, _ in asked])
-    told = model.figures()
-    answers[f"transducer, rank {told['n_states']}, {told['pairs']} pairs"] = (made, seconds(began))
-    for name, (made, cost) in answers.items():
-        right = 100 * np.mean([a == b for a, b in zip(made, gold, strict=True)])
-        edits = np.mean([distance(a, b) for a, b in zip(made, gold, strict=True)])
-        about = f"{treebank}, {len(learned):,} / {len(asked):,}"
-        print(f"| {about} | {name} | {right:.2f} | {edits:.3f} | {cost} |", flush=True)
+
+
+def inflect(treebank: str) -> None:
+    """Rows of copying, and the transducer with its peers."""
+
+    def triples(split: str) -> list[Asked]:
+        return sorted(
+            {
+                Asked(f"{tag}|{features}", lemma, form)
+                for sentence in sentences(treebank, split)
+                for form, tag, features, lemma in zip(
+                    sentence.forms,
+                    *(sentence.column(name) for name in ("upos", "feats", "lemma")),
+                    strict=True,
+                )
+                if "_" not in (form, tag, lemma)
+            }
+        )
+
+    train = triples("train")
+    known = {one[:2] for one in train}
+    asked = thinned([one for one in triples("dev") if one[:2] not in known], MOST_LEMMAS)
+    copied = {"copy": ([one.source for one in asked], "")}
+    show_answers(treebank, thinned(train, MOST_PAIRS), asked, copied)
+
+
+def translit() -> None:
+    """Arabic: to Latin letters, and bare forms to vocalised ones."""
+
+    def rows(name: str) -> list[tuple[str, str, str]]:
+        path = data() / "lexical" / "ar-padt" / f"{name}.conllu"
+        found = set()
+        for sentence in read_sentences(str(path)):
+            columns = (sentence.column(one) for one in ("upos", "feats", "misc"))
+            for form, tag, features, misc in zip(sentence.forms, *columns, strict=True):
+                latin = [x[9:] for x in misc.split("|") if x.startswith("Translit=")]
+                if latin and any(map(str.isalpha, form)):
+                    found.add((f"{tag}|{features}", form, latin[0]))
+        return sorted(found)
+
+    def bare(form: str) -> str:
+        return "".join(x for x in form if not unicodedata.combining(x))
+
+    train, rest = rows("a"), rows("b")
+    for about, items in {
+        "ar-padt, to Latin": lambda those: {Asked("", form, latin) for _, form, latin in those},
+        "ar-padt, vocalised": lambda those: {
+            Asked(tag, bare(form), form) for tag, form, _ in those
+        },
+    }.items():
+        learned = sorted(items(train))
+        known = {one.source for one in learned}
+        asked = thinned([x for x in sorted(items(rest)) if x.source not in known], MOST_LEMMAS)
+        answers = {"copy": ([one.source for one in asked], "")}
+        show_answers(about, thinned(learned, MOST_PAIRS), asked, answers)
 
 
 # ---------------------------------------------------------------- dependents
@@ -420,12 +532,16 @@ HEADERS = {
     "guess": "| treebank, words learned / asked | suffixes | automata | both | CPU of automata |",
     "tagger": "| treebank, words / unknown | tagger | unknown words by | all | unknown | "
     "p, shapes | p, sharper | training CPU | words/s |",
-    "pairs": "| treebank, pairs learned / asked | model | right | edits a word | CPU |",
+    "pairs": "| treebank, pairs learned / asked | model | right | edits a word "
+    "| transducer is ahead by | CPU |",
+    "inflect": "",
+    "translit": "",
     "heads": "| treebank, sentences learned / asked | model | bits a dependent | CPU |",
     "rerank": "| treebank, sentences | base | no expert | generative | automata | both |",
     "start": "| treebank, sentences learned / asked | EM iterations | log p of a word, spectral "
     "| automata | UAS, spectral | automata | difference |",
 }
+HEADERS["inflect"] = HEADERS["translit"] = HEADERS["pairs"]
 
 
 def main() -> None:
@@ -445,6 +561,9 @@ def main() -> None:
     given = parser.parse_args()
     for part in given.parts:
         print(f"\n{HEADERS[part]}\n" + "|---" * (HEADERS[part].count("|") - 1) + "|", flush=True)
+        if part == "translit":
+            translit()
+            continue
         for treebank in given.treebanks:
             if part == "start":
                 start(treebank, given.sentences, given.seeds)
@@ -453,7 +572,9 @@ def main() -> None:
             elif part == "words":
                 words(treebank, given.statistics)
             else:
-                {"guess": guess, "tagger": tagger, "pairs": pairs}[part](treebank)
+                {"guess": guess, "tagger": tagger, "pairs": pairs, "inflect": inflect}[part](
+                    treebank
+                )
 
 
 if __name__ == "__main__":

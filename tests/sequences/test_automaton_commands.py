@@ -63,7 +63,7 @@ def test_samples(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (["train", "words.txt", "-o", "x.model", "--of", "pairs"], "expected string TAB other"),
+        (["train", "words.txt", "-o", "x.model", "--of", "pairs"], "expected input TAB output"),
         (["train", "pairs.txt", "-o", "x.model"], "expected a string and no tab"),
         (["train", "words.txt", "-o", "x.model", "--beam", "3"], "--beam is for transducers"),
         (["score", "pairs.model", "new.txt"], "this needs an automaton of strings"),
@@ -79,6 +79,44 @@ def test_bad_input_is_one_line(
     error = capsys.readouterr().err
     assert said in error
     assert len(error.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "said"),
+    [
+        ("a\tb\na\tb\tc\n", ["--of", "pairs"], "x.txt:2: 'a\\tb\\tc': expected input TAB output"),
+        (
+            "a\tb\na\tb\tc\n",
+            ["--of", "classes"],
+            "x.txt:2: 'a\\tb\\tc': expected string TAB class",
+        ),
+        ("a\tb\na\t\n", ["--of", "classes"], "x.txt:2: 'a\\t': expected string TAB class"),
+        ("\tb\n", ["--of", "pairs"], "x.txt:1: '\\tb': expected input TAB output"),
+        ("a </s>\n", ["--tokens"], "x.txt:1: 'a </s>': </s> is the end of strings"),
+        ("cats\tcat\n", ["--of", "pairs"], "x.txt: each of 1 pairs has a change"),
+        ("", ["--of", "pairs"], "x.txt: no strings to learn from"),
+    ],
+)
+def test_bad_training_files_are_named(
+    tmp_path: Path, text: str, flags: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.txt").write_text(text)
+    line = ["automaton", "train", str(tmp_path / "x.txt"), "-o", str(tmp_path / "m")]
+    assert run([*line, *flags]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_one_pair_and_what_is_no_letter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "one.txt").write_text("cats\tcat\n")
+    (tmp_path / "new.txt").write_text("dogs\n\U0001f600s\n", encoding="utf-8")
+    line = ["automaton", "train", str(tmp_path / "one.txt"), "-o", str(tmp_path / "m"), "-q"]
+    assert run([*line, "--of", "pairs", "--min-count", "1"]) == 0
+    assert run(["automaton", "apply", str(tmp_path / "m"), str(tmp_path / "new.txt"), "-q"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["dogs\tdog", "\U0001f600s\t\U0001f600"]
 
 
 def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,6 +59,7 @@ def _rows(
     from eigentext.errors import DataError
     from eigentext.formats.conllu import read_sentences
     from eigentext.formats.text import text_lines
+    from eigentext.sequences.automata.model import STOP
     from eigentext.tagging.reading import format_of
 
     for source in expand(files):
@@ -84,16 +85,24 @@ def _rows(
         for number, line in text_lines(source, on_error=on_error):
             if not line.strip():
                 continue
-            string, tab, other = line.partition("\t")
+            string, *others = line.split("\t")
             bare = of in ("strings", "inputs")
-            if bool(tab) == bare:
-                expected = "a string and no tab" if bare else "string TAB other"
+            other = others[0] if others else ""
+            if len(others) != (not bare) or not string or (of == "classes" and not other):
+                expected = {
+                    "classes": "string TAB class, one tab a line",
+                    "pairs": "input TAB output, one tab a line",
+                }.get(of, "a string and no tab")
                 error = DataError(source, number, f"{line[:60]!r}: expected {expected}")
                 if on_error is None:
                     raise error
                 on_error(error)
                 continue
-            yield (string.split() if tokens else string), other
+            symbols = string.split() if tokens else string
+            if tokens and STOP in symbols:
+                why = f"{line[:60]!r}: {STOP} is the end of strings, expected other tokens"
+                raise DataError(source, number, why)
+            yield symbols, other
 
 
 @app.command("train")
@@ -139,10 +148,13 @@ def train(
         if not rows:
             raise DataError(sources[0], None, "no strings to learn from")
         strings = [string for string, _ in rows]
-        if of == "strings":
-            model.fit(strings)
-        else:
-            model.fit(strings, [other for _, other in rows])
+        try:
+            model.fit(strings, *([] if of == "strings" else [[other for _, other in rows]]))
+        except DataError as error:  # the model was given strings, and knows no files
+            if error.path not in ("strings", "pairs"):
+                raise
+            more = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
+            raise DataError(sources[0] + more, None, error.why) from error
     run.save(model, sources, {"strings": len(rows), **model.figures()})
 
 

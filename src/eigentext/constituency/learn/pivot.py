@@ -66,7 +66,7 @@ __all__ = [
     "pivots",
 ]
 
-_SHARE = 0.3  # of the nodes of a state, were all alike, that a pivot must have
+_SHARE = 0.03  # of the nodes of a state, were all alike, that a pivot must have
 _STEPS = 100  # of each least squares problem
 _ROUNDS = 10  # of EM for the rules of a treebank
 _ROWS_AT_ONCE = 4096
