@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.lexicon.signatures import signatures
@@ -22,7 +20,6 @@ from eigentext.sequences.spectral.anchors import (
     anchor_hmm,
     exact_contexts,
     find_anchors,
-    simplex_weights,
 )
 from eigentext.sequences.spectral.looks import drawn_together, small_forms
 
@@ -96,20 +93,6 @@ def test_contexts_are_those_of_the_expectation():
     exact, drawn = exact_contexts(true, 3), Contexts.of(sample(true, 100_000, 3, 1), 5)
     np.testing.assert_allclose(drawn.beside.toarray() / 1e5, exact.beside.toarray(), atol=0.01)
     np.testing.assert_allclose(drawn.beside.sum(axis=1), 2 * drawn.counts)
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 5))
-def test_the_nearest_point_of_a_hull_meets_the_conditions_of_optimality(seed, k, dims):
-    rng = np.random.default_rng(seed)
-    corners, points = rng.standard_normal((k, dims)), 2 * rng.standard_normal((7, dims))
-    q = simplex_weights(points, corners)
-    assert (q >= 0).all()
-    np.testing.assert_allclose(q.sum(axis=1), 1)
-    # at the nearest point no corner lies further towards the point: (p - a_j)'(p - v) <= 0
-    nearest = q @ corners
-    slopes = np.einsum("nd,nkd->nk", nearest - points, nearest[:, None] - corners)
-    assert (slopes <= 1e-9).all()
 
 
 def test_of_symbols_that_are_alike_the_first_is_the_anchor():

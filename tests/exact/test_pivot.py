@@ -11,12 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.constituency import LPCFG
-from eigentext.constituency.learn.pivot import (
-    convex_weights,
-    decompose,
-    mixture_weights,
-    pivots,
-)
+from eigentext.constituency.learn.pivot import decompose, mixture_weights
 from eigentext.datasets import load_english
 from eigentext.errors import SettingsError
 from eigentext.formats.ptb import read_trees
@@ -104,36 +99,28 @@ def test_exact_moments_give_the_parameters_back(seed):
         np.testing.assert_allclose(found.sum((1, 2)) / gamma[a], grammar.q_rule[r], atol=1e-5)
 
 
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10**6), m=st.integers(2, 5))
-def test_corners_are_found_and_all_else_is_between_them(seed, m):
-    rng = np.random.default_rng(seed)
-    corners = rng.standard_normal((m, m + 1))
-    weights = np.vstack([rng.dirichlet(np.ones(m), 20), np.eye(m)])
-    order = rng.permutation(len(weights))
-    points = (weights @ corners)[order]
-    found = pivots(points, m)
-    assert {int(order[at]) for at in found} == set(range(20, 20 + m))
-    again = convex_weights(points, points[found])
-    np.testing.assert_allclose(again @ points[found], points, atol=1e-7)
-    assert again.min() >= 0
-    np.testing.assert_allclose(again.sum(axis=1), 1, atol=1e-12)
-
-
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_the_convex_step_has_one_answer_from_any_start(seed):
+    """At the one maximum no cell of theta has a slope of more than 1: max slope - 1 bounds what is
+    left to gain, since the likelihood is concave."""
     rng = np.random.default_rng(seed)
     likely = [rng.random((60, m)) ** 4 for m in (2, 3, 2)]
-    found = [
-        mixture_weights(tuple(likely), rng.random((2, 3, 2)) + 0.1, n_iter=n) for n in (50, 50, 51)
-    ]
+    joint = np.einsum("nx,ny,nz->nxyz", *likely)
 
     def log_p(theta):
-        return np.log(np.einsum("nx,ny,nz,xyz->n", *likely, theta)).mean()
+        return np.log(np.einsum("nxyz,xyz->n", joint, theta)).mean()
 
-    assert log_p(found[0]) == pytest.approx(log_p(found[1]), abs=2e-2)
-    assert [theta.sum() for theta in found] == pytest.approx([1, 1, 1])
+    def to_gain(theta):
+        p = np.einsum("nxyz,xyz->n", joint, theta)
+        return (joint / p[:, None, None, None]).mean(axis=0).max() - 1
+
+    starts = [rng.random((2, 3, 2)) + 0.1 for _ in range(2)]
+    found = [mixture_weights(tuple(likely), start, n_iter=2000) for start in starts]
+    for start, theta in zip(starts, found, strict=True):
+        assert theta.sum() == pytest.approx(1)
+        assert to_gain(theta) < 2e-3 < to_gain(start / start.sum())
+    assert log_p(found[0]) == pytest.approx(log_p(found[1]), abs=2e-3)
     more = mixture_weights(tuple(likely), found[0], n_iter=20)
     assert log_p(more) >= log_p(found[0]) - 1e-12
 

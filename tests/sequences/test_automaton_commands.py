@@ -173,6 +173,36 @@ def test_tokens_are_remembered(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert words <= {"the", "cat", "dog", "sat"}
 
 
+def test_tokens_of_one_character_are_remembered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "a.txt"
+    text.write_text("a b c\nb c\n" * 10)
+    for flag, n_symbols in (("--tokens", 10 * (4 + 3)), ("", 10 * (6 + 4))):
+        model = str(tmp_path / f"m{flag}")
+        line = ["automaton", "train", str(text), "-o", model, "-q", "-k", "3", "--basis", "40"]
+        assert run([*line, *flag.split()]) == 0
+        assert run(["automaton", "score", model, str(text), "--json", "--summary"]) == 0
+        assert json.loads(capsys.readouterr().out)["symbols"] == n_symbols
+    assert run(["automaton", "sample", str(tmp_path / "m--tokens"), "-n", "9"]) == 0
+    assert "a b c" in capsys.readouterr().out
+
+
+def test_a_string_that_no_class_can_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.tsv").write_text("aa\tA\nab\tA\nbb\tB\n" * 9)
+    (tmp_path / "b.txt").write_text("xyz\n")
+    model = str(tmp_path / "m")
+    line = ["automaton", "train", str(tmp_path / "a.tsv"), "-o", model, "--of", "classes", "-q"]
+    assert run([*line, "-k", "2", "--basis", "20", "--unigram-weight", "0"]) == 0
+    assert run(["automaton", "apply", model, str(tmp_path / "b.txt"), "--kbest", "2"]) == 0
+    found = capsys.readouterr()
+    assert "nan" not in found.out
+    assert "warning" not in found.err
+    assert found.out.split("\t")[:3] == ["xyz", "A", "0.6667"]
+
+
 @pytest.mark.parametrize(("of", "said"), [("classes", "with a tag"), ("pairs", "with a lemma")])
 def test_columns_that_are_not_given_are_not_learned(
     tmp_path: Path, of: str, said: str, capsys: pytest.CaptureFixture[str]

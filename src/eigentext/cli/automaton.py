@@ -155,18 +155,23 @@ def train(
                 raise
             more = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
             raise DataError(sources[0] + more, None, error.why) from error
-    run.save(model, sources, {"strings": len(rows), **model.figures()})
+    figures = {"strings": len(rows), **model.figures()}
+    run.save(model, sources, figures, read_as="tokens" if tokens else "characters")
 
 
-def _load(path: str, *kinds: str) -> Any:
+def _load(path: str, tokens: bool | None, *kinds: str) -> tuple[Any, bool]:
+    """The model, and whether strings are tokens: as told, or else as in training."""
     from eigentext.base.model import load
     from eigentext.base.modelfile import read_header
     from eigentext.base.registry import wrong_kind
 
-    kind = read_header(path, *kinds).kind
-    if kind not in kinds:
-        raise wrong_kind(path, kind, *kinds)
-    return load(path)
+    header = read_header(path, *kinds)
+    if header.kind not in kinds:
+        raise wrong_kind(path, header.kind, *kinds)
+    model, read_as = load(path), header.data.get("read_as")
+    if tokens is None:
+        tokens = _by_tokens(model) if read_as is None else read_as == "tokens"
+    return model, tokens
 
 
 def _automaton_of(model: Any) -> Any:
@@ -177,7 +182,10 @@ def _automaton_of(model: Any) -> Any:
 
 
 def _by_tokens(model: Any) -> bool:
-    """Were the symbols of training longer than a character?  Tags and the end do not count."""
+    """Were the symbols of training longer than a character?  Tags and the end do not count.
+
+    That is asked of a file that does not say, such as one that was saved from Python.
+    """
     names = (name.partition("\t")[0] for name in _automaton_of(model).symbols_.names)
     return any(len(name) > 1 and not (name[0] == "<" and name[-1] == ">") for name in names)
 
@@ -206,8 +214,7 @@ def score(
     """
     import numpy as np
 
-    automaton = _load(model, "string-automaton")
-    tokens = _by_tokens(automaton) if tokens is None else tokens
+    automaton, tokens = _load(model, tokens, "string-automaton")
     with run.reading() as (log, _):
         strings = [string for string, _ in _rows(files, "strings", tokens, log)]
         nats = automaton.surprisals(strings)
@@ -262,8 +269,7 @@ def apply(
 
     from eigentext.sequences import ClassAutomata
 
-    answering = _load(model, *_KINDS[1:])
-    tokens = _by_tokens(answering) if tokens is None else tokens
+    answering, tokens = _load(model, tokens, *_KINDS[1:])
     with run.reading() as (log, _):
         transducer = answering.KIND == "string-transducer"
         of = "inputs" if transducer else "strings"
@@ -316,7 +322,6 @@ def sample(
 
         $ eigentext automaton sample words.model --number 3
     """
-    automaton = _load(model, "string-automaton")
-    tokens = _by_tokens(automaton) if tokens is None else tokens
+    automaton, tokens = _load(model, tokens, "string-automaton")
     for symbols in automaton.sample(number, longest=longest, seed=seed):
         print((" " if tokens else "").join(symbols))

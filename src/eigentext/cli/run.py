@@ -110,14 +110,19 @@ class Training(Run):
         figures: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
         *,
         beside: str | None = None,
+        read_as: str | None = None,
     ) -> None:
         """Write the model, and tell how it was made; what was skipped and the seconds come last.
 
         ``figures`` that are work to make are a function: it is called when the model is safe, and
         only if somebody wants to see them.  ``beside`` is another file that the command writes,
         after the model, which must not be lost with it; where either is stdout, figures are not.
+        ``read_as`` tells how files are to be read, where the same file can be read in two ways.
         """
-        model.save(self.output, data=self.about(sources))
+        about = self.about(sources)
+        if read_as is not None:
+            about["read_as"] = read_as
+        model.save(self.output, data=about)
         if self.tells:
             known = figures() if callable(figures) else figures
             known = {**known, "skipped": self.skipped, **self.clock.figures()}

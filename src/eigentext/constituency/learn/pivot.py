@@ -43,7 +43,7 @@ from eigentext.constituency.learn.clusters import noised
 from eigentext.constituency.params import LatentCounts, tensor_layout
 from eigentext.latent.features import FeatureRows, scaled_rows
 from eigentext.latent.spectrum import Spectra, noise_level, omega_svd, significant
-from eigentext.linalg.ties import TIE
+from eigentext.linalg.hull import convex_weights, corners
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -59,15 +59,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Decomposition",
     "PivotCounts",
-    "convex_weights",
     "decompose",
     "mixture_weights",
     "pivot_counts",
-    "pivots",
 ]
 
 _SHARE = 0.03  # of the nodes of a state, were all alike, that a pivot must have
 _STEPS = 100  # of each least squares problem
+_NO_CORNER = 1e-5  # relative distance that is rounding: coordinates are of single precision
 _ROUNDS = 10  # of EM for the rules of a treebank
 _ROWS_AT_ONCE = 4096
 _POWER = 0.5  # each of a node's F features counts with the power F ** -_POWER
@@ -97,67 +96,6 @@ class PivotCounts(NamedTuple):
     spectra: Spectra
 
 
-def pivots(means: Floats, most: int) -> Ints:
-    """Rows of ``means`` (n, k) that are corners of all of them, at most so many.
-
-    The first is the farthest from the mean, the next the farthest from the first, the others the
-    farthest from the flat that those before span.
-
-    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.4], [0.0, 1.0]])
-    >>> sorted(pivots(square, 3).tolist())
-    [0, 1, 3]
-    """
-    left = means - means.mean(axis=0)
-    found: list[int] = []
-    whole = float(np.einsum("ij,ij->i", left, left).max(initial=0.0))
-    for _ in range(most):
-        far = np.einsum("ij,ij->i", left, left)
-        if far.max(initial=0.0) <= TIE["d"] * whole:
-            break
-        # the first of the farthest, to rounding
-        at = int(np.argmax(far >= far.max() * (1 - 10 * TIE["d"])))
-        found.append(at)
-        if len(found) == 1:
-            left = means - means[at]
-            continue
-        direction = left[at] / np.sqrt(far[at])
-        left = left - np.outer(left @ direction, direction)
-    return np.array(found, np.int64)
-
-
-def convex_weights(points: Floats, corners: Floats, n_iter: int = _STEPS) -> Floats:
-    """(n, m) weights, none negative and each row summing to one: points ~ weights @ corners.
-
-    Least squares: the answer without bounds, brought into them, then projected gradients with
-    momentum (Beck and Teboulle 2009).
-
-    >>> convex_weights(np.array([[0.25, 0.75], [2.0, 0.0]]), np.eye(2)).round(6).tolist()
-    [[0.25, 0.75], [1.0, 0.0]]
-    """
-    m = len(corners)
-    G, target = corners @ corners.T, points @ corners.T
-    bordered = np.block([[G, np.ones((m, 1))], [np.ones((1, m)), np.zeros((1, 1))]])
-    sides = np.hstack([target, np.ones((len(points), 1))])
-    X = _on_simplex(np.linalg.lstsq(bordered, sides.T, rcond=None)[0][:m].T)
-    step = 1.0 / max(float(np.linalg.eigvalsh(G)[-1]), 1e-30)
-    ahead, t = X, 1.0
-    for _ in range(n_iter):
-        new = _on_simplex(ahead - step * (ahead @ G - target))
-        t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
-        ahead = new + (t - 1) / t_new * (new - X)
-        X, t = new, t_new
-    return X
-
-
-def _on_simplex(X: Floats) -> Floats:
-    """The nearest rows that are not negative and sum to one."""
-    falling = -np.sort(-X, axis=1)
-    over = np.cumsum(falling, axis=1) - 1
-    used = (falling * np.arange(1, X.shape[1] + 1) > over).sum(axis=1)
-    cut = np.take_along_axis(over, used[:, None] - 1, axis=1) / used[:, None]
-    return np.asarray(np.maximum(X - cut, 0.0))
-
-
 def decompose(
     inside: FeatureRows,
     outside: FeatureRows,
@@ -181,11 +119,11 @@ def decompose(
     n_in, n_out = (np.asarray(X.sum(axis=0)).ravel() for X in (below, above))
     means = (below.T @ coordinates.astype(np.float64)) / np.maximum(n_in, 1e-300)[:, None]
     enough = np.flatnonzero(n_in >= min(least, float(n_in.max())))
-    corners = enough[pivots(means[enough], most)]
-    if len(corners) < 2:
+    found = enough[corners(means[enough], most, nothing=_NO_CORNER)]
+    if len(found) < 2:
         one = np.ones(1)
-        return Decomposition(one, np.ones((len(n_in), 1)), np.ones((len(n_out), 1)), corners)
-    W = convex_weights(means, means[corners])
+        return Decomposition(one, np.ones((len(n_in), 1)), np.ones((len(n_out), 1)), found)
+    W = convex_weights(means, means[found], _STEPS)
     gamma = n_in @ W / n_in.sum()
     # E[x psi'] = M J' with x the mean of P(h | i) over a node's inside features
     M = (W * n_in[:, None]).T @ W / n_in.sum()
@@ -195,7 +133,7 @@ def decompose(
     V /= np.maximum(V.sum(axis=1, keepdims=True), 1e-300)
     W = (n_in[:, None] * W + drawn * gamma) / (n_in[:, None] + drawn)
     V = (n_out[:, None] * V + drawn * gamma) / (n_out[:, None] + drawn)
-    return Decomposition(gamma, W, V, corners)
+    return Decomposition(gamma, W, V, found)
 
 
 def _mean_rows(rows: FeatureRows, W: Floats) -> Floats:

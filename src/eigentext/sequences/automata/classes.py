@@ -130,8 +130,10 @@ class ClassAutomata(Model, ClassAutomataSettings):
         return np.asarray(logs.T[:, self.model_of_])
 
     def posteriors(self, X: Iterable[Sequence[str]]) -> Floats:
-        """(S, C) p(class | string)."""
-        logs = self.log_probs(X) + np.log(self.sizes_ / self.sizes_.sum())
+        """(S, C) p(class | string); of a string that no class can have, p(class)."""
+        logs = self.log_probs(X)
+        logs[np.isneginf(logs).all(axis=1)] = 0.0
+        logs += np.log(self.sizes_ / self.sizes_.sum())
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 

@@ -32,9 +32,9 @@ import numpy as np
 
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.hull import corners, simplex_weights
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.svd import truncated_svd
-from eigentext.linalg.ties import TIE
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.spectral.looks import drawn_together, marks, small_forms
 from eigentext.sequences.spectral.moments import pairs_of
@@ -58,12 +58,9 @@ __all__ = [
     "anchor_hmm",
     "exact_contexts",
     "find_anchors",
-    "simplex_weights",
     "transitions",
     "vectors",
 ]
-
-_NO_DISTANCE = 1e-9  # relative to the first: what is nearer to the plane of anchors lies in it
 
 
 @dataclass(frozen=True)
@@ -284,72 +281,27 @@ def vectors(
 
 
 def find_anchors(v: Floats, counts: Floats, k: int, *, weight: float = 0.0) -> Ints:
-    """(k,) the anchors, in the order in which they are found.
+    """(k,) the anchors, in the order in which they are found; ``weight`` of counts in the choice.
 
-    Of symbols that are as far, to rounding, the first.
-
-    >>> corners = np.array([[0.0, 0.0], [4.0, 0.0], [1.0, 1.0], [0.0, 3.0]])
-    >>> sorted(find_anchors(corners, np.ones(4), 3).tolist())
+    >>> points = np.array([[0.0, 0.0], [4.0, 0.0], [1.0, 1.0], [0.0, 3.0]])
+    >>> sorted(find_anchors(points, np.ones(4), 3).tolist())
     [0, 1, 3]
     """
     mass = np.where(counts > 0, np.maximum(counts, 1e-300) ** weight, 0.0)
-    far = v - (counts @ v) / counts.sum()
-    found: list[int] = []
-    largest = 0.0
-    for _ in range(k):
-        length = np.einsum("ij,ij->i", far, far)
-        score = length * mass
-        x = int(np.argmax(score >= score.max() * (1 - TIE["d"])))
-        largest = max(largest, float(length[x]))
-        # a single state has no direction at all
-        if found and not length[x] > _NO_DISTANCE**2 * largest:
-            raise RankError("the contexts of symbols", asked=k, got=len(found))
-        if not found:
-            far = v - v[x]
-        else:
-            along = far[x] / np.sqrt(length[x])
-            far = far - np.outer(far @ along, along)
-        found.append(x)
-        far[found] = 0.0
-    return np.array(found)
+    found = corners(v, k, centre=(counts @ v) / counts.sum(), mass=mass)
+    if len(found) < k:
+        raise RankError("the contexts of symbols", asked=k, got=len(found))
+    return found
 
 
-def simplex_weights(points: Floats, corners: Floats) -> Floats:
-    """(n, k) weights, 0 or more and with sum 1, that bring the corners nearest to each point.
-
-    The nearest point of a hull is nonnegative least squares with one more equation: for
-    ``d = |sum_j q_j (a_j - v)|`` at weights q of sum 1, the least of ``s^2 d^2 + (s - 1)^2`` over
-    the size s is ``d^2 / (1 + d^2)``, which grows with d; so the q of
-
-        min |sum_j q_j (a_j - v)|^2 + (sum_j q_j - 1)^2,   q >= 0
-
-    over its sum is the answer.
-
-    >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> simplex_weights(np.array([[0.25, 0.25], [2.0, 0.0]]), corners).round(6).tolist()
-    [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]]
-    """
-    from scipy.optimize import nnls
-
-    k = len(corners)
-    target = np.zeros(corners.shape[1] + 1)
-    target[-1] = 1.0
-    system = np.ones((corners.shape[1] + 1, k))
-    weights = np.empty((len(points), k))
-    for x, point in enumerate(points):
-        system[:-1] = (corners - point).T
-        weights[x] = nnls(system, target)[0]
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
-
-
-def _states(v: Floats, counts: Floats, corners: Floats, choices: AnchorChoices) -> Floats:
+def _states(v: Floats, counts: Floats, means: Floats, choices: AnchorChoices) -> Floats:
     """(V, k) p(h | x)."""
-    Q = simplex_weights(v, corners)
+    Q = simplex_weights(v, means)
     for _ in range(choices.rounds):
         own = np.where(choices.share <= Q, Q, 0.0) * counts[:, None]
         mass = own.sum(axis=0)[:, None]
-        corners = np.where(mass > 0, (own.T @ v) / np.where(mass > 0, mass, 1.0), corners)
-        Q = simplex_weights(v, corners)
+        means = np.where(mass > 0, (own.T @ v) / np.where(mass > 0, mass, 1.0), means)
+        Q = simplex_weights(v, means)
     if choices.senses is not None and choices.senses < Q.shape[1]:
         order = np.argsort(-Q, axis=1, kind="stable")[:, choices.senses :]
         np.put_along_axis(Q, order, 0.0, axis=1)
