@@ -308,18 +308,10 @@ class TransducerSettings(AutomatonSettings):
         8, Whole(1, 10_000), "How many beginnings of an output go on.", answering=True
     )
     min_count: int = setting(2, Whole(1), "Strings with a rarer pair are not learned from.")
-    order: int = setting(
-        6,
-        Whole(1, 20),
-        "Of the n-grams of pairs beside the automaton.",
-        stored=False,  # the n-grams tell; files of before keep their content
-        kept=True,
-    )
+    order: int = setting(6, Whole(1, 20), "Of the n-grams of pairs beside the automaton.")
     ngram_weight: float | Literal["auto"] = setting(
         "auto",
         Auto(Real(0, 1)),
         "Of the n-grams of pairs: 0 is the automaton alone; auto: by held-out outputs.",
         answering=True,
-        stored=False,  # the weight is beside the n-grams
-        kept=True,
     )

@@ -266,7 +266,7 @@ class StringTransducer(Model, TransducerSettings):
         }
         if self.ngrams_ is not None:
             arrays["grams"], arrays["gram_counts"] = self.ngrams_.grams, self.ngrams_.counts
-            arrays["gram_weight"] = np.array([self._weight()])
+            arrays["gram_weight"] = np.array([self.weight_])
         return Packed(arrays, {}, {"left_out": self.left_out_})
 
     def _restore(self, packed: Packed) -> None:
