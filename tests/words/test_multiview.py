@@ -131,6 +131,40 @@ def test_all_views_at_once_and_words_that_lack_some() -> None:
     assert UNKNOWN not in vectors.words
 
 
+def test_what_a_setting_does() -> None:
+    """Weights, ridge, exponent and rank reach the consensus, each as it is defined."""
+    views = ("left", "right", "characters")
+    usual = MultiviewEmbedding(4, views=views).fit(TEXT).embeddings_
+    for other in ({"view_weights": (1.0, 1.0, 9.0)}, {"ridge": 1.0}, {"view_rank": 5}):
+        made = MultiviewEmbedding(4, views=views, **other).fit(TEXT).embeddings_
+        assert not np.allclose(made.singular_values, usual.singular_values, atol=1e-3), other
+    flat = MultiviewEmbedding(4, views=views, exponent=0.0).fit(TEXT).embeddings_
+    weighed = flat.vectors * usual.singular_values
+    weighed /= np.linalg.norm(weighed, axis=1, keepdims=True)
+    np.testing.assert_allclose(weighed, usual.vectors, atol=1e-5)
+    far = MultiviewEmbedding(4, views=views, window=1).fit(TEXT).embeddings_
+    assert not np.allclose(far.singular_values, usual.singular_values, atol=1e-3)
+
+
+def test_translations_bring_words_together_and_leave_the_others() -> None:
+    """Two words that no text tells apart from others are near by one common translation."""
+    rng = np.random.default_rng(3)
+    words = [f"w{number}" for number in range(30)]
+    text = [[str(word) for word in rng.choice(words, 6)] for _ in range(300)]
+    pairs = [(word, f"x{number // 2}", 1.0) for number, word in enumerate(words[:20])]
+    with_pairs = MultiviewEmbedding(12, views=("left", "right", "translations"), view_rank=12)
+    made = with_pairs.fit(text, pairs=pairs)
+    without = MultiviewEmbedding(12, views=("left", "right"), view_rank=12).fit(text)
+
+    def cosines(model: MultiviewEmbedding) -> np.ndarray:
+        rows = model.vectors(words)
+        return np.array([rows[at] @ rows[at + 1] for at in range(0, 30, 2)])
+
+    assert cosines(made)[:10].mean() > cosines(without)[:10].mean() + 0.3
+    lonely = made.vectors(words[20:])  # judged by their other views, not taken for nothing
+    assert np.allclose(np.linalg.norm(lonely, axis=1), 1, atol=1e-5)
+
+
 # ---------------------------------------------------------------- characters
 
 
@@ -221,10 +255,55 @@ def test_more_dimensions_than_the_views_have() -> None:
         MultiviewEmbedding(90, views=("left", "right")).fit(TEXT)
 
 
-def test_bad_pairs_are_named_by_line() -> None:
-    write_lines("memory://views/bad.tsv", ["a\tb\t1", "c\td\t-2"])
-    with pytest.raises(DataError, match="2: count '-2'"):
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("c\td\t-2", "2: count '-2', expected a number above 0"),
+        ("c\td\tnan", "2: count 'nan'"),
+        ("c\td\t1\t1", "2: 4 columns, expected word, foreign word and a count"),
+        ("c d", "2: 1 columns"),
+        ("c\t\t1", "2: column 2 is empty"),
+    ],
+)
+def test_bad_pairs_are_named_by_line(line: str, message: str) -> None:
+    write_lines("memory://views/bad.tsv", ["a\tb\t1", line])
+    with pytest.raises(DataError, match=message):
         tables.read_word_pairs("memory://views/bad.tsv")
+
+
+def test_trees_and_pairs_on_the_command_line(tmp_path: Path) -> None:
+    write_lines(tmp_path / "text.txt", [" ".join(sentence) for sentence in TEXT])
+    heads = "1\tcats\t_\t_\t_\t_\t2\tnsubj\t_\t_\n2\tran\t_\t_\t_\t_\t0\troot\t_\t_\n"
+    files = {
+        "good.conllu": heads,
+        "far.conllu": heads.replace("\t2\t", "\t7\t"),
+        "no-heads.conllu": "1\tcats" + "\t_" * 8 + "\n",
+        "other.conllu": heads.replace("cats", "mice").replace("ran", "hid"),
+        "good.tsv": "cat\tchat\ncow\tvache\t2\n",
+        "bad.tsv": "cat\tchat\ncow\tvache\tmany\n",
+        "other.tsv": "mouse\tsouris\n",
+    }
+    for name, lines in files.items():
+        write_lines(tmp_path / name, lines.split("\n"))
+
+    def embed(views: str, *more: str) -> tuple[int, str]:
+        flags = ("-o", "out.views", "--n-components", "3", "--views", f"left,right,{views}", *more)
+        done = eigentext("words", "embed", "text.txt", *flags, cwd=tmp_path)
+        return done.returncode, done.stderr.decode()
+
+    both = ("--trees", "good.conllu", "--pairs", "good.tsv")
+    assert embed("dependencies,translations", *both)[0] == 0
+    assert MultiviewEmbedding.load(tmp_path / "out.views").vectors(["cow"]).any()
+    for view, flag, file, message in (
+        ("dependencies", "--trees", "far.conllu", "far.conllu:1: found head '7'"),
+        ("dependencies", "--trees", "no-heads.conllu", "no-heads.conllu: no sentence with heads"),
+        ("dependencies", "--trees", "none.conllu", "none.conllu: no such file"),
+        ("dependencies", "--trees", "other.conllu", "it has no word of the vocabulary"),
+        ("translations", "--pairs", "bad.tsv", "bad.tsv:2: count 'many'"),
+        ("translations", "--pairs", "other.tsv", "it has no word of the vocabulary"),
+    ):
+        code, told = embed(view, flag, file)
+        assert (code, message in told) == (2, True), told
 
 
 def test_commands(tmp_path: Path) -> None:

@@ -154,8 +154,10 @@ def read_word_pairs(source: Source, *, on_error: OnError | None = None) -> list[
             continue
         fields = [field.strip() for field in line.split("\t")]
         count = _count(fields[2]) if len(fields) == 3 else 1.0
-        if len(fields) not in (2, 3) or not all(fields):
+        if len(fields) not in (2, 3):
             why = f"{len(fields)} columns, expected word, foreign word and a count, by tabs"
+        elif not all(fields):
+            why = f"column {fields.index('') + 1} is empty, expected word, foreign word and a count"
         elif count is None:
             why = f"count {fields[2][:40]!r}, expected a number above 0"
         else:
@@ -177,6 +179,8 @@ def _count(field: str) -> float | None:
 
 def reduced(matrix: Any, rank: int, *, overlap: float, seed: int, name: str) -> ReducedView:
     """The leading singular vectors of the scaled matrix, as many as there are up to ``rank``."""
+    if not matrix.nnz:
+        raise DataError(f"the view {name}", None, "it has no word of the vocabulary")
     Omega = scaled_contexts(matrix, CCASettings())
     present = np.diff(Omega.indptr) > 0
     if not present.any():
