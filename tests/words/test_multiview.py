@@ -75,6 +75,30 @@ def test_two_views_are_the_cca_that_there_is() -> None:
     assert np.linalg.norm(projector(G) - projector(ours), 2) < 1e-3
 
 
+def test_words_without_a_view_are_judged_by_the_others() -> None:
+    rng = np.random.default_rng(2)
+    Z = rng.standard_normal((60, 3))
+    every = np.ones(60, bool)
+    half = every & (np.arange(60) % 2 == 0)
+    views = []
+    for present, extra in ((every, 2), (every, 3), (half, 2)):
+        X = np.hstack([Z, rng.standard_normal((60, extra))]) * present[:, None]
+        U, S, _ = np.linalg.svd(X, full_matrices=False)
+        views.append(ReducedView(U, S, present))
+    G, values = consensus(views, 3)
+    assert np.allclose(values, 1, atol=1e-5)  # all views agree on the words that they have
+    assert np.linalg.norm(projector(G) - projector(Z), 2) < 1e-4
+
+
+def test_a_ridge_means_the_same_for_every_view() -> None:
+    rng = np.random.default_rng(4)
+    X, Y = rng.standard_normal((40, 5)), rng.standard_normal((40, 6))
+    assert np.square(reduced(7 * X).scaled()).sum() / 40 / 5 == pytest.approx(1)
+    _, values = consensus([reduced(X), reduced(Y)], 3, ridge=0.5)
+    _, again = consensus([reduced(7 * X), reduced(Y)], 3, ridge=0.5)
+    np.testing.assert_allclose(values, again, rtol=1e-5)
+
+
 # ---------------------------------------------------------------- views, against plain counting
 
 
@@ -112,6 +136,10 @@ def test_documents_trees_and_pairs_are_counted() -> None:
     tree = make_sentence(["a", "b"]).with_columns(head=[2, 0], deprel=["nsubj:x", "root"])
     contexts = tables.tree_view([tree, make_sentence(["a"])], row_of).toarray()
     assert contexts[[row_of["a"], row_of["b"]]].tolist() == [[0, 1], [1, 0]]  # nsubj:a, of-nsubj:b
+    same = make_sentence(["a", "a"]).with_columns(head=[2, 0], deprel=["nsubj", "root"])
+    assert tables.tree_view([same], {"a": 0}).toarray().tolist() == [[1, 1]]  # of-nsubj:a, nsubj:a
+    rare = encode_sentences([["a", "b"], ["a"]], vocab_size=1)  # b is <unk>, which has no row
+    assert tables.document_view(rare, 1).toarray().tolist() == [[1, 1]]
     pairs = [("a", "x", 2.0), ("c", "x", 1.0), ("b", "y", 3.0)]
     assert tables.pair_view(pairs, row_of).toarray()[row_of["b"]].tolist() == [0, 3]
 
@@ -196,7 +224,10 @@ def test_a_map_that_is_there_is_found() -> None:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     new = np.arange(len(words)) % 7 == 0
     kept = [word for word, out in zip(words, new, strict=True) if not out]
-    learned, _ = fit_character_map(kept, vectors[~new].astype(np.float32))
+    learned, ridge = fit_character_map(kept, vectors[~new].astype(np.float32))
+    noise = rng.standard_normal((len(kept), 5)).astype(np.float32)
+    noisy = vectors[~new].astype(np.float32) + noise
+    assert fit_character_map(kept, noisy)[1] > ridge  # held-out words ask for more of it
     told = learned.vectors([word for word, out in zip(words, new, strict=True) if out])
     assert np.einsum("ij,ij->i", told, vectors[new]).mean() > 0.8
     assert not learned.vectors(["@"])[0].any()

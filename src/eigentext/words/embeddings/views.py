@@ -157,7 +157,8 @@ def read_word_pairs(source: Source, *, on_error: OnError | None = None) -> list[
         if len(fields) not in (2, 3):
             why = f"{len(fields)} columns, expected word, foreign word and a count, by tabs"
         elif not all(fields):
-            why = f"column {fields.index('') + 1} is empty, expected word, foreign word and a count"
+            empty = fields.index("") + 1
+            why = f"column {empty} is empty, expected word, foreign word and a count"
         elif count is None:
             why = f"count {fields[2][:40]!r}, expected a number above 0"
         else:
