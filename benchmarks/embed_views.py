@@ -83,7 +83,7 @@ VIEWS = {
     "left, right, document": ("left", "right", "document"),
     "left, right, document, characters": ("left", "right", "document", "characters"),
 }
-ALL = "left, right, document, characters"
+DOCUMENT, ALL = "left, right, document", "left, right, document, characters"
 PARTS = ("similarity", "entities", "tags", "probe", "defaults", "dependencies", "translations")
 VOCABULARY = 30_000
 
@@ -187,10 +187,12 @@ def fast_text(text: Text, epochs: int) -> Made | None:
     return Made(name, model.wv.index_to_key, model.wv.vectors, seconds, unknown)
 
 
-def systems(text: Text, options: argparse.Namespace, epochs: int) -> list[Made]:
+def systems(
+    text: Text, options: argparse.Namespace, epochs: int, names: Sequence[str] = tuple(VIEWS)
+) -> list[Made]:
     """All of them, one after the other."""
     made = [two_views(text)]
-    made += [several_views(text, name, views) for name, views in VIEWS.items()]
+    made += [several_views(text, name, VIEWS[name]) for name in names]
     rival = None if options.no_gensim else fast_text(text, epochs)
     return made if rival is None else [*made, rival]
 
@@ -325,7 +327,7 @@ def tags(options: argparse.Namespace) -> None:
         print(f"| unknown words ({share:.1f}%) | over no vectors | over two views |")
         print("|---" * 8 + "|")
         rivals: list[Any] = []
-        for one in [None, *systems(text, options, 10)]:
+        for one in [None, *systems(text, options, 10, names=(DOCUMENT, ALL))]:
             every, unseen = (np.zeros((len(new), 3)) for _ in range(2))
             for seed in range(options.seeds):
                 tagger = SequenceTagger(seed=seed, vectors=table(one, words))
@@ -497,13 +499,18 @@ def dependencies(options: argparse.Namespace) -> None:
     with_and_without(rows(), set(text.encoded.vocabulary.words))
 
 
+BESIDES = re.compile(r'<[^>]*>|\[[^]]*\]|\([^)]*\)|\{[^}]*\}|(?<!\S)/[^/]*/(?!\S)|^\d+\.|"')
+"""What is no translation in a line of a dictionary: grammar, field, remarks, sounds, numbers."""
+
+
 def dictionary_pairs(index: Path) -> list[WordPair]:
     """Words of a dictionary in the format of dictd with their translations, each counted once.
 
-    A line of NAME.index is a headword, and where in NAME.dict.dz its entry is and how long, in
-    digits to the base of 64.  The first line of an entry repeats the headword.  The other lines
-    that are not indented, without numbers and what is in brackets, are translations between commas
-    or semicolons.  Headwords of several words are left out, translations of several words are not.
+    A line of NAME.index is a headword in small letters, and where in NAME.dict.dz its entry is and
+    how long, in digits to the base of 64.  The first line of an entry is the headword as it is
+    spelt, with its sound between slashes.  The other lines that are not indented, without numbers
+    and what is in brackets, are translations between commas or semicolons.  Headwords of several
+    words are left out, translations of several words are not.
     """
     digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     value = {digit: number for number, digit in enumerate(digits)}
@@ -518,13 +525,14 @@ def dictionary_pairs(index: Path) -> list[WordPair]:
         entries = packed.read()
     found: dict[tuple[str, str], float] = {}
     for line in index.read_text(encoding="utf-8").splitlines():
-        word, start, length = line.split("\t")[:3]
-        if not word or " " in word or word.startswith("00"):
-            continue
+        folded, start, length = line.split("\t")[:3]
         begin = number(start)
-        entry = entries[begin : begin + number(length)].decode("utf-8")
-        for row in entry.splitlines()[1:]:
-            plain = re.sub(r"<[^>]*>|\[[^]]*\]|\([^)]*\)|^\d+\.|[{}\"]", " ", row)
+        head, *rows = entries[begin : begin + number(length)].decode("utf-8").splitlines() or [""]
+        word = head.split(" /")[0].strip()
+        if not word or " " in word or folded.startswith("00"):
+            continue
+        for row in rows:
+            plain = BESIDES.sub(" ", row)
             if row[:1].isspace() or ":" in plain:  # remarks, and names of other entries
                 continue
             for other in re.split("[,;]", plain):
@@ -586,8 +594,7 @@ def main() -> None:
             similarity(sentences, options)
         if "entities" in options.parts:
             text = prepared(sentences, VOCABULARY, set(), options.n_components)
-            document = "left, right, document"
-            views = [several_views(text, name, VIEWS[name]) for name in (document, ALL)]
+            views = [several_views(text, name, VIEWS[name]) for name in (DOCUMENT, ALL)]
             entities([two_views(text), *views], options)
     others = (tags, probe, defaults, dependencies, translations)
     for part in others:
