@@ -407,11 +407,9 @@ OTHERS: dict[str, dict[str, Any]] = {
     "exponent 0.5": {"exponent": 0.5},
     "exponent 2": {"exponent": 2.0},
     "view_rank 50": {"view_rank": 50},
-    "view_rank 100": {"view_rank": 100},
     "view_rank 150": {"view_rank": 150},
     "ridge 0.005": {"ridge": 0.005},
     "ridge 0.02": {"ridge": 0.02},
-    "ridge 0.1": {"ridge": 0.1},
 }
 """Values beside the defaults 1, 75 (half as many again as 50) and 0.01."""
 
