@@ -237,6 +237,8 @@ def similarity(sentences: Sentences, options: argparse.Namespace) -> None:
     held_out = {w for part in sets.values() for a, b, _ in part for w in (a, b) if is_held_out(w)}
     text = prepared(sentences, VOCABULARY, held_out, options.n_components)
     made = systems(text, options, options.epochs)
+    size = options.n_components
+    made.append(several_views(text, f"{ALL}, view_rank {size}", VIEWS[ALL], view_rank=size))
     known = set(text.encoded.vocabulary.words)
     both = {
         name: [pair for pair in part if {pair[0], pair[1]} <= known] for name, part in sets.items()
