@@ -75,6 +75,30 @@ def test_two_views_are_the_cca_that_there_is() -> None:
     assert np.linalg.norm(projector(G) - projector(ours), 2) < 1e-3
 
 
+def test_words_without_a_view_are_judged_by_the_others() -> None:
+    rng = np.random.default_rng(2)
+    Z = rng.standard_normal((60, 3))
+    every = np.ones(60, bool)
+    half = every & (np.arange(60) % 2 == 0)
+    views = []
+    for present, extra in ((every, 2), (every, 3), (half, 2)):
+        X = np.hstack([Z, rng.standard_normal((60, extra))]) * present[:, None]
+        U, S, _ = np.linalg.svd(X, full_matrices=False)
+        views.append(ReducedView(U, S, present))
+    G, values = consensus(views, 3)
+    assert np.allclose(values, 1, atol=1e-5)  # all views agree on the words that they have
+    assert np.linalg.norm(projector(G) - projector(Z), 2) < 1e-4
+
+
+def test_a_ridge_means_the_same_for_every_view() -> None:
+    rng = np.random.default_rng(4)
+    X, Y = rng.standard_normal((40, 5)), rng.standard_normal((40, 6))
+    assert np.square(reduced(7 * X).scaled()).sum() / 40 / 5 == pytest.approx(1)
+    _, values = consensus([reduced(X), reduced(Y)], 3, ridge=0.5)
+    _, again = consensus([reduced(7 * X), reduced(Y)], 3, ridge=0.5)
+    np.testing.assert_allclose(values, again, rtol=1e-5)
+
+
 # ---------------------------------------------------------------- views, against plain counting
 
 
@@ -112,6 +136,10 @@ def test_documents_trees_and_pairs_are_counted() -> None:
     tree = make_sentence(["a", "b"]).with_columns(head=[2, 0], deprel=["nsubj:x", "root"])
     contexts = tables.tree_view([tree, make_sentence(["a"])], row_of).toarray()
     assert contexts[[row_of["a"], row_of["b"]]].tolist() == [[0, 1], [1, 0]]  # nsubj:a, of-nsubj:b
+    same = make_sentence(["a", "a"]).with_columns(head=[2, 0], deprel=["nsubj", "root"])
+    assert tables.tree_view([same], {"a": 0}).toarray().tolist() == [[1, 1]]  # of-nsubj:a, nsubj:a
+    rare = encode_sentences([["a", "b"], ["a"]], vocab_size=1)  # b is <unk>, which has no row
+    assert tables.document_view(rare, 1).toarray().tolist() == [[1, 1]]
     pairs = [("a", "x", 2.0), ("c", "x", 1.0), ("b", "y", 3.0)]
     assert tables.pair_view(pairs, row_of).toarray()[row_of["b"]].tolist() == [0, 3]
 
@@ -129,6 +157,40 @@ def test_all_views_at_once_and_words_that_lack_some() -> None:
     assert np.allclose(np.linalg.norm(vectors.vectors, axis=1), 1, atol=1e-5)
     assert (vectors.singular_values <= 1 + 1e-5).all()
     assert UNKNOWN not in vectors.words
+
+
+def test_what_a_setting_does() -> None:
+    """Weights, ridge, exponent and rank reach the consensus, each as it is defined."""
+    views = ("left", "right", "characters")
+    usual = MultiviewEmbedding(4, views=views).fit(TEXT).embeddings_
+    for other in ({"view_weights": (1.0, 1.0, 9.0)}, {"ridge": 1.0}, {"view_rank": 5}):
+        made = MultiviewEmbedding(4, views=views, **other).fit(TEXT).embeddings_
+        assert not np.allclose(made.singular_values, usual.singular_values, atol=1e-3), other
+    flat = MultiviewEmbedding(4, views=views, exponent=0.0).fit(TEXT).embeddings_
+    weighed = flat.vectors * usual.singular_values
+    weighed /= np.linalg.norm(weighed, axis=1, keepdims=True)
+    np.testing.assert_allclose(weighed, usual.vectors, atol=1e-5)
+    far = MultiviewEmbedding(4, views=views, window=1).fit(TEXT).embeddings_
+    assert not np.allclose(far.singular_values, usual.singular_values, atol=1e-3)
+
+
+def test_translations_bring_words_together_and_leave_the_others() -> None:
+    """Two words that no text tells apart from others are near by one common translation."""
+    rng = np.random.default_rng(3)
+    words = [f"w{number}" for number in range(30)]
+    text = [[str(word) for word in rng.choice(words, 6)] for _ in range(300)]
+    pairs = [(word, f"x{number // 2}", 1.0) for number, word in enumerate(words[:20])]
+    with_pairs = MultiviewEmbedding(12, views=("left", "right", "translations"), view_rank=12)
+    made = with_pairs.fit(text, pairs=pairs)
+    without = MultiviewEmbedding(12, views=("left", "right"), view_rank=12).fit(text)
+
+    def cosines(model: MultiviewEmbedding) -> np.ndarray:
+        rows = model.vectors(words)
+        return np.array([rows[at] @ rows[at + 1] for at in range(0, 30, 2)])
+
+    assert cosines(made)[:10].mean() > cosines(without)[:10].mean() + 0.3
+    lonely = made.vectors(words[20:])  # judged by their other views, not taken for nothing
+    assert np.allclose(np.linalg.norm(lonely, axis=1), 1, atol=1e-5)
 
 
 # ---------------------------------------------------------------- characters
@@ -162,7 +224,10 @@ def test_a_map_that_is_there_is_found() -> None:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     new = np.arange(len(words)) % 7 == 0
     kept = [word for word, out in zip(words, new, strict=True) if not out]
-    learned, _ = fit_character_map(kept, vectors[~new].astype(np.float32))
+    learned, ridge = fit_character_map(kept, vectors[~new].astype(np.float32))
+    noise = rng.standard_normal((len(kept), 5)).astype(np.float32)
+    noisy = vectors[~new].astype(np.float32) + noise
+    assert fit_character_map(kept, noisy)[1] > ridge  # held-out words ask for more of it
     told = learned.vectors([word for word, out in zip(words, new, strict=True) if out])
     assert np.einsum("ij,ij->i", told, vectors[new]).mean() > 0.8
     assert not learned.vectors(["@"])[0].any()
@@ -216,15 +281,74 @@ def test_bad_settings(settings_: dict[str, object], message: str) -> None:
         MultiviewEmbedding(3, **settings_).fit(TEXT)
 
 
-def test_more_dimensions_than_the_views_have() -> None:
+def test_more_dimensions_than_the_views_have(tmp_path: Path) -> None:
     with pytest.raises(RankError):
         MultiviewEmbedding(90, views=("left", "right")).fit(TEXT)
+    write_lines(str(tmp_path / "text.txt"), [" ".join(sentence) for sentence in TEXT])
+    line = "words embed text.txt -o x --views left,right --n-components 90"
+    done = eigentext(*line.split(), cwd=tmp_path)
+    assert done.returncode == 2
+    assert b"take fewer --n-components" in done.stderr
 
 
-def test_bad_pairs_are_named_by_line() -> None:
-    write_lines("memory://views/bad.tsv", ["a\tb\t1", "c\td\t-2"])
-    with pytest.raises(DataError, match="2: count '-2'"):
+@pytest.mark.parametrize("n", range(3, 20))
+def test_one_document_tells_no_word_from_another(n: int) -> None:
+    """Every ratio is 1; that rounding makes it more for some words is no view."""
+    rng = np.random.default_rng(n)
+    one = [[f"w{int(x)}" for x in rng.zipf(1.5, 9) % 40] for _ in range(n)]
+    with pytest.raises(DataError, match="tells no word from another"):
+        MultiviewEmbedding(1, views=("left", "document"), document_sentences=99).fit(one)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("c\td\t-2", "2: count '-2', expected a number above 0"),
+        ("c\td\tnan", "2: count 'nan'"),
+        ("c\td\t1\t1", "2: 4 columns, expected word, foreign word and a count"),
+        ("c d", "2: 1 columns"),
+        ("c\t\t1", "2: column 2 is empty"),
+    ],
+)
+def test_bad_pairs_are_named_by_line(line: str, message: str) -> None:
+    write_lines("memory://views/bad.tsv", ["a\tb\t1", line])
+    with pytest.raises(DataError, match=message):
         tables.read_word_pairs("memory://views/bad.tsv")
+
+
+def test_trees_and_pairs_on_the_command_line(tmp_path: Path) -> None:
+    write_lines(tmp_path / "text.txt", [" ".join(sentence) for sentence in TEXT])
+    heads = "1\tcats\t_\t_\t_\t_\t2\tnsubj\t_\t_\n2\tran\t_\t_\t_\t_\t0\troot\t_\t_\n"
+    files = {
+        "good.conllu": heads,
+        "far.conllu": heads.replace("\t2\t", "\t7\t"),
+        "no-heads.conllu": "1\tcats" + "\t_" * 8 + "\n",
+        "other.conllu": heads.replace("cats", "mice").replace("ran", "hid"),
+        "good.tsv": "cat\tchat\ncow\tvache\t2\n",
+        "bad.tsv": "cat\tchat\ncow\tvache\tmany\n",
+        "other.tsv": "mouse\tsouris\n",
+    }
+    for name, lines in files.items():
+        write_lines(tmp_path / name, lines.split("\n"))
+
+    def embed(views: str, *more: str) -> tuple[int, str]:
+        flags = ("-o", "out.views", "--n-components", "3", "--views", f"left,right,{views}", *more)
+        done = eigentext("words", "embed", "text.txt", *flags, cwd=tmp_path)
+        return done.returncode, done.stderr.decode()
+
+    both = ("--trees", "good.conllu", "--pairs", "good.tsv")
+    assert embed("dependencies,translations", *both)[0] == 0
+    assert MultiviewEmbedding.load(tmp_path / "out.views").vectors(["cow"]).any()
+    for view, flag, file, message in (
+        ("dependencies", "--trees", "far.conllu", "far.conllu:1: found head '7'"),
+        ("dependencies", "--trees", "no-heads.conllu", "no-heads.conllu: no sentence with heads"),
+        ("dependencies", "--trees", "none.conllu", "none.conllu: no such file"),
+        ("dependencies", "--trees", "other.conllu", "it has no word of the vocabulary"),
+        ("translations", "--pairs", "bad.tsv", "bad.tsv:2: count 'many'"),
+        ("translations", "--pairs", "other.tsv", "it has no word of the vocabulary"),
+    ):
+        code, told = embed(view, flag, file)
+        assert (code, message in told) == (2, True), told
 
 
 def test_commands(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from eigentext.cli.output import show_figures
 from eigentext.cli.run import TrainingOnDevice
 from eigentext.cli.text_input import GenericText
 from eigentext.cli.workers import Workers
-from eigentext.errors import SettingsError
+from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.words.settings import CCASettings, LRMVLSettings, MultiviewSettings
 
 if TYPE_CHECKING:
@@ -195,9 +195,16 @@ def _views(
 
     on_error = common["on_error"]
     parsed = [s for file in expand(trees) for s in read_sentences(file, on_error=on_error)]
+    if trees and not any(sentence.heads for sentence in parsed):
+        raise DataError(", ".join(trees), None, "no sentence with heads, expected at least one")
     aligned = None if pairs is None else read_word_pairs(pairs, on_error=on_error)
     text = encode_files(sources, **common)
-    model.fit(text, parsed=parsed if trees else None, pairs=aligned, progress=common["progress"])
+    try:
+        model.fit(
+            text, parsed=parsed if trees else None, pairs=aligned, progress=common["progress"]
+        )
+    except RankError as error:
+        raise SettingsError(f"{error}: take fewer --n-components") from error
     values = model.embeddings_.singular_values
     return {
         "tokens": model.n_tokens_,

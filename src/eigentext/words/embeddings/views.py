@@ -24,6 +24,7 @@ from eigentext.base.files.opening import numbered_lines, raise_or_tell
 from eigentext.corpus.pairs import count_pairs
 from eigentext.errors import DataError, RankWarning
 from eigentext.linalg.svd import truncated_svd
+from eigentext.linalg.ties import TIE
 from eigentext.words.embeddings.cca import fold_contexts, scaled_contexts
 from eigentext.words.embeddings.characters import common_features, feature_matrix
 from eigentext.words.settings import CCASettings
@@ -154,8 +155,11 @@ def read_word_pairs(source: Source, *, on_error: OnError | None = None) -> list[
             continue
         fields = [field.strip() for field in line.split("\t")]
         count = _count(fields[2]) if len(fields) == 3 else 1.0
-        if len(fields) not in (2, 3) or not all(fields):
+        if len(fields) not in (2, 3):
             why = f"{len(fields)} columns, expected word, foreign word and a count, by tabs"
+        elif not all(fields):
+            empty = fields.index("") + 1
+            why = f"column {empty} is empty, expected word, foreign word and a count"
         elif count is None:
             why = f"count {fields[2][:40]!r}, expected a number above 0"
         else:
@@ -177,7 +181,11 @@ def _count(field: str) -> float | None:
 
 def reduced(matrix: Any, rank: int, *, overlap: float, seed: int, name: str) -> ReducedView:
     """The leading singular vectors of the scaled matrix, as many as there are up to ``rank``."""
+    if not matrix.nnz:
+        raise DataError(f"the view {name}", None, "it has no word of the vocabulary")
     Omega = scaled_contexts(matrix, CCASettings())
+    Omega.data[np.abs(Omega.data) < TIE["d"]] = 0.0  # logarithms of what is 1 but for rounding
+    Omega.eliminate_zeros()
     present = np.diff(Omega.indptr) > 0
     if not present.any():
         raise DataError(
