@@ -287,9 +287,7 @@ def show_answers(about: str, learned: list[Asked], asked: list[Asked], answers: 
     model = StringTransducer(basis=500).fit(sources, [one.target for one in learned])
     trained = time.process_time() - began
     told = model.figures()
-    # a context that was never seen says nothing
-    given = [[symbol for symbol in [f"<{one.context}>"] if model.knows(symbol)] for one in asked]
-    inputs = [[*own, *one.source] for own, one in zip(given, asked, strict=True)]
+    inputs = [[f"<{one.context}>", *one.source] for one in asked]
 
     def answered(weight: float | str) -> tuple[list[str], str]:
         began = time.process_time() - trained * (weight != 1)

@@ -168,7 +168,9 @@ def main() -> None:
     parser.add_argument("--data", choices=("gum", "craft", "icepahc"), default="gum")
     parser.add_argument("--states", type=int, default=24, help="of the models whose form is tried")
     parser.add_argument("--pivot-states", type=int, default=16, help="of the estimators")
-    parser.add_argument("--shares", type=float, nargs="+", default=[0.03, 0.1, 0.3, 0.6])
+    parser.add_argument(
+        "--shares", type=float, nargs="+", default=[0.0, 0.01, 0.03, 0.1, 0.3, 0.6]
+    )
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4, 8], help="to be tried")
     parser.add_argument("--estimators", nargs="+", default=["clustering", "moments"])
     parser.add_argument("--every", type=int, default=1, help="train on every so-many-th tree")

@@ -294,6 +294,21 @@ def test_a_text_of_marks_alone_has_as_many_states_as_without_looks():
         assert (model.states[:8].sum(axis=0) > 0).all()  # no state is without a symbol
 
 
+def test_marks_and_two_words_have_three_states_at_most():
+    rng = np.random.default_rng(0)
+    text = [rng.integers(0, 5, 8).tolist() for _ in range(60)]
+    contexts, names = Contexts.of(Encoded.of(text), 5), [".", ",", "!", "a", "b"]
+    found = anchor_hmm(contexts, 3, names=names)
+    assert {names[x] for x in found.anchors.tolist()[:2]} == {"a", "b"}
+    with pytest.raises(RankError, match="rank 3, but rank 4 was asked for"):
+        anchor_hmm(contexts, 4, names=names)
+
+
+def test_a_state_that_shows_nothing_follows_nothing():
+    R, P = np.diag([2.0, 0.0]), np.array([[4.0, 1.0], [1.0, 1.0]])
+    np.testing.assert_allclose(_nonnegative(R, P), [[1.0, 0.0], [0.0, 0.0]], atol=1e-9)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_transitions_are_nonnegative_least_squares(seed):
     """Beside the textbook's active sets, on k^2 numbers at once."""

@@ -55,6 +55,12 @@ def test_mass_says_which_of_two_points_is_the_corner():
     assert len(corners(line, 3)) == 2  # a line has two ends
 
 
+def test_what_has_no_mass_is_no_corner():
+    points = np.array([[0.0, 5.0], [0.0, 0.0], [1.0, 0.0]])
+    mass = np.array([0.0, 1.0, 1.0])
+    assert sorted(corners(points, 3, centre=np.array([0.5, 0.0]), mass=mass).tolist()) == [1, 2]
+
+
 def test_rounding_is_no_distance():
     flat = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.5, 1e-7]])
     assert len(corners(flat, 3)) == 3

@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from eigentext import load
 from eigentext.errors import DataError, SettingsError
 from eigentext.sequences import StringAutomaton, StringTransducer
-from eigentext.sequences.automata.alignment import EDITS, _add_expected, aligned, costs_of
+from eigentext.sequences.automata.alignment import (
+    EDITS,
+    _add_expected,
+    aligned,
+    costs_of,
+    learned_costs,
+)
 from eigentext.sequences.automata.automaton import Automaton
 from eigentext.sequences.automata.hankel import Basis, all_pieces, exact_hankel, spectral_automaton
 from eigentext.sequences.automata.model import STOP
@@ -111,8 +117,43 @@ def test_contexts_and_marks_are_at_both_ends() -> None:
     ):
         found = sequences_of_pairs([["<V>", *source], "x"], [target, "x"])[0]
         assert [name.split("\t") for name in found] == [ends[0], *middle, ends[1]]
-    tokens = sequences_of_pairs([["the", "a", "cat"], ["the", "cat"]], ["x", "y"])
+    tokens = sequences_of_pairs([["the", "a", "cat"], ["the", "c"]], ["x", "y"])
     assert all(name.count("\t") == 1 for string in tokens for name in string)
+
+
+def test_tokens_are_no_contexts_whatever_comes_with_them() -> None:
+    rows = [(["die", "e"], "die e"), (["der", "r"], "der r"), (["das", "s"], "das s")] * 10
+    found = []
+    for more in ([], [(["die", "der"], "die der")] * 3):
+        model = StringTransducer(4, basis=40).fit(*zip(*rows, *more, strict=True))
+        found.append(model.predict([x for x, _ in rows[:3]]))
+    assert found[0] == found[1] == ["die e", "der r", "das s"]
+
+
+def test_a_context_that_was_never_seen_says_nothing() -> None:
+    model = StringTransducer(4, basis=40).fit(
+        [["<V>", *"ab"], ["<N>", *"ba"]] * 10, ["ab", "ba"] * 10
+    )
+    assert model.predict([["<X>", *"ab"]]) == model.predict(["ab"]) == ["ab"]
+
+
+def test_marks_of_the_ends_are_no_symbols() -> None:
+    with pytest.raises(DataError, match="marks of its ends"):
+        StringTransducer(4, basis=40).fit([["<^>", "a"]] * 10, ["a"] * 10)
+    model = StringTransducer(4, basis=40).fit(["ab", "ba"] * 10, ["ab", "ba"] * 10)
+    assert model.predict([["a", "<$>", "b"]]) == ["a<$>b"]
+
+
+@pytest.mark.parametrize("n", [3, 99, 100, 101, 552, 900])
+def test_long_pairs_of_two_alphabets_are_aligned(n: int) -> None:
+    """Those of more than a hundred symbols by rule: their products would vanish."""
+    rng = np.random.default_rng(n)
+    source = "".join(rng.choice(list("abcdefgh"), n))
+    target = source.translate(str.maketrans("abcdefgh", "αβγδεζηθ"))
+    costs = learned_costs([(source, target)])
+    assert (costs is EDITS) == (n > 100)
+    assert np.isfinite([0.0, *costs.known.values()]).all()
+    assert "".join(y for _, y in aligned(source, target, costs)) == target
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])

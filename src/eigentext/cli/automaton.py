@@ -38,8 +38,7 @@ AsLearned = Annotated[
     bool | None,
     typer.Option(
         "--tokens/--characters",
-        help="Symbols are tokens between spaces, or characters; by default tokens where the model "
-        "has symbols longer than a character.",
+        help="Symbols are tokens between spaces, or characters; by default as in training.",
         show_default=False,
     ),
 ]
@@ -54,7 +53,7 @@ def _rows(
     An input of pairs from CoNLL-U has the tag of the word for its first symbol.  Words whose tag
     or lemma is not given are left out where it is what is learned.
     """
-    from eigentext.base.files.opening import expand
+    from eigentext.base.files.opening import expand, raise_or_tell
     from eigentext.dependency.sentence import TaggedSentence
     from eigentext.errors import DataError
     from eigentext.formats.conllu import read_sentences
@@ -88,20 +87,19 @@ def _rows(
             string, *others = line.split("\t")
             bare = of in ("strings", "inputs")
             other = others[0] if others else ""
-            if len(others) != (not bare) or not string or (of == "classes" and not other):
+            symbols = string.split() if tokens else string
+            why = ""
+            if len(others) != (not bare) or not symbols or (of == "classes" and not other):
                 expected = {
                     "classes": "string TAB class, one tab a line",
                     "pairs": "input TAB output, one tab a line",
                 }.get(of, "a string and no tab")
-                error = DataError(source, number, f"{line[:60]!r}: expected {expected}")
-                if on_error is None:
-                    raise error
-                on_error(error)
+                why = f"expected {expected}"
+            elif of in ("strings", "classes") and STOP in list(symbols):
+                why = f"{STOP} is the end of strings, expected other tokens"
+            if why:
+                raise_or_tell(DataError(source, number, f"{line[:60]!r}: {why}"), on_error)
                 continue
-            symbols = string.split() if tokens else string
-            if tokens and STOP in symbols:
-                why = f"{line[:60]!r}: {STOP} is the end of strings, expected other tokens"
-                raise DataError(source, number, why)
             yield symbols, other
 
 
@@ -133,6 +131,7 @@ def train(
     from eigentext.base.files.opening import expand
     from eigentext.errors import DataError
     from eigentext.sequences import ClassAutomata, StringAutomaton, StringTransducer
+    from eigentext.tagging.reading import format_of
 
     model: Any
     if of == "strings":
@@ -156,7 +155,8 @@ def train(
             more = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
             raise DataError(sources[0] + more, None, error.why) from error
     figures = {"strings": len(rows), **model.figures()}
-    run.save(model, sources, figures, read_as="tokens" if tokens else "characters")
+    text = any(format_of(source) != "conllu" for source in sources)  # of which words are taken
+    run.save(model, sources, figures, read_as="tokens" if tokens and text else "characters")
 
 
 def _load(path: str, tokens: bool | None, *kinds: str) -> tuple[Any, bool]:
@@ -285,10 +285,7 @@ def apply(
                 for row in shares
             ]
         else:
-            # a tag that no input of training had says nothing
-            unseen = [isinstance(s, tuple) and not answering.knows(s[0]) for s in strings]
-            asked = [s[1:] if new else s for s, new in zip(strings, unseen, strict=True)]
-            answers = [[*map(tuple, answering.kbest(string, kbest))] for string in asked]
+            answers = [[*map(tuple, answering.kbest(string, kbest))] for string in strings]
             strings = ["".join(s[1:]) if isinstance(s, tuple) else s for s in strings]
 
     def lines() -> Iterator[str]:

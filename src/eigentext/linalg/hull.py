@@ -41,7 +41,7 @@ def corners(
     the first, then each the farthest from the flat through those before.  With ``mass`` (n,) what
     is compared is the squared distance times the mass.  Of points that are as far, to rounding,
     the first.  There are fewer than ``most`` where the farthest point is nearer to the flat than
-    ``nothing``, relative to the largest distance so far.
+    ``nothing``, relative to the largest distance so far, or where no other point has any mass.
 
     >>> cloud = np.array([[0.0, 0.0], [4.0, 0.0], [1.0, 1.0], [0.0, 3.0]])
     >>> sorted(corners(cloud, 3).tolist()), len(corners(cloud, 4))
@@ -53,6 +53,8 @@ def corners(
     for _ in range(most):
         length = np.einsum("ij,ij->i", far, far)
         score = length if mass is None else length * mass
+        if found and not score.max() > 0:
+            break
         x = int(np.argmax(score >= score.max() * (1 - 10 * TIE["d"])))
         if found:
             largest = max(largest, float(length[x]))

@@ -29,6 +29,8 @@ _MOST_PAIRS = 2000  # that EM looks at
 _SHARPNESS = 2.0  # of the start of EM: p(edit) ~ exp(-sharpness cost)
 _KEPT = 0.5  # of the output, where both sides are written alike
 _RARE = 1e-4  # p(edit) is taken for no less
+_VANISHED = 1e-250  # what is less has lost digits
+_LONGEST = 100  # symbols of a string that EM looks at: products of more vanish
 
 Edit = tuple[str, str]
 
@@ -130,14 +132,17 @@ def learned_costs(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Costs
     >>> aligned("ββα", "bba", latin)
     [('β', 'b'), ('β', 'b'), ('α', 'a')]
     """
-    pairs = _sample([(x, y) for x, y in pairs if x or y])
-    if not pairs:
+    short = [(x, y) for x, y in pairs if 0 < max(len(x), len(y)) <= _LONGEST]
+    if not short:
         return EDITS
+    pairs = _sample(short)
     p: dict[Edit, float] = {}
     for _ in range(_ROUNDS):
         counts: dict[Edit, float] = defaultdict(float)
         for source, target in pairs:
             _add_expected(source, target, p, counts)
+        if not counts:  # of no pair could anything be told
+            return EDITS
         total = sum(counts.values())
         p = {edit: max(n / total, 1e-9) for edit, n in counts.items()}
     known = {edit: round(-np.log2(max(own, _RARE)) * _GRAIN) / _GRAIN for edit, own in p.items()}
@@ -171,7 +176,7 @@ def _add_expected(
                 own += ahead[i - 1][j - 1] * changed[i - 1][j - 1]
             ahead[i][j] = own
     whole = ahead[n][m]
-    if not whole > 0:  # too long for its product
+    if not whole > _VANISHED:  # one string is too long for the other
         return
     behind = [[0.0] * (m + 1) for _ in range(n + 1)]
     behind[n][m] = 1.0 / whole

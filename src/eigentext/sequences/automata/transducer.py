@@ -8,9 +8,9 @@
 
        p(x, y) = sum over alignments of p(x_1:y_1, ..., x_n:y_n)
 
-   They are read from the end, where most languages change their words.  Symbols that go before the
-   characters of an input, such as a tag, ``["VERB", *"walked"]``, are its context: they stand at
-   both ends of the sequence, so that what happens to either end is seen beside them.
+   They are read from the end, where most languages change their words.  Symbols in angle brackets
+   that go before an input, such as its tag, ``["<VERB>", *"walked"]``, are its context: they stand
+   at both ends of the sequence, so that what happens to either end is seen beside them.
 3. Beside the automaton stand :class:`KneserNey` n-grams of the same pairs.  What comes next is a
    mixture, whose weight is that for which most held-out outputs are right::
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 __all__ = ["StringTransducer", "Transduced", "aligned", "sequences_of_pairs"]
 
 _BETWEEN = "\t"  # input symbol and piece of output in the name of a pair; two behind a context
-_FIRST, _LAST = "<^>", "<$>"  # stand before and behind an input
+_MARKS = _FIRST, _LAST = "<^>", "<$>"  # stand before and behind an input
 _WEIGHTS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.0)  # of n-grams
 _MOST_ASKED = 500  # held-out inputs
 _FEW, _OF_FEW = 30, 0.5  # strings, below which nothing is held out, and the weight then
@@ -98,8 +98,9 @@ class StringTransducer(Model, TransducerSettings):
     """Strings to strings; settings: :class:`TransducerSettings`.
 
     After ``fit``: ``automaton_`` (a :class:`StringAutomaton` of pairs), ``ngrams_`` and ``weight_``
-    (n-grams of pairs and their weight; None in files of 0.2.0, which had none and read inputs from
-    the beginning) and ``left_out_``, how many strings had a pair that is too rare.
+    (n-grams of pairs and their weight; None and 0 in files that were made before there were any,
+    whose inputs are read from the beginning) and ``left_out_``, how many strings had a pair that
+    is too rare.
 
     >>> model = StringTransducer(4, basis=60).fit(["cats", "dogs", "cows"] * 9, ["cat", "dog", "cow"] * 9)
     >>> model.predict(["dogs", "cogs"])
@@ -207,16 +208,19 @@ class StringTransducer(Model, TransducerSettings):
 
     def _steps(self, source: Sequence[str]) -> list[_Step]:
         """What is decided, in order; see :func:`sequences_of_pairs`."""
-        context = list(takewhile(self._contexts.__contains__, source))
-        symbols = list(source[len(context) :])
-        if self.ngrams_ is not None:
-            symbols = [_LAST, *reversed(symbols), _FIRST]
+        context = list(takewhile(_is_context, source))
+        # what no input of training had says nothing
+        seen = [symbol for symbol in context if self.knows(symbol)]
+        symbols = source[len(context) :]
+        if self.ngrams_ is None:
+            return [_Step(self._pairs.get(symbol), symbol) for symbol in (*seen, *symbols)]
         steps = [
-            _Step(self._pairs.get(symbol), "" if symbol in (_FIRST, _LAST) else symbol)
-            for symbol in symbols
+            _Step(None if symbol in _MARKS else self._pairs.get(symbol), symbol)
+            for symbol in reversed(symbols)
         ]
-        around = [_Step(np.array([self._contexts[symbol]]), "") for symbol in context]
-        return [*around, *steps, *reversed(around)]
+        last, first = (_Step(self._pairs.get(mark), "") for mark in (_LAST, _FIRST))
+        around = [_Step(np.array([self._contexts[symbol]]), "") for symbol in seen]
+        return [*around, last, *steps, first, *reversed(around)]
 
     def _shares(self, paths: Sequence[_Path]) -> Floats:
         """(paths, V) p(pair | what is before)."""
@@ -301,29 +305,26 @@ def sequences_of_pairs(
 ) -> list[list[str]]:
     """Names of pairs, from the end of each input to its beginning, between its context.
 
-    A context is what goes before the characters of an input, where all inputs are characters but
-    for it.
-
     >>> [name.split(_BETWEEN) for name in sequences_of_pairs([["<V>", "a"]], ["ab"])[0]]
     [['<V>', '', ''], ['<$>', 'b'], ['a', 'a'], ['<^>', ''], ['<V>', '', '']]
     """
-    contexts = [list(takewhile(_is_long, source)) for source in sources]
+    contexts = [list(takewhile(_is_context, source)) for source in sources]
     rest = [source[len(context) :] for source, context in zip(sources, contexts, strict=True)]
-    if any(any(map(_is_long, own)) for own in rest) or not all(
-        own or not context for own, context in zip(rest, contexts, strict=True)
-    ):  # symbols are tokens
-        contexts, rest = [[] for _ in sources], list(sources)
     costs = costs_of(list(zip(rest, targets, strict=True)))
     found = []
     for source, target, context in zip(rest, targets, contexts, strict=True):
+        if set(_MARKS) & set(source):
+            why = f"an input holds {_FIRST} or {_LAST}, which are marks of its ends"
+            raise DataError("pairs", None, why)
         pairs = [_named(*pair) for pair in aligned([_FIRST, *source, _LAST], target, costs)]
         around = [_named(symbol, "") + _BETWEEN for symbol in context]
         found.append([*around, *reversed(pairs), *reversed(around)])
     return found
 
 
-def _is_long(symbol: str) -> bool:
-    return len(symbol) > 1
+def _is_context(symbol: str) -> bool:
+    """Is it in angle brackets?  The marks of the ends are not."""
+    return len(symbol) > 2 and symbol[0] == "<" and symbol[-1] == ">" and symbol not in _MARKS
 
 
 def _named(source: str, piece: str) -> str:

@@ -217,7 +217,11 @@ def anchor_hmm(
         if choices.prior and names:
             v = drawn_together(v, counted.counts, names, language, choices.prior)
         free = np.where(apart, 0.0, counted.counts)
-        anchors = find_anchors(v, free, k - int(apart.any()), weight=choices.weight)
+        n_apart = int(apart.any())
+        try:
+            anchors = find_anchors(v, free, k - n_apart, weight=choices.weight)
+        except RankError as error:
+            raise RankError(error.symbol, asked=k, got=error.got + n_apart) from None
         states = _states(v, free, v[anchors], choices)
         if apart.any():  # the last state
             anchors = np.append(anchors, np.argmax(np.where(apart, contexts.counts, -1.0)))
@@ -351,6 +355,7 @@ def _nonnegative(R: Floats, P: Floats) -> Floats:
 
     k = R.shape[1]
     length = np.linalg.norm(R, axis=0)
+    length = np.where(length > 0, length, 1.0)  # a state that shows nothing
     unit = R / length
     inverse = np.linalg.pinv(unit)
 
