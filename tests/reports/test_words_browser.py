@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.requires("chromium")
+pytestmark = [pytest.mark.requires("chromium"), pytest.mark.long]
 
 _ARGUMENTS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"),

@@ -33,6 +33,7 @@ def answered(page: Any, held: Held) -> None:
     page.evaluate("() => fetch('/api/health').then((answer) => answer.text())")
 
 
+@pytest.mark.long
 class TestDependencies:
     def test_a_head_by_mouse_and_the_rest_is_parsed_anew(self, page: Any, address: str) -> None:
         enter(page, address)
@@ -268,6 +269,7 @@ class TestSegmentation:
         expect(page.locator('[data-at="6"]')).to_be_focused()
 
 
+@pytest.mark.long
 class TestSlowAnswers:
     def test_nothing_is_decided_before_the_sentence_is_there(
         self, page: Any, address: str
@@ -434,6 +436,7 @@ class TestSlowAnswers:
         assert page.complaints == []
 
 
+@pytest.mark.long
 class TestOffered:
     """Relations and labels to choose from are those of the project."""
 
@@ -466,6 +469,7 @@ class TestOffered:
         assert len(asked) == 1
 
 
+@pytest.mark.long
 class TestPeople:
     def test_a_second_tab_of_another_browser_is_shown_the_conflict(
         self, browser: Any, page: Any, address: str
@@ -530,6 +534,7 @@ class TestPeople:
         expect(page.locator("#progress")).to_contain_text("1 of 2 sentences done")
 
 
+@pytest.mark.long
 class TestEverywhere:
     def test_a_link_with_a_key_held_opens_a_tab(self, page: Any, address: str) -> None:
         enter(page, address)

@@ -25,7 +25,7 @@ from helpers.annotate_pages import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = pytest.mark.requires("chromium")
+pytestmark = [pytest.mark.requires("chromium"), pytest.mark.long]
 
 LONGER = """\
 1\tthe\t_\tDET\tDT\t_\t2\tdet\t_\t_

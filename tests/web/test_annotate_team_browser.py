@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.requires("chromium")
+pytestmark = [pytest.mark.requires("chromium"), pytest.mark.long]
 
 PASSWORD = "correct horse battery"
 ROLES = {

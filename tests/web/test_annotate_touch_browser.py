@@ -15,7 +15,7 @@ from helpers.pages import sideways
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.requires("chromium")
+pytestmark = [pytest.mark.requires("chromium"), pytest.mark.long]
 
 TREE = "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"
 MIXED = f"{ARABIC}\n\n{ARABIC}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Serve = Callable[..., Any]
 
-pytestmark = pytest.mark.requires("chromium")
+pytestmark = [pytest.mark.requires("chromium"), pytest.mark.long]
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> \u202eabc\u2066 كتب 😀"
 PAGES = ["read", "annotate", "tools", "docs"]
