@@ -2,7 +2,7 @@
 
 1. Our own checks are cheap and work on half-finished sentences: one root, no circle, arcs that
    cross (a hint), tags and relations that UD does not have.
-2. With `udtools <https://pypi.org/project/udtools/>`_ (extra ``ud``) a sentence whose heads are
+2. With the package udtools (extra ``ud``) a sentence whose heads are
    all set is put through the official validator, for its language if that is known there.
 
 The validator's tables are loaded once for each language; a sentence then takes some milliseconds.
