@@ -289,6 +289,13 @@ def test_words_are_chosen_by_documents():
     assert count_documents(documents, WordChoice(2, 1, 0.5)).words == ("cat", "dog")
 
 
+def test_a_share_that_is_just_reached_is_no_more_than_it():
+    """0.29 x 100 is less than 29 by rounding."""
+    documents = [["ox"]] * 29 + [["a"]] * 71
+    assert count_documents(documents, WordChoice(None, 1, 0.29)).words == ("ox",)
+    assert count_documents(documents, WordChoice(None, 1, 0.28)).words == ()
+
+
 # ---------------------------------------------------------------- model and command
 
 SEA, FARM = "ship sail wind harbour wave", "horse hay barn field cow"
