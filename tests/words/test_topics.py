@@ -253,7 +253,7 @@ def test_blank_lines_are_no_documents_to_learn_from(documents):
     spread = TopicModel(2, max_share=0.9).fit([row for one in documents for row in (one, [], [])])
     assert (spread.n_documents_, spread.words_) == (plain.n_documents_, plain.words_)
     np.testing.assert_array_equal(spread.topics_, plain.topics_)
-    with pytest.raises(DataError, match="no words in them to learn from"):
+    with pytest.raises(DataError, match="no words to learn from"):
         TopicModel(2).fit([[], []])
     with pytest.raises(SettingsError, match="top 0"):
         plain.views(0)
@@ -424,7 +424,7 @@ def test_the_commands(documents, tmp_path):
         (("--documents", "page"), "expected line, paragraph, document, file, or a number"),
         (("--documents", "document"), "a.txt: documents are marked in CoNLL-U alone"),
         (("--newlines", "join"), "is for raw text"),
-        (("--min-documents", 99), "min_documents"),
+        (("--min-documents", 99), "a.txt: no word"),
     ],
 )
 def test_a_command_that_cannot_says_why(documents, tmp_path, flags, why):
@@ -433,6 +433,10 @@ def test_a_command_that_cannot_says_why(documents, tmp_path, flags, why):
     done = eigentext(*line, cwd=tmp_path)
     assert done.returncode == 2
     assert why in done.stderr.decode()
+    (tmp_path / "a.txt").write_text("")
+    done = eigentext("words", "topics", "train", "a.txt", "-o", "m", cwd=tmp_path)
+    assert done.returncode == 2
+    assert b"a.txt: no words to learn from" in done.stderr
 
 
 @pytest.mark.requires("data")

@@ -10,7 +10,7 @@ import typer
 from eigentext.base.files.opening import OnError
 from eigentext.cli import options
 from eigentext.cli.command import Given, with_flags
-from eigentext.cli.run import Applying, Training
+from eigentext.cli.run import Applying, Training, of_files
 from eigentext.sequences.settings import (
     AutomatonSettings,
     ClassAutomataSettings,
@@ -150,10 +150,7 @@ def train(
         try:
             model.fit(strings, *([] if of == "strings" else [[other for _, other in rows]]))
         except DataError as error:  # the model was given strings, and knows no files
-            if error.path not in ("strings", "pairs"):
-                raise
-            more = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
-            raise DataError(sources[0] + more, None, error.why) from error
+            raise of_files(error, sources, "strings", "pairs") from None
     figures = {"strings": len(rows), **model.figures()}
     text = any(format_of(source) != "conllu" for source in sources)  # of which words are taken
     run.save(model, sources, figures, read_as="tokens" if tokens and text else "characters")

@@ -22,8 +22,21 @@ from eigentext.base.progress import Progress
 from eigentext.cli import options
 from eigentext.cli.command import Flags
 from eigentext.cli.output import Clock, progress_bar, remark, show_figures
+from eigentext.errors import DataError
 
-__all__ = ["Applying", "Run", "Training", "TrainingOnDevice"]
+__all__ = ["Applying", "Run", "Training", "TrainingOnDevice", "of_files"]
+
+
+def of_files(error: DataError, sources: list[str], *given: str) -> DataError:
+    """The error with the files in it, if it is of what a model, which knows none, was ``given``.
+
+    >>> str(of_files(DataError("strings", None, "none"), ["a.txt", "b.txt"], "strings"))
+    'a.txt and 1 more: none'
+    """
+    if error.path not in given or not sources:
+        return error
+    more = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
+    return DataError(sources[0] + more, None, error.why)
 
 
 @dataclass(kw_only=True)

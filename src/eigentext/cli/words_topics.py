@@ -12,7 +12,7 @@ from eigentext.base.files.opening import OnError
 from eigentext.cli import options
 from eigentext.cli.command import Given, with_flags
 from eigentext.cli.output import show_figures
-from eigentext.cli.run import Applying, Training
+from eigentext.cli.run import Applying, Training, of_files
 from eigentext.cli.text_input import GenericText
 from eigentext.words.settings import TopicSettings
 
@@ -70,7 +70,7 @@ def train(corpus: options.Texts, run: Training, given: Given, text: DocumentInpu
         $ eigentext words topics show text.topics --top 5
     """
     from eigentext.base.files.opening import expand
-    from eigentext.errors import RankError, SettingsError
+    from eigentext.errors import DataError, RankError, SettingsError
     from eigentext.words.topics.model import TopicModel
 
     model = TopicModel(**given.settings(TopicSettings))
@@ -80,6 +80,8 @@ def train(corpus: options.Texts, run: Training, given: Given, text: DocumentInpu
             model.fit(text.texts(corpus, log), progress=progress)
         except RankError as error:
             raise SettingsError(f"{error}: take fewer --n-topics") from error
+        except DataError as error:
+            raise of_files(error, expand(corpus), "documents") from None
     figures = {
         "documents": model.n_documents_,
         "tokens": model.n_tokens_,

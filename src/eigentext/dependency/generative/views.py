@@ -94,24 +94,17 @@ def _links(corpus: Corpus) -> _Links:
     previous = np.full(N, -1, np.int64)  # sibling nearer to the head, and farther from it
     following = np.full(N, -1, np.int64)
     number = np.zeros((2, N), np.int64)
-    for d in range(N):
-        h = int(head[d])
-        if 0 <= h < d:
-            if far[1, h] < 0:
-                near[1, h] = d
+    for right, outwards in ((1, range(N)), (0, range(N - 1, -1, -1))):
+        for d in outwards:
+            h = int(head[d])
+            if h < 0 or (h < d) != right:
+                continue
+            if far[right, h] < 0:
+                near[right, h] = d
             else:
-                previous[d], following[far[1, h]] = far[1, h], d
-            far[1, h] = d
-            number[1, h] += 1
-    for d in range(N - 1, -1, -1):
-        h = int(head[d])
-        if h > d:
-            if far[0, h] < 0:
-                near[0, h] = d
-            else:
-                previous[d], following[far[0, h]] = far[0, h], d
-            far[0, h] = d
-            number[0, h] += 1
+                previous[d], following[far[right, h]] = far[right, h], d
+            far[right, h] = d
+            number[right, h] += 1
     side = (head > np.arange(N)).astype(np.int64)
     return _Links(head, side, near, far, previous, following, number)
 

@@ -94,7 +94,7 @@ class TopicModel(Transformer, Model, TopicSettings):
         choice = WordChoice(self.vocab_size, self.min_documents, self.max_share, self.fold_case)
         texts = [tokens for tokens in each_sentence(X) if len(tokens)]  # blank lines are none
         if not texts:
-            raise DataError("documents", None, "no words in them to learn from")
+            raise DataError("documents", None, "no words to learn from")
         return self.fit_counts(count_documents(texts, choice), progress=progress)
 
     def fit_counts(
