@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,3 +38,10 @@ def test_things_dealt_by_name_are_in_the_same_fold_in_any_order():
     assert dict(zip(turned, dealt(turned, 4), strict=True)) == fold
     with pytest.raises(SettingsError, match="folds is 12, expected 2 to 11"):
         dealt(names, 12)
+
+
+def test_names_of_the_same_crc_are_dealt_in_one_order():
+    names = ["plumless", "buckeroo"]
+    assert crc32(b"plumless") == crc32(b"buckeroo")
+    assert dealt(names, 2) == [1, 0]
+    assert dealt(names[::-1], 2) == [0, 1]

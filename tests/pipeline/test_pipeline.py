@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -265,6 +266,40 @@ def test_a_work_folder_has_what_is_done(tmp_path: Path, monkeypatch: pytest.Monk
     assert made.to_bytes() == pipeline().to_bytes()
     with pytest.raises(ZeroDivisionError):  # another treebank is another key
         Pipeline(**SMALL).fit(treebank()[:100], work=tmp_path / "work")
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The work folder of a training that has ended."""
+    work = tmp_path_factory.mktemp("worked")
+    Pipeline(**SMALL).fit(treebank(), work=work)
+    return work
+
+
+@pytest.mark.parametrize(
+    ("stage", "changed"),
+    [
+        ("segmenter", {"segmenter_settings": {"epochs": 4, "bits": 12}}),
+        ("segmenter", {"seed": 1}),
+        ("morphology", {"morphology_settings": {"epochs": 3, "bits": 12}}),
+        ("morphology", {"folds": 3}),
+        ("morphology", {"analyzer": "sample"}),
+        ("parser", {"parser_settings": {"order": 1, "epochs": 3, "bits": 12}}),
+    ],
+)
+def test_other_settings_are_not_gone_on_with(
+    worked: Path, stage: str, changed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from eigentext.morphology import MorphTagger
+    from eigentext.segmentation import Segmenter
+
+    trained = {"segmenter": Segmenter, "morphology": MorphTagger, "parser": DependencyParser}
+    for model in trained.values():
+        monkeypatch.setattr(model, "fit", lambda *_, **__: pytest.fail("trained anew"))
+    Pipeline(**SMALL).fit(treebank(), work=worked)
+    monkeypatch.setattr(trained[stage], "fit", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        Pipeline(**SMALL | changed).fit(treebank(), work=worked)
 
 
 @pytest.mark.parametrize(
