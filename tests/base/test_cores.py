@@ -66,6 +66,19 @@ def test_the_first_error_in_the_order_of_the_items_is_raised():
         each(work, range(8))
 
 
+def test_the_first_error_is_raised_also_where_both_fail():
+    other_begun = threading.Event()
+
+    def work(item: int) -> int:
+        if item == 0:
+            assert other_begun.wait(30)
+        other_begun.set()
+        raise ValueError(str(item))
+
+    with using_cores(2), pytest.raises(ValueError, match=r"^0$"):
+        each(work, range(2))
+
+
 @pytest.mark.parametrize("cores", [1, 2, 3])
 def test_results_come_in_turn_and_few_are_held(cores):
     begun = []

@@ -285,3 +285,9 @@ def test_content_words_of_other_relations_are_not_guessed(tmp_path, capsys) -> N
 def test_a_slip_in_a_treebank_of_universal_dependencies_changes_nothing() -> None:
     gold = _made(["root", *["nsubj"] * 15, *["det"] * 5, "slip"])
     assert evaluate([gold], [gold]).scores["CLAS"] == (16, 16, 16)
+
+
+@pytest.mark.parametrize(("n_words", "others"), [(20, ()), (19, ("slip",))])
+def test_just_so_many_slips_are_a_treebanks(n_words: int, others: tuple[str, ...]) -> None:
+    gold = _made(["root", *["nsubj"] * (n_words - 2), "slip"])
+    assert evaluate([gold], [gold]).other_relations == others

@@ -345,3 +345,12 @@ def test_every_pair_of_small_trees_is_symmetric() -> None:
         there, back = score_pair(one, other), score_pair(other, one)
         assert there.matched == back.matched
         assert there.recall == back.precision
+
+
+@pytest.mark.parametrize(("max_error", "would_stop"), [(0, True), (1, True), (2, False)])
+def test_evalb_stops_at_one_error_more_than_it_takes(max_error: int, would_stop: bool) -> None:
+    gold = Tree.from_brackets("(S (NN a) (NN b))")
+    test = Tree.from_brackets("(S (NN a))")
+    result = evaluate([gold] * 4, [test] * 3 + [gold], EvalbSettings(max_error=max_error))
+    assert result.all.n_errors == 3
+    assert result.evalb_would_stop == would_stop

@@ -453,3 +453,10 @@ def test_text_from_forms_is_the_text_of_the_comment(data: Path, name: str) -> No
         n_all += 1
         n_same += Sentence("\n".join(lines)).text == sentence.text
     assert n_same / n_all > 0.99, (n_same, n_all)
+
+
+def test_empty_nodes_are_numbered_anew_after_every_word() -> None:
+    places = ("0.1", "0.2", 1, "1.1", 2, "2.1", "2.2")
+    lines = [word(at, {1: 0, 2: 1}.get(at, "_")) for at in places]
+    nodes = parse_sentence("".join(lines)).empty_nodes
+    assert [(n.after, n.order) for n in nodes] == [(0, 1), (0, 2), (1, 1), (2, 1), (2, 2)]

@@ -95,7 +95,7 @@ def test_products_of_tall_blocks_by_their_definition():
 
 def test_the_leading_entry_is_the_first_of_the_largest_in_any_block():
     X = np.zeros((20_000, 3))
-    X[[12_000, 15_000], 0] = -2.0, 2.0  # tied: the first decides
+    X[[3_000, 15_000], 0] = -2.0, 2.0 * (1 + 1e-12)  # tied to rounding: the first decides
     X[[3, 19_999], 1] = 1.0, -1.5
     X[5, 2] = -1e-3
     with using_cores(2):

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from eigentext.errors import StorageError
 from eigentext.formats.conllu import read_sentences
-from eigentext.pipeline import Doc
+from eigentext.pipeline import Doc, Pipeline, runs
 from helpers.commands import ENVIRONMENT, eigentext
 from helpers.sample_pipeline import pipeline, treebank
 
@@ -133,6 +134,47 @@ def test_what_another_run_left_is_not_gone_on_with(folder: Path, parsed: bytes) 
     line = ["text.txt", "more.txt", "-o", "other.conllu", "--offsets"]
     done(folder, *line, "--resume")
     assert (folder / "other.conllu").read_bytes() == parsed
+
+
+def test_a_run_with_another_model_or_input_is_not_gone_on_with(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_disk(self: runs._Record, now: runs.Counts, size: int) -> None:
+        write(self, now, size)
+        raise StorageError("out", None, "no space left on device")
+
+    write = runs._Record.write
+    model, words = folder / "own.pipe", folder / "words.tsv"
+    tagging, cutting = (Pipeline.from_bytes(pipeline().to_bytes()) for _ in range(2))
+    tagging.use("parser", None)
+    cutting.use("parser", None)
+    cutting.use("morphology", None)
+
+    def run(*more: str) -> bytes:
+        line = ("own.pipe", "words.tsv", "-o", "own.conllu", "--input", "vertical", *more)
+        result = eigentext("pipe", "run", *line, cwd=folder)
+        assert result.returncode == 0, result.stderr
+        return (folder / "own.conllu").read_bytes()
+
+    def change(what: str) -> list[str]:
+        if what == "model":
+            cutting.save(model)
+        if what == "input":
+            old = words.stat().st_mtime_ns
+            words.write_bytes(words.read_bytes().replace(b"dogs", b"cats"))  # the same size
+            os.utime(words, ns=(old + 10**9, old + 10**9))
+        return ["--offsets"] if what == "options" else []
+
+    for what in ("nothing", "model", "input", "options"):
+        tagging.save(model)
+        words.write_bytes(b"dogs\nbark\n\n" * 300)
+        with monkeypatch.context() as context:
+            context.setattr(runs._Record, "write", full_disk)
+            line = "own.pipe words.tsv -o own.conllu --input vertical".split()
+            assert eigentext("pipe", "run", *line, cwd=folder).returncode == 2
+        assert (folder / "own.conllu.unfinished.json").exists()
+        changed = change(what)
+        assert run(*changed, "--resume") == run(*changed), what
 
 
 def test_json_lines_are_paragraphs_of_the_text(folder: Path) -> None:

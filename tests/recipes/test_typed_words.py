@@ -62,3 +62,13 @@ def test_the_arabic_treebank_is_found_whole(data):
         assert len(found) == sentences
         assert all(form.strip() for sentence in found for form in sentence.forms)
         assert sum(len(sentence.ranges) for sentence in found) > 3500
+
+
+def test_only_what_is_typed_says_that_no_blank_follows(tmp_path):
+    tree = make_sentence(["a", "b", "."], head=[0, 1, 1], misc=["Gloss=x", "Gloss=y", "_"])
+    (found,) = as_typed([tree], write(tmp_path / "w.jsonl", [("ab", "a+b"), (".", ".")]))
+    assert [(r.start, r.end, r.form, r.misc) for r in found.ranges] == [
+        (1, 2, "ab", "SpaceAfter=No")
+    ]
+    assert found.column("misc") == ("_", "_", "_")
+    assert found.text == "ab."

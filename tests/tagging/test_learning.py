@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from eigentext.tagging import SequenceTagger, perceptron
+from eigentext.tagging.selection import cross_validated
 
 BIO = ["O", "B-P", "I-P"]
 
@@ -219,3 +220,14 @@ def _prefix_score(tagger, weights, tokens, numbers):
                 total += float(weights[name][tag])
         t1, t2 = tag, t1
     return total
+
+
+def test_margin_and_beam_are_asked_of_fifty_sentences_and_not_of_fewer():
+    X, y = [["Ann", "ran"], ["he", "sat"]] * 25, [["B-P", "O"], ["O", "O"]] * 25
+
+    def tagger(margin):
+        return SequenceTagger(epochs=1, margin=margin)
+
+    found = cross_validated(tagger, X, y, [0.5, 1.0], [1, 4])
+    assert found == {(margin, beam): 1.0 for margin in (0.5, 1.0) for beam in (1, 4)}
+    assert cross_validated(tagger, X[:49], y[:49], [0.5], [1]) == {}
