@@ -184,10 +184,3 @@ def test_intervals_of_nothing_are_refused(wrong: dict) -> None:
     ):
         with pytest.raises(SettingsError):
             measured()
-
-
-@pytest.mark.parametrize("method", ["bootstrap", "permutation"])
-def test_the_observed_set_counts_as_one_of_the_draws(method: str) -> None:
-    better, worse = [(9, 10, 10)] * 40, [(1, 10, 10)] * 40
-    found = compare(better, worse, method=method, n_samples=99)
-    assert found.p_value == 1 / 100

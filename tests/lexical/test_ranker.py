@@ -12,6 +12,7 @@ from eigentext.base.model import NotFittedError
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.crossval import cross_validate, evaluate_ranker, folds_by_document
 from eigentext.lexical.documents import Document, Word
+from eigentext.lexical.ranker import model
 from eigentext.lexical.ranker.calibration import calibration_error
 from eigentext.lexical.ranker.encoding import Observed
 from eigentext.lexical.ranker.model import LexicalRanker
@@ -348,3 +349,48 @@ def test_score_is_the_share_of_right_words(ranker, language):
     found = evaluate_ranker(ranker, test).scores.full
     assert ranker.score(test) == pytest.approx(found.a1 / 100, abs=1e-12)
     assert repr(ranker).endswith("32 forms, analyzer 'toy'>")
+
+
+def test_a_fold_is_not_learned_from(language, monkeypatch):
+    docs = language.documents(6)
+    learned_from = []
+    fit = LexicalRanker.fit
+
+    def noting(self, documents, **options):
+        learned_from.append([document.id for document in documents])
+        return fit(self, documents, **options)
+
+    def make():
+        return LexicalRanker(
+            analyzer=language.analyzer(), scheme=language.scheme, bits=0, passes=1, epochs=1
+        )
+
+    monkeypatch.setattr(LexicalRanker, "fit", noting)
+    results = list(cross_validate(docs, make, folds=3))
+    for others, result in zip(learned_from, results, strict=True):
+        asked = result.scores.documents
+        assert len(asked) == 2
+        assert sorted([*others, *asked]) == sorted(document.id for document in docs)
+
+
+def test_the_temperature_is_fitted_to_documents_that_are_not_learned_from(language, monkeypatch):
+    learned_from, asked = [], []
+    learn = LexicalRanker._learn
+
+    def noting(self, inputs, bits, words=None):
+        if words is not None:
+            learned_from.append(inputs.encoded.document_of[words])
+            asked.append(inputs.encoded.document_of)
+        return learn(self, inputs, bits, words)
+
+    def unseen(first, row_scores, gold_row, words):
+        asked.append(asked.pop()[words])
+        return 2.5
+
+    monkeypatch.setattr(LexicalRanker, "_learn", noting)
+    monkeypatch.setattr(model, "temperature", unseen)
+    made = LexicalRanker(analyzer=language.analyzer(), scheme=language.scheme, **SMALL)
+    made.fit(language.documents(21))
+    assert made.temperature_ == 2.5
+    assert set(asked[0].tolist()) == {9, 19}
+    assert set(learned_from[0].tolist()) == set(range(21)) - {9, 19}

@@ -231,3 +231,25 @@ def test_margin_and_beam_are_asked_of_fifty_sentences_and_not_of_fewer():
     found = cross_validated(tagger, X, y, [0.5, 1.0], [1, 4])
     assert found == {(margin, beam): 1.0 for margin in (0.5, 1.0) for beam in (1, 4)}
     assert cross_validated(tagger, X[:49], y[:49], [0.5], [1]) == {}
+
+
+class Noting:
+    """A tagger that remembers what it learned from, and finds nothing."""
+
+    def __init__(self, margin):
+        self.margin, self.beam = margin, 1
+        self.asked = []
+
+    def fit(self, X, y):
+        self.learned_from = set(map(tuple, X))
+        return self
+
+    def predict(self, X):
+        assert self.learned_from.isdisjoint(map(tuple, X))
+        assert len(self.learned_from) + len(X) == 60
+        return [["O"] * len(tokens) for tokens in X]
+
+
+def test_margin_and_beam_are_asked_of_sentences_that_were_not_learned_from():
+    X, y = [[f"w{n}", "ran"] for n in range(60)], [["B-P", "O"]] * 60
+    assert cross_validated(Noting, X, y, [0.5], [1, 4]) == {(0.5, 1): 0.0, (0.5, 4): 0.0}

@@ -453,3 +453,27 @@ def test_moments_tell_more_than_the_frequency_of_words(data):
     unigram = np.exp(-(asked.sum(axis=0) @ np.log(often / often.sum())) / asked.sum())
     assert alone.perplexity(held) < 0.95 * unigram
     assert TopicModel(10, refine=5).fit(train).perplexity(held) < alone.perplexity(held)
+
+
+def test_perplexity_is_that_of_every_second_word_given_the_others(documents):
+    model = TopicModel(2, max_share=0.9).fit(documents)
+    texts = [["ship", "cow", "ship", "ship", "ship", "unheard", "ship"], ["cow"] * 5 + ["ship"]]
+    given = [[w for w in text if w != "unheard"][::2] for text in texts]
+    asked = [[w for w in text if w != "unheard"][1::2] for text in texts]
+    expected = held_out_perplexity(model.transform(given), model.topics_, model.counts_of(asked))
+    other = held_out_perplexity(model.transform(given), model.topics_, model.counts_of(given))
+    assert model.perplexity(texts) == pytest.approx(expected, rel=1e-9)
+    assert abs(expected - other) > 0.01 * expected
+
+
+def test_iterations_are_chosen_on_documents_that_were_not_learned_from(documents, monkeypatch):
+    learned_from = []
+    of_moments = TopicModel._of_moments
+
+    def noting(self, counts):
+        learned_from.append(counts.shape[0])
+        return of_moments(self, counts)
+
+    monkeypatch.setattr(TopicModel, "_of_moments", noting)
+    TopicModel(2, max_share=0.9).fit(documents * 2)
+    assert sorted(learned_from) == [108, 120]
