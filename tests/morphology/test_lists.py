@@ -212,7 +212,7 @@ def test_tags_are_made_of_parts() -> None:
     assert [tags.number[triple] for triple in tags.triples] == [0, 1, 2, 3]
     parts = [arrays.parts[a:b].tolist() for a, b in zip(arrays.ptr, arrays.ptr[1:], strict=False)]
     assert list(map(len, parts)) == [2, 5, 4, 3]  # XPOS that is UPOS is no part of its own
-    assert set(parts[1]) & set(parts[2]) == {parts[1][0], parts[1][2], parts[1][4]}
+    assert set(parts[1]) & set(parts[2]) == {parts[1][0], parts[1][2]}
     assert set(parts[2]) & set(parts[3]) == set()  # a feature is one of a part of speech
     assert len(set(arrays.part_keys.tolist())) == len(arrays.part_keys) == len({*sum(parts, [])})
     assert arrays.values.shape == (5, 2)
@@ -282,7 +282,7 @@ def test_weights_as_bytes_are_the_nearest_ones(weights) -> None:
 
 
 def test_the_few_largest_weights_are_cut() -> None:
-    weights = np.full(200_001, 0.5)
+    weights = np.full(400_001, 0.5)
     weights[0], weights[1], weights[5] = 100.0, -100.0, 0.0
     table, scale = ByteWeights.rounded(weights)
     assert scale * 127 == pytest.approx(0.5)

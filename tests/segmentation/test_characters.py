@@ -37,7 +37,7 @@ def test_a_squeezed_text_is_that_of_its_definition(text, paragraphs, line_breaks
 @pytest.mark.parametrize(
     ("chars", "name"),
     [
-        ("Aǅ", "Lu"), ("aß", "Ll"), ("אشª", "Lo"), ("我々〇豈𠀀", "Han"), ("あん", "Hiragana"),
+        ("Aǅ", "Lu"), ("aß", "Ll"), ("אشª", "Lo"), ("我々〇豈𠀀㐀䶿", "Han"), ("あん", "Hiragana"),
         ("カーｱㇰ", "Katakana"), ("한ㅏ가"[0::2] + "\u1100", "Hangul"), ("กລကខ", "South-East"),
         ("7٣३", "Nd"), ("½²Ⅷ", "No"), ("\u0301\u0903\u20dd", "Mn"), ("([「", "Ps"), (")]」", "Pe"),
         ("«“", "Pi"), ("»”", "Pf"), ("-–—", "Pd"), ("_", "Pc"), (".!。؟", "Po"), ("$€", "Sc"),
