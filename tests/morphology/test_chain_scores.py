@@ -24,7 +24,13 @@ TRIPLES = [
 TAGS = TagSet(TRIPLES).arrays
 MOST = 12
 SLOT_PARTS = np.array(
-    [[(0, 0), (-1, -1)], [(1, -1), (0, 0)], [(1, 1), (-1, -1)], [(0, 2), (1, -2)], [(2, 0), (-1, -1)]]
+    [
+        [(0, 0), (-1, -1)],
+        [(1, -1), (0, 0)],
+        [(1, 1), (-1, -1)],
+        [(0, 2), (1, -2)],
+        [(2, 0), (-1, -1)],
+    ]
 )
 
 
@@ -84,7 +90,8 @@ def test_the_best_tags_and_their_shares_are_those_of_all_sequences(made, before,
     every = chain.sequences(weights)
     best = max(score for _, score, _ in every)
     score_of = {
-        tuple(chain.candidates(i)[c] for i, c in enumerate(path)): score for path, score, _ in every
+        tuple(chain.candidates(i)[c] for i, c in enumerate(path)): score
+        for path, score, _ in every
     }
     found = tuple(tags[before:].tolist())
     assert score_of[found] == pytest.approx(best, abs=1e-4)
@@ -94,7 +101,9 @@ def test_the_best_tags_and_their_shares_are_those_of_all_sequences(made, before,
         for c, name in enumerate(chain.candidates(i)):
             of_upos[int(upos[name])] = of_upos.get(int(upos[name]), 0.0) + expected[i][c]
         own = of_upos.pop(int(upos[tag]))
-        assert chances[before + i] == pytest.approx([own, max(of_upos.values(), default=0)], abs=1e-5)
+        assert chances[before + i] == pytest.approx(
+            [own, max(of_upos.values(), default=0)], abs=1e-5
+        )
         second = others[before + i]
         assert (second < 0) == (not any(one > 0 for one in of_upos.values()))
         if second >= 0:
@@ -217,5 +226,3 @@ def test_features_are_of_the_templates_that_are_filled(made, before) -> None:
     for i in range(len(chain.rows)):
         n = kernel.features_at(before + i, before, len(rows), rows, chain.slots, out)
         assert out[:n].tolist() == chain.features(i)
-
-

@@ -18,7 +18,21 @@ from eigentext.morphology.learn import _EVERY, _HEATS, gold_candidates, shares
 from eigentext.morphology.settings import MorphTaggerSettings
 from helpers.sample_pipeline import treebank
 
-WORDS = ["Anna", "sleeps", "zebras", "running", "10", "", ".", "\x00", "👩\u200d🔬", "שלום", "e\u0301", "我们", "\u200f"]
+WORDS = [
+    "Anna",
+    "sleeps",
+    "zebras",
+    "running",
+    "10",
+    "",
+    ".",
+    "\x00",
+    "👩\u200d🔬",
+    "שלום",
+    "e\u0301",
+    "我们",
+    "\u200f",
+]
 
 
 def numbered(n: int):
@@ -202,7 +216,7 @@ def test_weights_are_the_mean_of_all_passes_but_the_first(monkeypatch) -> None:
     assert len(calls) == 12
     assert weights.table[3] * weights.scale == pytest.approx(np.mean(range(5, 13)), rel=1e-2)
     assert heat == 3
-    passes = [sorted(sum(calls[k : k + 4], [])) for k in (0, 4, 8)]
+    passes = [sorted(n for part in calls[k : k + 4] for n in part) for k in (0, 4, 8)]
     left = list(range(_EVERY - 1, 60, _EVERY))
     assert passes[2] == list(range(60))
     assert passes[0] == passes[1] == [k for k in range(60) if k not in left]
@@ -214,7 +228,9 @@ def test_weights_are_the_mean_of_all_passes_but_the_first(monkeypatch) -> None:
 
 def test_the_other_part_of_speech_is_told_by_how_near_it_is(tagger) -> None:
     """1 up to 0.7 of the best, 2 up to 0.9, 3 beyond; none below 0.02 of its own."""
-    chances = np.array([[0.5, 0.4], [0.7, 0.3], [0.71, 0.02], [0.9, 0.1], [0.95, 0.03], [0.98, 0.019]])
+    chances = np.array(
+        [[0.5, 0.4], [0.7, 0.3], [0.71, 0.02], [0.9, 0.1], [0.95, 0.03], [0.98, 0.019]]
+    )
     found = learn.Tagged(np.zeros(6, np.int64), np.zeros(6, np.int64), chances)
     upos = tagger.tag_set_.columns[0][0]
     expected = [f"{near}:{upos}" for near in (1, 1, 2, 2, 3)]

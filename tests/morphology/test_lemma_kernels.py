@@ -1,4 +1,4 @@
-"""Which rule makes a lemma: rules that fit, what is known of lemmas, and the choice, by counting."""
+"""Which rule makes a lemma: those that fit, what is known of lemmas, the choice, by counting."""
 
 from __future__ import annotations
 
@@ -31,12 +31,28 @@ ITEMS = [
       for end, tense in (("ed", "Past"), ("s", "Pres"), ("", "_"))),
     *((f"{a}ies", "NOUN", "Plur", f"{a}y") for a in ("cit", "fl", "bod")),
     *((f"{a}s", "NOUN", "Plur", a) for a in ("cat", "dog", "walk", "Rome")),
-    ("walk", "NOUN", "Sing", "walk"), ("Paris", "PROPN", "Sing", "Paris"), ("NATO", "PROPN", "Sing", "NATO"),
-    ("gebaut", "VERB", "Part", "bauen"), ("gesagt", "VERB", "Part", "sagen"), ("unwise", "ADJ", "_", "wise"),
+    ("walk", "NOUN", "Sing", "walk"), ("Paris", "PROPN", "Sing", "Paris"),
+    ("NATO", "PROPN", "Sing", "NATO"),
+    ("gebaut", "VERB", "Part", "bauen"), ("gesagt", "VERB", "Part", "sagen"),
+    ("unwise", "ADJ", "_", "wise"),
     ("10s", "NOUN", "Plur", "10"), ("went", "VERB", "Past", "go"), ("s", "PART", "_", "'s"),
     ("dogs", "VERB", "Pres", "dog"),
 ]  # fmt: skip
-FORMS = ["walks", "Talked", "BODIES", "sies", "gebakt", "s", "ies", "20s", "İs", "", "xyz", "walkes", "romes"]
+FORMS = [
+    "walks",
+    "Talked",
+    "BODIES",
+    "sies",
+    "gebakt",
+    "s",
+    "ies",
+    "20s",
+    "İs",
+    "",
+    "xyz",
+    "walkes",
+    "romes",
+]
 
 
 def learned(items):
@@ -95,7 +111,9 @@ def test_the_rule_between_keeps_a_longest_piece_in_one_of_the_cases(form, lemma)
         pieces = (text[a:b] for a in range(len(text)) for b in range(a + 1, len(text) + 1))
         return max((len(piece) for piece in pieces if piece in lemma), default=0)
 
-    spelt = [len(text) + len(lemma) - 2 * longest(text) for text in {cased(form, c) for c in CASES}]
+    spelt = [
+        len(text) + len(lemma) - 2 * longest(text) for text in {cased(form, c) for c in CASES}
+    ]
     assert sum(map(len, rule[1:])) == min(spelt)
 
 
@@ -160,7 +178,9 @@ class Twin:
         return [*found, address(mix(flag, upos), len(rule.back) + 1, size)]
 
 
-CASES_OF = [(form, tag) for form in [*FORMS, *(item[0] for item in ITEMS[::3])] for tag in range(9)]
+CASES_OF = [
+    (form, tag) for form in [*FORMS, *(item[0] for item in ITEMS[::3])] for tag in range(9)
+]
 
 
 def test_the_rule_of_a_word_is_the_best_of_those_that_fit(model) -> None:
@@ -260,7 +280,7 @@ def test_seen_words_have_the_lemma_that_they_had(model) -> None:
 def test_the_most_frequent_lemma_is_learned_and_of_equals_the_first() -> None:
     items = [("saw", "V", "_", "see")] * 2 + [("saw", "V", "_", "saw")] * 3
     items += [("lay", "V", "_", "lie"), ("lay", "V", "_", "lay")]
-    tags, _, lemmatiser = learned(items)
+    _tags, _, lemmatiser = learned(items)
     assert lemmatiser.lemmas(["saw", "lay"], [0, 0]) == ["saw", "lay"]
 
 

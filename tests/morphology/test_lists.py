@@ -23,9 +23,11 @@ from eigentext.morphology.words import KNOWN_KEYS, Lexicon, WordTable, analysis_
 from helpers.partitions import check_partitions
 from oracle.tag_chains import mix
 
-TRIPLES = [("ADJ", "_", "_"), ("NOUN", "NN", "Number=Sing"), ("NOUN", "NN", "Case=Nom|Number=Plur"),
-           ("VERB", "VERB", "Number=Plur")]  # fmt: skip
-FORMS = st.sampled_from(["cat", "Cat", "cats", "CATS", "hats", "a", "A", "10", "20s", "ß", "cafe\u0301"])
+TRIPLES = [("ADJ", "_", "_"), ("NOUN", "NN", "Number=Sing"),
+           ("NOUN", "NN", "Case=Nom|Number=Plur"), ("VERB", "VERB", "Number=Plur")]  # fmt: skip
+FORMS = st.sampled_from(
+    ["cat", "Cat", "cats", "CATS", "hats", "a", "A", "10", "20s", "ß", "cafe\u0301"]
+)
 PAIRS = st.lists(st.tuples(FORMS, st.integers(0, 3)), min_size=1, max_size=25)
 
 
@@ -125,7 +127,9 @@ def test_slots_of_words() -> None:
     assert slot["beginning3"]["Dogs"] == mix(2, *map(ord, "dog"))
     assert slot["beginning4"]["cat"] == slot["ending5"]["cat"] == 0
     for n, bits in zip(BITS, ("0110", "011001", "011001100", "0110" * 5), strict=True):
-        assert slot[f"cluster{n}"]["Dogs"] == key_of(f"bits\t{bits}") == slot[f"cluster{n}"]["dogs"]
+        assert (
+            slot[f"cluster{n}"]["Dogs"] == key_of(f"bits\t{bits}") == slot[f"cluster{n}"]["dogs"]
+        )
         assert filled[f"cluster{n}"] == ["dogs", "Dogs"]
         assert filled[f"near{n}"] == ["Cat", "cat"]
 
@@ -214,7 +218,8 @@ def test_tags_are_made_of_parts() -> None:
     assert list(map(len, parts)) == [2, 5, 4, 3]  # XPOS that is UPOS is no part of its own
     assert set(parts[1]) & set(parts[2]) == {parts[1][0], parts[1][2]}
     assert set(parts[2]) & set(parts[3]) == set()  # a feature is one of a part of speech
-    assert len(set(arrays.part_keys.tolist())) == len(arrays.part_keys) == len({*sum(parts, [])})
+    every = {part for own in parts for part in own}
+    assert len(set(arrays.part_keys.tolist())) == len(arrays.part_keys) == len(every)
     assert arrays.values.shape == (5, 2)
     assert not arrays.values[0].any()
     assert not arrays.values[4].any()

@@ -16,9 +16,7 @@ _SCRIPTS = {
 }  # fmt: skip
 _BREAKS = re.compile("\r\n|[\n\r\x0b\x0c\x85\u2028]")
 # extending X, joining J, flag F, Hangul L V T, A (open syllable), B (closed), picture P
-_CLUSTER = re.compile(
-    r"(?:FF?|L*(?:AV*T*|BT*|V+T*)|L+|T+|.)[XJ]*(?:(?<=J)P[XJ]*)*", re.DOTALL
-)
+_CLUSTER = re.compile(r"(?:FF?|L*(?:AV*T*|BT*|V+T*)|L+|T+|.)[XJ]*(?:(?<=J)P[XJ]*)*", re.DOTALL)
 
 
 def class_of(char: str) -> int:

@@ -125,9 +125,9 @@ def test_white_space_around_a_text_moves_its_offsets(segmenter, text, space) -> 
     plain = segmenter.segment(text)
     moved = segmenter.segment(space + text + space)
     shift = len(space)
-    assert [
-        [(t.start - shift, t.end - shift, t.words) for t in one.tokens] for one in moved
-    ] == [list(map(tuple, one.tokens)) for one in plain]
+    assert [[(t.start - shift, t.end - shift, t.words) for t in one.tokens] for one in moved] == [
+        list(map(tuple, one.tokens)) for one in plain
+    ]
     assert [one.new_paragraph for one in moved] == [one.new_paragraph for one in plain]
     last = 0
     breaks = r"\r\n|[\n\r\x0b\x0c\x85\u2028]"
@@ -173,7 +173,7 @@ def test_words_without_spaces_are_found_by_the_dictionary(order) -> None:
     if order < 0:
         words = [["אב", "ג", "דהו"], ["ז", "חט", "י"]]
     rng = np.random.default_rng(0)
-    flat = sum(words, [])
+    flat = [word for three in words for word in three]
     made = [[flat[k] for k in rng.integers(0, len(flat), 6)] for _ in range(60)]
     misc = ["SpaceAfter=No"] * 6
     model = Segmenter(epochs=6, bits=14).fit([make_sentence(one, misc=misc) for one in made])
@@ -244,9 +244,7 @@ def judged(name, data, *, train: int, bits: int = 16):
     spans = set(layout.spans)
     words = {(*s, w) for s, w in zip(layout.spans, layout.words, strict=True)}
     cuts = [0, *layout.ends]
-    sentences = {
-        (layout.spans[a][0], layout.spans[b - 1][1]) for a, b in pairwise(cuts)
-    }
+    sentences = {(layout.spans[a][0], layout.spans[b - 1][1]) for a, b in pairwise(cuts)}
     return (
         f1(spans, {t[:2] for t in tokens}),
         f1(words, {tuple(t) for t in tokens}),
@@ -291,6 +289,4 @@ def test_the_text_of_a_treebank_is_the_one_that_it_tells(data, name) -> None:
     same = [surface(one).text == one.text.strip() for one in told]
     assert np.mean(same) > 0.99
     text = raw_text(made)
-    assert "".join(text.split()) == "".join(
-        "".join(surface(one).text.split()) for one in made
-    )
+    assert "".join(text.split()) == "".join("".join(surface(one).text.split()) for one in made)

@@ -66,9 +66,7 @@ def case_of(text: str, words: list[str], *, spaces: bool, ended: dict[int, int] 
     of_place = np.zeros(len(chars), np.int64)
     for start, end in (ended or {}).items():
         of_place[start] = end
-    longest = kernel.longest_known(
-        given_text.chars, given_text.classes, of_place, table, spaces
-    )
+    longest = kernel.longest_known(given_text.chars, given_text.classes, of_place, table, spaces)
     chunks = kernel.chunks_of(given_text.chars, given_text.classes)
     made = kernel.Text(*given_text[:3], *chunks, longest, of_place)
     return Case(made, table, chars, counts, of_place.tolist())

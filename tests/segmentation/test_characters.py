@@ -18,7 +18,13 @@ from eigentext.segmentation.characters import (
 from eigentext.segmentation.kernels.boundaries import CUT, GLUED, JOINED
 from oracle import squeezing
 
-SIGNS = [*"abZ.7 \t\n\r\x0b\x0c\x85é٣شא我あカ한ก─👩🏽❤🇪🇺🇭\x00\x01İßǅ", "\r\n", "\n\n", "\u2028", "\u2029"]
+SIGNS = [
+    *"abZ.7 \t\n\r\x0b\x0c\x85é٣شא我あカ한ก─👩🏽❤🇪🇺🇭\x00\x01İßǅ",
+    "\r\n",
+    "\n\n",
+    "\u2028",
+    "\u2029",
+]
 SIGNS += ["\u0301", "\u200d", "\u200c", "\ufe0f", "\ufeff", "\u3000", "\xa0", "\ud800", "\x1c"]
 SIGNS += ["\u1100", "\u1161", "\u11a8", "가", "각", "\U000e0067", "ｱ", "々", "\u0e31"]
 TEXTS = st.lists(st.sampled_from(SIGNS), max_size=25).map("".join)
@@ -56,8 +62,10 @@ def test_classes_of_characters(chars, name) -> None:
     [
         ("e\u0301a", "e a"), ("👩🏽👩", "👩 👩"), ("👩\u200d🔬", "👩"), ("👩\u200da", "👩 a"),
         ("🇪🇺🇭🇺🇪", "🇪 🇭 🇪"), ("a🇪🇺", "a 🇪"), ("각\u11a8가\u11a8", "각 가"), ("가각", "가 각"),
-        ("각\u1161", "각 \u1161"), ("\u1100\u1100\u1161\u11a8", "\u1100"), ("\u11a8\u1161", "\u11a8 \u1161"),
-        ("🏴\U000e0067\U000e007fx", "🏴 x"), ("a\u200cb", "a b"), ("ｶ\uff9eｶ", "ｶ ｶ"), ("🇪\u0301🇺", "🇪 🇺"),
+        ("각\u1161", "각 \u1161"), ("\u1100\u1100\u1161\u11a8", "\u1100"),
+        ("\u11a8\u1161", "\u11a8 \u1161"),
+        ("🏴\U000e0067\U000e007fx", "🏴 x"), ("a\u200cb", "a b"), ("ｶ\uff9eｶ", "ｶ ｶ"),
+        ("🇪\u0301🇺", "🇪 🇺"),
     ],
 )  # fmt: skip
 def test_graphemes_begin_where_they_do(text, begins) -> None:

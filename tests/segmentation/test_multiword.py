@@ -1,4 +1,4 @@
-"""Tokens that are several words: the rules that are tried, what chooses, and what is remembered."""
+"""Tokens that are several words: rules that are tried, what chooses, what is remembered."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_neighbours_decide_and_not_those_of_another_sentence() -> None:
     two = ("em", "os")
     assert found.answer(["nos", "mares"], ()) == [two, ()]
     assert found.answer(["nos", "foram"], ()) == [(), ()]
-    assert found.answer(["nos", "mares"], [1]) == found.answer(["nos"], ()) + [()] == [(), ()]
+    assert found.answer(["nos", "mares"], [1]) == [*found.answer(["nos"], ()), ()] == [(), ()]
     assert found.answer(["nos"] * 2 + ["mares"], [1])[1:] == [two, ()]
 
 

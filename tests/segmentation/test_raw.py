@@ -13,7 +13,9 @@ from eigentext.formats.conllu import make_sentence, parse_sentence
 from eigentext.segmentation import Segmenter
 from eigentext.segmentation.raw import lay_out, raw_text, surface
 
-FORMS = st.sampled_from(["a", "Bob", "10 000", ".", "我", "e\u0301", "👩\u200d🔬", "שלום", "a\u00ad"])
+FORMS = st.sampled_from(
+    ["a", "Bob", "10 000", ".", "我", "e\u0301", "👩\u200d🔬", "שלום", "a\u00ad"]
+)
 SPACES = {
     "_": " ", "SpaceAfter=No": "", "SpacesAfter=\\s\\s": "  ", "SpacesAfter=\\n": "\n",
     "SpacesAfter=x": " ", "SpaceAfter=Yes": " ", "SpacesAfter=\\t": "\t",

@@ -20,7 +20,7 @@ from helpers.partitions import check_partitions, pair
 TEXTS = [
     'Ann said ( "go on ) . Bob ran off .\n\nThen « Eve » sat , a b c d e f g h i j k l . Ann 12 .',
     "ab ab . ab , Ab AB a1 . ) ab ' ( ( ab ab . ) a\x0bab . Ab ab , Ab\n\nx y\n\nab . ab ab . ab",
-    "Ann ran . Bob ran . Eve ran ! ' Ann ' ran .\nAb ab ran off \" . Ann sat .\n\nab ab . off ran ab",
+    "Ann ran . Bob ran . Eve ran ! ' Ann ' ran .\nAb ab ran off \" . Ann sat .\n\nab . off ran ab",
 ]
 MARKS = {"(": 1, "«": 1, ")": -1, "»": -1, '"': 2}
 BITS = 10

@@ -66,7 +66,9 @@ def test_buckets_of_counts() -> None:
 
 
 @settings(max_examples=100)
-@given(st.lists(KEYS, min_size=1, max_size=6), st.floats(-40, 40), st.booleans(), st.integers(1, 5))
+@given(
+    st.lists(KEYS, min_size=1, max_size=6), st.floats(-40, 40), st.booleans(), st.integers(1, 5)
+)
 def test_a_step_is_one_of_adagrad_on_the_logistic_loss(keys, score, gold, n) -> None:
     n, shift = min(n, len(keys)), 62
     weights = np.array([0.5, -1.0, 2.0, 0.0], np.float32)
