@@ -212,6 +212,7 @@ def gaps_of(case: Case) -> list[int]:
 def test_features_of_white_space_are_of_what_they_say() -> None:
     found = defaultdict(list)
     texts = [*FEATURE_TEXTS, ("1 000 000 a b a b. b a 1 00", ["1 000", "1 000", "000", "b a b"])]
+    texts.append(("a b1 a b. a ba. a bB a b1. x b1 .1 b1 1. b1 a. a", ["a", "b1", "a b1"]))
     texts.append(("ab a a ab a. a b\n\na b 1 b a 1 a b ab", ["a ab", "a", "a b", "b a"]))
     for text, known in texts:
         case = case_of(text, known, spaces=True, ended={8: 11, 13: 18})

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from eigentext.segmentation.kernels import multiword as kernel
 from eigentext.segmentation.multiword import _NOBODY, MultiwordStage, _base, _codes, _sides
+from eigentext.segmentation.splitting import SplitRule
 from helpers.partitions import check_partitions
 
 STEMS = ["dar", "ver", "ser", "ter", "por", "cor", "mar"]
@@ -43,6 +44,15 @@ def test_the_rules_of_a_new_form_are_all_that_fit(stage, small) -> None:
     assert stage._general_rules(small) == [n for n in rules if stage.rules[n].fits(small)]
     assert 0 < stage.general < len(stage.rules)
     assert all(stage.rules[n].has_stem for n in rules)
+
+
+def test_a_rule_of_both_ends_asks_for_a_letter_between_them() -> None:
+    rules = [
+        SplitRule("", (), "", "", (), "", False),
+        SplitRule("n", ("em",), "", "", ("lo",), "lo", True),
+    ]
+    by_hand = MultiwordStage(rules, 1, {}, {}, np.zeros(8, np.int8))
+    assert [by_hand._general_rules(small) for small in ("nlo", "nalo", "lo")] == [[], [1], []]
 
 
 def test_rules_of_two_forms_or_more_are_general_and_the_most_frequent_is_first() -> None:
