@@ -188,7 +188,8 @@ class Segmenter(Model, SegmenterSettings):
         is_end |= decided > 0
         is_end &= decided >= 0
         after = np.flatnonzero(is_end) + 1
-        tokens = self._tokens(text, given.at[starts], given.at[ends - 1] + 1, after.tolist())
+        spans = given.at[starts], given.at[ends - 1] + 1
+        tokens = self._tokens(text, *spans, after.tolist(), joined=bool(cuts))
         bounds = [0, *after.tolist()]
         new = [True, *is_last[after[:-1] - 1].tolist()]
         sentences = [
@@ -230,10 +231,12 @@ class Segmenter(Model, SegmenterSettings):
         starts: npt.NDArray[np.int64],
         ends: npt.NDArray[np.int64],
         sentence_ends: Iterable[int],
+        joined: bool = False,
     ) -> list[SurfaceToken]:
+        """``joined``: white space may be inside of tokens, whatever the treebank has."""
         first, last = starts.tolist(), ends.tolist()
         forms = [text[start:end] for start, end in zip(first, last, strict=True)]
-        if self.tokens_.spaces:
+        if joined or self.tokens_.spaces:
             forms = list(map(form_of, forms))
         return list(map(SurfaceToken, first, last, self.multiwords_.answer(forms, sentence_ends)))
 

@@ -89,22 +89,14 @@ class SplitRule(NamedTuple):
         if not self.fits(small_letters(form)):
             return None
         before, new_front, new_back, after = self[1:5]
-        if form.isupper() and sum(map(str.isalpha, form)) > 1:
-            before, after = tuple(map(str.upper, before)), tuple(map(str.upper, after))
-            new_front, new_back = new_front.upper(), new_back.upper()
-        elif form[:1].isupper():
-            if before:
-                before = (_capital(before[0]), *before[1:])
-            else:
-                new_front = _capital(new_front)
-        if not self.has_stem:
-            return before
         middle = form[len(self.front) : len(form) - len(self.back)]
-        return (*before, new_front + middle + new_back, *after)
-
-
-def _capital(word: str) -> str:
-    return word[:1].upper() + word[1:]
+        stem = (new_front + middle + new_back,) if self.has_stem else ()
+        words = (*before, *stem, *after)
+        if form.isupper() and sum(map(str.isalpha, form)) > 1:
+            return tuple(map(str.upper, words))
+        if form[:1].isupper() and words:
+            return (words[0][:1].upper() + words[0][1:], *words[1:])
+        return words
 
 
 def _common(form: str, word: str) -> Iterator[tuple[int, int, int]]:

@@ -31,7 +31,8 @@ class Tokens(NamedTuple):
     """The tokens of a squeezed text.
 
     ``hashes``  of the letters;  ``shapes``: of their classes, runs as one;  ``firsts``: class of
-    the first letter;  ``lasts``: hash of the last two letters;  ``lengths``
+    the first letter;  ``lasts``: hash of the last letter and of the
+                class of the one before it;  ``lengths``
     ``gaps``    class of what stands behind a token: 0 nothing, 1 white space, 2 a line break,
                 3 the end of the paragraph
     ``opens``   1 for an opening bracket, -1 for a closing one, 2 for a quote that is both

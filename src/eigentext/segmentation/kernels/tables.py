@@ -65,7 +65,7 @@ def value_of(key, table_keys, table_values):
 
 @njit
 def bucket(count):
-    """0, 1, 2, 3-4, 5-8, ...: how often, roughly."""
+    """0, 1-2, 3-6, 7-14, ..., from 63 on: how often, roughly."""
     step = 0
     while count > 0:
         count = (count - 1) >> 1 if count > 1 else 0
