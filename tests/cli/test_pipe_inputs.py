@@ -123,6 +123,8 @@ def test_columns_that_a_treebank_lacks_have_no_figure(folder: Path, flags: list[
     )
     (folder / "bare.conllu").write_text(bare + "\n\n", encoding="utf-8")
     shown = eigentext("pipe", "eval", "--system", "dev.conllu", "bare.conllu", *flags, cwd=folder)
-    cells = {row[0]: row[1:] for line in shown.stdout.decode().splitlines() if (row := line.split())}
+    cells = {
+        row[0]: row[1:] for line in shown.stdout.decode().splitlines() if (row := line.split())
+    }
     assert cells["XPOS"] == cells["UFeats"] == ["-"] * 4
     assert "-" not in cells["UPOS"] + cells["Lemmas"] + cells["MLAS"]

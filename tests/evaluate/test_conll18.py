@@ -142,4 +142,6 @@ def test_a_treebank_lacks_the_columns_that_are_blank_throughout() -> None:
     assert lacking([one]) == {"XPOS", "UFeats"}
     assert lacking([two]) == {"UFeats", "Lemmas"}
     assert lacking([one, two]) == {"UFeats"}
+    assert lacking([two, *[one] * 499]) == {"UFeats"}  # a slip in 999 words, and in 1,001
+    assert lacking([two, *[one] * 500]) == {"XPOS", "UFeats"}
     assert lacking([]) == {"UPOS", "XPOS", "UFeats", "Lemmas"}

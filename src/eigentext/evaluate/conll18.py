@@ -129,11 +129,15 @@ def evaluate(
     return found
 
 
+_SLIPS = 0.001  # of the words: Szeged has no XPOS, but for a slip in its dev part
+
+
 def lacking(gold: Iterable[TenColumnSentence]) -> set[str]:
-    """The measures of tags and lemmas that a treebank has not: ``_`` for every word.
+    """The measures of tags and lemmas that a treebank has not: ``_`` for all words but slips.
 
     Whoever leaves such a column blank is right by the official scorer, which says nothing.
     """
     columns = {"Lemmas": 2, "UPOS": 3, "XPOS": 4, "UFeats": 5}
     rows = [row for sentence in gold for row in sentence.rows]
-    return {name for name, at in columns.items() if all(row[at] == "_" for row in rows)}
+    most = _SLIPS * len(rows)
+    return {name for name, at in columns.items() if sum(row[at] != "_" for row in rows) <= most}
