@@ -74,6 +74,16 @@ def test_what_a_row_names_is_there(row: tuple[str, ...]) -> None:
         assert (ROOT / "docs" / page[1]).is_file(), figure
 
 
+def test_a_statement_has_a_test_of_its_own() -> None:
+    """What scores an answer holds no statement of a paper, and what was left out stands there."""
+    for statement, _, tests, _ in ROWS:
+        if "entity" in statement or "supervised training" in statement:
+            assert "tests/evaluate/test_ner.py" not in tests, statement
+    statements = "\n".join(row[0] for row in ROWS)
+    for named in ("table 4: M_e", "table 5", "vocalisation", "root-to-leaf", "max-recall"):
+        assert named in statements, named
+
+
 @pytest.mark.parametrize("page", FAMILY, ids=lambda page: page.stem)
 def test_a_member_of_the_family_has_all_that_a_page_needs(page: Path) -> None:
     """An equation, commands, a table of figures and how to get them, tests, and when to use it."""

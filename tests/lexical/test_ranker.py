@@ -18,6 +18,7 @@ from eigentext.lexical.ranker.encoding import Observed
 from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.ranker.second_pass import best_rows
 from eigentext.lexical.ranker.softmax import probabilities
+from eigentext.lexical.ranker.templates import PAPER
 
 SMALL = {"bits": 12, "epochs": 3, "passes": 2}
 
@@ -245,6 +246,34 @@ def test_algorithm_1_by_hand(language):
         for _, counts in candidates(features, word)
     ]
     np.testing.assert_allclose(rescored(made, test), by_hand, rtol=1e-4, atol=1e-6)
+
+
+def test_one_element_alone_and_the_factors_together(language):
+    """Tables 4 and 5 of Shah et al.: M_e knows its element, M_baseline only whole labels that
+    it has met, M_full what their elements have in common."""
+
+    def scores(*targets):
+        made = LexicalRanker(
+            analyzer=language.analyzer(),
+            scheme=language.scheme,
+            templates=PAPER,
+            targets=targets,
+            transform="variance",
+            weights="svr",
+            holdout=0.2,
+            passes=1,
+            bits=0,
+            min_count=1,
+        ).fit(language.documents(10, sentences=2))
+        return evaluate_ranker(made, language.documents(10, seed=1)).scores
+
+    assert scores("upos").elements["upos"].a1 == 100.0
+    assert scores("upos").full.a1 < 75  # of a case it knows nothing
+    assert scores("Case").full.a1 == 100.0  # here the case settles the rest
+    whole, factored = scores("label"), scores("label", *language.scheme.elements)
+    assert whole.unseen.a1 < 50
+    assert whole.unseen.words > 20
+    assert factored.unseen.a1 == factored.full.a1 == 100.0
 
 
 def test_folds_are_by_document_and_cover_all(language):
