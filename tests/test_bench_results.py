@@ -14,6 +14,8 @@ import pytest
 import quick
 import run_all
 
+from eigentext.constituency.settings import LPCFGSettings
+
 LAST = json.loads(quick.LAST.read_text(encoding="utf-8"))
 
 
@@ -253,6 +255,26 @@ def test_claims_that_did_not_hold_are_gone() -> None:
         if "blocked" in text and "130.8" in text:
             assert re.search(r"99\.2.*97\.1.*95\.0|97\.13.*95\.0", text, re.DOTALL), name
             assert "86.4" in text, name
+
+
+def test_the_page_of_constituency_begins_with_the_default() -> None:
+    """Its settings and what its plain commands gave; former decoders come last."""
+    page = (DOCS / "results-constituency.md").read_text("utf-8")
+    _, today, *_ = page.split("\n## ")
+    chosen = LPCFGSettings()
+    for default in (chosen.n_states, chosen.threshold, chosen.bracket_weight):
+        assert f"{default}" in today
+    assert f"{chosen.bracket_threshold:.4f}" in today
+    assert "the decoder `max-constituents`" in today
+    rows = json.loads((quick.LAST.with_name("readme.json")).read_text("utf-8"))["rows"]
+    plain = today.split("\n### ")[0]
+    for task in ("constituents", "the same, another kind of text"):
+        for step in rows[task]["commands"]:
+            for figure in (*step.get("figures", {}).values(), step.get("cpu_seconds", "")):
+                assert str(figure) in plain, figure
+    assert len(page.splitlines()) < 340
+    history = page.index("\n## History")
+    assert "\n## " not in page[history + 1 :]
 
 
 def test_no_figure_for_what_a_treebank_lacks_or_what_was_given() -> None:
