@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import random
 import re
@@ -275,6 +276,16 @@ def test_the_page_of_constituency_begins_with_the_default() -> None:
     assert len(page.splitlines()) < 340
     history = page.index("\n## History")
     assert "\n## " not in page[history + 1 :]
+
+
+def test_the_benchmark_of_pipelines_has_no_figure_for_a_column_that_is_blank() -> None:
+    pytest.importorskip("udtools.udeval")
+    pipeline = importlib.import_module("pipeline")
+    row = "1\tdogs\tdog\tNOUN\t{}\t_\t0\troot\t_\t_\n\n"
+    blank, tagged = row.format("_"), row.format("NNS")
+    assert {"xpos", "ufeats"}.isdisjoint(pipeline.scores(blank, blank))
+    assert pipeline.scores(tagged, blank)["xpos"] == 0.0
+    assert pipeline.line("x", pipeline.scores(blank, blank)).count("| - ") == 2
 
 
 def test_no_figure_for_what_a_treebank_lacks_or_what_was_given() -> None:
