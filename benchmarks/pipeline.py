@@ -153,12 +153,20 @@ def train(system: str, treebank: str, target: Path) -> dict[str, Any]:
 
 
 def scores(gold: str, system: str) -> dict[str, float]:
-    """The official F1 of each column."""
+    """The official F1 of each column that the treebank has."""
     from udtools import udeval
 
+    from eigentext.evaluate.conll18 import lacking
+    from eigentext.formats.conllu import parse_sentences
+
+    absent = lacking(parse_sentences(gold))
     texts = (gold, system)
     evaluation = udeval.evaluate(*(udeval.load_conllu(io.StringIO(t), "", {}) for t in texts))
-    return {name: 100 * evaluation[metric].f1 for name, metric in COLUMNS.items()}
+    return {
+        name: 100 * evaluation[metric].f1
+        for name, metric in COLUMNS.items()
+        if metric not in absent
+    }
 
 
 def run(system: str, treebank: str, path: Path) -> dict[str, Any]:
@@ -180,6 +188,8 @@ def run(system: str, treebank: str, path: Path) -> dict[str, Any]:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     answers["Gold tok"] = model.words(gold)
     row: dict[str, Any] = {mode: scores(gold, answer) for mode, answer in answers.items()}
+    for column in ("words", "sents"):  # which were given
+        del row["Gold tok"][column]
     row["run_mb"] = memory
     n_words = sum(len(sentence.tokens) for sentence in sentences)
     times = -(-LEAST_WORDS // n_words)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import random
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ import _results
 import pytest
 import quick
 import run_all
+
+from eigentext.constituency.settings import LPCFGSettings
 
 LAST = json.loads(quick.LAST.read_text(encoding="utf-8"))
 
@@ -213,3 +217,91 @@ def test_every_script_takes_part_but_the_quick_set() -> None:
     names = {path.stem for path in run_all.scripts()}
     assert {"dependency", "pipeline", "words_clusters"} <= names
     assert not names & {"quick", "run_all", "_data", "_results"}
+
+
+# ---------------------------------------------------------------- results pages
+
+
+DOCS = Path(quick.__file__).parents[1] / "docs"
+
+
+@pytest.mark.parametrize("column", ["LAS", "MLAS"])
+def test_means_of_the_pipeline_are_those_of_its_rows(column: str) -> None:
+    page = (DOCS / "results-pipeline.md").read_text("utf-8").split("## Treebanks of the data")[1]
+    for part in page.split("| treebank | |")[1:3]:
+        table, _, mean = part.partition("Mean of the 6 but PADT")
+        header, _, *lines = table.strip().splitlines()
+        at = [cell.strip() for cell in header.split("|")].index(column)
+        rows: dict[tuple[str, bool], float] = {}
+        for line in lines:
+            treebank, system, *cells = (cell.strip(" *") for cell in line.strip("|").split("|"))
+            if "PADT" not in treebank and "with text" not in system:
+                rows[treebank, system == "ours"] = float(cells[at])
+        gains = [rows[name, True] - rows[name, False] for name in {name for name, _ in rows}]
+        stated = re.search(rf"\b{column} \+(\d\.\d\d)", mean)
+        assert len(gains) == 6
+        assert stated
+        assert abs(sum(gains) / 6 - float(stated[1])) < 0.03
+
+
+def test_claims_that_did_not_hold_are_gone() -> None:
+    """FastText with its five epochs; n-grams on speech; who ran beside whom."""
+    names = ("results.md", "family.md", "papers.md", "index.md", "../README.md")
+    pages = {name: (DOCS / name).read_text("utf-8") for name in names}
+    for name, text in pages.items():
+        for gone in ("2 epochs", "two epochs", "all five texts", "the peer in one run"):
+            assert gone not in text, f"{name}: {gone}"
+        if "FastText" in text and name != "papers.md":
+            assert "21.8" in text, name
+        if "blocked" in text and "130.8" in text:
+            assert re.search(r"99\.2.*97\.1.*95\.0|97\.13.*95\.0", text, re.DOTALL), name
+            assert "86.4" in text, name
+
+
+def test_the_page_of_constituency_begins_with_the_default() -> None:
+    """Its settings and what its plain commands gave; former decoders come last."""
+    page = (DOCS / "results-constituency.md").read_text("utf-8")
+    _, today, *_ = page.split("\n## ")
+    chosen = LPCFGSettings()
+    for default in (chosen.n_states, chosen.threshold, chosen.bracket_weight):
+        assert f"{default}" in today
+    assert f"{chosen.bracket_threshold:.4f}" in today
+    assert "the decoder `max-constituents`" in today
+    rows = json.loads((quick.LAST.with_name("readme.json")).read_text("utf-8"))["rows"]
+    plain = today.split("\n### ")[0]
+    for task in ("constituents", "the same, another kind of text"):
+        for step in rows[task]["commands"]:
+            for figure in (*step.get("figures", {}).values(), step.get("cpu_seconds", "")):
+                assert str(figure) in plain, figure
+    assert len(page.splitlines()) < 340
+    history = page.index("\n## History")
+    assert "\n## " not in page[history + 1 :]
+
+
+def test_the_benchmark_of_pipelines_has_no_figure_for_a_column_that_is_blank() -> None:
+    pytest.importorskip("udtools.udeval")
+    pipeline = importlib.import_module("pipeline")
+    row = "1\tdogs\tdog\tNOUN\t{}\t_\t0\troot\t_\t_\n\n"
+    blank, tagged = row.format("_"), row.format("NNS")
+    assert {"xpos", "ufeats"}.isdisjoint(pipeline.scores(blank, blank))
+    assert pipeline.scores(tagged, blank)["xpos"] == 0.0
+    assert pipeline.line("x", pipeline.scores(blank, blank)).count("| - ") == 2
+
+
+def test_no_figure_for_what_a_treebank_lacks_or_what_was_given() -> None:
+    """UDPipe's scores have a dash there; ours, of a column that is blank, would be near 100."""
+    page = (DOCS / "results-pipeline.md").read_text("utf-8")
+    n_rows = 0
+    for table in re.findall(r"^\| treebank \| \| Words .*\n(?:\|.*\n)+", page, re.MULTILINE):
+        lacking: dict[str, list[bool]] = {}
+        for line in table.splitlines()[2:]:
+            treebank, system, *cells = (cell.strip(" *") for cell in line.strip("|").split("|"))
+            dashes = [cell == "-" for cell in cells]
+            assert lacking.setdefault(treebank, dashes) == dashes, f"{treebank}, {system}"
+            n_rows += 1
+    assert n_rows > 120
+    given = page.split("**The treebank's words given**")[1:]
+    assert len(given) == 2
+    for part in given:
+        rows = re.findall(r"\n\| [\w-]+ \| [^|]+ \| (\S+) \| (\S+) \|", part.split("Mean")[0])
+        assert set(rows) == {("-", "-")}, "words and sentences were given"

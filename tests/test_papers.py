@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import pkgutil
 import re
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -72,6 +74,16 @@ def test_what_a_row_names_is_there(row: tuple[str, ...]) -> None:
         assert (ROOT / "docs" / page[1]).is_file(), figure
 
 
+def test_a_statement_has_a_test_of_its_own() -> None:
+    """What scores an answer holds no statement of a paper, and what was left out stands there."""
+    for statement, _, tests, _ in ROWS:
+        if "entity" in statement or "supervised training" in statement:
+            assert "tests/evaluate/test_ner.py" not in tests, statement
+    statements = "\n".join(row[0] for row in ROWS)
+    for named in ("table 4: M_e", "table 5", "vocalisation", "root-to-leaf", "max-recall"):
+        assert named in statements, named
+
+
 @pytest.mark.parametrize("page", FAMILY, ids=lambda page: page.stem)
 def test_a_member_of_the_family_has_all_that_a_page_needs(page: Path) -> None:
     """An equation, commands, a table of figures and how to get them, tests, and when to use it."""
@@ -83,3 +95,109 @@ def test_a_member_of_the_family_has_all_that_a_page_needs(page: Path) -> None:
     assert re.search(r"^## When to use it, and when not$", text, re.MULTILINE)
     _check_tests(text)
     assert f"]({page.name})" in (PAGE.parent / "family.md").read_text("utf-8")
+
+
+# ---------------------------------------------------------------- names on pages of equations
+
+EXPLAINED = sorted(
+    page
+    for kind in ("equations-*", "how-*", "notation")
+    for page in PAGE.parent.glob(f"{kind}.md")
+)
+SOURCE = ROOT / "src"
+
+
+@cache
+def _defined() -> frozenset[str]:
+    """Every module, what it defines or imports, and what its classes have, by dotted names."""
+    names = set()
+    for path in (SOURCE / "eigentext").rglob("*.py"):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        names.add(module)
+        for node in ast.parse(path.read_text("utf-8")).body:
+            for name in _bound(node):
+                names.add(f"{module}.{name}")
+            if isinstance(node, ast.ClassDef):
+                members = [name for inner in node.body for name in _bound(inner)]
+                members += [
+                    target.attr
+                    for target in ast.walk(node)
+                    if isinstance(target, ast.Attribute)
+                    and isinstance(target.ctx, ast.Store)
+                    and isinstance(target.value, ast.Name)
+                    and target.value.id == "self"
+                ]
+                names |= {f"{module}.{node.name}.{member}" for member in members}
+    return frozenset(names)
+
+
+def _bound(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.ImportFrom):
+        return [alias.asname or alias.name for alias in node.names]
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _rooms(text: str) -> list[str]:
+    """The package that a page says its names belong to, and those around it."""
+    stated = re.search(r"`(eigentext\.[\w.]+)`", text)
+    parts = stated[1].split(".") if stated else ["eigentext"]
+    return [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
+
+
+def _dotted(text: str) -> set[str]:
+    """The dotted names between backticks; `A.x, .y` are two of A."""
+    names = set()
+    for quoted in re.findall(r"`([^`\n]+)`", text):
+        first = re.match(r"([A-Za-z_]\w*)((?:\.[A-Za-z_]\w*)+)(?=$|[(,\[ ])", quoted)
+        if first and not quoted.endswith(FILES):
+            names.add(first[0])
+            names |= {first[1] + more for more in re.findall(r", (\.\w+)", quoted)}
+    return names
+
+
+FILES = (".py", ".md", ".txt", ".json", ".conllu", ".mrg", ".npz")
+
+
+def _stands(name: str, rooms: list[str]) -> bool:
+    """Is it in one of the rooms, or, for what belongs to a class, anywhere?"""
+    if name[0].isupper():
+        return any(known.endswith(f".{name}") for known in _defined())
+    return not _defined().isdisjoint([name, *(f"{room}.{name}" for room in rooms)])
+
+
+@pytest.mark.parametrize("page", EXPLAINED, ids=lambda page: page.stem)
+def test_what_a_page_of_equations_names_is_there(page: Path) -> None:
+    text = page.read_text("utf-8")
+    rooms = _rooms(text)
+    assert [name for name in sorted(_dotted(text)) if not _stands(name, rooms)] == []
+    for file in set(re.findall(r"`([\w/]+\.py)(?:::\w+)?`", text)):
+        assert any(path.as_posix().endswith(f"/{file}") for path in _sources()), file
+    everywhere = "".join(path.read_text("utf-8") for path in _sources())
+    for name in set(re.findall(r"[`:](\w+_\w+)`", text)):  # a word of its own, or a test
+        assert re.search(rf"\b{name}\b", everywhere), name
+
+
+@cache
+def _sources() -> list[Path]:
+    """Ours, and the tests but for this one."""
+    folders = ("src", "tests", "benchmarks")
+    paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    return [path for path in paths if path != Path(__file__)]
+
+
+def test_a_name_that_moved_is_noticed() -> None:
+    rooms = _rooms("Module names are those of `eigentext.constituency`.")
+    assert rooms == ["eigentext.constituency", "eigentext"]
+    assert _dotted("`SVDResult.U, .S` and `chart.fine.fine_pass(...)`, `weights.py`, `a b.c`") == {
+        "SVDResult.U",
+        "SVDResult.S",
+        "chart.fine.fine_pass",
+    }
+    assert _stands("reranking.learn.learn_weights", rooms)
+    assert _stands("LPCFG.log_prob", rooms)
+    assert not _stands("rerank.learn", rooms)
+    assert not _stands("LPCFG.log_probability", rooms)

@@ -1,4 +1,4 @@
-"""eigentext: the hidden structure of language, learned by linear algebra.
+"""eigentext: the hidden structure of language, learned by linear algebra and online learners.
 
 Importing the package is cheap and has no side effects; a name is loaded when it is first used
 (PEP 562).

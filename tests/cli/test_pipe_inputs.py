@@ -112,3 +112,19 @@ def test_figures_and_tables(folder: Path) -> None:
     shown = eigentext("pipe", "inspect", "english.pipe", cwd=folder).stdout.decode()
     assert "morph-tagger" in shown
     assert "PROPN" in shown
+
+
+@pytest.mark.parametrize("flags", [[], ["--counts"]])
+def test_columns_that_a_treebank_lacks_have_no_figure(folder: Path, flags: list[str]) -> None:
+    lines = (folder / "dev.conllu").read_text("utf-8").splitlines()
+    rows = [line.split("\t") for line in lines]
+    bare = "\n".join(
+        "\t".join([*row[:4], "_", "_", *row[6:]]) if len(row) == 10 else row[0] for row in rows
+    )
+    (folder / "bare.conllu").write_text(bare + "\n\n", encoding="utf-8")
+    shown = eigentext("pipe", "eval", "--system", "dev.conllu", "bare.conllu", *flags, cwd=folder)
+    cells = {
+        row[0]: row[1:] for line in shown.stdout.decode().splitlines() if (row := line.split())
+    }
+    assert cells["XPOS"] == cells["UFeats"] == ["-"] * 4
+    assert "-" not in cells["UPOS"] + cells["Lemmas"] + cells["MLAS"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eigentext.datasets.sample import sample_files
-from eigentext.evaluate.conll18 import MEASURES, evaluate
+from eigentext.evaluate.conll18 import MEASURES, evaluate, lacking
 from eigentext.formats.conllu import Sentence, make_sentence, parse_sentences, read_sentences
 
 udeval = pytest.importorskip("udtools.udeval")
@@ -134,3 +134,14 @@ def test_without_heads_there_are_no_measures_of_trees() -> None:
     found = evaluate(tree, bare)
     assert tuple(found) == MEASURES[:8]
     assert found["UPOS"].f1 == 50
+
+
+def test_a_treebank_lacks_the_columns_that_are_blank_throughout() -> None:
+    one = make_sentence(["a", "b"], upos=["X", "X"], xpos=["_", "_"], lemma=["_", "b"])
+    two = make_sentence(["c"], upos=["X"], xpos=["T"], lemma=["_"])
+    assert lacking([one]) == {"XPOS", "UFeats"}
+    assert lacking([two]) == {"UFeats", "Lemmas"}
+    assert lacking([one, two]) == {"UFeats"}
+    assert lacking([two, *[one] * 499]) == {"UFeats"}  # a slip in 999 words, and in 1,001
+    assert lacking([two, *[one] * 500]) == {"XPOS", "UFeats"}
+    assert lacking([]) == {"UPOS", "XPOS", "UFeats", "Lemmas"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +19,7 @@ from eigentext.lexical.ranker.encoding import Observed
 from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.ranker.second_pass import best_rows
 from eigentext.lexical.ranker.softmax import probabilities
+from eigentext.lexical.ranker.templates import PAPER
 
 SMALL = {"bits": 12, "epochs": 3, "passes": 2}
 
@@ -191,15 +193,88 @@ def test_a_string_is_not_a_list_of_tokens(ranker):
         ranker.rank("of")
 
 
-def test_the_papers_split_and_its_counts_work(language):
+def test_algorithm_1_by_hand(language):
+    """Counts z of D1, weights of D2 by least squares on them, scores Z = sum of w z (Eq. 5)."""
     made = LexicalRanker(
         analyzer=language.analyzer(),
         scheme=language.scheme,
-        holdout=0.2,
+        templates=("form@0", "form@-1"),
+        targets=("label",),
         transform="count",
-        **SMALL,
+        weights="regression",
+        holdout=0.2,
+        passes=1,
+        bits=0,
+        min_count=1,
+        document_counts=False,
     ).fit(language.documents(30))
-    assert evaluate_ranker(made, language.documents(5, seed=1)).scores.full.a1 > 80
+    halves = made._split(language.documents(30))
+    assert [len(half) for half in halves] == [24, 6]
+
+    def contexts(documents):
+        """(features, word) of every word; the last feature, (), is that of all words."""
+        for line in (line for document in documents for line in document.sentences):
+            for before, word in zip([None, *line], line, strict=False):
+                yield (("0", word.form), ("-1", before and before.form), ()), word
+
+    z = Counter()
+    for features, word in contexts(halves[0]):
+        if word.label is not None:
+            z.update((feature, word.label) for feature in features)
+
+    def candidates(features, word):
+        """Labels with their counts; where there is but one, there is nothing to weigh."""
+        labels = [candidate.label for candidate in made.candidates_(word.form)]
+        several = len(labels) > 1
+        return [(label, [several * z[f, label] for f in features]) for label in labels]
+
+    rows, right = [], []
+    for features, word in contexts(halves[1]):
+        if word.form in language.nouns:
+            for label, counts in candidates(features, word):
+                rows.append(counts)
+                right.append(label == word.label)
+    spread = np.std(rows, axis=0)
+    x = (np.array(rows) - np.mean(rows, axis=0)) / spread
+    ridge = 1e-3 * len(x) * np.eye(3)
+    w = np.linalg.solve(x.T @ x + ridge, x.T @ (right - np.mean(right))) / spread
+    assert (w > 0).all()
+
+    test = language.documents(5, seed=1)
+    by_hand = [
+        np.dot(counts, w)
+        for features, word in contexts(test)
+        for _, counts in candidates(features, word)
+    ]
+    np.testing.assert_allclose(rescored(made, test), by_hand, rtol=1e-4, atol=1e-6)
+
+
+def test_one_element_alone_and_the_factors_together(language):
+    """Tables 4 and 5 of Shah et al.: M_e knows its element, M_baseline only whole labels that
+    it has met, M_full what their elements have in common."""
+
+    def scores(*targets):
+        made = LexicalRanker(
+            analyzer=language.analyzer(),
+            scheme=language.scheme,
+            templates=PAPER,
+            targets=targets,
+            transform="variance",
+            weights="svr",
+            holdout=0.2,
+            passes=1,
+            bits=0,
+            min_count=1,
+        ).fit(language.documents(10, sentences=2))
+        return evaluate_ranker(made, language.documents(10, seed=1)).scores
+
+    assert scores("upos").elements["upos"].a1 == 100.0
+    assert scores("upos").full.a1 < 75  # of a case it knows nothing
+    assert scores("Case").full.a1 == 100.0  # here the case settles the rest
+    whole, factored = scores("label"), scores("label", *language.scheme.elements)
+    assert whole.unseen.a1 < 50
+    assert whole.unseen.words > 20
+    assert factored.unseen.a1 == factored.full.a1 == 100.0
 
 
 def test_folds_are_by_document_and_cover_all(language):

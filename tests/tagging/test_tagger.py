@@ -284,3 +284,23 @@ def test_a_loaded_tagger_is_small_to_show_and_to_send():
     again = clone(loaded).fit(X, [["A", "B"]] * len(X))
     assert again.predict(X) == loaded.predict(X)
     np.testing.assert_array_equal(again.vectors_, loaded.vectors_)
+
+
+@pytest.mark.requires("data")
+def test_clusters_find_entities_in_real_text(data):
+    """Brown clusters of Wikipedia beside the words: section 6.2 of Stratos et al. 2014."""
+    folder = data / "ner" / "wnut17"
+    train, dev = (
+        list(read_columns(folder / f"{part}.bio", scheme="bio2")) for part in ("train", "dev")
+    )
+    paths = str(data / "peers" / "wcluster-wiki50k-200.paths.xz")
+
+    def f1(clusters):
+        tagger = SequenceTagger(clusters=clusters, entity_margin=2.0, beam=1, epochs=4)
+        tagger.fit([one.tokens for one in train], [one.tags for one in train])
+        found = tagger.predict([one.tokens for one in dev])
+        return evaluate([one.tags for one in dev], found).f1
+
+    without = f1(None)
+    assert 25 < without < 35
+    assert f1(paths) > without + 7

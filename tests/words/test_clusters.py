@@ -237,3 +237,23 @@ def test_clusters_that_need_more_than_the_bound_are_refused(monkeypatch):
         SpectralClusters(2).fit(counts, memory="2GB")
     monkeypatch.setattr(methods, "_NEIGHBOURS", 10**8)
     SpectralClusters(2).fit(counts, memory="2GB")
+
+
+@pytest.mark.requires("data")
+def test_kappa_and_contexts_are_as_in_figure_6(data):
+    """Mutual information rises with kappa and falls again; contexts on both sides tell more."""
+    text = [data / "text" / "openstax_by.txt.xz"]
+    counts = count(text, contexts="lr2", vocab_size=5000)
+    told = {
+        (contexts, kappa): SpectralClusters(50, method="paper", contexts=contexts, kappa=kappa)
+        .fit(counts)
+        .mutual_information_
+        for contexts in ("r1", "lr1", "lr2")
+        for kappa in (0.0, 100.0, 10_000.0)
+    }
+    for contexts in ("r1", "lr1", "lr2"):
+        none, some, much = (told[contexts, kappa] for kappa in (0.0, 100.0, 10_000.0))
+        assert some > 1.04 * none
+        assert some > 1.03 * much
+    assert told["lr1", 100.0] > 1.2 * told["r1", 100.0]
+    assert told["lr2", 100.0] > told["r1", 100.0] * 1.2

@@ -81,11 +81,62 @@ def test_full_ward_equals_scipy_when_all_words_are_active():
     assert ours == {frozenset(np.flatnonzero(theirs == c).tolist()) for c in np.unique(theirs)}
 
 
-def test_gamma_counts_searches_and_equal_vectors_are_no_trouble():
+def naive_gamma(points, m):
+    """Row searches a merge: a bound is searched anew when it is loose and the least of all."""
+    slots = {slot: [slot] for slot in range(m)}
+
+    def nearest(slot):
+        def cost(other):
+            a, b = slots[slot], slots[other]
+            gap = np.square(points[a].mean(axis=0) - points[b].mean(axis=0)).sum()
+            return len(a) * len(b) / (len(a) + len(b)) * gap
+
+        return min((cost(other), other) for other in slots if other != slot)
+
+    bounds = {slot: (*nearest(slot), True) for slot in slots}
+    n_searches = 0
+
+    def merge():
+        searched = 0
+        while not bounds[best := min(slots, key=lambda slot: (bounds[slot][0], slot))][2]:
+            bounds[best] = (*nearest(best), True)
+            searched += 1
+        price, other, _ = bounds[best]
+        kept, freed = sorted((best, other))
+        slots[kept] += slots.pop(freed)
+        del bounds[freed]
+        for slot, (bound, neighbour, _) in bounds.items():
+            if neighbour in (kept, freed):
+                bounds[slot] = (bound, neighbour, False)
+        bounds[kept] = (price, None, False)
+        return searched
+
+    for word in range(m, len(points)):
+        free = next(slot for slot in range(m + 1) if slot not in slots)
+        slots[free] = [word]
+        bounds[free] = (*nearest(free), True)  # the search of a new word is not counted
+        n_searches += merge()
+    while len(slots) > 1:
+        n_searches += merge()
+    return n_searches / (len(points) - 1)
+
+
+def test_gamma_by_hand():
+    # 0 and 10 go together; then both bounds that are left are loose: two searches, two merges
+    assert ward(np.array([[0.0], [10.0], [21.0]]), 3).gamma == 1.0
+    assert ward(np.array([[0.0], [10.0]]), 2).gamma == 0.0
+
+
+@given(st.integers(0, 10_000), st.integers(3, 40), st.integers(2, 10), st.integers(1, 4))
+def test_gamma_is_the_number_of_row_searches_per_merge(seed, n, m, d):
+    points = np.random.default_rng(seed).normal(size=(n, d))
+    assert ward(points, min(m, n)).gamma == pytest.approx(naive_gamma(points, min(m, n)))
+
+
+def test_equal_vectors_are_no_trouble():
     found = ward(np.ones((50, 3)), 5)
     assert partition(found.labels)
     assert found.costs.max() == pytest.approx(0, abs=1e-12)
-    assert found.gamma >= 0
 
 
 @pytest.mark.parametrize("m", [0, 6])

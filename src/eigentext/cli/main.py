@@ -66,7 +66,7 @@ def _common(
         bool, typer.Option("--debug", help="Show tracebacks (may stand anywhere on the line).")
     ] = False,
 ) -> None:
-    """The hidden structure of language, learned by linear algebra."""
+    """The hidden structure of language, learned by linear algebra and online learners."""
 
 
 def application(called: Collection[str]) -> typer.Typer:
@@ -77,7 +77,7 @@ def application(called: Collection[str]) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
-        help="The hidden structure of language, learned by linear algebra.",
+        help="The hidden structure of language, learned by linear algebra and online learners.",
     )
     for name, line in GROUPS.items():
         group = _module(name).app if name in called else typer.Typer(help=line)

@@ -49,7 +49,7 @@ def eval_(
     """Score a pipeline, or the CoNLL-U of any system, against a treebank.
 
     The raw text is put together from the treebank.  Precision, recall, F1 and the accuracy on
-    aligned words are those of the official scorer.
+    aligned words are those of the official scorer; a column that the treebank lacks has "-".
 
     Example:
 
@@ -61,7 +61,7 @@ def eval_(
 
         $ eigentext pipe eval --system sample/treebank-dev.conllu sample/treebank-dev.conllu
     """
-    from eigentext.evaluate.conll18 import evaluate
+    from eigentext.evaluate.conll18 import evaluate, lacking
     from eigentext.pipeline.training import read_treebanks
 
     if system is not None:
@@ -69,7 +69,8 @@ def eval_(
             raise SettingsError("with --system: expected one file, the gold treebank")
         if given is not None:
             raise SettingsError("--given is for a model, not for --system")
-        scores = evaluate(read_treebanks(files[0]), read_treebanks(system))
+        gold = read_treebanks(files[0])
+        scores = evaluate(gold, read_treebanks(system))
     else:
         if len(files) != 2:
             raise SettingsError("expected a model and a gold treebank, or --system and a treebank")
@@ -80,10 +81,11 @@ def eval_(
         show_figures({name: _row(found) for name, found in scores.items()}, as_json=True)
         return
     columns = ("correct", "gold", "system", "aligned") if counts else _PERCENTAGES
+    absent = lacking(gold)
     rows = []
     for name, found in scores.items():
         row = _row(found)
-        cells = {column: _cell(row[column]) for column in columns}
+        cells = {column: "-" if name in absent else _cell(row[column]) for column in columns}
         rows.append({"measure": name, **cells})
     show_table("", rows)
 
