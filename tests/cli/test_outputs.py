@@ -30,7 +30,7 @@ convert train.mrg -o trees.conllu
 words cluster text.txt -o a.clusters --paths paths -m 20 --vocab-size 100
 words count text.txt -o a.counts --contexts lr1
 words embed text.txt -o a.vec --n-components 10 --vectors vectors.txt
-words neighbours a.vec the of -k 3 -o pairs.tsv
+words neighbours a.vec the of -k 3 -o near.tsv
 words to-tables a.counts --words words.parquet --pairs pairs.parquet
 words lm train a.clusters text.txt -o a.lm
 words topics train text.txt -o a.topics -k 2 --documents 4
@@ -112,7 +112,7 @@ words count: text.txt --vocab-from a.counts --contexts lr1 -o O
 words embed: text.txt --n-components 10 -o O --vectors P
 words embed: --counts a.counts --n-components 10 -o O --vectors P
 words embed: text.txt --views left,dependencies --trees trees.conllu --n-components 4 -o O
-words embed: text.txt --views left,translations --pairs pairs.tsv --n-components 4 -o O
+words embed: text.txt --views left,translations --pairs near.tsv --n-components 4 -o O
 words from-tables: --words words.parquet --pairs pairs.parquet -o O
 words lm train: a.clusters text.txt -o O
 words neighbours: a.vec the of -k 3 -o O
@@ -138,6 +138,11 @@ tolerance = 2.0
 [settings]
 folds = 2
 """
+
+# names that programs derive from that of an output: these are the user's own
+DERIVED = [".unfinished", ".unfinished.json", ".unfinished.tmp", ".part", ".tmp", ".lock", ".bak"]
+DERIVED += [".json", ".eigentext", ".eigentext-0.tmp", "-journal", "~"]
+MINE = "my own"
 
 # what takes text that is no file
 NO_FILES = set(
@@ -187,6 +192,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert eigentext("data", "get", "sample", "-o", ".", cwd=folder).returncode == 0
     folder /= "sample"
     for line in MADE.strip().splitlines():
+        if not line.startswith("annotate"):  # SQLite has files beside a store
+            for word in line.split():
+                for end in DERIVED if word[0].isalpha() and not (folder / word).exists() else ():
+                    (folder / (word + end)).write_text(MINE)
         done = eigentext(*line.split(), cwd=folder)
         assert done.returncode == 0, f"{line}\n{done.stderr.decode()}"
     pipeline = Pipeline.load(folder / "a.pipe")
@@ -225,6 +234,13 @@ def test_no_command_and_no_input_is_missing() -> None:
         if parameter not in NO_FILES
     }
     assert not missing
+
+
+def test_what_lies_beside_an_output_stays(made: Path) -> None:
+    for line in MADE.strip().splitlines():
+        for word in [] if line.startswith("annotate") else line.partition(" -o ")[2].split()[:1]:
+            assert (made / word).is_file()
+            assert {(made / (word + end)).read_text() for end in DERIVED} == {MINE}
 
 
 @pytest.mark.parametrize(("name", "line"), CASES, ids=[": ".join(case) for case in CASES])
