@@ -20,8 +20,11 @@ from eigentext.annotation.backups import restore
 from eigentext.annotation.store import AnnotationStore
 from eigentext.base import modelfile
 from eigentext.base.files import opening
+from eigentext.base.files.outputs import one_command, will_write
 from eigentext.corpus.counting import count
 from eigentext.corpus.counts import Counts
+from eigentext.corpus.workfolder import opened
+from eigentext.datasets import write_sample
 from eigentext.dependency import DependencyParser
 from eigentext.errors import EigentextError
 from eigentext.evaluate.attachment import evaluate
@@ -31,6 +34,8 @@ from eigentext.formats.convert import convert
 from eigentext.formats.parquet import write_columns
 from eigentext.lexical.documents import read_words_jsonl
 from eigentext.linalg.svd import truncated_svd
+from eigentext.recipes.card import card_to_write
+from eigentext.reports.demo import run_demo
 from helpers.record_files import parquet, warc_record, wet
 
 PAGE = Path(__file__).parents[1] / "docs" / "bad-input.md"
@@ -99,6 +104,35 @@ def _from_tables(path: str) -> None:
     pairs = "memory://pairs.parquet"
     write_columns(pairs, [block], strings=["left", "right"], integers=["count"])
     Counts.from_tables([path], [pairs])
+
+
+def _over_itself(path: str) -> None:
+    with one_command():
+        will_write(path)
+        list(text.read_sentences(path))
+
+
+def _output_twice(path: str) -> None:
+    with one_command():
+        will_write(path)
+        will_write(path)
+
+
+def _card(path: str) -> None:
+    card_to_write(Path(path).with_suffix(""))
+
+
+def _demo(path: str) -> None:
+    run_demo(os.path.dirname(path))
+
+
+def _sample(path: str) -> None:
+    write_sample(Path(path).parents[1])
+
+
+def _work(path: str) -> None:
+    with opened(os.path.dirname(path)):
+        pass
 
 
 _LONG = gzip.compress(b"some text\n" * 1000)
@@ -345,6 +379,12 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
         lambda path: count([path]),
     ),
     ("words.jsonl", "JSON nested without an end", b"[" * 100_000, read_words_jsonl),
+    ("text.txt", "an output that is an input", b"It rains.\n", _over_itself),
+    ("text.txt", "two outputs in one file", b"It rains.\n", _output_twice),
+    ("m.pipe.md", "notes where the card of a model would be", b"# My notes\n", _card),
+    ("sample/dev.mrg", "another file where one of the sample would be", b"(S (NN a))\n", _sample),
+    ("out.work/notes.txt", "a folder of the user's where work would wait", b"mine", _work),
+    ("report/index.html", "a folder of the user's for the demo", b"<html>", _demo),
     ("corpus.txt", "a corpus without words", b"\n\n  \n", lambda path: count([path])),
     ("corpus.txt", "contexts that are none", b"a b\n", lambda path: count([path], contexts="xy")),
     ("corpus.txt", "memory that is no size", b"a b\n", lambda path: count([path], memory="lots")),
@@ -373,6 +413,7 @@ def _message(tmp_path: Path, case: tuple[str, str, bytes, Callable[[str], object
     name, _, content, read = case
     path = tmp_path / name
     if name not in ("missing.txt", "matrix"):
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
     with pytest.raises(EigentextError) as caught:
         read(str(path))

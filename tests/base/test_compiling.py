@@ -45,10 +45,10 @@ print(float(y[0, 0]), len(compiled), len(told))
 """
 
 
-def compute(cache: Path, *arguments: str, **more: str) -> list[str]:
+def compute(cache: Path, *arguments: str, kernel: str = KERNEL, **more: str) -> list[str]:
     path = os.pathsep.join(sys.path)
     done = subprocess.run(
-        [sys.executable, "-c", KERNEL, *arguments],
+        [sys.executable, "-c", kernel, *arguments],
         env={**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": path, **more},
         capture_output=True,
         text=True,
@@ -80,6 +80,20 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_kernel_is_compiled_once_and_says_so(tmp_path: Path) -> None:
     assert compute(tmp_path) == ["10.0", "1", "1"]
     assert compute(tmp_path) == ["10.0", "0", "0"]
+
+
+def test_where_no_folder_can_be_written_it_is_compiled_anew(tmp_path: Path) -> None:
+    kernel = f"""
+from numba.core import caching
+def refuse(self): raise OSError("read-only")
+for locator in caching.CacheImpl._locator_classes: locator.ensure_cache_path = refuse
+{KERNEL}
+print(told[0])
+"""
+    answer = compute(tmp_path / "cache", kernel=kernel)
+    assert answer[:3] == ["10.0", "1", "1"]
+    assert "NUMBA_CACHE_DIR" in " ".join(answer)
+    assert not (tmp_path / "cache").exists()
 
 
 def test_machine_code_in_the_package_is_used(shipped: Path, tmp_path: Path) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from eigentext.base.files import scratch
+from eigentext.base.files.opening import atomic_write
 
 
 def test_a_folder_goes_whatever_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,3 +109,109 @@ def test_a_folder_of_another_user_is_not_removed(
         another.setattr(scratch.os, "getuid", lambda: leftovers.stat().st_uid + 1)
         assert _names_after_the_next_run(leftovers) == ["eigentext-left"]
     assert _names_after_the_next_run(leftovers) == []
+
+
+_WRITER = """
+import sys
+from eigentext.base.files.opening import atomic_write
+with atomic_write(sys.argv[1]) as out:
+    out.write(b"whole")
+    print(flush=True)
+    sys.stdin.readline()
+"""
+_NAME = ".eigentext-0123456789abcdef.tmp"
+
+
+@contextmanager
+def _writer(path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Another process in the middle of writing."""
+    line = [sys.executable, "-c", _WRITER, str(path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(line, **pipes) as process:  # type: ignore[call-overload]
+        process.stdout.readline()
+        yield process
+
+
+def _write(path: Path) -> None:
+    with atomic_write(path) as out:
+        out.write(b"new")
+
+
+def test_what_a_killed_writer_left_goes(tmp_path: Path) -> None:
+    with _writer(tmp_path / "a") as process:
+        process.kill()
+    (left,) = tmp_path.iterdir()
+    assert scratch._FILE.fullmatch(left.name)
+    _write(tmp_path / "b")
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
+
+
+def test_a_living_writer_is_left_alone(tmp_path: Path) -> None:
+    with _writer(tmp_path / "a") as process:
+        _write(tmp_path / "b")
+        assert len(list(tmp_path.iterdir())) == 2
+        process.communicate(b"\n")
+    assert process.returncode == 0
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        "a": b"whole",
+        "b": b"new",
+    }
+
+
+def test_until_it_is_renamed_no_one_else_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = os.replace
+
+    def replace_later(source: str, target: str) -> None:
+        if target.endswith("a"):
+            _write(tmp_path / "b")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", replace_later)
+    _write(tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes() == b"new"
+
+
+def test_a_file_that_was_taken_before_it_was_locked_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = scratch.take_lock
+
+    def too_late(file: object, *, wait: bool = False) -> bool:
+        monkeypatch.setattr(scratch, "take_lock", lock)
+        for path in tmp_path.iterdir():
+            path.unlink()
+        return lock(file, wait=wait)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(scratch, "take_lock", too_late)
+    _write(tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == b"new"
+
+
+def test_only_abandoned_files_of_ours_go(tmp_path: Path) -> None:
+    names = [_NAME.upper(), f"{_NAME}.old", "x" + _NAME, ".eigentext-notes.tmp", "letter"]
+    for name in names:
+        (tmp_path / name).write_text("mine")
+    (tmp_path / _NAME).symlink_to("letter")
+    (tmp_path / _NAME.replace("0", "1")).mkdir()
+    before = {path.name for path in tmp_path.iterdir()}
+    _write(tmp_path / "a")
+    assert {path.name for path in tmp_path.iterdir()} == before | {"a"}
+    assert {(tmp_path / name).read_text() for name in names} == {"mine"}
+
+
+@pytest.mark.parametrize("user", [None, os.getuid() + 1])
+def test_where_it_cannot_be_told_nothing_goes(
+    user: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / _NAME).write_text("half")
+    with monkeypatch.context() as patch:
+        if user is None:
+            patch.delattr(os, "getuid")
+        else:
+            patch.setattr(os, "getuid", lambda: user)
+        _write(tmp_path / "a")
+    assert (tmp_path / _NAME).exists()
+    _write(tmp_path / "a")
+    assert not (tmp_path / _NAME).exists()

@@ -42,7 +42,12 @@ def test_the_sample_is_written_and_checks_out(tmp_path):
     assert (folder / "dev.mrg").read_text(encoding="utf-8").splitlines() == load_english("dev")
     (folder / "dev.mrg").write_text("spoilt", encoding="utf-8")
     assert [problem.kind for problem in check("sample", tmp_path)] == ["size"]
-    write_sample(tmp_path)  # over what is there
+    (folder / "test.mrg").unlink()
+    with pytest.raises(DataError, match=r"dev\.mrg: not the file of the sample: move it away"):
+        write_sample(tmp_path)
+    assert (folder / "dev.mrg").read_text(encoding="utf-8") == "spoilt"
+    (folder / "dev.mrg").unlink()
+    write_sample(tmp_path)
     assert check("sample", tmp_path) == []
 
 

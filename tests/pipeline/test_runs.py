@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,7 +47,7 @@ def parsed(folder: Path) -> bytes:
 def test_any_number_of_processes(folder: Path, parsed: bytes) -> None:
     done(folder, "text.txt", "more.txt", "-o", "two.conllu", "--offsets", "--jobs", 2)
     assert (folder / "two.conllu").read_bytes() == parsed
-    assert not list(folder.glob("*unfinished*"))
+    assert not list(folder.glob("*.work"))
     sentences = list(read_sentences(folder / "two.conllu"))
     names = [sentence.metadata["sent_id"] for sentence in sentences]
     assert names == [str(number) for number in range(1, len(sentences) + 1)]
@@ -104,17 +105,18 @@ def _killed(folder: Path, line: list[str], after: int) -> None:
 def test_killed_it_goes_on(folder: Path, parsed: bytes) -> None:
     line = ["english.pipe", "text.txt", "more.txt", "-o", "cut.conllu", "--offsets"]
     _killed(folder, line, 2)
-    unfinished = folder / "cut.conllu.unfinished"
+    work = folder / "cut.conllu.work" / "result"
+    unfinished = work / "data"
     assert not (folder / "cut.conllu").exists()
     before = unfinished.read_bytes()
     assert 0 < len(before) < len(parsed)
     with unfinished.open("ab") as out:  # what was written after the last record is cut off
         out.write(b"half a lin")
-    taken = json.loads((folder / "cut.conllu.unfinished.json").read_text())["done"]
+    taken = json.loads((work / "done.json").read_text())["done"]
     assert taken[0] >= 2
     done(folder, *line[1:], "--resume")
     assert (folder / "cut.conllu").read_bytes() == parsed
-    assert not list(folder.glob("cut.conllu.unfinished*"))
+    assert not list(folder.glob("cut.conllu.*"))
 
 
 def test_killed_with_two_processes_it_goes_on_and_leaves_none_behind(
@@ -128,11 +130,9 @@ def test_killed_with_two_processes_it_goes_on_and_leaves_none_behind(
 
 
 def test_what_another_run_left_is_not_gone_on_with(folder: Path, parsed: bytes) -> None:
-    (folder / "other.conllu.unfinished").write_bytes(b"x" * 100)
-    record = {"key": "of another run", "done": [1, 1, 1], "bytes": 100}
-    (folder / "other.conllu.unfinished.json").write_text(json.dumps(record))
-    line = ["text.txt", "more.txt", "-o", "other.conllu", "--offsets"]
-    done(folder, *line, "--resume")
+    line = ["english.pipe", "text.txt", "more.txt", "-o", "other.conllu"]
+    _killed(folder, line, 2)
+    done(folder, *line[1:], "--offsets", "--resume")
     assert (folder / "other.conllu").read_bytes() == parsed
 
 
@@ -172,9 +172,29 @@ def test_a_run_with_another_model_or_input_is_not_gone_on_with(
             context.setattr(runs._Record, "write", full_disk)
             line = "own.pipe words.tsv -o own.conllu --input vertical".split()
             assert eigentext("pipe", "run", *line, cwd=folder).returncode == 2
-        assert (folder / "own.conllu.unfinished.json").exists()
+        assert (folder / "own.conllu.work").is_dir()
         changed = change(what)
         assert run(*changed, "--resume") == run(*changed), what
+
+
+@pytest.mark.parametrize("resume", [[], ["--resume"]])
+def test_what_the_user_has_beside_the_output_stays(folder: Path, resume: list[str]) -> None:
+    names = ["mine.unfinished", "mine.unfinished.json", "mine.unfinished.tmp", "mine.work"]
+    for name in names:
+        (folder / name).write_text("my own")
+    line = ["pipe", "run", "english.pipe", "more.txt", "-o", "mine", *resume]
+    assert eigentext(*line, cwd=folder).returncode == 2  # a file cannot be the work folder
+    (folder / "mine.work").unlink()
+    (folder / "mine.work").mkdir()
+    (folder / "mine.work" / "data").write_text("my own")
+    refused = eigentext(*line, cwd=folder)
+    assert refused.returncode == 2
+    assert b"mine.work is no work folder of eigentext" in refused.stderr
+    assert (folder / "mine.work" / "data").read_text() == "my own"
+    shutil.rmtree(folder / "mine.work")
+    done(folder, *line[3:])
+    assert [(folder / name).read_text() for name in names[:3]] == ["my own"] * 3
+    assert not (folder / "mine.work").exists()
 
 
 def test_json_lines_are_paragraphs_of_the_text(folder: Path) -> None:
@@ -270,7 +290,7 @@ def test_links_and_pipes_stay_what_they_are(folder: Path) -> None:
         done(folder, "more.txt", "-o", "pipe")
         assert reader.communicate()[0] == expected
     assert (folder / "pipe").is_fifo()
-    assert not list(folder.glob("*unfinished*"))
+    assert not list(folder.glob("*.work"))
 
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="no /dev/fd on this system")

@@ -13,7 +13,7 @@ from eigentext.cli.main import run
 from eigentext.datasets import write_sample
 from eigentext.errors import DataError, SettingsError
 from eigentext.pipeline import Doc
-from eigentext.recipes import ScoresTooLowError, find_recipe, make
+from eigentext.recipes import ScoresTooLowError, find_recipe, get_ready, make, remove
 from eigentext.recipes.recipe import read_recipe
 
 NAMES = """
@@ -79,6 +79,22 @@ def test_the_model_knows_where_it_comes_from(names):
         assert part in card
     for part in (f"| F1 | {made.scores['F1']:.2f} |", "| epochs | 2 |", 'load("names")'):
         assert part in card
+
+
+def test_a_file_of_the_users_is_no_card(models, tmp_path):
+    for path in (tmp_path / "own.pipe.md", models / "sample.model.md"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("# notes")
+        output = tmp_path / "own.pipe" if path.parent == tmp_path else None
+        with pytest.raises(DataError, match=r"\.md: no card of a model, and it is left as it is"):
+            make("sample", output=output)
+        assert path.read_text() == "# notes"
+    with pytest.raises(DataError, match="no card"):
+        get_ready(tmp_path / "here.tagger", name="sample")
+    (models / "sample.model").touch()
+    with pytest.raises(DataError, match="no card"):
+        remove("sample")
+    assert (models / "sample.model").exists()
 
 
 def test_scores_below_the_expected_keep_nothing(names, models, capsys):

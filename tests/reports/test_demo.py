@@ -10,6 +10,15 @@ from eigentext.base.modelfile import read_header
 from helpers.commands import eigentext
 
 
+def test_a_folder_with_other_files_is_left_alone(tmp_path):
+    (tmp_path / "index.html").write_text("<title>eigentext</title>")
+    done = eigentext("demo", "-o", ".", cwd=tmp_path)
+    assert done.returncode == 2
+    assert b". has other files in it: expected a new or an empty folder" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
+    assert (tmp_path / "index.html").read_text() == "<title>eigentext</title>"
+
+
 @pytest.mark.long  # `make demo` is the same
 def test_demo_writes_a_page_and_models(tmp_path):
     done = eigentext("demo", "-o", "demo-report", cwd=tmp_path)

@@ -17,6 +17,7 @@ files of ours that it imports, and they import* (:func:`stamp_of`).
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -48,6 +49,8 @@ __all__ = [
 
 caching: Any = _caching  # numba's own types are few
 config: Any = _config
+# what turns bytes into kernels; made without a look for a folder to keep them in
+_IMPL = caching.CompileResultCacheImpl.__new__(caching.CompileResultCacheImpl)
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 #: Processor -> (its name for LLVM, what it must be able to do), by `platform.machine()`.  The
@@ -102,8 +105,11 @@ class KernelCache(_caching._Cache):
 
     @functools.cached_property
     def _own(self) -> Any:
-        """numba's cache on this machine, with our stamp."""
-        own = caching.FunctionCache(self._function)
+        """numba's cache on this machine, with our stamp; None where no folder can be written."""
+        try:
+            own = caching.FunctionCache(self._function)
+        except RuntimeError:
+            return None
         own._cache_file = self._file(own.cache_path, own._impl.filename_base)
         return own
 
@@ -123,7 +129,7 @@ class KernelCache(_caching._Cache):
     @property
     def cache_path(self) -> Any:
         """The folder of the cache on this machine."""
-        return self._own.cache_path
+        return self._own and self._own.cache_path
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code for a signature, or None: then numba compiles it."""
@@ -131,19 +137,23 @@ class KernelCache(_caching._Cache):
         found = None
         if self._shipped is not None:
             data = self._shipped.load(sig)
-            found = data and self._own._impl.rebuild(target_context, data)
-        if found is None and not _TO:
+            found = data and _IMPL.rebuild(target_context, data)
+        if found is None and not _TO and self._own:
             with self._own._guard_against_spurious_io_errors():
                 found = self._own._load_overload(sig, target_context)
         if found is None and not _told:
             _told.append(True)
-            _log.info("compiling, once for this machine: this may take up to a minute")
+            nowhere = "anew, as no folder to keep it can be written (NUMBA_CACHE_DIR names one)"
+            how = "once for this machine" if _TO or self._own else nowhere
+            _log.info("compiling, %s: this may take up to a minute", how)
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled."""
         if not _TO:
-            self._own.save_overload(sig, data)
+            with contextlib.suppress(OSError):  # a full disk: then it is compiled once more
+                if self._own:
+                    self._own.save_overload(sig, data)
         elif self._own._impl.check_cachable(data):
             Path(self._shipped._cache_path).mkdir(parents=True, exist_ok=True)
             self._shipped.save(sig, self._own._impl.reduce(data))
@@ -156,7 +166,8 @@ class KernelCache(_caching._Cache):
 
     def flush(self) -> None:
         """Forget what was compiled on this machine."""
-        self._own.flush()
+        if self._own:
+            self._own.flush()
 
 
 def _make_ready(target_context: Any) -> None:

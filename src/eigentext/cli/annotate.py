@@ -301,7 +301,7 @@ def backup(
     store: Store,
     output: Annotated[
         str,
-        typer.Option(
+        options.written(
             "--output",
             "-o",
             help="The file to write: a dump for any database if its name has .jsonl, else a copy.",
@@ -351,7 +351,7 @@ def migrate(
     store: Store,
     output: Annotated[
         str,
-        typer.Option(
+        options.written(
             "--backup", help="Where a backup goes first, such as team.jsonl.", show_default=False
         ),
     ],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eigentext.base.files.outputs import check_input
 from eigentext.errors import MissingExtraError, SettingsError
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def needed() -> None:
 def opened(where: str, **how: Any) -> Iterator[AnnotationStore]:
     """The store, which must be there unless ``create`` says otherwise."""
     needed()
+    for file in ("", "-wal", "-shm", "-journal"):  # what SQLite keeps beside it
+        check_input(where + file)
     from eigentext.annotation.store import AnnotationStore
 
     store = AnnotationStore(where, **{"create": False, **how})

@@ -26,7 +26,9 @@ def inspect(
     ] = 10,
     plot: Annotated[
         str | None,
-        typer.Option("--plot", help="Draw singular values per nonterminal: FILE.svg or FILE.png."),
+        options.written(
+            "--plot", help="Draw singular values per nonterminal: FILE.svg or FILE.png."
+        ),
     ] = None,
     format_: options.Format = "native",
 ) -> None:

@@ -24,7 +24,7 @@ _MOST_WORDS = 1000  # of a sentence: more takes minutes, and no page shows it
 def draw(
     trees: Annotated[str, typer.Argument(help="Trees, CoNLL-U or CoNLL-X; '-' is stdin.")],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="FILE.svg: one tree; FILE.html: all of them.")
+        str, options.written("--output", "-o", help="FILE.svg: one tree; FILE.html: all of them.")
     ],
     sentence: Annotated[
         list[int] | None,

@@ -38,11 +38,11 @@ def inspect(
     state: Annotated[int | None, typer.Option("--state", help="This state alone.")] = None,
     graph: Annotated[
         str | None,
-        typer.Option("--graph", help="Draw the transitions of a model: FILE.svg."),
+        options.written("--graph", help="Draw the transitions of a model: FILE.svg."),
     ] = None,
     plot: Annotated[
         str | None,
-        typer.Option("--plot", help="Draw the singular values: FILE.svg or FILE.png."),
+        options.written("--plot", help="Draw the singular values: FILE.svg or FILE.png."),
     ] = None,
     *,
     spectrum: SpectrumFlags,

@@ -20,6 +20,7 @@ import typer
 
 from eigentext import __version__
 from eigentext.base import later
+from eigentext.base.files.outputs import one_command
 from eigentext.cli.flags import Group, quiet_flags
 from eigentext.cli.output import printable, remark
 from eigentext.errors import EigentextError, MissingExtraError, shortened
@@ -128,7 +129,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         called = next((word for word in line if not word.startswith("-")), "")
         app = application({called})
-        code = app(args=line, prog_name="eigentext", standalone_mode=False)
+        with one_command():
+            code = app(args=line, prog_name="eigentext", standalone_mode=False)
         sys.stdout.flush()
         if code == _INTERRUPTED:  # typer may turn the interrupt into its exit code
             raise KeyboardInterrupt

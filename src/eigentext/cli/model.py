@@ -96,7 +96,7 @@ def make(
     ] = False,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", help="Write the model to this file, without a name."),
+        options.written("--output", "-o", help="Write the model to this file, without a name."),
     ] = None,
     record: Annotated[
         bool,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from eigentext.base import device
 from eigentext.base.cores import available_cores
+from eigentext.base.files.outputs import will_write
 
 Sources = Annotated[
     list[str],
@@ -29,11 +30,22 @@ Memory = Annotated[
 Source = Annotated[
     str, typer.Argument(help="A file or URL; '-' is standard input.", show_default=False)
 ]
-Output = Annotated[
-    str, typer.Option("--output", "-o", help="Where to write; '-' is standard output.")
-]
+
+
+def _noted(path: str | None) -> str | None:
+    if path is not None:
+        will_write(path)
+    return path
+
+
+def written(*names: str, **how: Any) -> Any:
+    """The option of a flag that names a file to write, which must not be an input too."""
+    return typer.Option(*names, callback=_noted, **how)
+
+
+Output = Annotated[str, written("--output", "-o", help="Where to write; '-' is standard output.")]
 ModelOutput = Annotated[
-    str, typer.Option("--output", "-o", help="The model file to write.", show_default=False)
+    str, written("--output", "-o", help="The model file to write.", show_default=False)
 ]
 Jobs = Annotated[
     int,

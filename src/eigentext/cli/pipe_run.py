@@ -80,7 +80,7 @@ def run_(
 ) -> None:
     """Annotate text of any size, in order and in bounded memory.
 
-    An empty line ends a paragraph and every sentence.  While it runs, OUTPUT.unfinished grows
+    An empty line ends a paragraph and every sentence.  While it runs, the folder OUTPUT.work grows
     beside the output; if it is killed, the same command with --resume goes on from there, and the
     result is the same.  A DocBin is put together in memory.
 

@@ -178,11 +178,11 @@ def to_tables(
     counts: Annotated[str, typer.Argument(help="A file of counts.")],
     words: Annotated[
         str,
-        typer.Option("--words", help="Where to write words and counts.", show_default=False),
+        options.written("--words", help="Where to write words and counts.", show_default=False),
     ],
     pairs: Annotated[
         str | None,
-        typer.Option("--pairs", help="Where to write left, right, distance and count."),
+        options.written("--pairs", help="Where to write left, right, distance and count."),
     ] = None,
 ) -> None:
     """Write counts as tables (Parquet), for a database or another program.

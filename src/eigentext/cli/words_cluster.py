@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eigentext.words.clusters.model import SpectralClusters
 
 PathsFile = Annotated[
-    str | None, typer.Option("--paths", help="Also write bits TAB word TAB count here.")
+    str | None, options.written("--paths", help="Also write bits TAB word TAB count here.")
 ]
 
 

@@ -38,7 +38,7 @@ def embed(
     counts: options.StoredCounts = None,
     vectors: Annotated[
         str | None,
-        typer.Option("--vectors", help="Write word2vec's format too: .bin binary, else text."),
+        options.written("--vectors", help="Write word2vec's format too: .bin binary, else text."),
     ] = None,
     method: Annotated[
         Literal["cca", "lrmvl", "views"] | None,

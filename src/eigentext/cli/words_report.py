@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eigentext.cli import options
 from eigentext.cli.command import with_flags
 from eigentext.cli.output import is_png, write_picture
 from eigentext.cli.run import Run
@@ -27,7 +28,7 @@ def report(
         str, typer.Argument(help="A model of clusters, or the paths file of any Brown tool.")
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="The HTML page to write; '-' is stdout.")
+        str, options.written("--output", "-o", help="The HTML page to write; '-' is stdout.")
     ],
     run: Run,
     vectors: Annotated[
@@ -35,14 +36,14 @@ def report(
         typer.Option("--vectors", help="A model of vectors or a word2vec file: adds a map."),
     ] = None,
     tree: Annotated[
-        str | None, typer.Option("--tree", help="Also write the cluster tree here, .svg.")
+        str | None, options.written("--tree", help="Also write the cluster tree here, .svg.")
     ] = None,
     map_: Annotated[
-        str | None, typer.Option("--map", help="Also write the map of words, .svg or .png.")
+        str | None, options.written("--map", help="Also write the map of words, .svg or .png.")
     ] = None,
     values: Annotated[
         str | None,
-        typer.Option("--values", help="Also write the plot of singular values, .svg or .png."),
+        options.written("--values", help="Also write the plot of singular values, .svg or .png."),
     ] = None,
     title: Annotated[str, typer.Option("--title", help="Of the page.")] = "Word clusters",
     top: Annotated[

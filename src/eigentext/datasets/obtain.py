@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import sys
 import tempfile
@@ -19,11 +18,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from http.client import HTTPException
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 from urllib.parse import urlsplit
 
+from eigentext.base.files.writing import atomic_write
 from eigentext.datasets.catalogue import DataFile, Entry, data_folder, find, problems_of
 from eigentext.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    import os
 
 __all__ = ["get", "open_url"]
 
@@ -63,29 +66,19 @@ def _folder_for(path: Path) -> Iterator[None]:
 def _store(stream: BinaryIO, file: DataFile, path: Path, source: str) -> None:
     """Copy the stream to its place if, and only if, it is what the catalogue describes."""
     digest, size = hashlib.sha256(), 0
-    with _folder_for(path):
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        try:
-            with open(handle, "wb") as out:
-                while chunk := stream.read(_CHUNK):
-                    size += len(chunk)
-                    if size > file.bytes:
-                        raise DataError(source, None, f"expected {file.bytes:,} bytes, found more")
-                    digest.update(chunk)
-                    out.write(chunk)
-                out.flush()
-                os.fsync(out.fileno())
-            if size != file.bytes:
-                why = f"expected {file.bytes:,} bytes, found {size:,}"
-                raise DataError(source, None, why)
-            if digest.hexdigest() != file.sha256:
-                why = f"expected sha256 {file.sha256}, found {digest.hexdigest()}"
-                raise DataError(source, None, why)
-            os.chmod(temporary, 0o644)  # temporary files are private
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+    with _folder_for(path), atomic_write(path, packed=False) as out:
+        while chunk := stream.read(_CHUNK):
+            size += len(chunk)
+            if size > file.bytes:
+                raise DataError(source, None, f"expected {file.bytes:,} bytes, found more")
+            digest.update(chunk)
+            out.write(chunk)
+        if size != file.bytes:
+            why = f"expected {file.bytes:,} bytes, found {size:,}"
+            raise DataError(source, None, why)
+        if digest.hexdigest() != file.sha256:
+            why = f"expected sha256 {file.sha256}, found {digest.hexdigest()}"
+            raise DataError(source, None, why)
 
 
 def _download(file: DataFile, folder: Path, opener: Opener) -> None:

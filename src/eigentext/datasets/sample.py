@@ -16,15 +16,17 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
-import tempfile
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from eigentext.base.files.writing import atomic_write
 from eigentext.datasets.arabic_lexicon import TABLES
 from eigentext.errors import DataError, SettingsError
+
+if TYPE_CHECKING:
+    import os
 
 __all__ = [
     "SPLITS",
@@ -143,22 +145,8 @@ def _names_as_columns(tree: str) -> str:
     return "".join(rows) + "\n"
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".sample-")
-    try:
-        with open(handle, "wb") as stream:
-            stream.write(content)
-        os.chmod(temporary, 0o644)  # temporary files are private
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
 def write_sample(folder: str | os.PathLike[str]) -> Path:
-    """Write the sample below ``folder/sample``, over what is there, and return that path.
+    """Write the sample below ``folder/sample`` and return that path; nothing is written over.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -166,9 +154,19 @@ def write_sample(folder: str | os.PathLike[str]) -> Path:
     ['test.mrg', 'traces.mrg', 'train.mrg']
     """
     target = Path(folder, "sample")
+    missing = {}
     for name, content in sample_files().items():
+        path = target / name
+        if not path.exists():
+            missing[path] = content
+        elif not path.is_file() or path.read_bytes() != content:
+            why = "not the file of the sample: move it away, or choose another folder"
+            raise DataError(str(path), None, why)
+    for path, content in missing.items():
         try:
-            _write(target / name, content)
+            path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise DataError(str(target / name), None, f"cannot be written: {error}") from error
+            raise DataError(str(path), None, f"cannot be written: {error}") from error
+        with atomic_write(path) as out:
+            out.write(content)
     return target

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import atomic_write
+from eigentext.base.files.outputs import check_input
 from eigentext.base.files.storage import driver_errors, filesystem_of, is_url, reason
 from eigentext.errors import DataError, EigentextError, MissingExtraError, StorageError
 from eigentext.formats.jsonl import BadRecord, named
@@ -149,6 +150,7 @@ def _text(value: Any, field: str) -> str | BadRecord:
 def _opened(source: str) -> Iterator[Any]:
     """A ``pyarrow.parquet.ParquetFile``; what goes wrong with it is a DataError."""
     pa, pq = _libraries()
+    check_input(source)
     if suffix_of(source):
         raise DataError(source, None, "a packed Parquet file: unpack it, it is packed inside")
     try:

@@ -3,8 +3,8 @@
 1. :func:`units_of` cuts the input into units, which depend on the input alone;
 2. :func:`annotated` has each of them annotated and written, in whatever process, and numbers the
    sentences of CoNLL-U when they come back in order: the bytes do not depend on the processes;
-3. :func:`write_resumably` writes to a file beside the output and keeps a record of how far it is,
-   so that a run that was killed can go on, to the same bytes in the end.
+3. :func:`write_resumably` writes to a work folder beside the output, with a record of how
+   far it is, so that a run that was killed can go on, to the same bytes in the end.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.base.parallel import in_order
-from eigentext.errors import DataError, EigentextError, StorageError
+from eigentext.corpus.workfolder import opened, stage, write_record
+from eigentext.errors import DataError, StorageError
 from eigentext.formats import conllu
 from eigentext.pipeline.annotate import Asked
 from eigentext.pipeline.doc import Doc, DocSentence
@@ -29,6 +28,7 @@ from eigentext.pipeline.writing import conllu_parts, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from eigentext.base.files.opening import OnError
     from eigentext.pipeline.model import Pipeline
@@ -48,6 +48,7 @@ __all__ = [
 Input = Literal["text", "lines", "horizontal", "vertical", "conllu"]
 Format = Literal["conllu", "jsonl", "docbin"]
 _SENTENCES = 256  # of tokens or CoNLL-U in a unit
+_DONE = "done.json"
 
 
 class Unit(NamedTuple):
@@ -240,66 +241,51 @@ def _moved(sentence: DocSentence, by: int) -> DocSentence:
 
 
 class _Record:
-    """How far the file beside the output is, and what it is being made of."""
+    """How far the file in the work folder is."""
 
-    def __init__(self, output: str, key: str) -> None:
-        self.data = Path(output + ".unfinished")
-        self.path = Path(output + ".unfinished.json")
-        self.key = key
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
 
     def found(self) -> tuple[Counts, int]:
-        """What is done of the same run, and its bytes; nothing where there is none."""
+        """What is done, and its bytes; nothing where there is none."""
         try:
-            record = json.loads(self.path.read_text(encoding="utf-8"))
-            size = self.data.stat().st_size
-            if record["key"] == self.key and size >= record["bytes"]:
+            record = json.loads((self.folder / _DONE).read_text(encoding="utf-8"))
+            if self.data.stat().st_size >= record["bytes"]:
                 return Counts(*record["done"]), int(record["bytes"])
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        return Counts(), 0
+        return NOTHING, 0
 
     def write(self, done: Counts, size: int) -> None:
         """Tell how far it is, all or nothing."""
-        record = {"key": self.key, "done": list(done), "bytes": size}
-        unfinished = self.path.with_suffix(".tmp")
-        unfinished.write_text(json.dumps(record), encoding="utf-8")
-        os.replace(unfinished, self.path)
-
-    def remove(self) -> None:
-        """Leave nothing behind."""
-        for path in (self.data, self.path, self.path.with_suffix(".tmp")):
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
+        write_record(self.folder, _DONE, json.dumps({"done": list(done), "bytes": size}))
 
 
 def write_resumably(
     units: Iterable[Unit], job: Job, output: str, key: str, *, resume: bool, jobs: int = 1
 ) -> Iterator[tuple[Unit, Counts]]:
-    """Annotate to a file; gives each unit when it is safe, and renames the file at the end.
+    """Annotate to a file; gives each unit when it is safe, and moves the file into its place.
 
     ``key`` says what the file is made of.  With ``resume``, what a run with the same key left is
     taken over; its units are given once more, but not annotated.
     """
     target = os.path.realpath(output)  # a link stays a link: what it points to is replaced
-    record = _Record(target, key)
-    done, size = record.found() if resume else (Counts(), 0)
     try:
-        with open(record.data, "r+b" if size else "wb") as out:
-            out.truncate(size)
-            out.seek(size)
-            yield from _written(units, job, record, out, done, jobs)
-            os.fsync(out.fileno())
-        if os.path.exists(target):
-            shutil.copymode(target, record.data)
-        os.replace(record.data, target)
+        with opened(f"{target}.work") as work:
+            record = _Record(stage(work, "result", key))
+            record.folder.mkdir(exist_ok=True)
+            done, size = record.found() if resume else (NOTHING, 0)
+            with open(record.data, "r+b" if size else "wb") as out:
+                out.truncate(size)
+                out.seek(size)
+                yield from _written(units, job, record, out, done, jobs)
+                os.fsync(out.fileno())
+            if os.path.exists(target):
+                shutil.copymode(target, record.data)
+            os.replace(record.data, target)
     except OSError as error:
         raise StorageError(output, None, f"cannot write: {error.strerror}") from error
-    except StorageError:
-        raise  # with more disk, or another day, the run can go on
-    except EigentextError:
-        record.remove()  # bad input would fail again
-        raise
-    record.remove()
 
 
 def _written(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eigentext.base.registry import KINDS
+from eigentext.errors import DataError
 from eigentext.recipes.training import SCORES
 
 if TYPE_CHECKING:
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 
     from eigentext.base.modelfile import Header
 
-__all__ = ["card_of", "model_card"]
+__all__ = ["card_of", "card_to_write", "model_card"]
+
+_SUM = "SHA-256 that the file has inside"  # ends every card
 
 _USES = {
     "pipeline": (
@@ -34,6 +37,15 @@ _USES = {
 def card_of(model: Path) -> Path:
     """Where the card of a model lies: beside it."""
     return model.with_name(f"{model.name}.md")
+
+
+def card_to_write(model: Path) -> Path:
+    """Where the card goes; another file of that name, of somebody's own, is an error."""
+    card = card_of(model)
+    if card.exists() and not (card.is_file() and _SUM.encode() in card.read_bytes()):
+        why = "no card of a model, and it is left as it is: move it away"
+        raise DataError(str(card), None, why)
+    return card
 
 
 def model_card(header: Header, model: Path) -> str:
@@ -68,7 +80,7 @@ def model_card(header: Header, model: Path) -> str:
         lines += [f"    {_text(about['command'])}", ""]
     lines += [f"With eigentext {header.package_version}. Settings:", ""]
     lines += list(_table("setting", header.settings))
-    lines += [f"SHA-256 that the file has inside: `{header.sha256}`"]
+    lines += [f"{_SUM}: `{header.sha256}`"]
     return "\n".join(lines) + "\n"
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eigentext.base.files.opening import atomic_write, check_writable
 from eigentext.base.named import place_of
 from eigentext.errors import DataError, EigentextError, SettingsError
-from eigentext.recipes.card import card_of, model_card
+from eigentext.recipes.card import card_to_write, model_card
 from eigentext.recipes.gathering import gathered
 from eigentext.recipes.recipe import find_recipe
 from eigentext.recipes.training import check_settings, trained
@@ -73,13 +73,13 @@ def make(
     target = Path(output) if output is not None else place_of(recipe.name)
     if output is None:
         make_folder(target.parent)
-    check_writable(target, card_of(target))
+    card = card_to_write(target)
+    check_writable(target, card)
     with gathered(recipe, data, download=download, opener=opener) as files:
         model, scores = trained(files, jobs=jobs, progress=progress)
         if check:
             _hold_against(recipe, scores)
         header = model.save(target, data=_about(recipe, files, scores))
-    card = card_of(target)
     with atomic_write(card) as out:
         out.write(model_card(header, target).encode())
     return Made(target, card, scores)

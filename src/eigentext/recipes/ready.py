@@ -23,7 +23,7 @@ from eigentext.base.named import installed, is_name, models_folder, place_of
 from eigentext.base.registry import KINDS
 from eigentext.datasets.obtain import open_url
 from eigentext.errors import DataError, ModelFileError, SettingsError
-from eigentext.recipes.card import card_of, model_card
+from eigentext.recipes.card import card_to_write, model_card
 from eigentext.recipes.making import make_folder
 from eigentext.recipes.recipe import find_recipe
 
@@ -74,6 +74,7 @@ def get_ready(
         raise SettingsError(f"a sha256 has 64 digits from 0 to f, not {sha256!r}")
     target = place_of(name or _name_in(where))
     make_folder(target.parent)
+    card = card_to_write(target)
     with scratch_folder() as folder:
         packed = folder / f"model{suffix_of(where) or ''}"
         found = _fetch(where, packed, progress)
@@ -85,7 +86,7 @@ def get_ready(
         header = _checked(where, whole)
         with whole.open("rb") as stream, atomic_write(target) as out:
             shutil.copyfileobj(stream, out, _BLOCK)
-        with atomic_write(card_of(target)) as out:
+        with atomic_write(card) as out:
             out.write(model_card(header, target).encode())
     return target
 
@@ -149,7 +150,8 @@ def remove(name: str) -> None:
     if name not in installed():
         raise SettingsError(f"no model {name!r} in {models_folder()}")
     try:
+        card = card_to_write(place)
         place.unlink()
-        card_of(place).unlink(missing_ok=True)
+        card.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(str(place), None, f"cannot be removed: {error.strerror}") from error

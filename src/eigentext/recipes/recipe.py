@@ -38,6 +38,7 @@ from pydantic import (
     model_validator,
 )
 
+from eigentext.base.files.opening import open_binary
 from eigentext.base.named import is_name
 from eigentext.datasets.catalogue import Entry
 from eigentext.datasets.catalogue import find as find_set
@@ -234,13 +235,8 @@ def _overlap(parts: tuple[Part, ...], others: tuple[Part, ...]) -> str:
 
 def read_recipe(path: str | os.PathLike[str]) -> Recipe:
     """A recipe of the user's own."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        why = (
-            "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
-        )
-        raise DataError(os.fspath(path), None, why) from error
+    with open_binary(path) as stream:
+        content = stream.read()
     return _parse(content, os.fspath(path)).model_copy(update={"path": Path(path)})
 
 

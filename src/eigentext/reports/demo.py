@@ -24,6 +24,7 @@ from eigentext.constituency import LPCFG
 from eigentext.constituency.bounds import theorem_3
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.drawing.constituents import tree_svg
+from eigentext.errors import SettingsError
 from eigentext.evaluate import parseval
 from eigentext.formats.prm import EvalbSettings
 from eigentext.reports.const_plots import CurvePoint, learning_curve, singular_value_plot
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run_demo"]
 
+_ABOUT = "The main job on the sample data, end to end"
 _FOLDS = 10
 _PER_STATE = 15
 _SHOWN = "The man who sold the boat saw the girl with the telescope ."
@@ -57,15 +59,18 @@ def run_demo(folder: str, say: Callable[[str], None] = print) -> Path:
     of the time goes into compiling, which one core does not share by itself.
     """
     target = Path(folder)
+    page = target / "index.html"
     target.mkdir(parents=True, exist_ok=True)
+    ours = page.is_file() and _ABOUT.encode() in page.read_bytes()
+    if not ours and any(target.iterdir()):
+        raise SettingsError(f"{folder} has other files in it: expected a new or an empty folder")
     datasets.write_sample(target)
-    report = Report("eigentext", "The main job on the sample data, end to end")
+    report = Report("eigentext", _ABOUT)
     jobs = min(2, available_cores())
     for _, (part, lines) in in_order(_section, _SECTIONS, state=target, jobs=jobs, chunk=1):
         report.extend(part)
         for line in lines:
             say(line)
-    page = target / "index.html"
     report.write(page)
     return page
 

@@ -27,6 +27,7 @@ from typing import Any, cast
 
 from eigentext.base.files.archives import unpacked
 from eigentext.base.files.hub import dataset_files
+from eigentext.base.files.outputs import check_input
 from eigentext.base.files.storage import Source, driver_errors, filesystem_of, is_url, reason
 from eigentext.base.files.writing import atomic_write, check_writable, write_lines
 from eigentext.errors import DataError, StorageError
@@ -108,6 +109,8 @@ def expand(sources: Iterable[Source]) -> list[str]:
             files.extend(_expand_url(source))
         else:
             files.extend(_expand_path(source))
+    for file in files:
+        check_input(file)
     return files
 
 
@@ -189,6 +192,7 @@ def open_binary(source: Source) -> Iterator[io.BufferedReader]:
     b'hello'
     """
     path = os.fspath(source)
+    check_input(path)
     with contextlib.ExitStack() as stack:
         if path == "-":
             pull = _stdin_reader()
@@ -241,6 +245,8 @@ def _stdin_reader() -> Callable[[int], bytes]:
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None:
         raise DataError("-", None, "standard input is not open for bytes")
+    with contextlib.suppress(OSError, AttributeError):  # not every stream is a file
+        check_input(stream.fileno())
     # read1 gives what has come so far, so that a pipe from a live program flows
     return cast("Callable[[int], bytes]", getattr(stream, "read1", stream.read))
 

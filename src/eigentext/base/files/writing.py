@@ -19,9 +19,11 @@ import secrets
 import shutil
 import stat
 import sys
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
 
 from eigentext.base.files.archives import packer, suffix_of
+from eigentext.base.files.outputs import was_written
+from eigentext.base.files.scratch import scratch_file
 from eigentext.base.files.storage import Source, driver_errors, filesystem_of, is_url, reason
 from eigentext.errors import DataError, StorageError
 
@@ -74,13 +76,13 @@ def _cannot_write(path: str, error: OSError) -> DataError:
 
 
 @contextlib.contextmanager
-def atomic_write(path: Source) -> Iterator[BinaryIO]:
+def atomic_write(path: Source, *, packed: bool = True) -> Iterator[BinaryIO]:
     """A stream whose bytes become the file only when the block ends well.
 
-    Packed when the name ends in .gz, .xz, .zst or .bz2 (same bytes in, same file out).  The bytes
-    go to a temporary name in the same folder, are synced, and renamed; an exception or Ctrl-C
-    removes them and leaves an old file as it was.  ``-`` is standard output; it, pipes and devices
-    are written to directly.
+    Packed when the name ends in .gz, .xz, .zst or .bz2 (same bytes in, same file out), unless
+    ``packed`` is false: the bytes are so already.  They go to a temporary name in the same folder,
+    are synced, and renamed; an exception or Ctrl-C removes them and leaves an old file as it was.
+    ``-`` is standard output; it, pipes and devices are written to directly.
 
     >>> with atomic_write("memory://doc/a.txt") as out:
     ...     _ = out.write(b"whole or not at all")
@@ -93,7 +95,7 @@ def atomic_write(path: Source) -> Iterator[BinaryIO]:
     else:
         way = _to_path(target)
     with way as guard:
-        packing = packer(suffix_of(target), cast("BinaryIO", guard))
+        packing = packer(suffix_of(target) if packed else "", cast("BinaryIO", guard))
         # closing goes outermost first, and each layer flushes into the next
         with io.BufferedWriter(packing, _BLOCK) as out:
             try:
@@ -128,13 +130,10 @@ def _to_path(target: str) -> Iterator[_GuardedWriter]:
             raise IsADirectoryError(errno.EISDIR, "is a folder")
         if mode is not None and not stat.S_ISREG(mode):
             # a device or a pipe must not be replaced by a file; /dev/fd/63 leads to no real path
-            temporary = None
-            handle = open(target, "wb", buffering=0)  # noqa: SIM115
+            temporary: str | None = None
+            handle: IO[bytes] = open(target, "wb", buffering=0)  # noqa: SIM115
         else:
-            temporary = os.path.join(
-                os.path.dirname(real), f".eigentext-{secrets.token_hex(8)}.tmp"
-            )
-            handle = open(temporary, "xb", buffering=0)  # noqa: SIM115
+            temporary, handle = scratch_file(os.path.dirname(real))
     except (OSError, ValueError) as error:
         as_os = error if isinstance(error, OSError) else OSError(str(error))
         raise _cannot_write(target, as_os) from error
@@ -143,10 +142,13 @@ def _to_path(target: str) -> Iterator[_GuardedWriter]:
             yield _GuardedWriter(target, handle.write)
             if temporary is not None:
                 _finish(target, lambda: os.fsync(handle.fileno()))
-        if temporary is not None:
-            if mode is not None:
-                shutil.copymode(real, temporary)
-            _finish(target, lambda: os.replace(temporary, real))
+                if os.name == "nt":  # where what is open cannot be renamed
+                    handle.close()
+                if mode is not None:
+                    shutil.copymode(real, temporary)
+                # still locked: no other process may take it for abandoned
+                _finish(target, lambda: os.replace(temporary, real))
+                was_written(real)
     except BaseException:
         if temporary is not None:
             with contextlib.suppress(OSError):
@@ -192,6 +194,7 @@ def _to_url(url: str) -> Iterator[_GuardedWriter]:
         with driver_errors(url, "cannot write"):
             handle.close()  # an object store keeps the bytes only from here on
             filesystem.mv(temporary, inner)
+            was_written(url)
     except BaseException:
         with contextlib.suppress(Exception):
             if handle is not None:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from eigentext.base.files.opening import open_binary
 from eigentext.base.remembering import Remembered
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analysis import Analysis
@@ -336,8 +337,8 @@ def load_scheme(name_or_path: str | os.PathLike[str] | LabelScheme) -> LabelSche
     if not os.path.exists(name):
         shipped = ", ".join(scheme_names())
         raise SettingsError(f"no label scheme {name!r}: expected a file or one of {shipped}")
-    try:
-        with open(name, encoding="utf-8") as stream:
-            return LabelScheme.from_json(stream.read(), name)
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(name, None, f"cannot be read: {error}") from error
+    with open_binary(name) as stream:
+        try:
+            return LabelScheme.from_json(stream.read().decode(), name)
+        except UnicodeDecodeError as error:
+            raise DataError(name, None, f"cannot be read: {error}") from error
