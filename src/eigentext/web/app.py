@@ -33,6 +33,7 @@ from eigentext.web.inception import LARGE as INCEPTION
 from eigentext.web.inception import add_inception
 from eigentext.web.jobs import builder, expected
 from eigentext.web.lexical_routes import add_lexical
+from eigentext.web.limits import InFlight
 from eigentext.web.middleware import BodyLimit, HostNames, SecurityHeaders
 from eigentext.web.pages import add_pages, pages_there
 from eigentext.web.parse_routes import add_parse
@@ -118,10 +119,14 @@ def create_app(
         lifespan=lifespan,
     )
     larger = dict.fromkeys((*LARGE, *INCEPTION), limits.max_pipe_body_bytes)
+    flight = InFlight(
+        max(limits.max_bytes_in_flight, 2 * max(limits.max_body_bytes, limits.max_pipe_body_bytes))
+    )
     app.add_middleware(
         BodyLimit,
         max_bytes=limits.max_body_bytes,
         seconds=limits.body_seconds,
+        flight=flight,
         larger=larger,
         streamed=BATCH,
     )
@@ -146,7 +151,7 @@ def create_app(
     add_words(app, limits, workers)
     add_sequences(app, limits, workers)
     _add_health(app, limits, workers, annotating)
-    add_batch(app, limits, workers, larger)
+    add_batch(app, limits, workers, larger, flight)
     add_pages(app, lambda: pages_there(workers, annotates=annotating.ready)[0])
     return app
 
@@ -188,7 +193,7 @@ def serve(
             port=port,
             log_level=log_level,
             server_header=False,
-            http=protocol(chosen.header_seconds),
+            http=protocol(chosen.header_seconds, chosen.max_client_connections),
             ws="none",  # nothing here speaks WebSocket
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )
