@@ -87,9 +87,7 @@ def test_a_body_is_not_headers(connection: Any, loop: Loop) -> None:
     assert not loop.later
 
 
-def test_a_body_that_goes_on_after_the_answer_has_a_deadline(
-    connection: Any, loop: Loop
-) -> None:
+def test_a_body_that_goes_on_after_the_answer_has_a_deadline(connection: Any, loop: Loop) -> None:
     connection.data_received(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhal")
     connection.conn.send(h11.Response(status_code=200, headers=[(b"content-length", b"0")]))
     connection.conn.send(h11.EndOfMessage())

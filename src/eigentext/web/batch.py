@@ -22,8 +22,8 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.responses import Response
 
 from eigentext.annotation.problems import MissingError
-from eigentext.web.answering import faults, jobs_of, told, told_invalid
 from eigentext.errors import EigentextError
+from eigentext.web.answering import faults, jobs_of, told, told_invalid
 from eigentext.web.limits import TooMuchError
 from eigentext.web.middleware import client_of
 from eigentext.web.workers import BusyError, StartingError

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from eigentext.annotation.permissions import ACTIONS, allowed, require
 from eigentext.annotation.schema import ROLES
 from eigentext.errors import EigentextError
+from eigentext.web.middleware import client_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,11 +134,14 @@ class Identity:
         role = user.role if self.strict else "admin"
         return Who(user.id, user.name, role, session.csrf, user)
 
-    async def log_in(self, name: str, password: str | None) -> NewSession:
+    async def log_in(self, call: Request, name: str, password: str | None) -> NewSession:
         """A new session; without accounts the name is enough."""
         accounts = self._accounts()
         if self.strict:
-            new: NewSession = await self._run_slowly(accounts.log_in, name, password or "")
+            address = client_of(call.scope)
+            new: NewSession = await self._run_slowly(
+                accounts.log_in, name, password or "", address=address
+            )
         else:
             user = await self._run(accounts.local_user, name)
             new = await self._run(accounts.begin_session, user.id)

@@ -1,8 +1,8 @@
 """What happens to every request before and after the application sees it.
 
 On the way in, `HostNames` refuses names that the service does not answer to, and `BodyLimit` reads
-the body and stops at the limits of length, time and bytes in flight; on the way out, `SecurityHeaders` tells the
-browser to run and load nothing that this service did not send.
+the body and stops at the limits of length, time and bytes in flight; on the way out,
+`SecurityHeaders` tells the browser to run and load nothing that this service did not send.
 """
 
 from __future__ import annotations
@@ -162,9 +162,7 @@ class BodyLimit:
         with self.flight.request(client_of(scope)) as held:
             await self._serve(scope, receive, send, held)
 
-    async def _serve(
-        self, scope: Scope, receive: Receive, send: Send, held: RequestBytes
-    ) -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, held: RequestBytes) -> None:
         most = self.larger.get(scope.get("path", ""), self.max_bytes)
         try:
             async with asyncio.timeout(self.seconds):
