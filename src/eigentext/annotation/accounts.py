@@ -304,7 +304,9 @@ class Accounts:
         # a new password begins anew
         key = _hash("\n".join((name, known.password or "" if known else "", address)))
         until = self._counted(key, self.settings.failures)
-        if until is None and not (address in _THIS_MACHINE or self._good.get(key)):
+        with self._guessing:
+            no_stranger = address in _THIS_MACHINE or self._good.get(key)
+        if until is None and not no_stranger:
             until = self._counted_anywhere(name, known)
         if until is not None:
             about = {} if known else {"name": _loggable(name)}

@@ -1,9 +1,9 @@
 """The application: routes, limits and pages.
 
-The flow of a request: `SecurityHeaders` -> `HostNames` -> `BodyLimit` -> validation -> a job of
-`jobs`, done by a worker of the pool -> JSON (`answering`).  The server itself computes nothing, so
-that health and pages are there whatever the workers do.  There is no other state than the
-settings, the models of the workers, and the file of annotations.
+The flow of a request: `TokenInPath` -> `SecurityHeaders` -> `HostNames` -> `BodyLimit` ->
+validation -> a job of `jobs`, done by a worker of the pool -> JSON (`answering`).  The server
+itself computes nothing, so that health and pages are there whatever the workers do.  There is no
+other state than the settings, the models of the workers, and the file of annotations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from eigentext.web.answering import add_job, answer_errors
 from eigentext.web.batch import BATCH, add_batch
 from eigentext.web.identity import Identity
 from eigentext.web.inception import LARGE as INCEPTION
-from eigentext.web.inception import add_inception
+from eigentext.web.inception import TokenInPath, add_inception
 from eigentext.web.jobs import builder, expected
 from eigentext.web.lexical_routes import add_lexical
 from eigentext.web.limits import InFlight
@@ -132,6 +132,7 @@ def create_app(
     )
     app.add_middleware(HostNames, allowed_hosts=limits.allowed_hosts)
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(TokenInPath)
     answer_errors(app)
     annotating = AnnotateService(limits, workers)
     identity = Identity(
@@ -147,7 +148,7 @@ def create_app(
     add_reading(app, limits, workers)
     add_annotation(app, annotating, identity)
     add_accounts(app, annotating, identity)
-    add_inception(app, limits, workers)
+    add_inception(app, limits, workers, identity)
     add_words(app, limits, workers)
     add_sequences(app, limits, workers)
     _add_health(app, limits, workers, annotating)
