@@ -61,6 +61,15 @@ class Who(NamedTuple):
         return allowed(self.role, action, own=own)
 
     @property
+    def blind(self) -> bool:
+        """Whether the adjudication is kept from them until they have decided themselves.
+
+        A token for readers, too, is that of an annotator.
+        """
+        of_annotator = self.user is not None and self.user.role == "annotator"
+        return self.role == "annotator" or (self.role == "reader" and of_annotator)
+
+    @property
     def actions(self) -> list[str]:
         """All that may be done, at least to what is one's own."""
         return [action for action in ACTIONS if self.may(action, own=True)]
