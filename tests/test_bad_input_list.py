@@ -21,6 +21,7 @@ from eigentext.annotation.store import AnnotationStore
 from eigentext.base import modelfile
 from eigentext.base.files import opening
 from eigentext.base.files.outputs import one_command, will_write
+from eigentext.cli.serve import with_accounts
 from eigentext.corpus.counting import count
 from eigentext.corpus.counts import Counts
 from eigentext.corpus.workfolder import opened
@@ -340,6 +341,12 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
     ("team.jsonl", "a dump of annotations cut short", _DUMP, _restore),
     ("team.jsonl", "a dump of annotations that is none", b"{}\n", _restore),
     ("team.jsonl", "a dump with a row of no table", _DUMP + b'{"table":"x"}\n', _restore),
+    (
+        "models",
+        "INCEpTION's models, for others to replace",
+        b"",
+        lambda path: with_accounts("0.0.0.0", None, None, inception=path),
+    ),
     (
         "text.txt.xz",
         "a line without an end",

@@ -149,47 +149,91 @@ def test_a_wrong_name_and_a_wrong_password_are_not_told_apart(accounts, name, pa
     assert _actions(accounts)[-1] == "login.failed"
 
 
-def test_wrong_passwords_lock_the_account_for_a_while(accounts, clock):
+def _guess(accounts: Accounts, name: str = "ada", password: str = "wrong", **address) -> str:
+    try:
+        accounts.log_in(name, password, **address)
+    except LoginError as error:
+        return str(error)
+    return "a session"
+
+
+WRONG = "name and password do not belong together"
+
+
+def test_wrong_passwords_lock_the_account_for_twice_as_long_each_time(accounts, clock):
     accounts.add_user("ada", "annotator", SECRET)
     accounts.add_user("ben", "annotator", SECRET)
-    for _ in range(5):
-        with pytest.raises(LoginError, match="do not belong together"):
-            accounts.log_in("ada", "wrong")
-    with pytest.raises(LockedError, match="try again after 2026-01-01T00:15:00") as caught:
+    assert [_guess(accounts) for _ in range(5)] == [WRONG] * 5
+    with pytest.raises(LockedError, match="try again after 2026-01-01T00:01:00") as caught:
         accounts.log_in("ada", SECRET)
     assert caught.value.until > accounts.store.now()
     accounts.log_in("ben", SECRET)
-    clock.passes(minutes=14, seconds=59)
-    with pytest.raises(LockedError):
+    seconds = 60.0
+    for _ in range(12):
+        clock.passes(seconds=seconds - 1)
+        assert "too many wrong passwords" in _guess(accounts, password=SECRET)
+        clock.passes(seconds=1)
+        assert _guess(accounts) == WRONG
+        seconds = min(2 * seconds, 86_400)
+    assert seconds == 86_400
+    clock.passes(days=1)
+    accounts.log_in("ada", SECRET)
+    for _ in range(2):  # the count begins anew
+        assert [_guess(accounts) for _ in range(4)] == [WRONG] * 4
         accounts.log_in("ada", SECRET)
-    clock.passes(seconds=1)
-    for _ in range(4):  # the count begins anew
-        with pytest.raises(LoginError, match="do not belong together"):
-            accounts.log_in("ada", "wrong")
-    accounts.log_in("ada", SECRET)
-    for _ in range(4):
-        with pytest.raises(LoginError, match="do not belong together"):
-            accounts.log_in("ada", "wrong")
-    accounts.log_in("ada", SECRET)
+
+
+def test_a_day_without_guesses_begins_anew(accounts, clock):
+    accounts.add_user("ada", "annotator", SECRET)
+    for _ in range(2):
+        assert [_guess(accounts) for _ in range(5)] == [WRONG] * 5
+        assert "too many" in _guess(accounts)
+        clock.passes(days=1, minutes=1)
+
+
+def test_guesses_from_elsewhere_keep_nobody_out(accounts, clock):
+    accounts.add_user("ada", "admin", SECRET)
+    evil, home = {"address": "203.0.113.9"}, {"address": "198.51.100.1"}
+    assert [_guess(accounts, **evil) for _ in range(5)] == [WRONG] * 5
+    assert "too many" in _guess(accounts, **evil)
+    assert "too many" in _guess(accounts, password=SECRET, **evil)
+    accounts.log_in("ada", SECRET, **home)
+    assert "too many" in _guess(accounts, password=SECRET, **evil)  # which forgives nothing
+
+
+def test_guesses_from_very_many_addresses_lock_out_strangers_alone(accounts, clock):
+    ada = accounts.add_user("ada", "admin", SECRET).id
+    home, new = {"address": "198.51.100.1"}, {"address": "192.0.2.1"}
+    accounts.log_in("ada", SECRET, **home)
+    for name in ("ada", "eve"):  # whether somebody has the name or not
+        said = [_guess(accounts, name, address=f"203.0.113.{k // 4}") for k in range(101)]
+        assert said[:100] == [WRONG] * 100
+        assert "too many" in said[100]
+    assert "too many" in _guess(accounts, password=SECRET, **new)
+    accounts.log_in("ada", SECRET, **home)  # an address of good logins
+    assert _guess(accounts, password=SECRET, **new) == "a session"  # which ended the count
+    for k in range(100):
+        _guess(accounts, address=f"203.0.114.{k // 4}")
+    other = Accounts(accounts.store, hasher=CHEAP)  # another server, or the same started again
+    assert "too many" in _guess(other, password=SECRET, **home)
+    assert accounts.user(ada).locked_until
+    for here in ("127.0.0.1", "::1"):  # this machine's own is never a stranger
+        for _ in range(4):
+            assert _guess(other, address=here) == WRONG
+    accounts.set_password(ada, "another password")  # as the command does
+    assert _guess(other, password="another password", **home) == "a session"
 
 
 def test_a_name_that_nobody_has_is_locked_in_the_same_way(accounts, clock):
     """Else guesses would tell names: after each step both answer the same."""
     accounts.add_user("ada", "annotator", SECRET)
-
-    def told(name: str) -> str:
-        try:
-            accounts.log_in(name, "wrong")
-        except LoginError as error:
-            return str(error)
-        return "a session"
-
-    for pause in (0, 0, 0, 0, 0, 0, 60, 839, 1, 0, 0, 0, 0, 0, 900, 901):
+    for pause in (0, 0, 0, 0, 0, 0, 20, 39, 1, 0, 60, 60, 0, 0, 86_400, 0, 0):
         clock.passes(seconds=pause)
-        said = told("ada")
-        assert [told("eve"), told("\0 \ud800")] == [said, said]
+        said = _guess(accounts)
+        assert [_guess(accounts, "eve"), _guess(accounts, "\0 \ud800")] == [said, said]
     actions = [(one.action, one.user is None) for one in accounts.store.audit()]
     assert ("login.locked", True) in actions
+    assert ("login.locked", False) in actions
     # somebody who then gets the name begins anew
     accounts.add_user("eve", "annotator", SECRET)
     assert accounts.log_in("eve", SECRET).user.name == "eve"

@@ -116,7 +116,7 @@ def _edited(lines: list[str], kind: str) -> list[str]:
     if kind == "bad role":
         return [line.replace('"role":"admin"', '"role":"king"') for line in lines]
     if kind == "newer":
-        return [lines[0].replace("0001", "0777"), *lines[1:]]
+        return [lines[0].replace("0002", "0777"), *lines[1:]]
     return ['{"kind":"something"}', *lines[1:]]
 
 
@@ -186,8 +186,8 @@ _NEXT = '''
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 
 
 def upgrade() -> None:
@@ -203,7 +203,7 @@ def next_version(monkeypatch, tmp_path):
     def begin():
         folder = tmp_path / "versions"
         shutil.copytree(migrating.VERSIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        (folder / "0002_next.py").write_text(_NEXT)
+        (folder / "0003_next.py").write_text(_NEXT)
         monkeypatch.setattr(migrating, "VERSIONS", folder)
 
     return begin
@@ -217,9 +217,9 @@ def test_a_file_of_an_earlier_version_is_migrated_after_a_copy(tmp_path, next_ve
     store.close()
     next_version()
     migrated = AnnotationStore(path)
-    assert migrated.version() == "0002"
-    copy = Database(tmp_path / "a.db.version-0001.bak", any_version=True)
-    assert copy.version() == "0001"
+    assert migrated.version() == "0003"
+    copy = Database(tmp_path / "a.db.version-0002.bak", any_version=True)
+    assert copy.version() == "0002"
     assert _lines(copy) == before
     after = [line for line in _lines(migrated) if '"table":"projects"' in line]
     assert all('"colour":"green"' in line for line in after)
@@ -237,7 +237,7 @@ def test_a_dump_of_an_earlier_version_is_restored(place, new_place, tmp_path, ne
     next_version()
     restore(str(tmp_path / "old.jsonl"), where)
     restored = AnnotationStore(where)
-    assert restored.version() == "0002"
+    assert restored.version() == "0003"
     assert len(restored.projects()) == 2
     restored.close()
 
@@ -250,7 +250,7 @@ def test_a_server_is_migrated_only_when_asked(server, tmp_path, next_version):
     with pytest.raises(StoreVersionError, match="`eigentext annotate migrate` brings it up"):
         AnnotationStore(where)
     store = AnnotationStore(where, migrate=True)
-    assert store.version() == "0002"
+    assert store.version() == "0003"
     store.close()
 
 
@@ -261,7 +261,7 @@ def test_a_newer_version_is_refused(place, next_version, monkeypatch):
         newer = migrating.VERSIONS
     monkeypatch.setattr(migrating, "VERSIONS", migrating.FOLDER / "versions")
     assert newer != migrating.VERSIONS
-    with pytest.raises(StoreVersionError, match=r"written by a newer release.*reads up to 0001"):
+    with pytest.raises(StoreVersionError, match=r"written by a newer release.*reads up to 0002"):
         AnnotationStore(place)
 
 
@@ -335,7 +335,7 @@ def test_a_dump_is_json_lines(store, tmp_path):
     dump(store, str(tmp_path / "a.jsonl"))
     lines = (tmp_path / "a.jsonl").read_text("utf-8").splitlines()
     records = list(map(json.loads, lines))
-    assert records[0] == {"kind": "eigentext annotations", "version": "0001"}
+    assert records[0] == {"kind": "eigentext annotations", "version": "0002"}
     assert records[-1]["end"]["projects"] == 3
 
 

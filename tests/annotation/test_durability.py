@@ -20,6 +20,7 @@ from eigentext.annotation.records import Change
 from eigentext.annotation.store import AnnotationStore
 from helpers.postgres import Server
 from helpers.small_store import SENTENCE
+from helpers.waiting import until
 
 _ENV = os.environ | {
     "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, sys.path)])
@@ -255,7 +256,7 @@ def own_server():
 
 
 @pytest.mark.requires("postgres")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT, signal.SIGKILL])
 def test_a_server_that_is_restarted_in_mid_work(own_server, how):
     place = own_server.new_database()
     store = AnnotationStore(place)
@@ -286,6 +287,30 @@ def test_a_server_that_is_restarted_in_mid_work(own_server, how):
         told += _told(out)
     _check(store, layer, told)
     assert "me-1-0" not in {one.item for one in store.history(layer)}
+    store.close()
+
+
+@pytest.mark.requires("postgres")
+def test_a_process_of_the_server_that_is_killed_loses_nothing_confirmed(own_server):
+    """The server ends all connections then, and recovers from its log."""
+    place = own_server.new_database()
+    store = AnnotationStore(place)
+    layer = _layer(store)
+    told: list[dict] = []
+    for number in range(4):
+        writer = _writer(place, layer, f"b{number}", number)
+        told.append(json.loads(writer.stdout.readline()))
+        own_server.kill_one()
+        lines = []
+        while "error" not in (line := json.loads(writer.stdout.readline())):
+            lines.append(line)
+        told += lines
+        writer.kill()
+        out, _ = writer.communicate()
+        told += [line for line in _told(out) if "error" not in line]
+        until(own_server.answers)
+        store.close()
+        _check(store, layer, told)
     store.close()
 
 

@@ -7,10 +7,12 @@ import threading
 import pytest
 
 from eigentext.annotation.accounts import Accounts
-from eigentext.annotation.problems import ConflictError, MissingError, TakenError
+from eigentext.annotation.measures import measure, parts_of, rows_of
+from eigentext.annotation.problems import ClosedError, ConflictError, MissingError, TakenError
 from eigentext.annotation.records import Change, Document
 from eigentext.annotation.store import AnnotationStore
 from eigentext.errors import SettingsError
+from helpers.small_store import CHEAP, SENTENCE
 
 SENTENCES = [
     {"tokens": [{"text": "It", "start": 0, "end": 2}, {"text": "rains", "start": 3, "end": 8}]},
@@ -481,3 +483,67 @@ def test_the_log_is_read_in_pages(store):
     assert [entry.about["number"] for entry in newest] == [4, 3]
     older = store.audit(limit=2, before=newest[-1].id)
     assert [entry.about["number"] for entry in older] == [2, 1]
+
+
+# ---- layers that are closed
+
+
+def test_a_layer_is_closed_when_its_annotator_sees_the_adjudication(store):
+    ada = Accounts(store, hasher=CHEAP).add_user("ada", "annotator").id
+    document = store.add_document(store.create_project("p", "tags").id, "a", [SENTENCE]).id
+    mine = store.layer(document, user=ada).id
+    assert not store.see_adjudication(document, ada)
+    store.decide(mine, Change(0, "t0", {"upos": "NOUN"}), by=ada)
+    store.mark_done(mine)
+    assert store.see_adjudication(document, ada)  # there is none
+    assert not store.layer_numbered(mine).closed
+    store.decide(mine, Change(0, "t1", {"upos": "VERB"}), by=ada)  # as ever
+    final = store.layer(document, kind="adjudication").id
+    store.decide(final, Change(0, "t0", {"upos": "PRON"}))
+    assert store.layer_numbered(mine).saw is None
+    assert store.see_adjudication(document, ada)
+    assert (store.layer_numbered(mine).saw, store.layer_numbered(mine).closed) == (2, True)
+    for change in (
+        lambda: store.decide(mine, Change(0, "t0", {"upos": "PRON"})),
+        lambda: store.undo(mine),
+        lambda: store.redo(mine),
+        lambda: store.mark_done(mine, False, reopen=False),
+    ):
+        with pytest.raises(ClosedError, match="an adjudicator can open it again"):
+            change()
+    assert store.layer_numbered(mine).version == 2
+    store.decide(final, Change(0, "t1", {"upos": "PRON"}))  # which nobody closes
+    store.mark_done(mine, False)
+    assert not store.see_adjudication(document, ada)
+    store.decide(mine, Change(0, "t0", {"upos": "PRON"}), by=ada)
+    store.undo(mine, by=ada)
+    store.undo(mine, by=ada)
+    store.mark_done(mine)
+    assert store.see_adjudication(document, ada)
+    assert store.layer_numbered(mine).saw == 2  # the first time is what counts
+    assert [one.action for one in store.audit()].count("adjudication.see") == 1
+    # measures hold to what was decided before: NOUN and VERB, neither of which is adjudicated
+    found = measure(store.projects()[0], *rows_of(store, 1), users={ada: "ada"})
+    assert found["not_blind"] == 2  # a decision, and that another was taken back
+    (effort,) = found["effort"]
+    assert effort["annotator"] == "ada"
+    sides = parts_of("tags", *rows_of(store, 1), everyone=["ada"], users={ada: "ada"})[0].sides
+    assert {word: value for (_, _, word), value in sides["ada"].values["upos"].items()} == {
+        0: "NOUN",
+        1: "VERB",
+    }
+
+
+def test_every_connection_to_a_file_waits_for_the_disk(tmp_path):
+    """With less a commit that was confirmed can go with the power."""
+    store = AnnotationStore(tmp_path / "a.db")
+
+    def pragmas(c):
+        names = ("synchronous", "journal_mode", "foreign_keys")
+        return [c.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names]
+
+    for transaction in (store.reading, store.writing):
+        assert transaction(pragmas) == [2, "wal", 1]  # 2 is FULL
+    store.close()  # and so does one that is made anew
+    assert store.writing(pragmas) == [2, "wal", 1]
+    store.close()

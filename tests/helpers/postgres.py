@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 _FOLDERS = ["", *sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)]
@@ -66,13 +67,14 @@ class Server:
         )
         log.close()
         deadline = time.monotonic() + 60
-        while not self._answers():
+        while not self.answers():
             assert time.monotonic() < deadline, (self.folder / "log").read_text()
             assert self._process.poll() is None, (self.folder / "log").read_text()
             time.sleep(0.05)
         return self
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
+        """Whether it takes connections."""
         import psycopg
 
         try:
@@ -82,11 +84,42 @@ class Server:
         return True
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """SIGINT ends all connections in order, SIGQUIT as a crash does."""
+        """SIGINT ends all connections in order, SIGQUIT as a crash does.
+
+        SIGKILL ends all of its processes without a word, as when a machine runs out of memory.
+        """
         if self._process is not None:
+            children = self.children() if how == signal.SIGKILL else []
             self._process.send_signal(how)
+            for child in children:
+                with suppress(ProcessLookupError):
+                    os.kill(child, how)
             self._process.wait(60)
             self._process = None
+
+    def children(self) -> list[int]:
+        """The server's processes for connections, and those that write."""
+        assert self._process is not None
+        listed = subprocess.run(
+            ["ps", "-o", "pid=", "--ppid", str(self._process.pid)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return [int(number) for number in listed.stdout.split()]
+
+    def kill_one(self) -> None:
+        """Kill the process of a connection of a store; the server ends all, and recovers."""
+        import psycopg
+
+        where = f"user=eigentext dbname=postgres host={self.folder}"
+        with psycopg.connect(where, autocommit=True) as connection:
+            query = (
+                "SELECT pid FROM pg_stat_activity WHERE application_name = 'eigentext' "
+                "AND pid <> pg_backend_pid() ORDER BY backend_start DESC"
+            )
+            pids = [row[0] for row in connection.execute(query)]
+        os.kill(pids[0], signal.SIGKILL)
 
     def new_database(self) -> str:
         """The URL of an empty place: a schema, which costs less than a database."""

@@ -86,7 +86,7 @@ def serve(workers: Callable[[ServiceSettings], WorkerPool]) -> Serve:
         if not mine.starting:  # unless that is the point, nobody is told to come again later
             mine.start()
         app = create_app(chosen, pool=mine)
-        http = protocol(chosen.header_seconds)
+        http = protocol(chosen.header_seconds, chosen.max_client_connections)
         config = uvicorn.Config(app, port=0, log_level="critical", ws="none", http=http)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, daemon=True)

@@ -457,3 +457,131 @@ class TestAccounts:
         body = {"name": "p", "task": "tags"}
         answer = team["admin"].post("/api/projects", json=body, headers={"Origin": "http://["})
         assert answer.status_code == 403
+
+    def test_who_has_seen_the_adjudication_decides_no_more(
+        self, team: dict[str, TestClient]
+    ) -> None:
+        admin, annotator, adjudicator = (
+            team[who] for who in ("admin", "annotator", "adjudicator")
+        )
+        document = imported(admin, made(admin))
+        path, final = f"/api/documents/{document}", {"layer": "adjudication"}
+        mine = annotator.get("/api/session").json()["user"]["id"]
+        analysis = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "punct"]}
+        done = (0, "done", {"analysis": analysis})
+
+        def finish(done: bool = True, **more: Any) -> int:
+            return int(annotator.post(f"{path}/done", json={"done": done, **more}).status_code)
+
+        decide(annotator, document, (0, "a1", {"head": 3}))
+        # what nobody has adjudicated yet shows nothing
+        assert finish() == 200
+        assert annotator.get(path, params=final).status_code == 200
+        assert finish(False) == 200
+        decide(adjudicator, document, done, **final)
+        assert annotator.get(path, params=final).status_code == 403
+        assert decide(annotator, document, (0, "a3", {"head": 1})).status_code == 200
+        assert finish() == 200
+        assert annotator.get(path).json()["writable"]
+        assert annotator.get(path, params=final).json()["decisions"]
+        own = annotator.get(path).json()
+        assert (own["layer"]["closed"], own["writable"]) == (True, False)
+        refused = decide(annotator, document, done)
+        assert refused.status_code == 403
+        assert "an adjudicator can open it again" in refused.json()["error"]["why"]
+        for step in ("undo", "redo"):
+            assert annotator.post(f"{path}/{step}", json={}).status_code == 403
+        assert finish(False) == 403
+        assert finish(False, layer=str(mine)) == 403
+        assert annotator.get(path).json()["layer"]["version"] == 2
+        # opened by somebody else: the adjudication is out of sight until it is finished again
+        opened = {"layer": str(mine), "done": False}
+        assert adjudicator.post(f"{path}/done", json={**opened, "done": True}).status_code == 403
+        assert not adjudicator.post(f"{path}/done", json=opened).json()["closed"]
+        assert annotator.get(path, params=final).status_code == 403
+        assert decide(annotator, document, done).status_code == 200
+        project = annotator.get(path).json()["project"]["id"]
+        measures = admin.get(f"/api/projects/{project}/measures").json()["measures"]
+        assert measures["not_blind"] == 1
+        assert "1 decisions were made or taken back after the adjudication" in str(measures)
+        assert finish() == 200
+        assert decide(annotator, document, done).status_code == 403
+        actions = [one["action"] for one in admin.get("/api/audit").json()["entries"]]
+        assert actions.count("adjudication.see") == 1
+
+    def test_an_export_of_the_adjudication_is_a_look_at_it(
+        self, team: dict[str, TestClient]
+    ) -> None:
+        admin, annotator = team["admin"], team["annotator"]
+        project = made(admin)
+        document = imported(admin, project)
+        decide(admin, document, (0, "a1", {"head": 3}), layer="adjudication")
+        asked = {"layer": "adjudication", "unfinished": True}
+        annotator.post(f"/api/documents/{document}/done", json={})
+        assert "Dogs" in annotator.get(f"/api/projects/{project}/export", params=asked).text
+        assert decide(annotator, document, (0, "a1", {"head": 3})).status_code == 403
+
+    def test_a_token_for_readers_does_not_show_annotators_the_adjudication(
+        self, team: dict[str, TestClient]
+    ) -> None:
+        admin = team["admin"]
+        project = made(admin)
+        document = imported(admin, project)
+        decide(admin, document, (0, "a1", {"head": 3}), layer="adjudication")
+        asked = {"layer": "adjudication", "unfinished": True}
+        found = {}
+        for who in ("reader", "annotator", "adjudicator"):
+            token = team[who].post("/api/tokens", json={"name": "t", "scope": "reader"}).json()
+            head = {"Authorization": f"Bearer {token['secret']}"}
+            shown = team["nobody"].get(f"/api/documents/{document}", params=asked, headers=head)
+            where = f"/api/projects/{project}/export"
+            text = team["nobody"].get(where, params=asked, headers=head).text
+            found[who] = shown.status_code, "Dogs" in text
+        assert found["reader"] == found["adjudicator"] == (200, True)
+        assert found["annotator"] == (403, False)
+
+    def test_a_token_is_worth_no_more_than_its_user(self, team: dict[str, TestClient]) -> None:
+        admin, nobody = team["admin"], team["nobody"]
+        body = {"name": "t", "scope": "adjudicator"}
+        token = team["adjudicator"].post("/api/tokens", json=body).json()
+        head = {"Authorization": f"Bearer {token['secret']}"}
+        user = team["adjudicator"].get("/api/session").json()["user"]["id"]
+        assert nobody.get("/api/users", headers=head).status_code == 200
+        demoted = admin.patch(f"/api/users/{user}", json={"role": "annotator"})
+        assert demoted.status_code == 200
+        assert nobody.get("/api/users", headers=head).status_code == 403
+        assert nobody.get("/api/projects", headers=head).status_code == 200
+        assert nobody.get("/api/session", headers=head).json()["user"]["role"] == "annotator"
+
+    def test_nobody_revokes_the_token_of_somebody_else(self, team: dict[str, TestClient]) -> None:
+        token = team["annotator"].post("/api/tokens", json={"name": "t", "scope": "reader"}).json()
+        head = {"Authorization": f"Bearer {token['secret']}"}
+        for who in ("reader", "adjudicator"):
+            answer = team[who].delete(f"/api/tokens/{token['id']}")
+            assert answer.status_code == 404
+            assert "of yours" in answer.json()["error"]["why"]
+            assert team["nobody"].get("/api/projects", headers=head).status_code == 200
+        assert team["admin"].delete(f"/api/tokens/{token['id']}").status_code == 204
+        assert team["nobody"].get("/api/projects", headers=head).status_code == 401
+
+    @pytest.mark.parametrize("site", ["cross-site", "same-site", "nonsense"])
+    def test_what_a_page_of_another_site_sends_changes_nothing(
+        self, team: dict[str, TestClient], local: TestClient, site: str
+    ) -> None:
+        """Where browsers send no Origin, too."""
+        head = {"Sec-Fetch-Site": site}
+        body = {"name": "p", "task": "tags"}
+        login = {"name": "reader", "password": "secret of the reader"}
+        for client in (team["admin"], local):
+            answer = client.post("/api/projects", json=body, headers=head)
+            assert answer.status_code == 403
+            assert "another site" in answer.json()["error"]["why"]
+            assert client.get("/api/projects", headers=head).json() == {"projects": []}
+            assert client.post("/api/session", json=login, headers=head).status_code == 403
+            assert client.delete("/api/session", headers=head).status_code == 403
+        for fine in ("same-origin", "none"):
+            body["name"] += "p"
+            answer = team["admin"].post(
+                "/api/projects", json=body, headers={"Sec-Fetch-Site": fine}
+            )
+            assert answer.status_code == 200

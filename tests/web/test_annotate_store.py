@@ -24,6 +24,7 @@ from eigentext.annotation.store import AnnotationStore
 from eigentext.web import annotate
 from eigentext.web.annotate import AnnotateService
 from eigentext.web.answering import told
+from helpers.commands import started
 from helpers.postgres import Server
 from helpers.waiting import until
 
@@ -149,6 +150,29 @@ def test_a_name_that_nobody_has_is_locked_like_one_that_somebody_has(
         answers.append([(one.status_code, one.json()["error"]["why"][:25]) for one in asked])
     assert answers[0] == answers[1]
     assert [status for status, _ in answers[0]] == [401] * 5 + [429] * 2
+
+
+def test_wrong_passwords_from_elsewhere_keep_nobody_out(serve: Any, path: Path) -> None:
+    """And a command on the machine of the store lets an admin in from anywhere."""
+    store = AnnotationStore(path)
+    Accounts(store).add_user("ada", "admin", "a long password")
+    store.close()
+    with serve(annotations=str(path), accounts=True) as address:
+
+        def statuses(source: str, password: str, n: int = 1) -> list[int]:
+            how = httpx.HTTPTransport(local_address=source)
+            with httpx.Client(base_url=address, transport=how, timeout=600) as client:
+                login = {"name": "ada", "password": password}
+                return [client.post("/api/session", json=login).status_code for _ in range(n)]
+
+        assert statuses("127.0.0.66", "wrong", 6) == [401] * 5 + [429]
+        assert statuses("127.0.0.66", "a long password") == [429]
+        assert statuses("127.0.0.7", "a long password") == [200]
+        line = ("annotate", "user", "passwd", path, "ada")
+        done = started(*line, cwd=path.parent, given=b"another password\n")
+        assert done.returncode == 0, done.stderr
+        assert statuses("127.0.0.66", "a long password") == [401]
+        assert statuses("127.0.0.66", "another password") == [200]
 
 
 # ---- a store that is gone

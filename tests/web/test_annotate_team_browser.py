@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from eigentext.annotation.accounts import Accounts
 from eigentext.annotation.imports import read_documents
+from eigentext.annotation.records import Change
 from eigentext.annotation.store import AnnotationStore
 from eigentext.datasets import load_english
 from eigentext.formats import conllu
@@ -60,6 +61,14 @@ def team(serve: Any, dep_model: str, tmp_path_factory: Any) -> Iterator[str]:
         str(folder / "text.conllu"), kind="conllu", task="dependency", language="en", name="text"
     )
     store.add_documents(project.id, read)
+    compared = store.create_project("Compared", "dependency", language="en", model="english")
+    (document,) = store.add_documents(compared.id, read)
+    ada = Accounts(store).user_named("Ada").id
+    root = Change(0, "a2", {"head": 0, "deprel": "root"})
+    store.decide(store.layer(document.id, kind="adjudication").id, root)
+    store.decide(store.layer(document.id, user=ada).id, root)
+    store.mark_done(store.layer(document.id, user=ada).id)
+    assert store.see_adjudication(document.id, ada)
     store.close()
     settings = {"annotations": str(folder / "team.db"), "accounts": True}
     with serve(models=(dep_model,), **settings) as address:
@@ -159,6 +168,32 @@ class TestAtOnce:
                 page.keyboard.press(key)
             expect(page.locator("#error")).to_be_hidden()
             assert history(page, "adjudication") == before
+
+    def test_a_layer_that_is_closed_is_opened_again_by_who_adjudicates(
+        self, browser: Any, team: str
+    ) -> None:
+        with (
+            logged_in(browser, team, "Ada") as ada,
+            logged_in(browser, team, "Edith") as edith,
+        ):
+
+            def opened(page: Any, layer: str) -> None:
+                page.goto(f"{team}/annotate?document=2&layer={layer}")
+                expect(page.locator(".bench h2")).to_contain_text("Sentence")
+
+            finish = "Not finished after all"
+            opened(ada, "mine")
+            expect(ada.locator("#results")).to_contain_text("This layer is closed")
+            for name in (finish, "Accept and go on", "Undo"):
+                expect(ada.get_by_role("button", name=name)).to_be_disabled()
+            opened(edith, "1")  # Ada's
+            expect(edith.get_by_role("button", name="Accept and go on")).to_be_disabled()
+            edith.get_by_role("button", name=finish).click()
+            expect(edith.locator("#saved")).to_have_text("The document is open again.")
+            opened(ada, "mine")
+            expect(ada.locator("#results")).not_to_contain_text("This layer is closed")
+            for name in ("Document finished", "Accept and go on", "Undo"):
+                expect(ada.get_by_role("button", name=name)).to_be_enabled()
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from eigentext.formats.convert import FORMATS, convert
 from eigentext.trees.constituent import Tree
 from eigentext.trees.unary import expand
 from eigentext.web.answering import MEANING
+from eigentext.web.limits import InFlight
 from eigentext.web.middleware import BodyLimit
 from eigentext.web.settings import ServiceSettings
 
@@ -223,7 +224,7 @@ class TestLimitsAndErrors:
         async def never(*_: Any) -> None:
             raise AssertionError("too long a request reached the application")
 
-        limit = BodyLimit(never, max_bytes=100, seconds=600)
+        limit = BodyLimit(never, max_bytes=100, seconds=600, flight=InFlight(1000))
         asyncio.run(limit({"type": "http", "headers": []}, receive, send))
         assert sent[0]["status"] == 413
         assert "100 bytes" in json.loads(sent[1]["body"])["error"]["why"]
@@ -273,6 +274,9 @@ class TestLimitsAndErrors:
     def test_foreign_host_names_are_refused_when_hosts_are_named(self, connect: Connect) -> None:
         client = connect(allowed_hosts=("localhost", "[::1]", "*.b.org"))
         for host in (
+            "evilb.org",
+            "b.org",
+            "b.org.evil.example",
             "evil.example",
             "localhost.evil.example",
             "xlocalhost",

@@ -127,6 +127,17 @@ def test_options_reach_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestAccounts:
+    def test_where_others_can_reach_it_nobody_replaces_models_without_a_token(
+        self, seen: dict[str, Any], tmp_path: Path
+    ) -> None:
+        line = ["serve", "--port", "0", "--inception", str(tmp_path)]
+        refused = CliRunner().invoke(command, [*line, "--host", "0.0.0.0"])
+        assert isinstance(refused.exception, SettingsError)
+        assert "give --annotations STORE" in str(refused.exception)
+        assert not seen["started"]
+        assert CliRunner().invoke(command, line).exit_code == 0
+        assert seen["started"] == 1
+
     def test_where_others_can_reach_it_somebody_must_be_able_to_log_in(
         self, seen: dict[str, Any], tmp_path: Path
     ) -> None:

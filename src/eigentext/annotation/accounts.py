@@ -2,10 +2,12 @@
 
 1. A password is kept as argon2 makes it, a session and a token as the sha256 of their secret: who
    reads the database can log in as nobody.
-2. A guess is counted before it is looked at; so many in a row lock the account for a while, also
-   when they come all at once.  A wrong name and a wrong password get the same answer, after the
-   same work, and a name that nobody has is locked like one that somebody has: guesses at it are
-   counted in memory, for there is no row to count them in.
+2. A guess is counted before it is looked at, so that many at once are no way around.  A few wrong
+   ones in a row keep the address that they came from out of the account, for twice as long with
+   every further one; many, from wherever they came, keep all addresses out but those of good
+   logins and this machine's own: nobody can keep others out of their account from elsewhere.
+   A wrong name and a wrong password get the same answer, after the same work, and a name that
+   nobody has is locked like one that somebody has.  What is counted by address is in memory.
 3. A session ends when nobody used it for a while, and after a time in any case; with a new
    password, another role or a disabled user all sessions of theirs end.
 4. Whatever happens here is in the audit log.
@@ -58,8 +60,8 @@ __all__ = [
 ]
 
 _TOKEN_MARK = "eig_"  # noqa: S105 - so that a token is known as one where it should not be
-# of which guesses are remembered: more than can be tried while one of them is locked
-_UNKNOWN_NAMES = 100_000
+_GUESSES = 100_000  # names and addresses of which guesses are remembered
+_THIS_MACHINE = ("127.0.0.1", "::1")
 _AT_A_TIME = threading.BoundedSemaphore(2)  # argon2 takes 64 MB of memory for each
 
 
@@ -80,8 +82,10 @@ class AccountSettings:
     """How strict accounts are."""
 
     shortest_password: int = 10
-    failures: int = 5
-    lock: timedelta = timedelta(minutes=15)
+    failures: int = 5  # wrong passwords from one address ...
+    failures_anywhere: int = 100  # ... and from all, before an account is locked
+    lock: timedelta = timedelta(minutes=1)  # doubled by every further failure
+    longest_lock: timedelta = timedelta(days=1)
     idle: timedelta = timedelta(hours=8)
     longest_session: timedelta = timedelta(days=7)
 
@@ -140,8 +144,8 @@ class NewToken(NamedTuple):
 class _Guesses(NamedTuple):
     """Wrong passwords in a row, and until when no further one is looked at."""
 
-    failures: int
-    locked_until: str | None
+    failures: int = 0
+    locked_until: str | None = None
 
     def locked(self, now: str) -> bool:
         return self.locked_until is not None and self.locked_until > now
@@ -183,7 +187,8 @@ class Accounts:
         self._nobody: str | None = (
             None  # what the password of a name that does not exist is held to
         )
-        self._guesses: Remembered[str, _Guesses] = Remembered(_UNKNOWN_NAMES)
+        self._guesses: Remembered[str, _Guesses] = Remembered(_GUESSES)
+        self._good: Remembered[str, bool] = Remembered(_GUESSES)
         self._guessing = threading.Lock()
 
     # ---- users
@@ -293,11 +298,20 @@ class Accounts:
 
     # ---- sessions
 
-    def log_in(self, name: str, password: str) -> NewSession:
-        """A new session, or a LoginError."""
-        known = self.store.writing(lambda c: self._counted(c, name))
-        if isinstance(known, LockedError):
-            raise known
+    def log_in(self, name: str, password: str, *, address: str = "") -> NewSession:
+        """A new session, or a LoginError; ``address``: where this comes from."""
+        known = self.store.reading(lambda c: _named(c, name, whole=True))
+        # a new password begins anew
+        key = _hash("\n".join((name, known.password or "" if known else "", address)))
+        until = self._counted(key, self.settings.failures)
+        with self._guessing:
+            no_stranger = address in _THIS_MACHINE or self._good.get(key)
+        if until is None and not no_stranger:
+            until = self._counted_anywhere(name, known)
+        if until is not None:
+            about = {} if known else {"name": _loggable(name)}
+            self.store.note("login.locked", about, by=known.id if known else None)
+            raise LockedError(until)
         right = self._is_right(known.password if known else None, password)
         if known is None or not right or not known.active:
             self._noted_failure(known, name)
@@ -306,40 +320,46 @@ class Accounts:
         if self._hasher.check_needs_rehash(known.password):
             with _AT_A_TIME:
                 rehashed = self._hasher.hash(password)
-        return self.store.writing(lambda c: self._begun(c, known.id, known.password, rehashed))
-
-    def _counted(self, c: Connection, name: str) -> Any:
-        """The row of a user, after one more guess was counted; an error if there were too many."""
-        row = _named(c, name, lock=True)
-        now = self.store.now()
-        if row is None:
-            locked = self._counted_unknown(name, now)
-            if locked is not None:
-                log(c, now, None, "login.locked", {"name": _loggable(name)})
-            return locked
-        before = _Guesses(row.failures, row.locked_until)
-        if before.locked(now):
-            log(c, now, row.id, "login.locked", {})
-            return LockedError(row.locked_until)
-        fields = self._one_more(before)._asdict()
-        c.execute(update(users).where(users.c.id == row.id).values(fields))
-        return row
-
-    def _counted_unknown(self, name: str, now: str) -> LockedError | None:
-        """The same for a name that nobody has."""
-        key = _hash(name)
+        new = self.store.writing(lambda c: self._begun(c, known.id, known.password, rehashed))
         with self._guessing:
-            before = self._guesses.get(key) or _Guesses(0, None)
-            if before.locked(now):
-                return LockedError(before.locked_until or now)
-            self._guesses.put(key, self._one_more(before))
+            self._guesses.put(key, _Guesses())
+            self._good.put(key, True)
+        return new
+
+    def _counted(self, key: str, most: int) -> str | None:
+        """Count one more guess in memory; until when it is locked, if it is."""
+        with self._guessing:
+            before = self._guesses.get(key) or _Guesses()
+            if before.locked(self.store.now()):
+                return before.locked_until
+            self._guesses.put(key, self._one_more(before, most))
         return None
 
-    def _one_more(self, before: _Guesses) -> _Guesses:
-        failures = 1 if before.locked_until is not None else before.failures + 1
-        until = None
-        if failures >= self.settings.failures:
-            until = stamp(self.store.clock() + self.settings.lock)
+    def _counted_anywhere(self, name: str, known: Any) -> str | None:
+        """The same wherever guesses come from: in the row of a user, so that all servers know."""
+        most = self.settings.failures_anywhere
+        if known is None:
+            return self._counted(_hash(name), most)
+
+        def work(c: Connection) -> str | None:
+            row = c.execute(select(users).where(users.c.id == known.id).with_for_update()).one()
+            before = _Guesses(row.failures, row.locked_until)
+            if before.locked(self.store.now()):
+                return before.locked_until
+            fields = self._one_more(before, most)._asdict()
+            c.execute(update(users).where(users.c.id == known.id).values(fields))
+            return None
+
+        return self.store.writing(work)
+
+    def _one_more(self, before: _Guesses, most: int) -> _Guesses:
+        now, rules = self.store.clock(), self.settings
+        if before.locked_until and before.locked_until <= stamp(now - rules.longest_lock):
+            before = _Guesses()  # nobody guessed for long
+        failures, until = before.failures + 1, None
+        if failures >= most:
+            doubled = rules.lock * 2 ** min(failures - most, 30)
+            until = stamp(now + min(doubled, rules.longest_lock))
         return _Guesses(failures, until)
 
     def _noted_failure(self, known: Any, name: str) -> None:
@@ -551,11 +571,10 @@ def _user(c: Connection, number: int) -> User:
     return _as_user(row)
 
 
-def _named(c: Connection, name: str, *, lock: bool = False) -> Any:
+def _named(c: Connection, name: str, *, whole: bool = False) -> Any:
     if not is_storable(name):
         return None
-    query = select(*(users.c if lock else _USER)).where(users.c.name == name)
-    return c.execute(query.with_for_update() if lock else query).first()
+    return c.execute(select(*(users.c if whole else _USER)).where(users.c.name == name)).first()
 
 
 def _token(c: Connection, number: int) -> Token:

@@ -15,6 +15,8 @@ it step by step.
   proposed.  The place in the list is that of the first annotator who chose this value; what an
   annotator took over with a finished sentence, without a decision, was first.  Where no annotator
   has it, the place is that of the adjudicator's own decision, and without one it is nowhere.
+- What annotators decided after they had seen the adjudication is left out of all of it; how many
+  decisions that are is told.
 - **Effort** and the **comparison** of ranked with unranked: :mod:`eigentext.annotation.effort`.
 """
 
@@ -138,6 +140,7 @@ class Part:
     spent: dict[str, Efforts]
     agreement: dict[str, Any]
     hits: dict[SentenceKey, list[tuple[bool, bool]]]
+    n_not_blind: int = 0  # decisions that are left out: the adjudication had been seen
 
 
 def measure(
@@ -222,6 +225,9 @@ def parts_of(
     for row in decisions:
         if 0 <= row.sentence < most.get(row.layer, 0):
             rows_of[row.layer].append(row)
+    blind = {layer.id: _blind(layer, rows_of[layer.id]) for layer in layers if layer.id in most}
+    n_not_blind = {number: n for number, (_, n) in blind.items()}
+    rows_of = {number: rows for number, (rows, _) in blind.items()}
     draws: dict[str, Any] = {"n_samples": n_samples, "seed": seed}
     parts = []
     for text in documents:
@@ -245,9 +251,28 @@ def parts_of(
                 spent,
                 {"document": text.name, "measures": _records(_of_all(voices, draws))},
                 _hits(task, layers_of[text.id], rows_of),
+                sum(n_not_blind[layer.id] for layer in layers_of[text.id]),
             )
         )
     return parts
+
+
+def _blind(layer: LayerRow, rows: list[Any]) -> tuple[list[DecisionRow], int]:
+    """The rows of a layer as they were when its annotator saw the adjudication.
+
+    And how many decisions were made or taken back later.
+    """
+    saw = getattr(layer, "saw", None)
+    if saw is None:
+        return rows, 0
+    kept, n = [], 0
+    for row in rows:
+        late = row.version > saw
+        back = not late and row.undone_version is not None and row.undone_version > saw
+        n += late or back
+        if not late:
+            kept.append(row._replace(undone=None) if back else row)
+    return kept, n
 
 
 def of_all(
@@ -305,6 +330,7 @@ def whole_of(
             "documents": [part.agreement for part in parts if part.agreement["measures"]],
         },
         "proposals": _proposals([part.hits for part in parts], draws),
+        "not_blind": sum(part.n_not_blind for part in parts),
         "effort": [{"annotator": name, **effort_record(spent[name], **draws)} for name in names],
         "comparison": comparison(everyone, **draws),
         "comparison_by_annotator": [
@@ -498,6 +524,11 @@ def _in_words(record: Mapping[str, Any]) -> list[str]:
             told.append(f"{one['measure']} is not defined: all values are one value, or none.")
             continue
         told.append(f"Agreement of {n} annotators, {one['measure']}: {_shown(one)}.")
+    if record["not_blind"]:
+        told.append(
+            f"{record['not_blind']:,} decisions were made or taken back after the adjudication "
+            "had been seen; they are left out."
+        )
     proposals = record["proposals"]
     if proposals is None:
         told.append("Nothing was adjudicated yet, so proposals cannot be judged.")

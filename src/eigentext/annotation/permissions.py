@@ -4,7 +4,7 @@ A role may do a thing to ``any`` object, to its ``own`` alone, or not at all.  W
 
 * a layer: that of the user;
 * ``adjudication.see``: a document in which the user's own layer is done, so that annotators do
-  not see what others found before they have decided themselves;
+  not see what others found before they have decided themselves; then their layer is closed;
 * a token or a password: the user's.
 """
 
@@ -51,6 +51,7 @@ ACTIONS: dict[str, dict[str, Reach]] = {
     "document.purge": _ADMINS,
     "layer.see": _for(None, "own", "any"),
     "layer.decide": _for(None, "own", "own"),
+    "layer.reopen": _ADJUDICATORS,  # one that is closed, see `store.see_adjudication`
     "layer.export": _for(None, "own", "any"),
     "adjudication.see": _for("any", "own", "any"),
     "adjudication.decide": _ADJUDICATORS,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from eigentext.annotation.records import Decision
 
 __all__ = [
+    "ClosedError",
     "ConflictError",
     "MissingError",
     "StoreBusyError",
@@ -39,6 +40,16 @@ class MissingError(EigentextError):
 
 class TakenError(SettingsError):
     """Something else has this name already."""
+
+
+class ClosedError(EigentextError):
+    """A layer whose annotator has seen the adjudication."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this layer is closed: its annotator has seen the adjudication; an adjudicator can "
+            "open it again"
+        )
 
 
 class ConflictError(EigentextError):

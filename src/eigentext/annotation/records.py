@@ -68,7 +68,10 @@ class Document(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """What one annotator (or adjudication, whose ``user`` is None) makes of one document."""
+    """What one annotator (or adjudication, whose ``user`` is None) makes of one document.
+
+    ``saw`` is the version that it had when its annotator first saw the adjudication.
+    """
 
     id: int
     document: int
@@ -77,6 +80,12 @@ class Layer(NamedTuple):
     version: int
     created: str
     done: str | None
+    saw: int | None = None
+
+    @property
+    def closed(self) -> bool:
+        """Finished, and then compared with the adjudication: what would follow is not blind."""
+        return self.done is not None and self.saw is not None
 
 
 class Change(NamedTuple):

@@ -176,6 +176,7 @@ layers = _numbered(
     Column("version", Integer, nullable=False),
     Column("created", Text, nullable=False),
     Column("done", Text),
+    Column("saw", Integer),  # its version when its annotator first saw the adjudication
     _one_of("kind", KINDS),
     CheckConstraint("(kind = 'annotator') = (\"user\" IS NOT NULL)", name="whose_layer"),
 )

@@ -8,7 +8,8 @@
    Who sends the version they saw, and decides about a sentence (in lexical projects: a word) that
    changed since, gets a :class:`ConflictError`, and nothing is saved.
 4. What is deleted can be had back until it is purged; both need the name as a confirmation.
-5. Whatever is no decision is written to the audit log.
+5. A finished layer whose annotator has seen the adjudication is closed.
+6. Whatever is no decision is written to the audit log.
 
 ``by`` is everywhere the number of the user who acts, None for the command line.  Who may do what
 is not asked here: see :mod:`eigentext.annotation.permissions`.
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Text, and_, cast, func, select, update
 
-from eigentext.annotation.problems import MissingError, TakenError
+from eigentext.annotation.problems import ClosedError, MissingError, TakenError
 from eigentext.annotation.projects import ProjectStore
 from eigentext.annotation.records import Change, Layer, Progress
 from eigentext.annotation.rows import (
@@ -135,16 +136,48 @@ class AnnotationStore(ProjectStore):
 
         return self.reading(work)
 
-    def mark_done(self, layer: int, done: bool = True, *, by: int | None = None) -> Layer:
-        """Say that a layer is finished, or that it is not; decisions stay possible."""
+    def mark_done(
+        self, layer: int, done: bool = True, *, by: int | None = None, reopen: bool = True
+    ) -> Layer:
+        """Say that a layer is finished, or that it is not; decisions stay possible.
+
+        A closed one is opened again only with ``reopen``.
+        """
 
         def work(c: Connection) -> Layer:
             work_of(c, layer)
+            before = c.execute(select(layers).where(layers.c.id == layer).with_for_update()).one()
+            if not (done or reopen) and Layer(*before).closed:
+                raise ClosedError
             update_row(c, layers, layer, {"done": self.now() if done else None}, "")
             log(c, self.now(), by, "layer.done" if done else "layer.open", {"layer": layer})
             return find_layer(c, layer)
 
         return self.writing(work)
+
+    def see_adjudication(self, document: int, user: int) -> bool:
+        """Whether an annotator, who is about to look, has finished their own layer.
+
+        If so, and if anything was adjudicated, the layer is closed from now on.
+        """
+
+        def look(c: Connection, *, lock: bool = False) -> tuple[Layer | None, bool]:
+            mine = _layer_of(c, document, "annotator", user, lock=lock)
+            final = _layer_of(c, document, "adjudication", None)
+            news = mine is not None and mine.saw is None and final is not None
+            return mine, news and final.version > 0  # type: ignore[union-attr]
+
+        def work(c: Connection) -> Layer | None:
+            mine, news = look(c, lock=True)
+            if mine is not None and mine.done is not None and news:
+                update_row(c, layers, mine.id, {"saw": mine.version}, "")
+                log(c, self.now(), user, "adjudication.see", {"layer": mine.id})
+            return mine
+
+        mine, news = self.reading(look)
+        if mine is not None and mine.done is not None and news:
+            mine = self.writing(work)
+        return mine is not None and mine.done is not None
 
     def progress(self, project: int, document: int | None = None) -> dict[int, list[Progress]]:
         """How far the layers of each document (or of one) are; without those nobody began."""
@@ -316,13 +349,16 @@ class AnnotationStore(ProjectStore):
         return self.reading(work)
 
 
-def _layer_of(c: Connection, document: int, kind: str, user: int | None) -> Layer | None:
+def _layer_of(
+    c: Connection, document: int, kind: str, user: int | None, *, lock: bool = False
+) -> Layer | None:
     there(find_facts(c, document), "document")
     if user is not None:
         find_user(c, user)
     here = and_(layers.c.document == document, layers.c.kind == kind)
     here = and_(here, layers.c.user.is_(None) if user is None else layers.c.user == user)
-    row = c.execute(select(layers).where(here)).first()
+    query = select(layers).where(here)
+    row = c.execute(query.with_for_update() if lock else query).first()
     return None if row is None else Layer(*row)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, func, insert, or_, select, update
 
-from eigentext.annotation.problems import ConflictError, MissingError
+from eigentext.annotation.problems import ClosedError, ConflictError, MissingError
 from eigentext.annotation.records import Change, Decision, Layer, State
 from eigentext.annotation.rows import (
     check_json,
@@ -73,10 +73,13 @@ def next_version(c: Connection, layer: int) -> tuple[int, int, str]:
     """
     n_sentences, task = work_of(c, layer)
     raised = update(layers).where(layers.c.id == layer).values(version=layers.c.version + 1)
-    version = c.execute(raised.returning(layers.c.version)).scalar()
-    if version is None:
+    row = c.execute(raised.returning(*layers.c)).first()
+    if row is None:
         raise MissingError(f"there is no layer {layer}")
-    return int(version), n_sentences, task
+    changed = Layer(*row)
+    if changed.closed:
+        raise ClosedError
+    return changed.version, n_sentences, task
 
 
 def keep_version(c: Connection, layer: int, version: int) -> None:

@@ -129,7 +129,7 @@ def serve(
         lex_model=lex_model,
         lex_analyzer=lex_analyzer,
         annotations=annotations,
-        accounts=with_accounts(host, annotations, accounts, allow_host or ()),
+        accounts=with_accounts(host, annotations, accounts, allow_host or (), inception=inception),
         annotation_models=annotation_models,
         inception=inception,
         workers=workers,
@@ -153,9 +153,16 @@ def check_address(host: str, port: int) -> None:
 
 
 def with_accounts(
-    host: str, annotations: str | None, wanted: bool | None, names: Sequence[str] = ()
+    host: str,
+    annotations: str | None,
+    wanted: bool | None,
+    names: Sequence[str] = (),
+    *,
+    inception: str | None = None,
 ) -> bool:
     """Whether annotators log in: they must where others reach the service, if anybody can.
+
+    And so must INCEpTION where it makes models, since they replace those that are there.
 
     ``names`` are those of --allow-host: with one that is not of this machine, a server in front
     lets others in.
@@ -163,10 +170,15 @@ def with_accounts(
     from eigentext import web
     from eigentext.errors import SettingsError
 
-    if annotations is None:
-        return False
     reached = [name for name in (host, *names) if not web.is_loopback(name.strip("[]"))]
     alone = not reached
+    if annotations is None:
+        if inception is not None and not alone:
+            raise SettingsError(
+                f"on {reached[0]} others could replace the models in {inception}, so accounts are "
+                "needed: give --annotations STORE, in which INCEpTION's token is"
+            )
+        return False
     if not alone and wanted is False:
         raise SettingsError(
             f"on {reached[0]} others can reach the annotations, so accounts are needed: leave "

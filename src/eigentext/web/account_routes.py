@@ -13,6 +13,7 @@ from eigentext.annotation.schema import ROLES
 from eigentext.errors import SettingsError
 from eigentext.web.annotate_routes import described
 from eigentext.web.identity import COOKIE, keep_session
+from eigentext.web.middleware import client_of
 from eigentext.web.schemas_annotate import (
     AuditAnswer,
     AuditView,
@@ -87,7 +88,7 @@ def _add_session(app: FastAPI, service: AnnotateService, identity: Identity) -> 
     async def log_in(call: Request, request: LoginRequest, answer: Response) -> SessionAnswer:
         """Log in; where there are no accounts, the name is enough."""
         identity.check_origin(call)
-        new = await identity.log_in(request.name, request.password)
+        new = await identity.log_in(call, request.name, request.password)
         keep_session(answer, call, new)
         return _session(identity.of_session(new), identity)
 
@@ -105,7 +106,9 @@ def _add_session(app: FastAPI, service: AnnotateService, identity: Identity) -> 
         who.require("password.change", own=True)
         accounts = service.accounts
         # the present one is a guess like any other: it is counted, and can lock
-        await service.call_slowly(accounts.log_in, who.name, request.old)
+        await service.call_slowly(
+            accounts.log_in, who.name, request.old, address=client_of(call.scope)
+        )
         await service.call_slowly(accounts.set_password, who.number, request.new, by=who.id)
 
 

@@ -501,10 +501,10 @@ class AnnotateService:
         """The finished sentences of all documents in a layer, as lines."""
         await self._there(project)
         lines: list[str] = []
-        blind = layer == "adjudication" and not who.may("adjudication.export")
+        blind = layer == "adjudication" and who.blind
         for facts in await self.call(self.store.documents, project):
             # annotators see what others found when they have decided themselves
-            if blind and (await self.layer_of(facts.id, "mine", who)).done is None:
+            if blind and not await self.call(self.store.see_adjudication, facts.id, who.number):
                 continue
             own = await self.layer_of(facts.id, layer, who)
             opened = await self.open(facts.id, own)
@@ -672,6 +672,7 @@ def _layer_view(state: State, people: Mapping[int, str]) -> LayerView:
         decided=len(held) - n_done,
         done_sentences=n_done,
         done=layer.done,
+        closed=layer.closed,
     )
 
 
@@ -698,6 +699,7 @@ def _summary(
                 decided=one.decided,
                 done_sentences=one.sentences_done,
                 done=one.layer.done,
+                closed=one.layer.closed,
             )
             for one in progress
             if one.layer.version  # who has only looked has begun nothing

@@ -339,10 +339,22 @@ def _add_decisions(app: FastAPI, service: AnnotateService, who_is: Any) -> None:
 
     @app.post("/api/documents/{number}/done", **described("layer.decide"))
     async def done(call: Request, number: _Number, request: DoneRequest) -> LayerView:
-        """Say that a document is finished in this layer, or that it is not."""
+        """Say that a document is finished in this layer, or that it is not.
+
+        Adjudicators open closed layers of others again, by the number of the user.
+        """
         who = await who_is(call)
-        opened = await service.begun(await _layer_to_change(service, who, number, request.layer))
-        await service.call(service.store.mark_done, opened.id, request.done, by=who.id)
+        if request.layer.isdigit():
+            who.require("layer.reopen")
+            if request.done:
+                raise ForbiddenError("the layer of somebody else can be opened, not finished")
+            opened = await service.layer_of(number, request.layer, who)
+        else:
+            opened = await _layer_to_change(service, who, number, request.layer)
+        opened = await service.begun(opened)
+        reopen = who.may("layer.reopen")
+        step = service.store.mark_done
+        await service.call(step, opened.id, request.done, by=who.id, reopen=reopen)
         return await service.layer_view(opened)
 
 
@@ -402,15 +414,13 @@ def _require_layer(who: Who, layer: str, what: str) -> None:
 
 
 async def _require_see(service: AnnotateService, who: Who, number: int, layer: str) -> None:
-    """An annotator sees the adjudication once their own layer is done."""
+    """An annotator sees the adjudication once their own layer is done, which closes that."""
     if layer != "adjudication":
         _require_layer(who, layer, "see")
         return
-    own = False
-    if who.id is not None and not who.may("adjudication.see"):
-        mine: Layer = await service.layer_of(number, "mine", who)
-        own = mine.done is not None
-    who.require("adjudication.see", own=own)
+    who.require("adjudication.see", own=True)
+    if who.blind and not await service.call(service.store.see_adjudication, number, who.number):
+        raise ForbiddenError("annotators see the adjudication when their own layer is finished")
 
 
 async def _layer_to_change(service: AnnotateService, who: Who, number: int, layer: str) -> Layer:
@@ -428,4 +438,4 @@ async def _layer_to_change(service: AnnotateService, who: Who, number: int, laye
 def _writable(who: Who, layer: str, opened: Layer) -> bool:
     if layer == "adjudication":
         return who.may("adjudication.decide")
-    return opened.user == who.id and who.may("layer.decide", own=True)
+    return opened.user == who.id and who.may("layer.decide", own=True) and not opened.closed

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response
 from eigentext.annotation.accounts import LockedError, LoginError
 from eigentext.annotation.permissions import ForbiddenError
 from eigentext.annotation.problems import (
+    ClosedError,
     ConflictError,
     MissingError,
     StoreBusyError,
@@ -79,6 +80,7 @@ _STATUS: dict[type[EigentextError], int] = {
     LockedError: 429,
     CrossSiteError: 403,
     ForbiddenError: 403,
+    ClosedError: 403,
     MissingError: 404,
     NoModelError: 404,
     ConflictError: 409,

@@ -1,9 +1,9 @@
 """The application: routes, limits and pages.
 
-The flow of a request: `SecurityHeaders` -> `HostNames` -> `BodyLimit` -> validation -> a job of
-`jobs`, done by a worker of the pool -> JSON (`answering`).  The server itself computes nothing, so
-that health and pages are there whatever the workers do.  There is no other state than the
-settings, the models of the workers, and the file of annotations.
+The flow of a request: `TokenInPath` -> `SecurityHeaders` -> `HostNames` -> `BodyLimit` ->
+validation -> a job of `jobs`, done by a worker of the pool -> JSON (`answering`).  The server
+itself computes nothing, so that health and pages are there whatever the workers do.  There is no
+other state than the settings, the models of the workers, and the file of annotations.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from eigentext.web.answering import add_job, answer_errors
 from eigentext.web.batch import BATCH, add_batch
 from eigentext.web.identity import Identity
 from eigentext.web.inception import LARGE as INCEPTION
-from eigentext.web.inception import add_inception
+from eigentext.web.inception import TokenInPath, add_inception
 from eigentext.web.jobs import builder, expected
 from eigentext.web.lexical_routes import add_lexical
+from eigentext.web.limits import InFlight
 from eigentext.web.middleware import BodyLimit, HostNames, SecurityHeaders
 from eigentext.web.pages import add_pages, pages_there
 from eigentext.web.parse_routes import add_parse
@@ -118,15 +119,20 @@ def create_app(
         lifespan=lifespan,
     )
     larger = dict.fromkeys((*LARGE, *INCEPTION), limits.max_pipe_body_bytes)
+    flight = InFlight(
+        max(limits.max_bytes_in_flight, 2 * max(limits.max_body_bytes, limits.max_pipe_body_bytes))
+    )
     app.add_middleware(
         BodyLimit,
         max_bytes=limits.max_body_bytes,
         seconds=limits.body_seconds,
+        flight=flight,
         larger=larger,
         streamed=BATCH,
     )
     app.add_middleware(HostNames, allowed_hosts=limits.allowed_hosts)
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(TokenInPath)
     answer_errors(app)
     annotating = AnnotateService(limits, workers)
     identity = Identity(
@@ -142,11 +148,11 @@ def create_app(
     add_reading(app, limits, workers)
     add_annotation(app, annotating, identity)
     add_accounts(app, annotating, identity)
-    add_inception(app, limits, workers)
+    add_inception(app, limits, workers, identity)
     add_words(app, limits, workers)
     add_sequences(app, limits, workers)
     _add_health(app, limits, workers, annotating)
-    add_batch(app, limits, workers, larger)
+    add_batch(app, limits, workers, larger, flight)
     add_pages(app, lambda: pages_there(workers, annotates=annotating.ready)[0])
     return app
 
@@ -188,7 +194,7 @@ def serve(
             port=port,
             log_level=log_level,
             server_header=False,
-            http=protocol(chosen.header_seconds),
+            http=protocol(chosen.header_seconds, chosen.max_client_connections),
             ws="none",  # nothing here speaks WebSocket
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
         )

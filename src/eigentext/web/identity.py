@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 from eigentext.annotation.permissions import ACTIONS, allowed, require
 from eigentext.annotation.schema import ROLES
 from eigentext.errors import EigentextError
+from eigentext.web.middleware import client_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +59,15 @@ class Who(NamedTuple):
     def may(self, action: str, *, own: bool = False) -> bool:
         """Whether this may be done."""
         return allowed(self.role, action, own=own)
+
+    @property
+    def blind(self) -> bool:
+        """Whether the adjudication is kept from them until they have decided themselves.
+
+        A token for readers, too, is that of an annotator.
+        """
+        of_annotator = self.user is not None and self.user.role == "annotator"
+        return self.role == "annotator" or (self.role == "reader" and of_annotator)
 
     @property
     def actions(self) -> list[str]:
@@ -133,11 +143,14 @@ class Identity:
         role = user.role if self.strict else "admin"
         return Who(user.id, user.name, role, session.csrf, user)
 
-    async def log_in(self, name: str, password: str | None) -> NewSession:
+    async def log_in(self, call: Request, name: str, password: str | None) -> NewSession:
         """A new session; without accounts the name is enough."""
         accounts = self._accounts()
         if self.strict:
-            new: NewSession = await self._run_slowly(accounts.log_in, name, password or "")
+            address = client_of(call.scope)
+            new: NewSession = await self._run_slowly(
+                accounts.log_in, name, password or "", address=address
+            )
         else:
             user = await self._run(accounts.local_user, name)
             new = await self._run(accounts.begin_session, user.id)

@@ -4,6 +4,9 @@ The flow, in a worker: the request's CAS -> sentences and what was annotated in 
 proposals under that -> the CAS back (`eigentext.annotation.inception`).  The models are those of
 the first pipeline.  Models that INCEpTION trains go to a folder (``inception``), one for each
 recommender, each written under a temporary name; every worker takes the newest.
+
+Where there are accounts it takes a token, of an annotator for proposals and of an adjudicator for
+models.  INCEpTION sends nothing but its URL, so that may have the token in it (`TokenInPath`).
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from fastapi import Request  # noqa: TC002 - FastAPI reads it at run time
 from starlette.responses import PlainTextResponse, Response
@@ -19,24 +23,47 @@ from eigentext.annotation.inception import RECOMMENDERS, examples, predict, task
 from eigentext.annotation.tasks import open_task
 from eigentext.errors import DataError, EigentextError
 from eigentext.web.answering import status_of, unless_gone, written
-from eigentext.web.identity import Identity
 from eigentext.web.limits import NoModelError, TooMuchError
 from eigentext.web.workers import BusyError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from eigentext.annotation.tasks.common import CommonTask
+    from eigentext.web.identity import Identity
     from eigentext.web.models import Served
     from eigentext.web.settings import ServiceSettings
     from eigentext.web.workers import WorkerPool
 
-__all__ = ["LARGE", "Recommenders", "add_inception"]
+__all__ = ["LARGE", "Recommenders", "TokenInPath", "add_inception"]
 
 #: routes that take longer bodies than others
 LARGE = tuple(
     f"/api/inception/{name}/{what}" for name in RECOMMENDERS for what in ("predict", "train")
 )
+
+_ROUTES, _TOKEN = "/api/inception/", "/api/inception/token/"
+
+
+class TokenInPath:
+    """Takes a token out of a path: nothing further in, and no log, has it there."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        path = scope.get("path", "")
+        if scope["type"] == "http" and path.startswith(_TOKEN):
+            secret, _, rest = path.removeprefix(_TOKEN).partition("/")
+            # in the scope that the server has, too: it writes the path to its log
+            scope["path"] = _ROUTES + rest
+            scope["raw_path"] = quote(scope["path"]).encode()
+            others = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
+            said = f"Bearer {secret}".encode("latin-1", "replace")
+            scope["headers"] = [*others, (b"authorization", said)]
+        await self.app(scope, receive, send)
 
 
 class Recommenders:
@@ -100,12 +127,15 @@ def _read(body: bytes, limits: ServiceSettings) -> Any:
         raise DataError("request", None, f"expected JSON: {error}") from error
 
 
-def add_inception(app: FastAPI, limits: ServiceSettings, pool: WorkerPool) -> None:
+def add_inception(
+    app: FastAPI, limits: ServiceSettings, pool: WorkerPool, identity: Identity
+) -> None:
     """Add the routes; INCEpTION's remote URL is ``/api/inception/ner`` and the like."""
 
-    async def asked(call: Request, recommender: str, job: str) -> Response:
+    async def asked(call: Request, recommender: str, job: str, action: str) -> Response:
         try:
-            Identity.check_origin(call)  # INCEpTION's server is no page, and sends no origin
+            who = await identity.who(call)
+            who.require(action)
             body = await call.body()
             answer = await unless_gone(call, pool.run(job, recommender, body, limits))
         except EigentextError as error:
@@ -118,9 +148,9 @@ def add_inception(app: FastAPI, limits: ServiceSettings, pool: WorkerPool) -> No
     @app.post("/api/inception/{recommender}/predict", include_in_schema=False)
     async def inception_predict(call: Request, recommender: str) -> Response:
         """INCEpTION asks for proposals."""
-        return await asked(call, recommender, "inception/predict")
+        return await asked(call, recommender, "inception/predict", "model.propose")
 
     @app.post("/api/inception/{recommender}/train", include_in_schema=False)
     async def inception_train(call: Request, recommender: str) -> Response:
         """INCEpTION sends what was annotated."""
-        return await asked(call, recommender, "inception/train")
+        return await asked(call, recommender, "inception/train", "model.retrain")

@@ -1,11 +1,13 @@
-"""What a request may ask for: the errors, and what is checked in every text."""
+"""What a request may ask for: the errors, what is checked in every text, and bytes in flight."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
 from eigentext.corpus.raw_text import tokenise_document
 from eigentext.errors import DataError, EigentextError
+from eigentext.web.workers import BusyError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +16,10 @@ if TYPE_CHECKING:
     from eigentext.web.settings import ServiceSettings
 
 __all__ = [
+    "FREE_BYTES",
+    "InFlight",
     "NoModelError",
+    "RequestBytes",
     "TextRequest",
     "TooMuchError",
     "check_length",
@@ -40,6 +45,63 @@ class TextRequest(Protocol):
     @property
     def scheme(self) -> str:
         """The tokeniser of the text."""
+
+
+#: So much of each request does not count: what the server holds of any connection in any case.
+FREE_BYTES = 65_536
+
+
+class InFlight:
+    """How many bytes of requests are held, of all clients together and of each, and batches.
+
+    >>> flight = InFlight(1000)
+    >>> with flight.request("ada") as held:
+    ...     held.hold(FREE_BYTES + 500)
+    ...     flight.total
+    500
+    >>> flight.total
+    0
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.total = 0
+        self.by_client: Counter[str] = Counter()
+        self.batches: Counter[str] = Counter()
+
+    def request(self, client: str) -> RequestBytes:
+        """The account of one request."""
+        return RequestBytes(self, client)
+
+
+class RequestBytes:
+    """What is held of one request; a context that ends with the request."""
+
+    def __init__(self, flight: InFlight, client: str) -> None:
+        self._flight, self._client, self._counted, self._ended = flight, client, 0, False
+
+    def hold(self, n: int) -> None:
+        """``n`` bytes are held from now on; a BusyError where all, or this client, hold more."""
+        if self._ended:  # what is still under way is given up
+            return
+        flight, more = self._flight, max(0, n - FREE_BYTES) - self._counted
+        if more > 0:
+            if flight.total + more > flight.most:
+                raise BusyError("too many long requests are being sent: try again later")
+            if flight.by_client[self._client] + more > flight.most // 2:
+                raise BusyError("too many long requests of yours are being sent: one by one")
+        self._counted += more
+        flight.total += more
+        flight.by_client[self._client] += more
+        if not flight.by_client[self._client]:
+            del flight.by_client[self._client]
+
+    def __enter__(self) -> RequestBytes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.hold(0)
+        self._ended = True
 
 
 def check_length(text: str, limits: ServiceSettings) -> None:

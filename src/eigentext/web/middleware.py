@@ -1,24 +1,37 @@
 """What happens to every request before and after the application sees it.
 
 On the way in, `HostNames` refuses names that the service does not answer to, and `BodyLimit` reads
-the body and stops at the limits of length and time; on the way out, `SecurityHeaders` tells the
-browser to run and load nothing that this service did not send.
+the body and stops at the limits of length, time and bytes in flight; on the way out,
+`SecurityHeaders` tells the browser to run and load nothing that this service did not send.
 """
 
 from __future__ import annotations
 
 import asyncio
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
+
+from eigentext.web.workers import BusyError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["SECURITY_HEADERS", "BodyLimit", "HostNames", "SecurityHeaders", "fault"]
+    from eigentext.web.limits import InFlight, RequestBytes
+
+__all__ = [
+    "SECURITY_HEADERS",
+    "BodyLimit",
+    "HostNames",
+    "SecurityHeaders",
+    "client_of",
+    "fault",
+    "network_of",
+]
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
@@ -46,6 +59,26 @@ def fault(
     """An error in the one shape that all errors of the service have."""
     content = {"error": {"path": path, "line": line, "why": why}}
     return JSONResponse(content, status_code=status, headers=headers)
+
+
+def client_of(scope: Scope) -> str:
+    """The address that a request comes from; of version 6 its network, which is one client's.
+
+    >>> client_of({"client": ("2001:db8::1:2", 80)}), client_of({"client": ("::1", 80)})
+    ('2001:db8::/64', '::1')
+    """
+    return network_of((scope.get("client") or ("", 0))[0])
+
+
+def network_of(address: str) -> str:
+    """See `client_of`."""
+    try:
+        found = ip_address(address)
+    except ValueError:  # no address, as in tests
+        return address
+    if not isinstance(found, IPv6Address) or found.is_loopback:
+        return address
+    return str(found.ipv4_mapped or IPv6Network((int(found), 64), strict=False))
 
 
 class SecurityHeaders:
@@ -99,13 +132,17 @@ class HostNames:
 
 
 class BodyLimit:
-    """Answers 413 to a body that is too long, whatever its header claims, 408 to one too slow."""
+    """Answers 413 to a body that is too long, whatever its header claims, 408 to one too slow.
+
+    And 503 when too much of others is held already; what is held counts until the answer is sent.
+    """
 
     def __init__(
         self,
         app: ASGIApp,
         max_bytes: int,
         seconds: float,
+        flight: InFlight,
         larger: Mapping[str, int] | None = None,  # paths that take more, and how much
         streamed: str | None = None,  # where paths begin that read the body by themselves
     ) -> None:
@@ -114,6 +151,7 @@ class BodyLimit:
         self.max_bytes = max_bytes
         self.larger = larger or {}
         self.seconds = seconds
+        self.flight = flight
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -121,10 +159,18 @@ class BodyLimit:
         if scope["type"] != "http" or (self.streamed and path.startswith(self.streamed)):
             await self.app(scope, receive, send)
             return
-        most = self.larger.get(path, self.max_bytes)
+        with self.flight.request(client_of(scope)) as held:
+            await self._serve(scope, receive, send, held)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, held: RequestBytes) -> None:
+        most = self.larger.get(scope.get("path", ""), self.max_bytes)
         try:
             async with asyncio.timeout(self.seconds):
-                body = await self._read(receive, most)
+                body = await self._read(receive, most, held)
+        except BusyError as error:
+            headers = {"Connection": "close", "Retry-After": str(error.retry_after)}
+            await fault(503, str(error), headers=headers)(scope, receive, send)
+            return
         except TimeoutError:
             why = f"the whole request was not there after {self.seconds:g} seconds"
             await fault(408, why, headers={"Connection": "close"})(scope, receive, send)
@@ -142,7 +188,7 @@ class BodyLimit:
 
         await self.app(scope, replay, send)
 
-    async def _read(self, receive: Receive, most: int) -> bytes | None:
+    async def _read(self, receive: Receive, most: int, held: RequestBytes) -> bytes | None:
         """The body, or as much of it as shows that it is too long; None if the client leaves."""
         body = bytearray()
         more = True
@@ -150,6 +196,7 @@ class BodyLimit:
             message = await receive()
             if message["type"] != "http.request":
                 return None
+            held.hold(len(body) + len(message.get("body", b"")))
             body += message.get("body", b"")
             more = message.get("more_body", False)
         return bytes(body)

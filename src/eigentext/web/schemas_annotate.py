@@ -186,6 +186,7 @@ class LayerView(BaseModel):
     decided: int
     done_sentences: int
     done: str | None
+    closed: bool
 
 
 class DocumentSummary(BaseModel):
@@ -320,9 +321,9 @@ class StepRequest(LayerRequest):
 
 
 class DoneRequest(Request):
-    """Whether a document is finished in this layer."""
+    """Whether a document is finished in this layer; the number of a user: theirs."""
 
-    layer: Literal["mine", "adjudication"] = "mine"
+    layer: Annotated[str, Field(pattern=r"^(mine|adjudication|[1-9][0-9]{0,15})$")] = "mine"
     done: bool = True
 
 

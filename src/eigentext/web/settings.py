@@ -74,7 +74,17 @@ class ServiceSettings(BaseModel):
     seconds: float = Field(default=30.0, gt=0)
     #: The headers of a request have to be there after so many seconds; else it is cut off.
     header_seconds: float = Field(default=20.0, gt=0)
-    #: The whole body of a request has to be there after so many seconds.
+    #: The whole body of a request, and each line of many in one, has to be there after so many.
     body_seconds: float = Field(default=20.0, gt=0)
+    #: What brings many requests in one may wait for its client longer than that, for a second more
+    #: with every so many bytes.
+    least_bytes_a_second: float = Field(default=10.0, gt=0)
+    #: Bytes of requests that the server holds at a time, those that wait for a worker too; past
+    #: it, and for one client past half of it, the answer is 503.  The first 65,536 of each
+    #: request do not count, so that ordinary ones are always taken.  At least two of the longest.
+    max_bytes_in_flight: int = Field(default=64_000_000, ge=1)
+    #: Most connections of one client (an address), and most bodies of many requests in one.
+    max_client_connections: int = Field(default=256, ge=1)
+    max_client_batches: int = Field(default=4, ge=1)
     #: Host names the service answers to; ``*`` is any.  Loopback servers answer to their own only.
     allowed_hosts: tuple[str, ...] = ("*",)

@@ -150,7 +150,7 @@ export class Editor {
       element("div", { class: "guidelines", dir: "auto" }, this.project.guidelines || "There are none."));
     const main = element("div", { class: "editor-main" }, this.conflict, this.bench, bar, this.others, this.findings, guidelines, this.past, this.help);
     this.place.replaceChildren(element("div", { class: "editor" }, side, main));
-    if (!this.writable) this.place.prepend(element("p", { class: "card note" }, "You can look at this layer, but not change it."));
+    if (!this.writable) this.place.prepend(element("p", { class: "card note" }, opened.layer.closed ? "This layer is closed: the adjudication has been seen." : "You can look at this layer, but not change it."));
     this.fillList();
     this.progress(opened.layer, opened.can_undo, opened.can_redo);
   }
@@ -190,7 +190,9 @@ export class Editor {
     this.redoButton.disabled = !canRedo || !this.writable;
     this.acceptButton.disabled = !this.writable;
     this.finishButton.textContent = layer.done ? "Not finished after all" : "Document finished";
-    this.finishButton.disabled = !this.writable;
+    // closed, since its annotator has seen the adjudication: those who adjudicate open it again
+    const opens = layer.closed && this.studio.may("layer.reopen");
+    this.finishButton.disabled = !(opens || (this.writable && !layer.closed));
     this.finished = Boolean(layer.done);
   }
 
