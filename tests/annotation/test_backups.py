@@ -8,6 +8,7 @@ import lzma
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from eigentext.annotation.database import Database
 from eigentext.annotation.problems import StoreError, StoreVersionError
 from eigentext.annotation.records import Change
 from eigentext.annotation.store import AnnotationStore
+from eigentext.cli.main import run
 from eigentext.errors import DataError, EigentextError, SettingsError
 from helpers.small_store import CHEAP, fill
 
@@ -157,6 +159,111 @@ def test_restoring_never_overwrites(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         restore(str(tmp_path / "none"), str(tmp_path / "c.db"))
     assert (tmp_path / "a.db").read_text() == "mine"
+
+
+# ---- files of others beside ours
+
+_BESIDE = ("-wal", "-shm", "-journal")
+_ENDINGS = [
+    made + more
+    for made in (".part", ".tmp", ".bak", ".unfinished", ".version-0001.bak", "~", ".models")
+    for more in ("", *_BESIDE)
+]
+
+
+def _planted(folder: Path, name: str, endings: Sequence[str]) -> dict[str, str]:
+    for ending in endings:
+        (folder / f"{name}{ending}").write_text(f"mine, {ending}")
+    return _texts(folder, name)
+
+
+def _texts(folder: Path, name: str) -> dict[str, str]:
+    return {file.name: file.read_text() for file in folder.glob(f"{name}?*")}
+
+
+@pytest.mark.parametrize("works", [True, False])
+@pytest.mark.parametrize("kind", ["dump", "copy", "restored dump", "restored copy", "init"])
+def test_files_of_others_beside_a_store_stay_as_they_are(tmp_path, kind, works, capsys):
+    store = AnnotationStore(tmp_path / "a.db")
+    fill(store)
+    dump(store, str(tmp_path / "b.jsonl"))
+    back_up(store, str(tmp_path / "b.db"))
+    store.close()
+    source = "b.db" if "copy" in kind else "b.jsonl"
+    if not works:
+        (tmp_path / source).write_bytes((tmp_path / source).read_bytes()[:5000])
+        (tmp_path / "a.db").write_bytes((tmp_path / "a.db").read_bytes()[:5000])
+    name = "new.jsonl" if kind == "dump" else "new.db"
+    planted = _planted(tmp_path, name, _ENDINGS)
+    target = tmp_path / name
+    line = {
+        "dump": ["backup", tmp_path / "a.db", "-o", target],
+        "copy": ["backup", tmp_path / "a.db", "-o", target],
+        "init": ["init", target if works else tmp_path / "none" / name],
+    }.get(kind, ["restore", tmp_path / source, target])
+    assert run(["annotate", *map(str, line)]) == (0 if works else 2), capsys.readouterr().err
+    assert _texts(tmp_path, name) == planted
+    assert target.exists() == works
+    assert not list(tmp_path.glob("*eigentext*"))
+
+
+@pytest.mark.parametrize("ending", _BESIDE)
+@pytest.mark.parametrize("kind", ["copy", "restore", "init"])
+def test_what_sqlite_would_take_for_its_own_is_not_taken(tmp_path, kind, ending, capsys):
+    store = AnnotationStore(tmp_path / "a.db")
+    back_up(store, str(tmp_path / "b.db"))
+    store.close()
+    planted = _planted(tmp_path, "new.db", [ending])
+    target = str(tmp_path / "new.db")
+    line = {
+        "copy": ["backup", str(tmp_path / "a.db"), "-o", target],
+        "restore": ["restore", str(tmp_path / "b.db"), target],
+        "init": ["init", target],
+    }[kind]
+    assert run(["annotate", *line]) == 2
+    assert f"beside it is new.db{ending}" in capsys.readouterr().err
+    assert _texts(tmp_path, "new.db") == planted
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_a_backup_that_was_restored_has_nothing_beside_it_and_is_replaced(tmp_path):
+    store = AnnotationStore(tmp_path / "a.db")
+    fill(store)
+    back_up(store, str(tmp_path / "b.db"))
+    restore(str(tmp_path / "b.db"), str(tmp_path / "c.db"))
+    assert not list(tmp_path.glob("b.db?*"))
+    store.create_project("later", "tags")
+    back_up(store, str(tmp_path / "b.db"))
+    again = AnnotationStore(tmp_path / "b.db", create=False)
+    assert _lines(again) == _lines(store)
+    # now it is in use: its log would be played into a file in its place
+    again.create_project("its own", "tags")
+    with pytest.raises(StoreError, match=r"beside it is b\.db-wal"):
+        back_up(store, str(tmp_path / "b.db"))
+    assert again.project_named("its own")
+    again.close()
+    store.close()
+
+
+def test_a_migration_leaves_copies_that_are_there_alone(tmp_path, next_version):
+    AnnotationStore(tmp_path / "a.db").close()
+    planted = _planted(tmp_path, "a.db", [".version-0001.bak", ".version-0001-2.bak"])
+    next_version()
+    AnnotationStore(tmp_path / "a.db").close()
+    copy = tmp_path / "a.db.version-0001-3.bak"
+    assert copy.read_bytes().startswith(b"SQLite")
+    copy.unlink()
+    assert _texts(tmp_path, "a.db") == planted
+
+
+def test_a_restore_that_was_killed_leaves_nothing_for_long(tmp_path, monkeypatch):
+    (tmp_path / "b.jsonl").write_text('{"kind":"something"}')
+    left = tmp_path / "eigentext-left"
+    left.mkdir()
+    (left / ".eigentext-work").touch()
+    with pytest.raises(DataError):
+        restore(str(tmp_path / "b.jsonl"), str(tmp_path / "c.db"))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["b.jsonl"]
 
 
 # ---- versions

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +23,11 @@ from sqlalchemy.exc import OperationalError, StatementError
 
 from eigentext.annotation import migrating
 from eigentext.annotation.database import Database
+from eigentext.annotation.problems import StoreError
 from eigentext.annotation.rows import LARGEST, check_json
 from eigentext.annotation.schema import VERSION_TABLE
 from eigentext.base.files.opening import atomic_write, numbered_lines
+from eigentext.base.files.scratch import scratch_folder
 from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -94,21 +95,21 @@ def restore(source: str, where: str) -> dict[str, int]:
     path = where.removeprefix("sqlite:///")
     if os.path.exists(path):
         raise SettingsError(f"{path} is there already: a backup is restored to a new store")
-    unfinished = f"{path}.part"
-    _remove(unfinished)
-    try:
-        counts = _restore_to(source, unfinished, is_dump)
-        os.rename(unfinished, path)
-    finally:
-        _remove(unfinished)
+    folder = Path(os.path.abspath(path)).parent
+    if not folder.is_dir():
+        raise StoreError(f"{path}: there is no folder {folder}")
+    migrating.check_beside(path, path)
+    with scratch_folder(folder) as scratch:
+        counts = _restore_to(source, str(scratch / "store.db"), is_dump)
+        os.rename(scratch / "store.db", path)
     return counts
 
 
 def _restore_to(source: str, where: str, is_dump: bool) -> dict[str, int]:
     if not is_dump:
-        with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
-            lines = os.path.join(folder, "store.jsonl")
-            copy = os.path.join(folder, "copy.db")  # a backup is not touched, not even migrated
+        with scratch_folder() as folder:
+            lines = str(folder / "store.jsonl")
+            copy = str(folder / "copy.db")  # a backup is not touched, not even migrated
             migrating.prepare_file(os.path.abspath(source), source, create=False)
             migrating.copy_file(os.path.abspath(source), copy)
             backup = Database(copy, create=False)
@@ -257,8 +258,3 @@ def _is_database(path: str) -> bool:
         raise DataError(path, None, "no such file") from error
     except OSError as error:
         raise DataError(path, None, str(error.strerror)) from error
-
-
-def _remove(path: str) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        Path(path + suffix).unlink(missing_ok=True)
