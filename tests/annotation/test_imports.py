@@ -192,9 +192,7 @@ def test_a_file_comes_in_once(one, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.conllu.xz", "a.mrg.zst", "a.bio.bz2", "a.txt"])
-def test_a_file_that_unpacks_to_more_than_can_be_held_is_refused(
-    one, tmp_path, monkeypatch, name
-):
+def test_a_file_that_unpacks_to_more_than_can_be_held_is_refused(one, tmp_path, monkeypatch, name):
     path = tmp_path / name
     with atomic_write(path) as out:
         for _ in range(4):

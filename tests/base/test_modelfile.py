@@ -387,7 +387,7 @@ def test_a_full_disk_is_named_where_a_model_is_unpacked(
         return handle
 
     monkeypatch.setattr("builtins.open", opened)
-    with pytest.raises(StorageError, match="cannot be unpacked in .*: No space left"):
+    with pytest.raises(StorageError, match=r"cannot be unpacked in .*: No space left"):
         load(file)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -112,3 +113,12 @@ def test_figures_and_tables(folder: Path) -> None:
     shown = eigentext("pipe", "inspect", "english.pipe", cwd=folder).stdout.decode()
     assert "morph-tagger" in shown
     assert "PROPN" in shown
+
+
+def test_sizes_are_those_in_the_file_and_nothing_is_packed_for_them(folder, monkeypatch):
+    sizes = {name: len(stage.to_bytes()) for name, stage in pipeline().stages().items()}
+    monkeypatch.setattr("eigentext.base.model.Model.to_bytes", None)
+    shown = eigentext("pipe", "inspect", "english.pipe", "--json", cwd=folder)
+    assert shown.returncode == 0, shown.stderr
+    stages = json.loads(shown.stdout)["stages"]
+    assert {stage["stage"]: stage["bytes"] for stage in stages} == sizes

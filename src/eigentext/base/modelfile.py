@@ -291,12 +291,15 @@ def load(
     from safetensors import safe_open
 
     shown = located(path)
-    with _checked_file(shown, kind, versions) as (local, header, raw):
-        with _sound_arrays(shown), safe_open(local, framework="numpy") as tensors:
-            if mapped:
-                arrays = map_arrays(local, _table_of(raw), len(raw))
-            else:
-                arrays = {name: tensors.get_tensor(name) for name in sorted(header.arrays)}
+    with (
+        _checked_file(shown, kind, versions) as (local, header, raw),
+        _sound_arrays(shown),
+        safe_open(local, framework="numpy") as tensors,
+    ):
+        if mapped:
+            arrays = map_arrays(local, _table_of(raw), len(raw))
+        else:
+            arrays = {name: tensors.get_tensor(name) for name in sorted(header.arrays)}
     return _checked(shown, header, arrays, spec)
 
 
