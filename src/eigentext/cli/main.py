@@ -239,8 +239,10 @@ def _open_streams() -> None:
         io.BufferedWriter(_Output(number, "w", closefd=False)),
         encoding=getattr(sys.stdout, "encoding", "utf-8"),
         errors=getattr(sys.stdout, "errors", "strict"),
-        line_buffering=sys.stdout is not None
-        and (sys.stdout.line_buffering or sys.stdout.write_through),
+        line_buffering=bool(
+            getattr(sys.stdout, "line_buffering", False)
+            or getattr(sys.stdout, "write_through", False)
+        ),
     )
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
