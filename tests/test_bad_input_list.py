@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from eigentext.annotation.backups import restore
+from eigentext.annotation.imports import MOST_BYTES, read_documents
 from eigentext.annotation.store import AnnotationStore
 from eigentext.base import modelfile
 from eigentext.base.files import opening
@@ -341,6 +342,25 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
     ("team.jsonl", "a dump of annotations cut short", _DUMP, _restore),
     ("team.jsonl", "a dump of annotations that is none", b"{}\n", _restore),
     ("team.jsonl", "a dump with a row of no table", _DUMP + b'{"table":"x"}\n', _restore),
+    ("team.jsonl", "a dump nested without an end", _DUMP + b"[" * 100_000, _restore),
+    (
+        "team.jsonl",
+        "a dump with a value of another type",
+        _DUMP + b'{"table":"assignments","row":{"document":"one","user":1}}\n',
+        _restore,
+    ),
+    (
+        "text.txt.gz",
+        "more text than is imported",
+        gzip.compress(b"\n" * (MOST_BYTES + 1), 1),
+        read_documents,
+    ),
+    (
+        "m.eig.gz",
+        "a packed model that goes on and on",
+        gzip.compress(_model() + bytes(9_000_000)),
+        modelfile.load,
+    ),
     (
         "models",
         "INCEpTION's models, for others to replace",

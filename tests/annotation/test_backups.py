@@ -8,6 +8,7 @@ import lzma
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -22,7 +23,9 @@ from eigentext.annotation.database import Database
 from eigentext.annotation.problems import StoreError, StoreVersionError
 from eigentext.annotation.records import Change
 from eigentext.annotation.store import AnnotationStore
-from eigentext.errors import DataError, EigentextError, SettingsError
+from eigentext.base.files.opening import LONGEST_LINE
+from eigentext.cli.main import run
+from eigentext.errors import DataError, SettingsError
 from helpers.small_store import CHEAP, fill
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "annotations-0001.db.xz"
@@ -157,6 +160,111 @@ def test_restoring_never_overwrites(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         restore(str(tmp_path / "none"), str(tmp_path / "c.db"))
     assert (tmp_path / "a.db").read_text() == "mine"
+
+
+# ---- files of others beside ours
+
+_BESIDE = ("-wal", "-shm", "-journal")
+_ENDINGS = [
+    made + more
+    for made in (".part", ".tmp", ".bak", ".unfinished", ".version-0001.bak", "~", ".models")
+    for more in ("", *_BESIDE)
+]
+
+
+def _planted(folder: Path, name: str, endings: Sequence[str]) -> dict[str, str]:
+    for ending in endings:
+        (folder / f"{name}{ending}").write_text(f"mine, {ending}")
+    return _texts(folder, name)
+
+
+def _texts(folder: Path, name: str) -> dict[str, str]:
+    return {file.name: file.read_text() for file in folder.glob(f"{name}?*")}
+
+
+@pytest.mark.parametrize("works", [True, False])
+@pytest.mark.parametrize("kind", ["dump", "copy", "restored dump", "restored copy", "init"])
+def test_files_of_others_beside_a_store_stay_as_they_are(tmp_path, kind, works, capsys):
+    store = AnnotationStore(tmp_path / "a.db")
+    fill(store)
+    dump(store, str(tmp_path / "b.jsonl"))
+    back_up(store, str(tmp_path / "b.db"))
+    store.close()
+    source = "b.db" if "copy" in kind else "b.jsonl"
+    if not works:
+        (tmp_path / source).write_bytes((tmp_path / source).read_bytes()[:5000])
+        (tmp_path / "a.db").write_bytes((tmp_path / "a.db").read_bytes()[:5000])
+    name = "new.jsonl" if kind == "dump" else "new.db"
+    planted = _planted(tmp_path, name, _ENDINGS)
+    target = tmp_path / name
+    line = {
+        "dump": ["backup", tmp_path / "a.db", "-o", target],
+        "copy": ["backup", tmp_path / "a.db", "-o", target],
+        "init": ["init", target if works else tmp_path / "none" / name],
+    }.get(kind, ["restore", tmp_path / source, target])
+    assert run(["annotate", *map(str, line)]) == (0 if works else 2), capsys.readouterr().err
+    assert _texts(tmp_path, name) == planted
+    assert target.exists() == works
+    assert not list(tmp_path.glob("*eigentext*"))
+
+
+@pytest.mark.parametrize("ending", _BESIDE)
+@pytest.mark.parametrize("kind", ["copy", "restore", "init"])
+def test_what_sqlite_would_take_for_its_own_is_not_taken(tmp_path, kind, ending, capsys):
+    store = AnnotationStore(tmp_path / "a.db")
+    back_up(store, str(tmp_path / "b.db"))
+    store.close()
+    planted = _planted(tmp_path, "new.db", [ending])
+    target = str(tmp_path / "new.db")
+    line = {
+        "copy": ["backup", str(tmp_path / "a.db"), "-o", target],
+        "restore": ["restore", str(tmp_path / "b.db"), target],
+        "init": ["init", target],
+    }[kind]
+    assert run(["annotate", *line]) == 2
+    assert f"beside it is new.db{ending}" in capsys.readouterr().err
+    assert _texts(tmp_path, "new.db") == planted
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_a_backup_that_was_restored_has_nothing_beside_it_and_is_replaced(tmp_path):
+    store = AnnotationStore(tmp_path / "a.db")
+    fill(store)
+    back_up(store, str(tmp_path / "b.db"))
+    restore(str(tmp_path / "b.db"), str(tmp_path / "c.db"))
+    assert not list(tmp_path.glob("b.db?*"))
+    store.create_project("later", "tags")
+    back_up(store, str(tmp_path / "b.db"))
+    again = AnnotationStore(tmp_path / "b.db", create=False)
+    assert _lines(again) == _lines(store)
+    # now it is in use: its log would be played into a file in its place
+    again.create_project("its own", "tags")
+    with pytest.raises(StoreError, match=r"beside it is b\.db-wal"):
+        back_up(store, str(tmp_path / "b.db"))
+    assert again.project_named("its own")
+    again.close()
+    store.close()
+
+
+def test_a_migration_leaves_copies_that_are_there_alone(tmp_path, next_version):
+    AnnotationStore(tmp_path / "a.db").close()
+    planted = _planted(tmp_path, "a.db", [".version-0001.bak", ".version-0001-2.bak"])
+    next_version()
+    AnnotationStore(tmp_path / "a.db").close()
+    copy = tmp_path / "a.db.version-0001-3.bak"
+    assert copy.read_bytes().startswith(b"SQLite")
+    copy.unlink()
+    assert _texts(tmp_path, "a.db") == planted
+
+
+def test_a_restore_that_was_killed_leaves_nothing_for_long(tmp_path, monkeypatch):
+    (tmp_path / "b.jsonl").write_text('{"kind":"something"}')
+    left = tmp_path / "eigentext-left"
+    left.mkdir()
+    (left / ".eigentext-work").touch()
+    with pytest.raises(DataError):
+        restore(str(tmp_path / "b.jsonl"), str(tmp_path / "c.db"))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["b.jsonl"]
 
 
 # ---- versions
@@ -360,7 +468,16 @@ def good_lines(tmp_path_factory) -> list[str]:
     return lines
 
 
-@settings(max_examples=60)
+def _measured(where: Path) -> set[int]:
+    """Restored or refused; and then each project is measured or refused, by the command line."""
+    codes = {run(["annotate", "restore", str(where), str(where.with_suffix(".db"))])}
+    if codes == {0}:
+        for project in ("Words", "Trees"):
+            codes.add(run(["annotate", "measure", str(where.with_suffix(".db")), project]))
+    return codes
+
+
+@settings(max_examples=40)
 @given(draw=st.data())
 def test_a_dump_with_anything_in_it_is_restored_or_refused(good_lines, draw):
     lines = list(good_lines)
@@ -373,9 +490,102 @@ def test_a_dump_with_anything_in_it_is_restored_or_refused(good_lines, draw):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.jsonl"
         path.write_text("\n".join(lines) + "\n", "utf-8")
-        try:
-            restore(str(path), str(Path(folder) / "b.db"))
-        except EigentextError:
+        assert _measured(path) <= {0, 2}
+        if not path.with_suffix(".db").exists():
             assert sorted(file.name for file in Path(folder).iterdir()) == ["a.jsonl"]
-            return
-        AnnotationStore(Path(folder) / "b.db", create=False).close()
+
+
+_RECORDS = st.fixed_dictionaries(
+    {},
+    optional={
+        "kind": st.just("eigentext annotations") | _JSON,
+        "version": st.just("0001") | _JSON,
+        "table": st.sampled_from(["users", "decisions", "projects"]) | _JSON,
+        "row": _JSON,
+        "end": _JSON,
+        "numbers": _JSON,
+    },
+)
+
+
+@settings(max_examples=60)
+@given(
+    lines=st.lists(_RECORDS.map(json.dumps) | _JSON.map(json.dumps) | st.text(max_size=9)),
+    begun=st.booleans(),
+)
+def test_any_lines_are_restored_or_refused(good_lines, lines, begun):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.jsonl"
+        path.write_text("\n".join([*good_lines[:begun], *lines]), "utf-8", "surrogatepass")
+        assert _measured(path) <= {0, 2}
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("decisions", "seconds", "long"),
+        ("decisions", "keys", True),
+        ("decisions", "value", ["label"]),
+        ("decisions", "version", 1.5),
+        ("documents", "sentences", {"tokens": []}),
+        ("documents", "sentences", [{"tokens": 3}]),
+        ("documents", "sentences", [{"tokens": [{"text": 3}]}]),
+        ("documents", "sentences", [{"tokens": [{"text": "a", "start": "b"}]}]),
+        ("projects", "settings", []),
+        ("users", "active", 1),
+        ("users", "name", None),
+    ],
+)
+def test_a_value_of_another_type_is_refused_with_its_line(
+    good_lines, tmp_path, capsys, table, column, value
+):
+    number = next(n for n, line in enumerate(good_lines) if f'"table":"{table}"' in line)
+    record = json.loads(good_lines[number])
+    record["row"][column] = value
+    lines = [*good_lines[:number], json.dumps(record), *good_lines[number + 1 :]]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    assert run(["annotate", "restore", str(tmp_path / "a.jsonl"), str(tmp_path / "b.db")]) == 2
+    why = f"a.jsonl:{number + 1}: a row of {table}: no value of the column {column}"
+    assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", [{"analysis": 3}, {"analysis": {"words": 7}}, {"label": {}}])
+@pytest.mark.parametrize("item", ["done", "w0", "w", "x"])
+def test_a_decision_that_is_none_of_the_task_is_named_when_it_is_measured(
+    good_lines, tmp_path, capsys, item, value
+):
+    number = next(n for n, line in enumerate(good_lines) if '"table":"decisions"' in line)
+    record = json.loads(good_lines[number])
+    record["row"] |= {"item": item, "value": value}
+    lines = [*good_lines[:number], json.dumps(record), *good_lines[number + 1 :]]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    codes = _measured(path)
+    bad = item in ("w", "x") or (item == "done" and "analysis" in value)
+    assert codes == ({0, 2} if bad else {0})
+    assert ("document one: it has a decision that is none of" in capsys.readouterr().err) == bad
+
+
+def test_json_without_an_end_is_refused_with_its_line(good_lines, tmp_path, capsys):
+    for depth in (500, 200_000):
+        deep = "[" * depth + "]" * depth
+        inside = good_lines[1].replace('"settings":{"k":5}', f'"settings":{{"k":{deep}}}')
+        for number, line in ((1, deep), (2, deep), (2, inside)):
+            lines = [*good_lines[: number - 1], line, *good_lines[number:]]
+            (tmp_path / "a.jsonl").write_text("\n".join(lines), "utf-8")
+            assert run(["annotate", "restore", str(tmp_path / "a.jsonl"), "b.db"]) == 2
+            assert f"a.jsonl:{number}: " in capsys.readouterr().err
+
+
+def test_a_long_text_comes_back_from_its_dump(tmp_path):
+    store = AnnotationStore(tmp_path / "a.db")
+    project = store.create_project("long", "tags").id
+    word = {"text": "a" * (LONGEST_LINE + 1), "start": 0, "end": LONGEST_LINE + 1}
+    store.add_document(project, "one", [{"tokens": [word]}])
+    dump(store, str(tmp_path / "a.jsonl"))
+    before = _lines(store)
+    store.close()
+    restore(str(tmp_path / "a.jsonl"), str(tmp_path / "b.db"))
+    restored = AnnotationStore(tmp_path / "b.db")
+    assert _lines(restored) == before
+    restored.close()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eigentext.annotation import imports
 from eigentext.annotation.accounts import Accounts
 from eigentext.annotation.exports import export_lines, formats_of, task_document
 from eigentext.annotation.imports import import_files, kind_of, read_documents
@@ -16,6 +17,7 @@ from eigentext.annotation.problems import MissingError
 from eigentext.annotation.records import Change
 from eigentext.annotation.store import AnnotationStore
 from eigentext.annotation.tasks import TASKS, open_task
+from eigentext.base.files.opening import atomic_write
 from eigentext.errors import DataError, SettingsError
 from eigentext.formats.conllu import read_sentences
 from eigentext.formats.ptb import read_trees
@@ -187,6 +189,19 @@ def test_a_file_comes_in_once(one, tmp_path):
         import_files(one, project, [str(tmp_path / "none.txt")])
     with pytest.raises(SettingsError, match="unknown kind of file 'pdf'"):
         import_files(one, project, [str(tmp_path / "a.txt")], kind="pdf")
+
+
+@pytest.mark.parametrize("name", ["a.txt.gz", "a.conllu.xz", "a.mrg.zst", "a.bio.bz2", "a.txt"])
+def test_a_file_that_unpacks_to_more_than_can_be_held_is_refused(one, tmp_path, monkeypatch, name):
+    path = tmp_path / name
+    with atomic_write(path) as out:
+        for _ in range(4):
+            out.write(b"\n" * 1_000_000)
+    monkeypatch.setattr(imports, "MOST_BYTES", 2_000_000)
+    project = one.create_project("p", "tags").id
+    with pytest.raises(DataError, match=f"{name}: more than 2,000,000 bytes"):
+        import_files(one, project, [str(path)])
+    assert not one.documents(project)
 
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])))

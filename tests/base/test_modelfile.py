@@ -1,11 +1,17 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import json
+import os
+import shutil
 import struct
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,8 +21,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import coo_array, csr_array, random_array
 
+from eigentext.base.files.archives import SUFFIXES, packer
+from eigentext.base.files.opening import RawChunks
 from eigentext.base.modelfile import Header, load, pack_csr, read_header, save, unpack_csr
-from eigentext.errors import DataError, EigentextError, ModelFileError, SettingsError
+from eigentext.errors import (
+    DataError,
+    EigentextError,
+    ModelFileError,
+    SettingsError,
+    StorageError,
+)
 from helpers import golden_model
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -300,6 +314,80 @@ def test_every_truncation_and_extension_is_noticed(tmp_path: Path) -> None:
         load(file)
     file.write_bytes(whole + b"\0")
     with pytest.raises(ModelFileError, match="damaged"):
+        load(file)
+
+
+def _archive(suffix: str, content: bytes, zeros: int) -> bytes:
+    packed = io.BytesIO()
+    with packer(suffix, packed) as out:
+        out.write(content)
+        for _ in range(zeros >> 20):
+            out.write(bytes(1 << 20))
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_no_more_is_unpacked_than_the_header_states(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small(tmp_path / "m.eig")
+    whole = (tmp_path / "m.eig").read_bytes()
+    file = tmp_path / f"m.eig{suffix}"
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    unpacked = []
+    read = RawChunks.readinto
+
+    def counted(self: RawChunks, buffer: Any) -> int:
+        size = read(self, buffer)
+        unpacked.append(size)
+        return size
+
+    monkeypatch.setattr(RawChunks, "readinto", counted)
+    file.write_bytes(_archive(suffix, whole, 0))
+    assert load(file).header.settings == {"rank": 2}
+    for content, why in (
+        (whole, f"goes on after the {len(whole):,} bytes that its header states"),
+        (whole[:-3], f"goes on after the {len(whole):,} bytes that its header states"),
+        (whole[:9], "damaged header|truncated"),
+        (struct.pack("<Q", 100) + b"{", "damaged header"),
+        (b"", "no eigentext model"),
+    ):
+        file.write_bytes(_archive(suffix, content, 64 << 20))
+        unpacked.clear()
+        with pytest.raises(ModelFileError, match=why):
+            load(file)
+        assert sum(unpacked) <= 4 << 20
+        assert not list(scratch.iterdir())
+
+
+def test_a_full_disk_is_named_where_a_model_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "m.eig.gz"
+    small(file)
+    usage = shutil.disk_usage(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=7))
+        with pytest.raises(StorageError, match=r"m\.eig\.gz: it takes \d+ bytes in .* 7 are free"):
+            load(file)
+
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    real = open
+
+    def opened(path: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
+        handle = real(path, mode, *more, **options)
+        if "x" in mode and os.path.basename(path) == "model":
+            real_file, handle = handle, mock.MagicMock(write=full)
+            handle.__enter__.return_value = handle
+            handle.__exit__.side_effect = lambda *_: bool(real_file.close())
+        return handle
+
+    monkeypatch.setattr("builtins.open", opened)
+    with pytest.raises(StorageError, match=r"cannot be unpacked in .*: No space left"):
         load(file)
 
 

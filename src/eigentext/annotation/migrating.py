@@ -16,12 +16,14 @@ from sqlalchemy import inspect, text
 
 from eigentext.annotation.problems import StoreError, StoreVersionError
 from eigentext.annotation.schema import VERSION_TABLE
+from eigentext.base.files.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 __all__ = [
     "OLD_KIND",
+    "check_beside",
     "check_file",
     "copy_file",
     "found_version",
@@ -91,6 +93,7 @@ def prepare_file(path: str, name: str, *, create: bool) -> None:
         folder = os.path.dirname(path)
         if not os.path.isdir(folder):
             raise StoreError(f"{name}: there is no folder {folder}")
+        check_beside(path, name)
         try:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))  # passwords are in it
         except OSError as error:
@@ -105,6 +108,24 @@ def prepare_file(path: str, name: str, *, create: bool) -> None:
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
             raise StoreVersionError(f"{name}: not a file of annotations") from error
         raise StoreError(f"{name}: {error}") from error
+
+
+def check_beside(path: str, name: str, *, replaced: bool = False) -> None:
+    """Refuse a name beside which files stand that SQLite would take for its own.
+
+    Those beside a file that is there are its own; where it is to be ``replaced``, a log with
+    something in it would be played into the new one.
+    """
+    suffixes = ("-wal", "-journal", "-shm")
+    beside = [path + suffix for suffix in suffixes if os.path.lexists(path + suffix)]
+    if os.path.exists(path):  # looked at last: it may have been made in the meantime
+        logs = [file for file in beside if not file.endswith("-shm")]
+        beside = [file for file in logs if replaced and os.path.getsize(file)]
+    if beside:
+        raise StoreError(
+            f"{name}: beside it is {os.path.basename(beside[0])}, which SQLite would take for a "
+            "part of it: move it away, or give another name"
+        )
 
 
 def check_file(c: sqlite3.Connection, name: str) -> None:
@@ -123,17 +144,19 @@ def check_file(c: sqlite3.Connection, name: str) -> None:
 
 def copy_file(path: str, target: str) -> None:
     """A copy of a file of annotations as it is now, whoever is at work in it."""
-    unfinished = f"{target}.part"
+    check_beside(target, target, replaced=True)
     try:
-        with (
-            closing(sqlite3.connect(f"{Path(path).as_uri()}?mode=ro", uri=True)) as source,
-            closing(sqlite3.connect(unfinished)) as copy,
-        ):
-            source.backup(copy)
-        with open(unfinished, "rb") as file:
-            os.fsync(file.fileno())
-        os.chmod(unfinished, 0o600)
-        os.replace(unfinished, target)
+        with scratch_folder(Path(os.path.abspath(target)).parent) as folder:
+            unfinished = folder / "copy"
+            with (
+                closing(sqlite3.connect(f"{Path(path).as_uri()}?mode=ro", uri=True)) as source,
+                closing(sqlite3.connect(unfinished)) as copy,
+            ):
+                source.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")  # reading it leaves no files beside
+            with open(unfinished, "rb") as file:
+                os.fsync(file.fileno())
+            os.chmod(unfinished, 0o600)
+            os.replace(unfinished, target)
     except (sqlite3.Error, OSError) as error:
-        Path(unfinished).unlink(missing_ok=True)
         raise StoreError(f"cannot copy {path} to {target}: {error}") from error

@@ -82,7 +82,7 @@ def is_storable(text: str) -> bool:
     return _UNSTORABLE.search(text) is None
 
 
-def check_json(value: Any, what: str) -> Any:
+def check_json(value: Any, what: str, deepest: int = 100) -> Any:
     """A value that JSON and every database can hold, as it is read back from there.
 
     >>> check_json({"x": (1, float("nan"))}, "the value")
@@ -101,14 +101,16 @@ def check_json(value: Any, what: str) -> Any:
         if not math.isfinite(value):
             raise SettingsError(f"{what}: {value} is no number of JSON")
         return value
+    if not deepest:
+        raise SettingsError(f"{what}: too many values inside each other")
     if isinstance(value, (list, tuple)):
-        return [check_json(one, what) for one in value]
+        return [check_json(one, what, deepest - 1) for one in value]
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str):
                 raise SettingsError(f"{what}: the key {key!r} is no text")
             check_text(key, what)
-        return {key: check_json(one, what) for key, one in value.items()}
+        return {key: check_json(one, what, deepest - 1) for key, one in value.items()}
     raise SettingsError(f"{what}: {type(value).__name__} is no type of JSON")
 
 

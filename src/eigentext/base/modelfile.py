@@ -23,6 +23,7 @@ import contextlib
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -38,12 +39,12 @@ from eigentext.base import fields
 from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import Source, atomic_write, open_binary
 from eigentext.base.files.scratch import scratch_folder
-from eigentext.base.files.storage import is_url
+from eigentext.base.files.storage import is_url, reason
 from eigentext.base.layout import lay_out, map_arrays, pieces
 from eigentext.base.named import located
 from eigentext.base.packing import pack_csr, pack_strings, unpack_csr, unpack_strings
 from eigentext.base.registry import no_model, wrong_kind
-from eigentext.errors import MissingExtraError, ModelFileError, SettingsError
+from eigentext.errors import MissingExtraError, ModelFileError, SettingsError, StorageError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -290,14 +291,15 @@ def load(
     from safetensors import safe_open
 
     shown = located(path)
-    with _local_copy(shown, () if kind is None else (kind,)) as local:
-        with open(local, "rb") as stream:
-            header, raw = _checked_header(shown, stream, os.path.getsize(local), kind, versions)
-        with _sound_arrays(shown), safe_open(local, framework="numpy") as tensors:
-            if mapped:
-                arrays = map_arrays(local, _table_of(raw), len(raw))
-            else:
-                arrays = {name: tensors.get_tensor(name) for name in sorted(header.arrays)}
+    with (
+        _checked_file(shown, kind, versions) as (local, header, raw),
+        _sound_arrays(shown),
+        safe_open(local, framework="numpy") as tensors,
+    ):
+        if mapped:
+            arrays = map_arrays(local, _table_of(raw), len(raw))
+        else:
+            arrays = {name: tensors.get_tensor(name) for name in sorted(header.arrays)}
     return _checked(shown, header, arrays, spec)
 
 
@@ -312,7 +314,9 @@ def loads(
     """Like :func:`load`, from the bytes of a file; ``name`` is for messages."""
     from safetensors.numpy import load as from_safetensors
 
-    header, _ = _checked_header(name, io.BytesIO(raw), len(raw), kind, versions)
+    stream = io.BytesIO(raw)
+    header, start = _checked_start(name, stream, kind, versions)
+    _check_content(name, header, start, stream)
     with _sound_arrays(name):
         arrays = dict(sorted(from_safetensors(raw).items()))
     return _checked(name, header, arrays, spec)
@@ -328,17 +332,12 @@ def _sound_arrays(shown: str) -> Iterator[None]:
         raise ModelFileError(shown, why=f"damaged arrays: {error}") from error
 
 
-def _checked_header(
-    shown: str,
-    stream: BinaryIO,
-    size: int,
-    kind: str | None,
-    versions: Collection[int] | None,
+def _checked_start(
+    shown: str, stream: BinaryIO, kind: str | None, versions: Collection[int] | None
 ) -> tuple[Header, bytes]:
-    """The header of a whole file of ``size`` bytes, whose sum is right, and the bytes of it."""
+    """The header, of the kind and version that are wanted, and the bytes of it."""
     header, raw = _read_start(shown, stream, () if kind is None else (kind,))
     _check_kind(shown, header, kind, versions)
-    _check_content(shown, header, raw, stream, size)
     return header, raw
 
 
@@ -379,22 +378,32 @@ def header_of(raw: bytes, *, name: str = "<model>") -> Header:
 
 
 @contextlib.contextmanager
-def _local_copy(path: str, needed: Sequence[str]) -> Iterator[str]:
-    """The file itself, or a temporary copy for an archive, a URL or standard input.
+def _checked_file(
+    path: str, kind: str | None, versions: Collection[int] | None
+) -> Iterator[tuple[str, Header, bytes]]:
+    """A sound file, its header and the bytes of that: the file itself if it is a plain one.
 
-    What does not begin as a model is not copied: it may have no end.
+    An archive, a URL or standard input is copied, as far as its header says that it goes.
     """
     with open_binary(path) as stream:
+        header, raw = _checked_start(path, stream, kind, versions)
         if path != "-" and not is_url(path) and not suffix_of(path) and os.path.isfile(path):
-            yield path
+            _check_content(path, header, raw, stream)
+            yield path, header, raw
             return
         with scratch_folder() as folder:
-            local = os.path.join(folder, "model")
-            start = _model_start(path, stream, needed)
-            with open(local, "wb") as copy:
-                copy.write(start)
-                shutil.copyfileobj(stream, copy, 1 << 20)
-            yield local
+            size, free = _stated_size(header, raw), shutil.disk_usage(folder).free
+            if size > free:
+                why = f"it takes {size:,} bytes in {folder.parent}, where {free:,} are free"
+                raise StorageError(path, None, why)
+            local = folder / "model"
+            try:
+                with open(local, "xb") as copy:
+                    _check_content(path, header, raw, stream, copy)
+            except OSError as error:
+                why = f"cannot be unpacked in {folder.parent}: {reason(error)}"
+                raise StorageError(path, None, why) from error
+            yield str(local), header, raw
 
 
 def _model_start(path: str, stream: BinaryIO, needed: Sequence[str]) -> bytes:
@@ -479,21 +488,40 @@ def _check_kind(
         raise ModelFileError(path, found=version, supported=f"format version {readable}")
 
 
-def _check_content(path: str, header: Header, raw: bytes, rest: BinaryIO, size: int) -> None:
+def _check_content(
+    path: str, header: Header, raw: bytes, rest: BinaryIO, copy: BinaryIO | None = None
+) -> None:
+    """The content is as long as its header states and has its sum; it is copied on the way."""
     start = raw.find(_DIGEST_MARK) + len(_DIGEST_MARK)
     end = start + len(_NO_DIGEST)
     if raw[start:end] != header.sha256.encode():
         raise ModelFileError(path, why="damaged header: the sha256 is not in its place")
     digest = hashlib.sha256(raw[:start] + _NO_DIGEST.encode() + raw[end:])
-    while block := rest.read(1 << 20):
+    size, stated = len(raw), _stated_size(header, raw)
+    if copy is not None:
+        copy.write(raw)
+    while block := rest.read(min(1 << 20, stated - size + 1)):
+        size += len(block)
+        if size > stated:
+            why = f"damaged: it goes on after the {stated:,} bytes that its header states"
+            raise ModelFileError(path, why=why)
         digest.update(block)
+        if copy is not None:
+            copy.write(block)
+    if size < stated:
+        raise ModelFileError(path, why=f"truncated: {size} bytes, expected {stated}")
     if digest.hexdigest() != header.sha256:
-        bits = {"BOOL": 8, "F16": 16, "F32": 32, "F64": 64}
-        needed = len(raw)
-        for dtype, shape in header.arrays.values():
-            width = bits.get(dtype) or int(re.sub(r"\D", "", dtype) or 0)
-            needed += width // 8 * int(np.prod([*map(float, shape), 1.0]))
-        if size < needed:
-            raise ModelFileError(path, why=f"truncated: {size} bytes, expected {needed}")
         actual, supported = f"content with sha256 {digest.hexdigest()[:12]}…", header.sha256[:12]
         raise ModelFileError(path, why=f"damaged: {actual}, expected {supported}…")
+
+
+def _stated_size(header: Header, raw: bytes) -> int:
+    """Bytes of the whole file, as its header has it."""
+    bits = {"BOOL": 8, "F16": 16, "F32": 32, "F64": 64}
+    size = len(raw)
+    for dtype, shape in header.arrays.values():
+        width = bits.get(dtype) or int(re.sub(r"\D", "", dtype)[:3] or 0)
+        # floats: a hostile shape may be of any size
+        items = 0.0 if 0 in shape else math.prod(float(min(abs(n), 1 << 62)) for n in shape)
+        size += int(min(width // 8 * items, 1 << 62))
+    return size

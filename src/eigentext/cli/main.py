@@ -1,11 +1,13 @@
 """The ``eigentext`` command: collects the subcommands and owns the exit codes.
 
-Exit codes: 0 done, 1 failed, 2 bad input (usage, data, settings or a model file).  An error is one
-line on stderr; ``--debug`` anywhere on the line shows the traceback instead.
+Exit codes: 0 done, 1 failed, 2 bad input (usage, data, settings or a model file) or something
+that this machine has not (room, memory, a package).  An error is one line on stderr; ``--debug``
+anywhere on the line shows the traceback instead.
 """
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import signal
@@ -21,9 +23,10 @@ import typer
 from eigentext import __version__
 from eigentext.base import later
 from eigentext.base.files.outputs import one_command
+from eigentext.base.files.storage import reason
 from eigentext.cli.flags import Group, quiet_flags
 from eigentext.cli.output import printable, remark
-from eigentext.errors import EigentextError, MissingExtraError, shortened
+from eigentext.errors import EigentextError, MissingExtraError, StorageError, shortened
 
 _INTERRUPTED = 130
 _TERMINATED = 143
@@ -151,11 +154,28 @@ def run(arguments: Sequence[str]) -> int:
         return _explain(error)
 
 
+# what optional packages are called where they are imported: the package, the extra
+_OPTIONAL = {
+    "alembic": ("alembic", "web"),
+    "argon2": ("argon2-cffi", "web"),
+    "cassis": ("dkpro-cassis", "inception"),
+    "fastapi": ("fastapi", "web"),
+    "psycopg": ("psycopg[binary]", "postgres"),
+    "sqlalchemy": ("sqlalchemy", "web"),
+    "udtools": ("udtools", "ud"),
+    "uvicorn": ("uvicorn", "web"),
+}
+
+
 def _explain(error: Exception) -> int:
     """Say in one line what went wrong; return the exit code."""
+    module = ((isinstance(error, ModuleNotFoundError) and error.name) or "eigentext").split(".")[0]
+    if module != "eigentext":  # found missing deeper than where a feature looks for its packages
+        package, extra = _OPTIONAL.get(module, (module, None))
+        error = MissingExtraError("some parts of this command", extra=extra, modules=[package])
     if isinstance(error, EigentextError):
         remark(f"eigentext: {error}")
-        return 1 if isinstance(error, MissingExtraError) else 2
+        return 2
     if isinstance(error, MemoryError):
         # numpy says how much was asked for, others nothing
         why = f"{error}; " if str(error) else ""
@@ -195,9 +215,45 @@ def _tell_of_compiling() -> None:
     log.propagate = False
 
 
+class _Output(io.FileIO):
+    """Standard output, whose failures say so; after one it takes all, or Python would complain."""
+
+    failed = False
+
+    def write(self, data: Any) -> int:
+        if self.failed:
+            return len(data)
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            self.failed = True
+            why = f"cannot write: {reason(error)}"
+            raise StorageError("standard output", None, why) from error
+
+
+def _open_streams() -> None:
+    """Guard standard output; a closed one fails when something is printed, not before."""
+    # opened for reading it takes nothing, and keeps its number from a file that is opened later
+    number = os.open(os.devnull, os.O_RDONLY) if sys.stdout is None else sys.stdout.fileno()
+    sys.stdout = io.TextIOWrapper(
+        io.BufferedWriter(_Output(number, "w", closefd=False)),
+        encoding=getattr(sys.stdout, "encoding", "utf-8"),
+        errors=getattr(sys.stdout, "errors", "strict"),
+        line_buffering=bool(
+            getattr(sys.stdout, "line_buffering", False)
+            or getattr(sys.stdout, "write_through", False)
+        ),
+    )
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
 def main() -> None:
     """Entry point of the console script."""
     # ended by `kill`, what is temporary goes as it does with Ctrl-C
+    _open_streams()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     warnings.formatwarning = _warning_line
     later.put_off("scipy.stats")

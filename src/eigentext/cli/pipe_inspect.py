@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 import typer
@@ -27,8 +28,9 @@ def inspect(
 
     header = read_header(model, Pipeline.KIND)
     pipeline = Pipeline.load(model)
+    sizes = {name: math.prod(shape) for name, (_, shape) in header.arrays.items()}
     stages = [
-        {"stage": name, "kind": stage.KIND, "bytes": len(stage.to_bytes()), "what": repr(stage)}
+        {"stage": name, "kind": stage.KIND, "bytes": sizes[f"stage.{name}"], "what": repr(stage)}
         for name, stage in pipeline.stages().items()
     ]
     found: dict[str, Any] = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.base.device import DEVICES, device_in_use
-from eigentext.errors import SettingsError
+from eigentext.errors import MissingExtraError, SettingsError
 from eigentext.linalg.backend import CPU, Backend
 from eigentext.linalg.ties import TIE
 
@@ -292,7 +292,7 @@ def why_no_cupy() -> str | None:
     try:
         import cupy
     except ImportError:
-        return "CuPy is not installed (pip install 'eigentext[gpu]')"
+        return str(MissingExtraError("GPUs", extra="gpu", modules=["cupy-cuda12x"]))
     try:
         return None if cupy.cuda.runtime.getDeviceCount() > 0 else "CuPy sees none"
     except Exception as error:

@@ -260,13 +260,13 @@ def _cannot_open(path: str, error: OSError | ValueError) -> DataError:
 
 
 def numbered_lines(
-    source: Source, *, on_error: OnError | None = None
+    source: Source, *, on_error: OnError | None = None, longest: int = LONGEST_LINE
 ) -> Iterator[tuple[int, str]]:
     r"""The lines of a UTF-8 text with their numbers from 1, without their line ends.
 
     Lines end at ``\n`` or ``\r\n`` only: a lone ``\r``, a form feed or U+2028 stays inside its
-    line.  A byte-order mark at the start is dropped.  A line that is not UTF-8, or longer than
-    ``LONGEST_LINE``, is a DataError, or is given to ``on_error`` and left out.  A damaged archive
+    line.  A byte-order mark at the start is dropped.  A line that is not UTF-8, or of more bytes
+    than ``longest``, is a DataError, or is given to ``on_error`` and left out.  A damaged archive
     always raises, since what follows is unknown; so does a model file, which is no text at all.
 
     >>> with atomic_write("memory://doc/two.txt") as out:
@@ -277,7 +277,7 @@ def numbered_lines(
     path = os.fspath(source)
     number = 0
     with open_binary(path) as stream:
-        for block in _blocks_of_lines(path, stream, on_error):
+        for block in _blocks_of_lines(path, stream, on_error, longest):
             if block is None:
                 number += 1
                 continue
@@ -315,7 +315,7 @@ def raise_or_tell(error: DataError, on_error: OnError | None) -> None:
 
 
 def _blocks_of_lines(
-    path: str, stream: io.BufferedReader, on_error: OnError | None
+    path: str, stream: io.BufferedReader, on_error: OnError | None, longest: int
 ) -> Iterator[bytes | None]:
     """Blocks of whole lines; only the last may lack its line end.  No byte is copied twice.
 
@@ -341,10 +341,11 @@ def _blocks_of_lines(
             first = False
         elif not block:
             break
-        if held + len(block) > LONGEST_LINE and not in_long_line:
+        if held + len(block) > longest and not in_long_line:
             end = block.find(b"\n")
-            if held + (end if end >= 0 else len(block)) > LONGEST_LINE:
-                raise_or_tell(DataError(path, line_ends + 1, TOO_LONG), on_error)
+            if held + (end if end >= 0 else len(block)) > longest:
+                why = f"a line of more than {longest:,} bytes, the most that is read"
+                raise_or_tell(DataError(path, line_ends + 1, why), on_error)
                 in_long_line = True
         if in_long_line:
             pending, held = [], 0

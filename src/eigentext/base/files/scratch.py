@@ -3,9 +3,9 @@
 1. :func:`scratch_folder` makes a temporary folder with a locked marker in it, and removes it at
    the end, whatever happens;
 2. :func:`scratch_file` makes a locked file beside an output, to be renamed or removed;
-3. what a process that was killed left behind is removed by the next one: a folder in the place for
-   temporary files that carries the marker, a file beside the output that has such a name; it is
-   our user's, and no one holds its lock.
+3. what a process that was killed left behind is removed by the next one: a folder in the same place
+   that carries the marker, a file beside the output that has such a name; it is our user's, and
+   no one holds its lock.
 
 Nothing without the marker or the name is ever removed.
 """
@@ -22,6 +22,9 @@ import tempfile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from eigentext.base.files.storage import reason
+from eigentext.errors import StorageError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -33,8 +36,8 @@ _FILE = re.compile(r"\.eigentext-[0-9a-f]{16}\.tmp")
 
 
 @contextlib.contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """A fresh temporary folder, gone at the end of the block.
+def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
+    """A fresh folder, gone at the end of the block: in ``parent``, or where temporary files are.
 
     >>> with scratch_folder() as folder:
     ...     folder.is_dir()
@@ -42,7 +45,7 @@ def scratch_folder() -> Iterator[Path]:
     >>> folder.exists()
     False
     """
-    parent = Path(tempfile.gettempdir())
+    parent = parent or Path(tempfile.gettempdir())
     _remove_abandoned(parent)
     # named before it is made, so that a signal at any moment finds it to be removed
     folder = parent / f"{_PREFIX}{secrets.token_hex(16)}"
@@ -50,10 +53,12 @@ def scratch_folder() -> Iterator[Path]:
     try:
         try:
             folder.mkdir(mode=0o700)
-        except FileExistsError:
-            ours = False
-            raise
-        with open(folder / "marker", "xb") as lock:
+            lock = open(folder / "marker", "xb")  # noqa: SIM115
+        except OSError as error:
+            ours = not isinstance(error, FileExistsError)
+            why = f"cannot make a temporary folder: {reason(error)}"
+            raise StorageError(str(parent), None, why) from error
+        with lock:
             take_lock(lock)
             os.rename(folder / "marker", folder / MARKER)  # the marker is never seen unlocked
             yield folder
