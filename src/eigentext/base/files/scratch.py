@@ -3,9 +3,9 @@
 1. :func:`scratch_folder` makes a temporary folder with a locked marker in it, and removes it at
    the end, whatever happens;
 2. :func:`scratch_file` makes a locked file beside an output, to be renamed or removed;
-3. what a process that was killed left behind is removed by the next one: a folder in the same place
-   that carries the marker, a file beside the output that has such a name; it is our user's, and
-   no one holds its lock.
+3. what a process that was killed left behind is removed by the next one: a folder in the same
+   place that carries the marker, a file beside the output that has such a name; it is our user's,
+   and no one holds its lock.
 
 Nothing without the marker or the name is ever removed.
 """
