@@ -30,8 +30,8 @@ In entities, tags and probes, vectors of words that are not in the vocabulary ar
 characters where the model can.  Intervals are of 95%, by a paired bootstrap: over sentences of
 test (with the counts of all seeds added), over words in the probe, over pairs of words in
 similarity; they do not tell of other training data.  CPU seconds are of one thread, from lists of
-tokens to vectors.  FastText is gensim's: skip-gram, ``--epochs`` (10 for the small treebanks), the
-same window, words and dimensions, otherwise its defaults; it is left out of the part entities.
+tokens to vectors.  FastText is gensim's: skip-gram, its own 5 epochs (10 for the small treebanks),
+the same window, words and dimensions, otherwise its defaults; it is left out of the part entities.
 """
 
 from __future__ import annotations
@@ -581,7 +581,7 @@ def main() -> None:
     parser.add_argument("--corpus", default="wiki", help="a name in the folder text of the data")
     parser.add_argument("--sentences", type=int, default=210_000)
     parser.add_argument("--n-components", type=int, default=200)
-    parser.add_argument("--epochs", type=int, default=2, help="of FastText")
+    parser.add_argument("--epochs", type=int, default=5, help="of FastText")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument(
         "--languages", nargs="+", default=["pt-bosque", "fr-sequoia", "tr-imst", "hu-szeged"]

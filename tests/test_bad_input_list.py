@@ -36,8 +36,11 @@ from eigentext.formats.convert import convert
 from eigentext.formats.parquet import write_columns
 from eigentext.lexical.documents import read_words_jsonl
 from eigentext.linalg.svd import truncated_svd
+from eigentext.pipeline.drafts import draft
 from eigentext.recipes.card import card_to_write
 from eigentext.reports.demo import run_demo
+from eigentext.sequences import BlockedHMM
+from eigentext.words import SpectralClusters
 from helpers.record_files import parquet, warc_record, wet
 
 PAGE = Path(__file__).parents[1] / "docs" / "bad-input.md"
@@ -173,6 +176,18 @@ def _open_store(path: str) -> None:
 
 def _restore(path: str) -> None:
     restore(path, f"{path}.db")
+
+
+def _cluster_in_little_memory(path: str) -> None:
+    SpectralClusters(2).fit(count([path], contexts="lr1"), memory="100MB")
+
+
+def _learn_in_little_memory(path: str) -> None:
+    BlockedHMM(4, n_groups=2).fit([list("ababa"), list("bab")] * 50, memory="100MB")
+
+
+def _draft_of_tokens(path: str) -> None:
+    draft(None, [Path(path).read_text().split()], "tokens")
 
 
 _DUMP = b'{"kind":"eigentext annotations","version":"0001"}\n'
@@ -415,6 +430,9 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
     ("corpus.txt", "a corpus without words", b"\n\n  \n", lambda path: count([path])),
     ("corpus.txt", "contexts that are none", b"a b\n", lambda path: count([path], contexts="xy")),
     ("corpus.txt", "memory that is no size", b"a b\n", lambda path: count([path], memory="lots")),
+    ("corpus.txt", "less memory than clustering needs", b"a b\n", _cluster_in_little_memory),
+    ("corpus.txt", "less memory than EM needs", b"a b\n", _learn_in_little_memory),
+    ("tokens.txt", "a token of control characters alone", b"a \x00\x1b\n", _draft_of_tokens),
     (
         "file.xyz",
         "a format that the name does not tell",

@@ -196,6 +196,16 @@ def test_what_only_serves_display_changes_nothing(analyzer, typed):
     assert {r.source for r in analyzer.analyse(typed)} == {"analyzer"}
 
 
+def test_a_typed_ta_marbuta_is_no_pronoun(analyzer):
+    guesses = analyzer.analyse("طبارة")
+    assert {r.source for r in guesses} == {"backoff"}
+    assert {r.features["spelling"] for r in guesses} == {"0"}
+    assert not any("PRON" in r.tag for r in guesses)
+    assert any("NSUFF_FEM_SG" in r.tag for r in guesses)
+    # and a typed ha is no ta marbuta
+    assert not any("NSUFF_FEM_SG" in r.tag for r in analyzer.analyse("موشه"))
+
+
 def test_unknown_words_are_guessed_and_say_so(analyzer, tiny):
     guesses = analyzer.analyse("والبرق")
     assert {r.source for r in guesses} == {"backoff"}

@@ -171,3 +171,68 @@ def test_what_sounds_alike_is_right_and_what_does_not_is_wrong():
     assert (scores.words, scores.right, scores.right_without_ending) == (7, 4, 5)
     assert scores.accuracy == pytest.approx(400 / 7)
     assert scores.accuracy_without_endings == pytest.approx(500 / 7)
+
+
+def guess(vocalised, *pieces, pos="noun_prop", **more):
+    features = {"pos": pos, "cas": "u", "stt": "i", "num": "s", "prc0": "0", "spelling": "0"}
+    tag = "+".join(name for _, name in pieces)
+    return Analysis(
+        vocalised, vocalised, pieces, tag, {**features, **more}, "", "", -8.0, "backoff"
+    )
+
+
+def every_way(word, ranker):
+    """What each output shows of the best reading: text, JSON, whether it is marked, CoNLL-U."""
+    record = as_record(word, ranker)["candidates"][0]
+    misc = list(as_conllu(1, [word], ranker))[2].split("\t")[-1].split("|")
+    return as_vocalised([word], ranker), record["vocalised"], record["respelled"], misc
+
+
+def test_a_name_that_nothing_tells_of_gets_no_ending():
+    """Foreign names had case endings and tanwin, of the label that was guessed."""
+    for reading in (
+        guess("دِيانكُوف", ("ديانكوف", "NOUN_PROP")),
+        guess("ديانكوفٍ", ("ديانكوف", "NOUN"), ("ٍ", "CASE_INDEF_GEN"), cas="g"),
+    ):
+        word, ranker = ranked(Almost(reading), "ديانكوف")
+        for candidate in word.candidates:
+            best = word._replace(candidates=[candidate])
+            text, vocalised, respelled, misc = every_way(best, ranker)
+            assert text == vocalised == "ديانكوف"
+            assert not respelled
+            assert "Vform=ديانكوف" in misc
+            segments = shown_reading(best, candidate, ranker).segments
+            assert "".join(piece for piece, _ in segments) == "ديانكوف"
+    # pieces of a guess stay apart
+    word, ranker = ranked(Almost(guess("وَووتشَ", ("وَ", "CONJ"), ("ووتش", "N"), ("َ", "C"))), "وووتش")
+    assert shown_reading(word, word.best, ranker).segments[:2] == (("و", "CONJ"), ("ووتش", "N"))
+
+
+def test_text_has_the_letters_that_were_typed_and_a_reading_with_others_is_marked():
+    word, ranker = ranked(Almost(noun("أَمِير", "n", "i", spelling="1")), "امير")
+    text, vocalised, respelled, misc = every_way(word, ranker)
+    assert (text, vocalised, respelled) == ("اَمِير", "أَمِير", True)
+    assert "Respelled=Yes" in misc
+    word, ranker = ranked(Almost(noun("أَمِير", "n", "i", spelling="0")), "أمير")
+    text, vocalised, respelled, misc = every_way(word, ranker)
+    assert (text, vocalised, respelled) == ("أَمِير", "أَمِير", False)
+    assert "Respelled=Yes" not in misc
+    # where letters do not fit one to one, the word stays as typed
+    word, ranker = ranked(Almost(noun("عُمَرُو", "n", "i", spelling="3")), "عمر")
+    assert every_way(word, ranker)[:3] == ("عمر", "عُمَرُو", True)
+    # the wasla of an alif is no letter that was typed
+    word, ranker = ranked(Almost(noun("ٱِسْم", "n", "i", spelling="1")), "اسم")
+    assert every_way(word, ranker)[0] == "اِسْم"
+
+
+def test_of_a_label_of_training_alone_the_reading_in_the_typed_letters_is_shown():
+    adjective = noun("أَوَّلِيّ", "n", "d", pos="adj", prior=-1.0, spelling="1", gen="m")
+    noun_of_it = noun("أُولَى", "u", "d", prior=-4.0, spelling="0", gen="f")
+    scheme = load_scheme("arabic14")
+    label = tuple(
+        "g" if name == "cas" else value
+        for name, value in scheme.as_mapping(scheme.project(adjective)[0]).items()
+    )
+    word, ranker = ranked(Almost(adjective, noun_of_it), "أولى", observed=[label])
+    (only,) = [c for c in word.candidates if c.label == label]
+    assert shown_reading(word, only, ranker).features["spelling"] == "0"

@@ -154,6 +154,24 @@ def test_maxvar_is_the_consensus_by_brute_force():
         np.testing.assert_allclose(ours / np.sqrt(len(X)), theirs * signs, rtol=0, atol=1e-8)
 
 
+def test_projections_are_the_least_squares_ones_times_the_root_of_the_rows():
+    rng = np.random.default_rng(6)
+    views = [rng.standard_normal((90, d)) for d in (3, 4, 5)]
+    masks = [rng.random(90) < 0.8 for _ in views]
+    for ridge in (0.0, 0.3):
+        for present in (None, masks):
+            result = generalised_cca(views, 2, present=present, ridge=ridge)
+            for v, X in enumerate(views):
+                rows = np.ones(90, bool) if present is None else present[v]
+                X, G = X[rows], result.consensus[rows]
+                P = np.linalg.solve(X.T @ X + 90 * ridge * np.eye(X.shape[1]), X.T @ G)
+                np.testing.assert_allclose(result.projections[v], np.sqrt(90) * P, atol=1e-9)
+    said = generalised_cca.__doc__
+    assert said is not None
+    assert "``sqrt(n) P_v``" in said
+    assert "``n ridge |P_v|^2``" in said
+
+
 def test_two_views_by_three_roads():
     rng = np.random.default_rng(5)
     X = rng.standard_normal((100, 4))

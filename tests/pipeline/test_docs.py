@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from eigentext.errors import DataError
+from eigentext.formats.conll import controls_as_blanks, single_blanks
 from eigentext.formats.conllu import parse_sentences
-from eigentext.pipeline import Doc, DocToken
-from helpers.sample_pipeline import TEXTS, pipeline, treebank
+from eigentext.pipeline import Doc, DocToken, Pipeline
+from helpers.sample_pipeline import SMALL, TEXTS, pipeline, treebank
 
 ODD = " \tHello  there.\r\n\r\nHe can't see 10\u00a0000 dogs | cats\\s\n\n\n😀 x\u0302 שלום  \n "
 
@@ -27,6 +29,7 @@ ODD = " \tHello  there.\r\n\r\nHe can't see 10\u00a0000 dogs | cats\\s\n\n\n😀
 @example(ODD)
 @example("no final newline")
 @example("a\rb\x85c\x1cd\x0ce")
+@example("\x00The\x00 dog\x07\x1bslept www.a.org/\x00b 10\x00000 .\x00\n\x00\n\ud800")
 def test_offsets_point_back_into_the_text(text: str) -> None:
     doc = pipeline()(text)
     covered = [" "] * len(text)
@@ -36,14 +39,15 @@ def test_offsets_point_back_into_the_text(text: str) -> None:
         for token in sentence.tokens:
             assert end <= token.start < token.end <= len(text)
             end = token.end
-            assert re.sub(r"\s+", " ", text[token.start : token.end]) == token.form
+            assert single_blanks(text[token.start : token.end]) == token.form
             assert token.first == number
             number = token.last + 1
             if token.first == token.last:
                 assert sentence.forms[token.first - 1] == token.form
             covered[token.start : end] = text[token.start : end]
         assert number - 1 == len(sentence.forms)
-    assert "".join(covered).split() == text.split()  # nothing but white space is outside a token
+    # nothing but white space and control characters is outside a token
+    assert controls_as_blanks("".join(covered)).split() == controls_as_blanks(text).split()
     # all that was typed can be put together again
     assert Doc.from_conllu(doc.to_conllu()).text == (text if doc.sentences else "")
 
@@ -74,6 +78,52 @@ def test_its_conllu_is_valid(tmp_path_factory: pytest.TempPathFactory, text: str
     if doc.sentences:
         written = doc.to_conllu(offsets=True) + pipeline()("Anna").to_conllu(first_id=len(doc) + 1)
         assert faults(written, folder) == ""
+
+
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+CELLS = st.text(st.sampled_from("ab1.\x00\x07\x1b\x7f\x85\x9f\ud800 \xa0"), min_size=1, max_size=5)
+
+
+@settings(max_examples=80)
+@given(st.lists(st.lists(CELLS, min_size=1, max_size=4), min_size=1, max_size=3))
+@example([["\x00"], ["a\x00b", "\x00\x01", "\x1b[0m"]])
+def test_no_control_character_is_written_whatever_is_known(sentences: list[list[str]]) -> None:
+    """Raw text, sentences, tokens in lists, in text and in CoNLL-U, words, tags: all levels."""
+    kept = [[form for form in forms if controls_as_blanks(form).strip()] for forms in sentences]
+    kept = [forms for forms in kept if forms]
+    lines = "\n".join(map(" ".join, sentences))
+    columns = [[str(n), f, f, "X", f"{f}", "_", "_", "_", "_", "_"] for n, f in enumerate("ab", 1)]
+    for row, form in zip(columns, (sentences[0][0], sentences[-1][-1]), strict=True):
+        row[1] = row[2] = row[4] = f"x{form}"
+    conllu = "# text = \x00?\n" + "".join("\t".join(row) + "\n" for row in columns) + "\n"
+    asked: list[tuple[Any, str | None]] = [(lines, None), (lines, "sentences"), (lines, "tokens")]
+    asked += [(kept, "tokens")] if kept else []
+    parsed = list(parse_sentences(conllu))
+    asked += [(parsed, level) for level in ("sentences", "tokens", "words", "tags")]
+    for source, level in asked:
+        doc = pipeline()(source, given=level)
+        written = doc.to_conllu(offsets=True)
+        assert not CONTROL.search(written)
+        back = list(parse_sentences(written))
+        assert [sentence.forms for sentence in back] == [tuple(s.forms) for s in doc.sentences]
+        for token in (token for sentence in doc.sentences for token in sentence.tokens):
+            typed = single_blanks(doc.text[token.start : token.end])
+            assert typed == single_blanks(token.form)
+        if doc.sentences:
+            assert Doc.from_conllu(back).text.split() == doc.text.split()
+    if kept:
+        tokens = pipeline()(kept, given="tokens")
+        assert [[t.form for t in s.tokens] for s in tokens.sentences] == [
+            list(map(single_blanks, forms)) for forms in kept
+        ]
+
+
+def test_control_characters_of_a_treebank_are_not_learned() -> None:
+    rows = [("1", "Hi\x00", "hi\x00", "INTJ"), ("2", "\x92", "\x92", "PUNCT")]
+    lines = ["\t".join((*row, *"____", "_", "_")) for row in rows]
+    sentence = next(parse_sentences("\n".join(lines) + "\n\n"))
+    model = Pipeline(**SMALL, without=("parser",)).fit([*treebank()[:20], sentence, sentence])
+    assert not CONTROL.search(model("Hi \x92 hi\x00").to_conllu())
 
 
 def test_what_is_written() -> None:

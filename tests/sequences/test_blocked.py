@@ -17,7 +17,9 @@ from eigentext.cli.main import run
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.sequences import BlockedHMM, Encoded, Parameters, Symbols
 from eigentext.sequences.blocked import inference
+from eigentext.sequences.blocked import model as blocked_model
 from eigentext.sequences.blocked.learn import NONE, Counts, Discounts, Smoothing, Trainer
+from eigentext.sequences.blocked.model import _check_memory
 from eigentext.sequences.blocked.parameters import Blocks
 from eigentext.sequences.blocked.start import choose_states, lifted
 from eigentext.sequences.hmm import inference as dense_inference
@@ -313,6 +315,47 @@ def test_commands(folder, capsys):
         assert [[int(state) for _, state in one] for one in rows] == [s.tolist() for s in states]
 
 
+def test_a_bound_on_memory_is_refused_or_changes_nothing(folder, capsys, monkeypatch):
+    given = ["hmm", "train", str(folder / "text.txt"), "--blocked", "-k", "30", "--n-groups", "3"]
+    same = folder / "bounded.hmm"
+    assert run([*given, "-o", str(same), "--quiet", "--memory", "360MB"]) == 0
+    assert same.read_bytes() == (folder / "m.hmm").read_bytes()
+    trainers = []
+    monkeypatch.setattr(Trainer, "expect", lambda self, *_: trainers.append(self))
+    none = [*given, "-o", str(folder / "none.hmm"), "--memory", "350MB"]
+    capsys.readouterr()
+    assert run(none) == 2  # by its text alone
+    assert re.search(
+        r"too small for [\d,]+ tokens: 360MB is the least$", capsys.readouterr().err, re.M
+    )
+    monkeypatch.setattr(blocked_model, "_TOKEN", 0)
+    assert run(none) == 2  # by its transitions
+    told = capsys.readouterr().err
+    assert re.search(
+        r"[\d,]+ tokens, 30 states and [\d,]+ transitions: 360MB is the least, or", told
+    )
+    assert not trainers  # before EM begins
+    assert not (folder / "none.hmm").exists()
+
+
+def test_what_em_needs_grows_with_all_that_it_holds(monkeypatch):
+    """Two sets of counts and two of parameters are in memory at once, in float32."""
+    monkeypatch.setattr(blocked_model, "_LIBRARIES", 10**9)
+
+    def least(n_groups, times, n_tokens=1):
+        trainer = Trainer(SEEN, Blocks.of(OF_WORD, SIZES * times))
+        with pytest.raises(SettingsError) as refused:
+            _check_memory("1GB", n_tokens, trainer, n_groups)
+        megabytes = re.search(r"([\d,]+)MB is the least", str(refused.value))[1]
+        return int(megabytes.replace(",", "")) - 1000, int(trainer.pairs.at[-1])
+
+    megabytes, transitions = least(3, 1000)
+    assert megabytes >= 16 * transitions / 10**6 > 100
+    assert least(10**6, 1)[0] > least(3, 1)[0]
+    assert least(3, 1, 10**6)[0] > least(3, 1)[0]
+    _check_memory(None, 10**12)
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [
@@ -320,6 +363,12 @@ def test_commands(folder, capsys):
         ("train {0}/text.txt -o {0}/x --blocked -k 3 --n-groups 2", "3 states for 11 blocks"),
         ("train {0}/text.txt -o {0}/x --blocked --n-groups 99", "--n-groups"),
         ("train {0}/text.txt -o {0}/x --blocked --start random", "--start is for"),
+        ("train {0}/text.txt -o {0}/x --memory 2GB", "--memory is for --blocked"),
+        ("train {0}/text.txt -o {0}/x --blocked --memory lots", "expected a size"),
+        (
+            "train {0}/text.txt -o {0}/x --blocked --n-groups 3 --memory 300MB",
+            "MB is the least",
+        ),
         ("tag {0}/m.hmm {0}/text.txt --kbest 2", "--kbest is for latent taggers"),
         ("inspect {0}/m.hmm", "too many states"),
     ],

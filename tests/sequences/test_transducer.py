@@ -25,7 +25,7 @@ from eigentext.sequences.automata.automaton import Automaton
 from eigentext.sequences.automata.hankel import Basis, all_pieces, exact_hankel, spectral_automaton
 from eigentext.sequences.automata.model import STOP
 from eigentext.sequences.automata.ngrams import BEFORE, KneserNey
-from eigentext.sequences.automata.transducer import sequences_of_pairs
+from eigentext.sequences.automata.transducer import Transduced, sequences_of_pairs
 from eigentext.sequences.observations import Symbols
 
 
@@ -249,6 +249,25 @@ def known_transducer(seed: int) -> tuple[StringTransducer, Automaton]:
     model = StringTransducer(beam=100, unigram_weight=0.0, floor=0.0)
     model._take(own)
     return model, true
+
+
+def test_the_score_of_an_output_is_that_of_its_best_sequence_of_pairs() -> None:
+    model, true = known_transducer(0)
+    sequences = [
+        string
+        for string in product(range(4), repeat=4)
+        if "".join(PAIRS[x][0] for x in string) == "abab"
+    ]
+    by_output: dict[str, list[float]] = {}
+    for string in sequences:
+        by_output.setdefault("".join(PAIRS[x][2:] for x in string), []).append(true.weight(string))
+    several = [output for output, weights in by_output.items() if len(weights) > 1]
+    assert several
+    found = {one.output: np.exp(one.log_score) for one in model.kbest("abab", 100)}
+    for output in several:
+        assert found[output] == pytest.approx(max(by_output[output]), rel=1e-6)
+        assert found[output] < 0.999 * sum(by_output[output])
+    assert "best sequence of pairs" in (Transduced.__doc__ or "")
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -8,15 +8,19 @@ import urllib.parse
 import urllib.request
 from email.message import EmailMessage
 from email.policy import HTTP
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eigentext.base.modelfile import read_header
+from eigentext.datasets.sample import sample_files
 from eigentext.errors import SettingsError
 from eigentext.formats.conllu import parse_sentences
 from eigentext.web.udpipe import fields_of
+from helpers.commands import eigentext
 from helpers.toy_treebank import toy_pipeline
 
 if TYPE_CHECKING:
@@ -220,6 +224,59 @@ def test_models_are_chosen_by_name_beginning_and_language(
 ) -> None:
     answer = service.post("/process", data={"data": "Ana va.", "model": asked, "tokenizer": ""})
     assert answer.json()["model"] == used
+
+
+def trained(folder: Path, treebanks: str, *flags: str) -> Path:
+    """A pipeline, made by the command line, of copies of the sample with these names."""
+    for name in treebanks.split():
+        (folder / name).write_bytes(sample_files()["treebank-dev.conllu"])
+    stages = "morphology,parser,reranker"
+    line = f"pipe train {treebanks} --without {stages} -o own.pipe --quiet"
+    result = eigentext(*line.split(), *flags, cwd=folder)
+    assert result.returncode == 0, result.stderr
+    return folder / "own.pipe"
+
+
+@pytest.mark.parametrize(
+    ("treebanks", "flags", "language"),
+    [
+        ("gl_treegal-ud-train.conllu", (), "gl"),
+        ("gl_treegal-ud-train.conllu gl_ctg-ud-train.conllu", (), "gl"),
+        ("gl_treegal-ud-train.conllu pt_gsd-ud-train.conllu", (), None),
+        ("gl_treegal.conllu", (), None),
+        ("my.conllu", ("--language", "gl"), "gl"),
+        ("gl_treegal-ud-train.conllu", ("--language", "pt-BR"), "pt-BR"),
+        ("gl_treegal-ud-train.conllu", ("--language", ""), None),
+    ],
+)
+def test_one_s_own_model_has_a_language(
+    treebanks: str, flags: tuple[str, ...], language: str | None, tmp_path: Path
+) -> None:
+    model = trained(tmp_path, treebanks, *flags)
+    assert read_header(model).data.get("language") == language
+    told = eigentext("pipe", "inspect", model.name, cwd=tmp_path).stdout.decode()
+    assert ("language" in told, language is None or language in told) == (bool(language), True)
+
+
+def test_one_s_own_model_is_found_by_its_language(
+    connect: Callable[..., TestClient], pipe_models: tuple[str, str], tmp_path: Path
+) -> None:
+    model = trained(tmp_path, "gl_treegal-ud-train.conllu")
+    glossary = tmp_path / "glossary.pipe"  # begins like the code, and has another language
+    glossary.write_bytes(Path(pipe_models[0]).read_bytes())
+    service = connect(pipes=(*pipe_models, str(glossary), str(model)))
+    answer = service.post("/process", data={"data": "Bo día.", "model": "gl", "tokenizer": ""})
+    assert answer.json()["model"] == "own"
+
+
+def test_a_language_is_a_code(tmp_path: Path) -> None:
+    (tmp_path / "t.conllu").write_bytes(sample_files()["treebank-dev.conllu"])
+    for code in ("Galician", "g", "gl_ES", "gl "):
+        line = ["pipe", "train", "t.conllu", "-o", "m", "--language", code]
+        result = eigentext(*line, cwd=tmp_path)
+        assert result.returncode == 2
+        assert b"expected a code such as gl" in result.stderr
+        assert not (tmp_path / "m").exists()
 
 
 def test_nothing_in_nothing_out(service: TestClient) -> None:

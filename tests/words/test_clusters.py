@@ -231,7 +231,10 @@ def test_unfitted_clusters_say_so(ask):
 
 def test_clusters_that_need_more_than_the_bound_are_refused(monkeypatch):
     counts = count_sentences([["a", "cat", "ran"], ["the", "dog", "sat"]], contexts="lr1")
-    SpectralClusters(2).fit(counts, memory="32MB")
+    SpectralClusters(2).fit(counts, memory="360MB")
+    for memory in ("32MB", "349MB"):  # of a small text too
+        with pytest.raises(SettingsError, match=r"6 words with 4 pairs: 360MB is the least"):
+            SpectralClusters(2).fit(counts, memory=memory)
     monkeypatch.setattr(methods, "_NEIGHBOURS", 10**9)
     with pytest.raises(SettingsError, match=r"6 words with 4 pairs: 4,360MB is the least"):
         SpectralClusters(2).fit(counts, memory="2GB")

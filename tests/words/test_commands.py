@@ -165,6 +165,24 @@ def test_the_same_files_for_any_number_of_jobs(folder, method):
     assert (folder / "1.m").read_bytes() == (folder / "2.m").read_bytes()
 
 
+def test_a_bound_that_clustering_cannot_hold_is_refused_before_the_text_is_read(
+    folder, capsys, monkeypatch
+):
+    import eigentext.corpus.counting
+
+    assert words("cluster", "text", "-o", "m", "-m", "3", "--memory", "360MB", "-q") == 0
+    (folder / "m").unlink()
+
+    def no_work(*_, **__):
+        raise AssertionError("the text was read first")
+
+    monkeypatch.setattr(eigentext.corpus.counting, "count", no_work)
+    for memory in ("32MB", "349MB"):
+        assert words("cluster", "text", "-o", "m", "-m", "3", "--memory", memory) == 2
+        assert f"memory {memory} is too small to cluster words: 350MB" in capsys.readouterr().err
+        assert not (folder / "m").exists()
+
+
 def test_clusters_are_scored_by_text_or_counts(folder, capsys):
     assert words("cluster", "text", "-o", "m", "--paths", "p", "-m", "3", "--json") == 0
     told = figures(capsys)["mutual_information"]

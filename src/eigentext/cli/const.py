@@ -74,6 +74,7 @@ def parse(
     from eigentext.constituency import LPCFG
     from eigentext.formats.ptb import format_escaped
     from eigentext.formats.records import kind_of
+    from eigentext.lexicon.known_words import KnownWords, Share
 
     parser = LPCFG.load(model)
     for name, value in given.settings(ParsingSettings).items():
@@ -94,9 +95,19 @@ def parse(
     counted = (numbered_lines(source, on_error=lambda _: None) for source in sources)
     total = sum(1 for lines in counted for _ in lines) if countable else 0
 
+    lexicon = parser.grammar_.params[0].lexicon.tag_level
+    known, share = KnownWords({word: lexicon.seen(word) for word in lexicon.words}), Share()
+
     def lines(log: SkipLog | None, progress: Progress) -> Iterator[str]:
         # as typed: the parser itself knows quotes by their other names
-        sentences = ([token.typed for token in tokens] for tokens in text.typed(sources, log))
+        def looked_up() -> Iterator[list[str]]:
+            nonlocal share
+            for tokens in text.typed(sources, log):
+                typed = [token.typed for token in tokens]
+                share = share.plus(known.share(typed))
+                yield typed
+
+        sentences = looked_up()
         for answer in parser.parse_many(sentences, jobs=jobs, device=device, **wanted):
             flags["sentences"] += 1
             progress(flags["sentences"], total, "parsing")
@@ -113,6 +124,7 @@ def parse(
 
     with run.reading("sentences") as (log, progress), workers.at_work(jobs):
         run.write(lines(log, progress))
+    run.remark_on_unknown(share, known)
     for flag, remark in {
         "fallback": "sentence(s) had no parse: a flat tree",
         "coarse": "sentence(s) were parsed by the plain PCFG alone",

@@ -146,26 +146,29 @@ def tag(
     from eigentext.base.files.opening import expand
     from eigentext.base.parallel import in_order
     from eigentext.errors import SettingsError
+    from eigentext.lexicon.known_words import KnownWords, Share
     from eigentext.sequences.tagger.model import LatentTagger
 
     as_json = format_ == "jsonl" or kbest > 1 or marginals
     tagger: Any
     work: Any
+    known: KnownWords | None = None  # states without tags have classes for rare words
     if is_tagger(model):
         if method is not None:
             raise SettingsError("--method is for hidden states, not for a latent tagger")
         tagger = LatentTagger.load(model)
         work = partial(_answers, as_json=as_json, kbest=kbest, marginals=marginals)
+        known = KnownWords(tagger.words_.word_counts)
     else:
         if kbest > 1:
             raise SettingsError("--kbest is for latent taggers, not for models without tags")
         tagger = _with_states(model)
         work = partial(_states, as_json=as_json, method=method or "viterbi", marginals=marginals)
-    counts = {"sentences": 0, "tokens": 0, "fallbacks": 0}
+    counts, share = {"sentences": 0, "tokens": 0, "fallbacks": 0}, Share()
     negative = 0.0
 
     def lines(log: SkipLog | None, progress: Progress) -> Iterator[str]:
-        nonlocal negative
+        nonlocal negative, share
         waiting: deque[Item] = deque()  # read, and not written yet
 
         def sentences() -> Iterator[Sequence[str]]:
@@ -178,6 +181,7 @@ def tag(
             item = waiting.popleft()
             counts["sentences"] += 1
             counts["tokens"] += len(tokens)
+            share = share if known is None else share.plus(known.share(tokens))
             counts["fallbacks"] += answer.fallback
             negative += answer.negative * len(tokens)
             progress(counts["sentences"], 0, "tagging")
@@ -188,6 +192,7 @@ def tag(
 
     with run.reading("sentences") as (log, progress), workers.at_work(jobs):
         run.write(lines(log, progress), blocks=not as_json)
+    run.remark_on_unknown(share, known)
     if run.json:
         rates = run.clock.figures(tokens=counts["tokens"])
         figures: dict[str, Any] = {**counts, "skipped": run.skipped, **rates}

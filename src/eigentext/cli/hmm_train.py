@@ -35,6 +35,12 @@ def train(
             "--blocked", help="Thousands of states, a few for each word: a language model."
         ),
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory", help="With --blocked: what needs more, such as 2GB, is refused before EM."
+        ),
+    ] = None,
     tagged: Annotated[
         bool, typer.Option("--tagged", help="Input has tags: learn a latent tagger.")
     ] = False,
@@ -70,6 +76,8 @@ def train(
 
     if tagged + operators + blocked > 1:
         raise SettingsError("--tagged, --operators and --blocked: expected one of them")
+    if memory is not None and not blocked:
+        raise SettingsError("--memory is for --blocked")
     if tagged:
         text.refuse("is for text without tags")
     else:
@@ -99,8 +107,10 @@ def train(
             symbols = Symbols.chosen(numbered, model)
             data = numbered.as_symbols(symbols)
             del numbered  # as much memory again
+            more: dict[str, Any] = {} if operators else {"progress": progress}
             try:
-                model.fit_encoded(data, symbols, **({} if operators else {"progress": progress}))
+                more |= {"memory": memory} if blocked else {}
+                model.fit_encoded(data, symbols, **more)
             except RankError as error:
                 flag = "--n-groups or --n-blocks" if blocked else "--n-states"
                 start = not (operators or blocked or model.estimator == "anchor")

@@ -39,6 +39,7 @@ def list_(json: options.Json = False) -> None:
             "name": recipe.name,
             "kind": recipe.kind,
             "what": recipe.title,
+            "language": recipe.language,
             "licence": recipe.licence,
             "non_commercial": recipe.non_commercial,
             "recipe": True,
@@ -55,6 +56,7 @@ def list_(json: options.Json = False) -> None:
             "name": name,
             "kind": kind,
             "what": str(about.get("title") or about.get("name") or "-"),
+            "language": str(about.get("language") or ""),
             "licence": str(about.get("licence") or "not stated"),
             "non_commercial": bool(about.get("non_commercial")),
             "recipe": False,
@@ -68,6 +70,7 @@ def list_(json: options.Json = False) -> None:
             "name": row["name"],
             "kind": row["kind"],
             "what": row["what"],
+            "language": row["language"] or "-",
             "licence of the data": row["licence"] + (" (NC)" if row["non_commercial"] else ""),
             "here": "-" if row["bytes"] is None else f"{row['bytes'] / 1e6:.1f} MB",
         }

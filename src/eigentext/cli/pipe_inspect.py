@@ -51,7 +51,7 @@ def inspect(
 
 def _show(found: dict[str, Any]) -> None:
     about = found["data"]
-    named = {name: about[name] for name in ("name", "licence") if about.get(name)}
+    named = {name: about[name] for name in ("language", "name", "licence") if about.get(name)}
     files = {"files": ", ".join(about["files"])} if about.get("files") else {}
     show_figures({**named, **files, **found["treebank"], "sha256": found["sha256"]}, as_json=False)
     show_table("Stages", found["stages"])

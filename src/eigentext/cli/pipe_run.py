@@ -95,6 +95,7 @@ def run_(
         $ eigentext pipe run english.pipe sample/treebank-dev.conllu -o again.conllu --given tags
     """
     from eigentext.base.files.opening import expand
+    from eigentext.lexicon.known_words import Share
     from eigentext.pipeline import Pipeline
     from eigentext.pipeline.annotate import Asked
     from eigentext.pipeline.runs import Job, units_of
@@ -113,7 +114,8 @@ def run_(
         raise SettingsError("--resume is for conllu and jsonl, not for docbin")
     known = level or (_GIVEN_BY.get(kind) if kind != "conllu" else "words")
     asked = Asked(known == "tags", top, probabilities)
-    job = Job(Pipeline.load(model), known, asked, format_, offsets)
+    pipeline = Pipeline.load(model)
+    job = Job(pipeline, known, asked, format_, offsets)
     counts = None
     with run.reading() as (log, progress), workers.at_work(jobs):
         units = units_of(sources, kind, field=field, on_error=log)
@@ -126,6 +128,8 @@ def run_(
             counts = _resumably(units, job, run.output, about, jobs, told, resume=resume)
         else:
             counts = _streamed(units, job, run.output, jobs, told)
+    words = pipeline.known_words()
+    run.remark_on_unknown(Share(counts.looked_up, counts.known), words)
     if run.json:
         figures = {"sentences": counts.sentences, "words": counts.words, "skipped": run.skipped}
         run.tell(figures | run.clock.figures(words=counts.words))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -60,6 +62,15 @@ def train(
         str | None,
         typer.Option("--reranker", help="A model of `dep rerank` to take as it is."),
     ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language",
+            help="Code of the language, such as gl: a service finds the model by it.  Unless "
+            "told, that of treebanks named as UD's are: gl_treegal-ud-train.conllu.",
+            show_default=False,
+        ),
+    ] = None,
     work: Annotated[
         str | None,
         typer.Option("--work", help="A folder for finished stages; a stopped run goes on there."),
@@ -87,6 +98,7 @@ def train(
     from eigentext.pipeline.training import read_treebanks
 
     sources = expand(treebanks)
+    language = _language(sources) if language is None else _checked_language(language)
     beside = _named(with_ or [])
     pipeline = Pipeline(**given.settings(PipelineSettings))
     pipeline.check()
@@ -105,7 +117,21 @@ def train(
             work=work,
             progress=progress,
         )
-    run.save(pipeline, sources, lambda: _figures(pipeline))
+    run.save(pipeline, sources, lambda: _figures(pipeline), language=language)
+
+
+def _checked_language(code: str) -> str:
+    """The code, or nothing: a code of ISO 639, perhaps with a script or region."""
+    if code and not re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", code):
+        raise SettingsError(f"--language {code!r}, expected a code such as gl or pt-BR")
+    return code
+
+
+def _language(sources: list[str]) -> str:
+    """The language that the names of all treebanks tell; nothing where they tell none, or two."""
+    names = [re.match(r"([a-z]{2,3})_[a-z0-9]+-ud-", PurePath(source).name) for source in sources]
+    codes = {name[1] if name else "" for name in names}
+    return codes.pop() if len(codes) == 1 else ""
 
 
 def _named(parts: list[str]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from eigentext.cli import options
 from eigentext.cli.command import Flags
 from eigentext.cli.output import Clock, progress_bar, remark, show_figures
 from eigentext.errors import DataError
+from eigentext.lexicon.known_words import KnownWords, Share, remark_on
 
 __all__ = ["Applying", "Run", "Training", "TrainingOnDevice", "of_files"]
 
@@ -81,6 +82,11 @@ class Run(Flags):
         """One line to the person at the terminal."""
         remark(text, quiet=self.quiet)
 
+    def remark_on_unknown(self, share: Share, known: KnownWords | None) -> None:
+        """A warning where most words of a text are unknown to the model."""
+        if known is not None and (told := remark_on(share, known.expected)):
+            self.remark(f"eigentext: {told}")
+
     @property
     def tells(self) -> bool:
         """Does anybody want to see figures?"""
@@ -123,19 +129,18 @@ class Training(Run):
         figures: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
         *,
         beside: str | None = None,
-        read_as: str | None = None,
+        **more: str | None,
     ) -> None:
         """Write the model, and tell how it was made; what was skipped and the seconds come last.
 
         ``figures`` that are work to make are a function: it is called when the model is safe, and
         only if somebody wants to see them.  ``beside`` is another file that the command writes,
         after the model, which must not be lost with it; where either is stdout, figures are not.
-        ``read_as`` tells how files are to be read, where the same file can be read in two ways.
+        ``more`` is what else the header says of the data, where it is anything: its ``language``,
+        or how files are to be ``read_as``, where the same file can be read in two ways.
         """
-        about = self.about(sources)
-        if read_as is not None:
-            about["read_as"] = read_as
-        model.save(self.output, data=about)
+        stated = {name: value for name, value in more.items() if value}
+        model.save(self.output, data=self.about(sources) | stated)
         if self.tells:
             known = figures() if callable(figures) else figures
             known = {**known, "skipped": self.skipped, **self.clock.figures()}

@@ -38,7 +38,7 @@ def cluster(
         typer.Option(
             "--memory",
             help="Beyond this, counting goes to disk (2GB by default); clustering that needs "
-            "more than was told is refused.",
+            "more than was told is refused; 350MB is the least.",
         ),
     ] = None,
 ) -> None:
@@ -61,6 +61,7 @@ def cluster(
     from eigentext.base.heap import map_large_blocks
     from eigentext.corpus.counting import count
     from eigentext.corpus.counts import Counts
+    from eigentext.words.clusters.methods import check_memory
     from eigentext.words.clusters.model import SpectralClusters
 
     map_large_blocks()
@@ -73,6 +74,8 @@ def cluster(
         text.refuse("is for a corpus, not for --counts")
     model.check()
     check_writable(paths)
+    if memory is not None:
+        check_memory(memory)  # before a long count
     began = time.process_time()
     with run.reading() as (log, progress), workers.at_work(run.jobs):
         if counts is not None:

@@ -14,6 +14,7 @@ of its columns, and whether it has what only CoNLL-U has (``EXTENDED``).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
@@ -32,7 +33,21 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError, Source
 
-__all__ = ["TenColumnSentence", "check_sentence", "new_lines", "write_sentences"]
+__all__ = [
+    "TenColumnSentence",
+    "check_sentence",
+    "controls_as_blanks",
+    "has_controls",
+    "new_lines",
+    "single_blanks",
+    "write_sentences",
+]
+
+# what no cell may have: control characters, and halves of surrogate pairs, which UTF-8 has not
+_IN_NO_CELL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+# those of them that are not white space anyway
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
+_STAND_IN = "\ufffd"  # for a form of which nothing would be left
 
 N_COLUMNS = 10
 FORM, HEAD, LAST = 1, 6, N_COLUMNS - 1  # places of columns
@@ -169,6 +184,31 @@ def new_lines(
     return "".join("\t".join(row) + "\n" for row in rows)
 
 
+def has_controls(cell: str) -> bool:
+    """Whether there is a control character in a cell, or half a surrogate pair."""
+    return _IN_NO_CELL.search(cell) is not None
+
+
+def controls_as_blanks(text: str) -> str:
+    r"""The text with a blank for each control character that is not white space anyway.
+
+    >>> controls_as_blanks("a\x00\x1bb\n")
+    'a  b\n'
+    """
+    return _CONTROLS.sub(" ", text)
+
+
+def single_blanks(text: str) -> str:
+    r"""FORM or LEMMA of what was typed: white space and control characters are single blanks.
+
+    Where nothing else was typed it is U+FFFD.
+
+    >>> single_blanks("10\u00a0\x00000\x07"), single_blanks("\x00")
+    ('10 000', '\ufffd')
+    """
+    return " ".join(controls_as_blanks(text).split()) or _STAND_IN
+
+
 def _checked_columns(
     names: Sequence[str], columns: Mapping[str, Sequence[object] | None], n_words: int
 ) -> dict[int, list[str]]:
@@ -190,6 +230,8 @@ def _checked_columns(
             cells = [str(value) if value is not None and value != "" else "_" for value in values]
         for number, cell in enumerate(cells, start=1):
             no_form = column == FORM and not cell.strip(" ")
+            if has_controls(cell):
+                cells[number - 1] = single_blanks(cell)
             if no_form or "\t" in cell or "\n" in cell or (column == LAST and cell[-1] == "\r"):
                 raise ValueError(
                     f"{name} of word {number} is {shown(cell)}; "

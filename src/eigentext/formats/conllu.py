@@ -19,7 +19,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.base.tokens import each_of
 from eigentext.formats.blocks import content_lines
-from eigentext.formats.conll import TenColumnSentence, new_lines, write_sentences
+from eigentext.formats.conll import (
+    TenColumnSentence,
+    new_lines,
+    write_sentences,
+)
 from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -243,10 +247,10 @@ def parse_pairs(cell: str) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-# white space in MISC, as UDPipe writes it; any other as \\u and its number
+# white space in MISC, as UDPipe writes it; any other, and control characters, by number: \\u00A0
 _ESCAPES = {" ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p", "\\": "\\\\"}
 _UNESCAPES = {written[1]: plain for plain, written in _ESCAPES.items()}
-_TO_ESCAPE = re.compile(r"[\s|\\]")
+_TO_ESCAPE = re.compile(r"[\s|\\\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\(?:([strnp\\])|u([0-9A-F]{4}))")
 
 

@@ -1,10 +1,15 @@
-"""Ranked words as JSON Lines, as CoNLL-U, and as vocalised text."""
+"""Ranked words as JSON Lines, as CoNLL-U, and as vocalised text.
+
+A reading in other letters than those typed says so in JSON (``respelled``) and in MISC
+(``Respelled=Yes``); vocalised text has the letters that were typed.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
+from eigentext.lexical.analyzers.arabic_spelling import in_typed_letters, letters_differ
 from eigentext.lexical.shown import shown_reading
 
 if TYPE_CHECKING:
@@ -29,6 +34,7 @@ def as_record(word: RankedWord, ranker: WithReadings, top: int | None = None) ->
                 "probability": round(candidate.probability, 4),
                 "source": candidate.source,
                 "vocalised": reading.vocalised if reading else "",
+                "respelled": reading is not None and letters_differ(word.shown, reading.vocalised),
                 "lemma": reading.lemma if reading else candidate.label[0],
                 "gloss": reading.gloss if reading else "",
                 "root": reading.root if reading else "",
@@ -53,11 +59,15 @@ def as_json_line(
 
 
 def as_vocalised(words: Sequence[RankedWord], ranker: WithReadings) -> str:
-    """The sentence as its best readings are vocalised; what has no reading stays as typed."""
+    """The sentence as its best readings are vocalised, in the letters that were typed.
+
+    What has no reading, or only a guess, stays as it is.
+    """
     shown = []
     for word in words:
         reading = shown_reading(word, word.best, ranker)
-        shown.append((reading.vocalised if reading else "") or word.shown)
+        vocalised = (reading.vocalised if reading else "") or word.shown
+        shown.append(in_typed_letters(word.shown, vocalised))
     return " ".join(shown)
 
 
@@ -80,6 +90,8 @@ def as_conllu(number: int, words: Sequence[RankedWord], ranker: WithReadings) ->
         misc = [f"Prob={word.best.probability:.4f}"]
         if reading and reading.vocalised:
             misc.append(f"Vform={_safe(reading.vocalised)}")
+            if letters_differ(word.shown, reading.vocalised):
+                misc.append("Respelled=Yes")
         if reading and reading.gloss:
             misc.append(f"Gloss={_safe(reading.gloss)}")
         if word.guessed:

@@ -47,6 +47,8 @@ _FULL_COLUMNS = 6000  # a dense root of a larger covariance is not attempted
 class CCAResult:
     """``projections[v]`` (d_v, rank), one per view; ``correlations`` (rank,) descending.
 
+    Coordinates ``X_v projections[v]`` have a mean square of 1 where views agree.
+
     For two views ``correlations`` are the canonical correlations; for MAXVAR they are the
     eigenvalues of the sum of the views' projectors divided by the number of views (1 = all
     agree); against the first view they are singular values over the root of the number of pairs.
@@ -152,12 +154,17 @@ def generalised_cca(
     ``min sum_v w_v |K_v (G - X_v P_v)|^2`` with ``G' D G = I``, where the diagonal K_v is 1 for
     the rows that ``present[v]`` says have the view, and ``D = sum_v w_v K_v / sum_v w_v``.  With
     all rows present and no ``weights`` that is the usual ``G' G = I``.  A row without any view has
-    zeros in G.  ``first`` maximises the sum of squared correlations of each later view with the
-    first.
+    zeros in G.  ``projections[v]`` are ``sqrt(n) P_v``, so that coordinates have a mean square of
+    about 1, as those of :func:`cca` have, whatever n is; ``ridge`` adds ``n ridge |P_v|^2`` to a
+    view's part of the sum.  ``first`` maximises the sum of squared correlations of each later view
+    with the first.
 
     >>> X = np.eye(3)
-    >>> generalised_cca([X, X, X], 2).correlations.round(6).tolist()
-    [1.0, 1.0]
+    >>> result = generalised_cca([X, X, X], 3)
+    >>> result.correlations.round(6).tolist()
+    [1.0, 1.0, 1.0]
+    >>> np.allclose(result.projections[0], np.sqrt(3) * result.consensus)
+    True
     """
     if len(views) < 2:
         raise SettingsError(f"{len(views)} view: CCA needs two or more")

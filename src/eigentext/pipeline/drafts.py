@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import SettingsError
 from eigentext.formats import conllu
+from eigentext.formats.conll import controls_as_blanks
 from eigentext.formats.text import split_tokens
 from eigentext.pipeline.doc import Columns, Doc, DocSentence, DocToken
 from eigentext.pipeline.pieces import Piece
 from eigentext.pipeline.settings import GIVEN
-from eigentext.pipeline.writing import space_after
+from eigentext.pipeline.writing import both, one_blank, space_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -104,7 +105,7 @@ def sentences_in(
             form = text[start:end]
             gap = text[end:following]
             misc = "_" if gap == " " else space_after(gap) if gap else "SpaceAfter=No"
-            form, misc = _one_blank(form, misc)
+            form, misc = one_blank(form, misc)
             if words:
                 last_word = number + len(words) - 1
                 forms += words
@@ -125,26 +126,12 @@ def _mend_ends(text: str, sentences: list[DocSentence], before: str, *, last: bo
         tokens = sentences[-1].tokens
         final: DocToken = tokens[-1]
         inside = [item for item in final.misc.split("|") if item.startswith("SpacesInToken=")]
-        misc = _joined(space_after(text[final.end :], last=True), "|".join(inside) or "_")
+        misc = both(space_after(text[final.end :], last=True), "|".join(inside) or "_")
         sentences[-1] = replace(sentences[-1], tokens=[*tokens[:-1], final._replace(misc=misc)])
     if before:
         tokens = sentences[0].tokens
-        misc = _joined(f"SpacesBefore={conllu.escape_spaces(before)}", tokens[0].misc)
+        misc = both(f"SpacesBefore={conllu.escape_spaces(before)}", tokens[0].misc)
         sentences[0] = replace(sentences[0], tokens=[tokens[0]._replace(misc=misc), *tokens[1:]])
-
-
-def _one_blank(form: str, misc: str) -> tuple[str, str]:
-    """FORM with single blanks inside, and MISC that tells what was typed where that differs."""
-    pieces = form.split()
-    if len(pieces) != 1 and (single := " ".join(pieces)) != form:
-        return single, _joined(misc, f"SpacesInToken={conllu.escape_spaces(form)}")
-    return form, misc
-
-
-def _joined(first: str, second: str) -> str:
-    if "_" in (first, second):
-        return second if first == "_" else first
-    return f"{first}|{second}"
 
 
 def _by_line(segmenter: Segmenter, text: str) -> list[SegmentedSentence]:
@@ -174,7 +161,7 @@ def _by_space(segmenter: Segmenter | None, text: str) -> list[SegmentedSentence]
     found: list[SegmentedSentence] = []
     at, new_paragraph = 0, True
     for line in text.split("\n"):
-        forms = split_tokens(line)
+        forms = [form for form in split_tokens(line) if controls_as_blanks(form).strip()]
         new_paragraph = new_paragraph or not forms
         if forms:
             words_of = [()] * len(forms) if segmenter is None else segmenter.words_of(forms)
@@ -207,13 +194,14 @@ def of_tokens(
         if pieces:
             pieces.append("\n")
             at += 1
-        if any(form.isspace() for form in forms):
-            raise SettingsError("a token is nothing but white space, expected something in it")
+        if not all(controls_as_blanks(form).strip() for form in forms):
+            why = "white space and control characters, expected something in it"
+            raise SettingsError(f"a token is nothing but {why}")
         expanded = [()] * len(forms) if segmenter is None else segmenter.words_of(forms)
         tokens: list[DocToken] = []
         words: list[str] = []
         for typed, several in zip(forms, expanded, strict=True):
-            form, misc = _one_blank(typed, "_")
+            form, misc = one_blank(typed, "_")
             first = len(words) + 1
             words += several or (form,)
             tokens.append(DocToken(at, at + len(typed), form, misc, first, len(words)))

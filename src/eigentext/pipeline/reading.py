@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eigentext.formats import conllu
+from eigentext.formats.conll import has_controls, single_blanks
 from eigentext.pipeline.doc import Columns, DocSentence, DocToken
+from eigentext.pipeline.writing import one_blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["sentences_of_conllu"]
+__all__ = ["sentences_of_conllu", "without_controls"]
 
 
 def sentences_of_conllu(
@@ -23,7 +25,7 @@ def sentences_of_conllu(
     pieces: list[str] = []
     at = 0
     sentences = []
-    for number, sentence in enumerate(parsed, start=1):
+    for number, sentence in enumerate(map(without_controls, parsed), start=1):
         final = number == len(parsed)
         begins = not final and any(
             _begins_paragraph(comment) for comment in parsed[number].comments
@@ -31,6 +33,24 @@ def sentences_of_conllu(
         made, at = _sentence(sentence, pieces, at, last=final, before_paragraph=begins)
         sentences.append(made)
     return "".join(pieces), tuple(sentences)
+
+
+def without_controls(sentence: conllu.Sentence) -> conllu.Sentence:
+    """The sentence with blanks for control characters; MISC tells of those that a token had."""
+    if not has_controls(sentence.verbatim):
+        return sentence
+    lines = []
+    for line in sentence.verbatim.split("\n"):
+        cells = line.split("\t")
+        if not has_controls(line):
+            pass
+        elif line.startswith("#"):
+            line = single_blanks(line)
+        else:
+            cells[1], cells[9] = one_blank(cells[1], cells[9])
+            line = "\t".join(single_blanks(c) if has_controls(c) else c for c in cells)
+        lines.append(line)
+    return conllu.parse_sentence("\n".join(lines))
 
 
 def _begins_paragraph(comment: str) -> bool:

@@ -13,7 +13,9 @@ import json
 import os
 import shutil
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
+from operator import add
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from eigentext.base.files.opening import numbered_lines
@@ -21,6 +23,8 @@ from eigentext.base.parallel import in_order
 from eigentext.corpus.workfolder import opened, stage, write_record
 from eigentext.errors import DataError, StorageError
 from eigentext.formats import conllu
+from eigentext.formats.conll import controls_as_blanks
+from eigentext.lexicon.known_words import Share
 from eigentext.pipeline.annotate import Asked
 from eigentext.pipeline.doc import Doc, DocSentence
 from eigentext.pipeline.pieces import document_pieces
@@ -76,11 +80,13 @@ class Job(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How far a run is: units, sentences and words that are done."""
+    """How far a run is: units, sentences and words that are done, and the words looked up."""
 
     units: int = 0
     sentences: int = 0
     words: int = 0
+    looked_up: int = 0
+    known: int = 0
 
 
 NOTHING = Counts()
@@ -142,7 +148,8 @@ def _of_columns(source: str, name: str | None, on_error: OnError | None) -> Iter
         size += len(line.encode()) + 1
         form = line.partition("\t")[0].strip()
         if form:
-            tokens.append(form)
+            if controls_as_blanks(form).strip():
+                tokens.append(form)
             continue
         if tokens:
             held.append(tokens)
@@ -169,6 +176,7 @@ class _Answer(NamedTuple):
     content: bytes
     sentences: int
     words: int
+    share: Share
 
 
 def annotated(
@@ -180,7 +188,8 @@ def annotated(
         content = answer.content
         if job.format == "conllu":
             content = numbered(answer.parts, done.sentences + 1).encode()
-        done = Counts(done.units + 1, done.sentences + answer.sentences, done.words + answer.words)
+        more = 1, answer.sentences, answer.words, *answer.share
+        done = Counts(*map(add, done, more))
         yield unit, content, done
 
 
@@ -193,7 +202,10 @@ def _answer(job: Job, unit: Unit) -> _Answer:
     (doc,) = job.pipeline._annotated([(unit.source, unit.doc_id)], job.given, job.asked)
     if unit.start:
         doc = replace(doc, start=unit.start)
-    counts = len(doc.sentences), doc.n_words
+    known = job.pipeline.known_words()
+    forms = chain.from_iterable(sentence.forms for sentence in doc.sentences)
+    share = Share() if known is None else known.share(forms)
+    counts = len(doc.sentences), doc.n_words, share
     if job.format == "conllu":
         parts = conllu_parts(
             doc,

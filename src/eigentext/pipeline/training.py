@@ -31,6 +31,7 @@ from eigentext.dependency.sentence import with_other_upos
 from eigentext.errors import DataError, SettingsError, StorageError
 from eigentext.formats import conllu
 from eigentext.pipeline.annotate import ROOT, sorted_feats
+from eigentext.pipeline.reading import without_controls
 from eigentext.pipeline.settings import VALUES
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def train_stages(
     progress: Progress | None,
 ) -> None:
     """Train what was not given and not left out, and score the whole on ``dev``."""
-    treebank = list(conllu.each_conllu(sentences))
+    treebank = list(map(without_controls, conllu.each_conllu(sentences)))
     if not treebank:
         raise DataError("<treebank>", None, "no sentences, expected some to learn from")
     stages = {name: _model_of(name, model) for name, model in given.items()}

@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING
 
+from eigentext.formats.conll import controls_as_blanks, single_blanks
 from eigentext.formats.conllu import escape_spaces
 
 if TYPE_CHECKING:
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from eigentext.pipeline.doc import Columns, Doc, DocSentence, DocToken
 
 __all__ = [
+    "both",
     "conllu_parts",
     "numbered",
+    "one_blank",
     "plain_text",
     "space_after",
     "word_miscs",
@@ -67,15 +70,29 @@ def plain_text(tokens: Sequence[DocToken]) -> str:
     return "".join(pieces)
 
 
-def _both(first: str, second: str) -> str:
+def both(first: str, second: str) -> str:
     """Two cells of MISC as one.
 
-    >>> _both("_", "A=1"), _both("A=1", "B=2")
+    >>> both("_", "A=1"), both("A=1", "B=2")
     ('A=1', 'A=1|B=2')
     """
     if second == "_":
         return first
     return second if first == "_" else f"{first}|{second}"
+
+
+def one_blank(form: str, misc: str) -> tuple[str, str]:
+    r"""FORM with single blanks inside, and MISC that tells what was typed where that differs.
+
+    >>> one_blank("10 \x00000", "_")
+    ('10 000', 'SpacesInToken=10\\s\\u0000000')
+    """
+    if form.isprintable() and " " not in form:  # as nearly all are
+        return form, misc
+    single = single_blanks(form)
+    if single != form and "SpacesInToken=" not in misc:
+        misc = both(misc, f"SpacesInToken={escape_spaces(form)}")
+    return single, misc
 
 
 def _without_range(misc: str) -> str:
@@ -99,19 +116,19 @@ def word_miscs(
         for begin, end, _, _, first, last in sentence.tokens:
             if first == last:
                 where[first - 1] = f"TokenRange={start + begin}:{start + end}"
-        miscs = list(map(_both, map(_without_range, miscs), where))
+        miscs = list(map(both, map(_without_range, miscs), where))
     if sentence.columns.misc is not None:
-        miscs = list(map(_both, sentence.columns.misc, miscs))
+        miscs = list(map(both, sentence.columns.misc, miscs))
     if sentence.entities is not None:
         miscs = [
-            _both(f"NER={tag}", misc) for tag, misc in zip(sentence.entities, miscs, strict=True)
+            both(f"NER={tag}", misc) for tag, misc in zip(sentence.entities, miscs, strict=True)
         ]
     known = sentence.alternatives
     if probabilities and known is not None:
         for name, values in (("Prob", known.arcs_p), ("TagProb", known.tags_p)):
             if values is not None:
                 cells = (f"{name}={value:.4f}" for value in values)
-                miscs = list(map(_both, cells, miscs))
+                miscs = list(map(both, cells, miscs))
     return miscs
 
 
@@ -151,7 +168,7 @@ def _block(sentence: DocSentence, start: int | None, probabilities: bool) -> str
         if token.first < token.last:
             misc = token.misc
             if start is not None:
-                misc = _both(
+                misc = both(
                     _without_range(misc), f"TokenRange={start + token.start}:{start + token.end}"
                 )
             line = f"{token.first}-{token.last}\t{token.form}\t_\t_\t_\t_\t_\t_\t_\t{misc}"
@@ -181,7 +198,8 @@ def conllu_parts(
     parts: list[str] = []
     held: list[str] = []  # of the part that is under way
     start = doc.start if offsets else None
-    name = " ".join((doc.id or "").split())  # a comment is one line, whatever a file is called
+    # a comment is one line, whatever a file is called
+    name = " ".join(controls_as_blanks(doc.id or "").split())
     for at, sentence in enumerate(doc.sentences):
         comments = sentence.comments
         begins = newdoc and at == 0

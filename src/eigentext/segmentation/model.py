@@ -19,6 +19,7 @@ import numpy as np
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import checked_tokens
 from eigentext.errors import DataError, SettingsError
+from eigentext.formats.conll import controls_as_blanks
 from eigentext.segmentation import storage
 from eigentext.segmentation.characters import (
     Squeezed,
@@ -222,7 +223,8 @@ class Segmenter(Model, SegmenterSettings):
         return self.multiwords_.answer(list(map(form_of, checked_tokens(forms))), ())
 
     def _squeezed(self, text: str, *, paragraphs: bool = True) -> Squeezed:
-        given = squeezed(_checked(text), paragraphs=paragraphs, line_breaks=self.line_breaks_)
+        text = controls_as_blanks(_checked(text))  # as long as it was
+        given = squeezed(text, paragraphs=paragraphs, line_breaks=self.line_breaks_)
         return glued(given, addresses(text)) if self.addresses_ else given
 
     def _tokens(
@@ -267,7 +269,7 @@ def form_of(piece: str) -> str:
     >>> form_of("10\\u00a0 000")
     '10 000'
     """
-    return _SPACES.sub(" ", piece)
+    return _SPACES.sub(" ", controls_as_blanks(piece))
 
 
 def _chance(score: float) -> float:

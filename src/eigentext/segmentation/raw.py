@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from eigentext.formats.conll import controls_as_blanks
 from eigentext.formats.conllu import each_conllu, parse_pairs, unescape_spaces
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _space(misc: str) -> str:
     """The white space behind a token, by its MISC."""
     pairs = parse_pairs(misc)
     if (spaces := pairs.get("SpacesAfter")) is not None:
-        spaces = unescape_spaces(spaces)
+        spaces = controls_as_blanks(unescape_spaces(spaces))
         if not spaces.strip():
             return spaces
     return "" if pairs.get("SpaceAfter") == "No" else " "

@@ -46,7 +46,7 @@ class Pipes:
             return self._served.chosen("pipeline", asked)
         begin = [name for name in names if name.startswith(asked)]
         speak = [name for name, facts in self.facts.items() if facts.language == asked]
-        for found in (*(name for name in begin if name.startswith(f"{asked}-")), *begin, *speak):
+        for found in (*(name for name in begin if name.startswith(f"{asked}-")), *speak, *begin):
             return found
         raise SettingsError(f"Requested model '{asked}' does not exist.")
 

@@ -4,7 +4,8 @@
 2. The engine finds all readings of the key; each is marked with how far its letters are from what
    was typed (feature ``spelling``), and readings that the typed vowel signs forbid are dropped.
 3. A word that the database does not know gets back-off readings: a proper name or any open class,
-   inside all affixes that fit.  Numbers, signs and words of other scripts are their own lemma.
+   inside all affixes that fit, in the letters that were typed.  Numbers, signs and words of other
+   scripts are their own lemma.
 4. The last words are kept in a cache.
 
 The database is never part of this package: ``eigentext data get almor`` brings it.
@@ -88,7 +89,8 @@ class AlmorAnalyzer(ArabicAnalyzer):
             readings = _near_enough(readings, self._spelling)
             if not readings and self._backoff != "none":
                 which = "ALL" if self._backoff == "all" else "PROP"
-                readings = _checked(self._engine.guesses(key, letters, which), letters)
+                guesses = _checked(self._engine.guesses(key, letters, which), letters)
+                readings = _near_enough(guesses, "strict")  # nothing tells of other letters
         if not readings:
             readings = [_bare_guess(word, letters or shown)]
         return tuple(_ordered(readings))

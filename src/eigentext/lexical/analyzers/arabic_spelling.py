@@ -4,7 +4,8 @@
 2. :func:`bare` drops the vowel signs, :func:`matching_key` also folds the letters that writers mix
    up (hamza on alif, final ya and alif maqsura, ta marbuta and ha).  Keys are for looking up only.
 3. :func:`spelling_cost` says by how many letters a reading differs from what was typed, and
-   :func:`marks_agree` whether the vowel signs that were typed allow it.
+   :func:`marks_agree` whether the vowel signs that were typed allow it; :func:`in_typed_letters`
+   puts its vowel signs on the letters that were typed.
 4. :func:`join_stem` and :func:`join_suffix` put vocalised pieces together.
 """
 
@@ -15,9 +16,11 @@ import unicodedata
 
 __all__ = [
     "bare",
+    "in_typed_letters",
     "is_arabic",
     "join_stem",
     "join_suffix",
+    "letters_differ",
     "marks_agree",
     "matching_key",
     "plain",
@@ -97,6 +100,32 @@ def spelling_cost(typed: str, read: str) -> int:
         for typed_letter, read_letter in zip(typed, read, strict=True)
         if typed_letter != read_letter
     )
+
+
+def letters_differ(typed: str, read: str) -> bool:
+    """Whether an Arabic word is read in other letters than those typed, vowel signs aside.
+
+    >>> letters_differ("مدرسه", "مَدْرَسَةٌ"), letters_differ("مدرسة", "مَدْرَسَةٌ")
+    (True, False)
+    """
+    return is_arabic(typed) and bare(plain(typed)) != bare(read)
+
+
+def in_typed_letters(typed: str, read: str) -> str:
+    """The vowel signs of a reading on the letters that were typed; where they do not fit, none.
+
+    >>> in_typed_letters("الى", "إِلَى")
+    'اِلَى'
+    >>> in_typed_letters("عمر", "عُمَرُو")
+    'عمر'
+    """
+    if not letters_differ(typed, read):
+        return read
+    letters, kept = bare(plain(typed)), bare(read)
+    if len(letters) != len(kept):
+        return typed
+    following = iter(letters)
+    return "".join(next(following) if bare(char) else char for char in read)
 
 
 def _groups(word: str) -> list[tuple[str, frozenset[str]]]:

@@ -73,7 +73,10 @@ def _all_or_none(
 
 
 class Transduced(NamedTuple):
-    """An output, and log p of it with the input."""
+    """An output, and log p of its best sequence of pairs with the input.
+
+    An output may have several sequences of pairs; p(x, y), their sum, is no less than that.
+    """
 
     output: str
     log_score: float

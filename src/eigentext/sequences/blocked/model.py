@@ -17,11 +17,12 @@ import numpy as np
 
 from eigentext.base.fields import Ints, Listed, Parts, Pointers, Real, Shares, Spec, Strings
 from eigentext.base.model import Model, Packed
+from eigentext.corpus.memory import parse_memory
 from eigentext.errors import SettingsError
 from eigentext.sequences.blocked import inference
 from eigentext.sequences.blocked.learn import Discounts, Smoothing, Trainer, choose_discounts
 from eigentext.sequences.blocked.parameters import BlockedParameters, BlockPairs, Blocks, Lower
-from eigentext.sequences.blocked.start import choose_states, lifted
+from eigentext.sequences.blocked.start import Chosen, choose_states, lifted
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
 from eigentext.sequences.scoring import ScoresSequences
 from eigentext.sequences.settings import BlockedHMMSettings
@@ -42,6 +43,8 @@ __all__ = ["BlockedHMM"]
 _STRETCHES = 10  # parts of the text that are held out, a fiftieth of it together
 _HELD = 0.02
 _FLOAT = ("float32",)
+# bytes: libraries; a token of the text, with what the small model holds of it
+_LIBRARIES, _TOKEN = 350_000_000, 200
 
 
 def _sound(
@@ -111,20 +114,31 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
         X: Iterable[Sequence[str]] | NumberedText,
         y: object = None,
         *,
+        memory: str | int | None = None,
         progress: Progress | None = None,
     ) -> BlockedHMM:
-        """Learn from sequences of tokens, which are read once; ``progress`` hears of each pass."""
+        """Learn from sequences of tokens, which are read once; ``progress`` hears of each pass.
+
+        What needs more than ``memory``, such as ``2GB``, is refused before EM begins.
+        """
         self.check()
         text = NumberedText.of(X)
         symbols = Symbols.chosen(text, self)
-        return self.fit_encoded(text.as_symbols(symbols), symbols, progress=progress)
+        data = text.as_symbols(symbols)
+        return self.fit_encoded(data, symbols, memory=memory, progress=progress)
 
     def fit_encoded(
-        self, data: Encoded, symbols: Symbols, *, progress: Progress | None = None
+        self,
+        data: Encoded,
+        symbols: Symbols,
+        *,
+        memory: str | int | None = None,
+        progress: Progress | None = None,
     ) -> BlockedHMM:
         """Learn from sequences that are numbers already."""
         self.check()
         data = data.without_empty()
+        _check_memory(memory, data.n_tokens)
         inner, held = _held_out(len(data))
         rest = data.only(inner)
         moments = Moments.of(rest, len(symbols))
@@ -133,14 +147,39 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
             moments, self.n_groups, data=rest, passes=self.passes, seed=self.seed
         )
         chosen = choose_states(small, moments.counts, of_word, self.n_states)
+        del moments, rest  # large, and not needed any more
         trainer = Trainer(data, chosen.blocks)
+        _check_memory(memory, data.n_tokens, trainer, self.n_groups)
         told = _Told(progress, self.n_iter + 2)
-        expecting = lifted(small, chosen, trainer.pairs, trainer.dtype)
+        judge = _Judge(trainer, held)
+        expecting, smoothing, discounts = self._em(
+            lifted(small, chosen, trainer.pairs, trainer.dtype), inner, chosen, judge, told
+        )
+        if len(held):
+            discounts, _ = judge.chosen(smoothing, discounts)
+            _, counts = trainer.expect(expecting, np.arange(len(data)))
+            smoothing = Smoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
+        self.parameters_ = smoothing.parameters(discounts)
+        self.symbols_, self.discounts_ = symbols, discounts
+        return self
+
+    def _em(
+        self,
+        expecting: BlockedParameters,
+        inner: npt.NDArray[np.int64],
+        chosen: Chosen,
+        judge: _Judge,
+        told: _Told,
+    ) -> tuple[BlockedParameters, Smoothing, Discounts]:
+        """The parameters of the last step that helped, its counts, and the discounts.
+
+        What belongs to a step that did not help is gone when this is done: it is large.
+        """
+        trainer = judge.trainer
         _, counts = trainer.expect(expecting, inner)
         smoothing = Smoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
-        judge = _Judge(trainer, held)
         discounts, value = judge.chosen(smoothing, Discounts())
-        history = [value] if len(held) else []
+        history = [value] if len(judge.held) else []
         told("EM")
         for _ in range(self.n_iter):
             parameters = smoothing.parameters(discounts)
@@ -148,18 +187,13 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
             new = Smoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
             value = judge.value(new, discounts)
             told("EM")
-            if len(held) and value <= history[-1]:
+            if len(judge.held) and value <= history[-1]:
                 break
-            if len(held):
+            if len(judge.held):
                 history.append(value)
             expecting, smoothing = parameters, new
-        if len(held):
-            discounts, _ = judge.chosen(smoothing, discounts)
-            _, counts = trainer.expect(expecting, np.arange(len(data)))
-            smoothing = Smoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
-        self.parameters_ = smoothing.parameters(discounts)
-        self.symbols_, self.discounts_, self.history_ = symbols, discounts, tuple(history)
-        return self
+        self.history_ = tuple(history)
+        return expecting, smoothing, discounts
 
     def _blocks(self, moments: Moments) -> npt.NDArray[np.int64]:
         """(V,) the block of every word."""
@@ -263,6 +297,26 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
 
     def _summary(self) -> str:
         return f"{self.parameters_.n_states:,} states, {len(self.symbols_):,} symbols"
+
+
+def _check_memory(
+    memory: str | int | None, n_tokens: int, trainer: Trainer | None = None, n_groups: int = 0
+) -> None:
+    """Refuse a bound that the text alone breaks, or, when the transitions are known, EM."""
+    if memory is None:
+        return
+    needed, of = _LIBRARIES + _TOKEN * n_tokens, f"{n_tokens:,} tokens"
+    if trainer is not None:
+        pairs, n_states = trainer.pairs, trainer.blocks.n_states
+        # float32: two sets of counts and two of parameters; beside them what levels below have
+        needed += 16 * int(pairs.at[-1]) + 24 * int(pairs.next[-1]) + 24 * n_groups * n_states
+        of += f", {n_states:,} states and {int(pairs.at[-1]):,} transitions"
+    if parse_memory(memory) < needed:
+        remedy = "" if trainer is None else ", or take fewer --n-states (n_states)"
+        raise SettingsError(
+            f"memory {memory} is too small for {of}: {-(-needed // 10**7) * 10:,}MB is the "
+            f"least{remedy}"
+        )
 
 
 def _held_out(n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

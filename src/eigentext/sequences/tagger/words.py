@@ -186,6 +186,12 @@ class WordTags:
         """Length of the running text."""
         return float(self.word_n.sum())
 
+    @property
+    def word_counts(self) -> dict[str, float]:
+        """How often each word was seen."""
+        totals = np.diff(np.concatenate([[0.0], np.cumsum(self.word_n)])[self.word_ptr])
+        return dict(zip(self.words, totals.tolist(), strict=True))
+
     def knows(self, word: str) -> bool:
         """Was the word seen in training?"""
         return word in self.word_number

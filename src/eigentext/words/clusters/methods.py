@@ -61,7 +61,6 @@ _SETTLED = 1e-5
 # what clustering holds: libraries; a pair of neighbours, once as it was counted and twice for
 # exchange; a pair of another distance; a word; a pair of clusters
 _LIBRARIES = 350_000_000
-_SMALL = 100_000_000  # of a small text nothing is asked
 _NEIGHBOURS, _OTHERS, _WORD, _CLUSTERS = 32, 12, 300, 32
 
 
@@ -164,11 +163,19 @@ def cluster_counts(
     return clustering
 
 
-def check_memory(counts: Counts, settings: ClusterSettings, memory: str | int) -> None:
+def check_memory(
+    memory: str | int, counts: Counts | None = None, settings: ClusterSettings | None = None
+) -> None:
     """Raise SettingsError where clustering needs more than a bound such as ``2GB``.
 
-    Exchange goes through the neighbours of words in any order: pairs must be in memory.
+    Exchange goes through the neighbours of words in any order: pairs must be in memory.  Before
+    there are counts, the bound is held against what any text needs.
     """
+    if counts is None or settings is None:
+        if parse_memory(memory) < _LIBRARIES:
+            why = f"{_LIBRARIES // 10**6}MB is the least, for whatever text"
+            raise SettingsError(f"memory {memory} is too small to cluster words: {why}")
+        return
     n_words, m = int(np.count_nonzero(counts.unigrams)), settings.n_clusters
     spans = zip(counts.contexts.spans, counts.halves, strict=True)
     pairs = {near: int(half.nnz) for (near, _), half in spans}
@@ -176,7 +183,7 @@ def check_memory(counts: Counts, settings: ClusterSettings, memory: str | int) -
     needed += sum(n * (_NEIGHBOURS if near == 1 else _OTHERS) for near, n in pairs.items())
     if settings.method == "paper":  # vectors of all words
         needed += basis_bytes((n_words, n_words), m) + 12 * m * n_words
-    if max(parse_memory(memory), _LIBRARIES + _SMALL) < needed:
+    if parse_memory(memory) < needed:
         raise SettingsError(
             f"memory {memory} is too small to cluster {n_words:,} words with "
             f"{sum(pairs.values()):,} pairs: {-(-needed // 10**7) * 10:,}MB is the least, or a "

@@ -105,7 +105,7 @@ class SpectralClusters(Clusterer, Model, ClusterSettings):
             wanted = self.contexts_to_count()
             counts = count_sentences(X, contexts=wanted, vocab_size=self.vocab_size)
         if memory is not None:
-            check_memory(counts, self, memory)
+            check_memory(memory, counts, self)
         return self._take(cluster_counts(counts, self, progress=progress))
 
     def _take(self, clustering: Clustering) -> SpectralClusters:
