@@ -69,11 +69,12 @@ def processor_posteriors(
 ) -> dict[tuple[int, int, int], float]:
     """(span, split, rule) -> posterior, by the processor; none where pruning was loosened."""
     from eigentext.constituency.answer import word_emissions
+    from eigentext.constituency.chart.constraints import Constraints
 
     grammar = parser.grammar_
     words = grammar.forms(tokens)
     emissions = word_emissions(grammar.params, grammar.labels, words, None)
-    masks = parser._masks(words, None)
+    masks = parser._masks(words, Constraints())
     chart, passes = parser._chart(emissions, masks, parser.beam, parser.threshold)
     if chart is None or not passes or chart.relaxed:
         return {}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
 import re
+import sys
 from hashlib import sha256
 from pathlib import Path
 from shutil import copy
@@ -110,6 +113,23 @@ def test_a_setting_set_anew_changes_nothing_that_was_learned(name: str) -> None:
     if name == "latent-tree":
         tree = DependencyTree(("a", "dog"), np.array([2, 0]), tags=("DET", "NOUN"))
         assert model.posteriors(tree).shape == (2, 6)
+
+
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_it_is_looked_at_without_packages_of_the_extras(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("cupy", "torch", "matplotlib", "fastapi", "nltk", "spacy"):
+        monkeypatch.setitem(sys.modules, package, None)
+    importlib.import_module("sklearn.base")  # whose estimators ask for every attribute they have
+    model = load(GOLDEN / file_of(name))
+    assert {"fit", "save"} & set(dir(model))
+    assert dict(inspect.getmembers(model))["__class__"] is type(model)
+    assert repr(model)
+    assert str(model)
+    for form in ("_repr_html_", "_repr_mimebundle_", "_repr_svg_"):
+        if hasattr(model, form):
+            assert getattr(model, form)()
 
 
 @pytest.mark.parametrize("name", FINGERPRINTS)

@@ -21,8 +21,8 @@ from eigentext.constituency.brackets import (
     _Table,
     learn_bracket_model,
 )
-from eigentext.constituency.chart.coarse import build_chart
-from eigentext.constituency.chart.constraints import Constraints, SpanWeights, build_masks
+from eigentext.constituency.chart.coarse import STEPS, build_chart
+from eigentext.constituency.chart.constraints import Constraints, build_masks
 from eigentext.constituency.chart.fine import fine_pass
 from eigentext.constituency.settings import LPCFGSettings
 from eigentext.constituency.transform import read_treebank
@@ -198,9 +198,10 @@ def test_posteriors_with_weights_are_those_of_all_trees(seed, n):
     weight[[span_number(i, i + 1, n) for i in range(n)]] = 0.0
     closed = rng.random(n_spans) < 0.2
     closed[[0, n - 1, *(span_number(i, i + 1, n) for i in range(n))]] = False
-    masks = build_masks(n, lpcfg_trees.LABELS, None, None, SpanWeights(closed, weight))
+    masks = build_masks(n, lpcfg_trees.LABELS, None)
+    masks = masks._replace(marginal=1.0 - closed, threshold=0.5, weight=weight)
     chart = build_chart(
-        coarse, params.lexicon, emissions, beam=0.0, threshold=0.0, masks=masks, relax=False
+        coarse, params.lexicon, emissions, beam=0.0, threshold=0.0, masks=masks, steps=STEPS[:1]
     )
     trees = [
         tree
@@ -239,11 +240,14 @@ def test_posteriors_with_weights_are_those_of_all_trees(seed, n):
 
 def test_closed_spans_are_opened_when_there_is_no_other_tree():
     coarse, params, emissions = lpcfg_trees.tiny_grammar(5, 3)
-    closed = np.ones(6, bool)
-    masks = build_masks(3, lpcfg_trees.LABELS, None, None, SpanWeights(closed, np.zeros(6)))
-    options = {"beam": 1e-4, "threshold": 1e-4, "masks": masks}
-    assert build_chart(coarse, params.lexicon, emissions, relax=False, **options) is None
-    assert build_chart(coarse, params.lexicon, emissions, **options).relaxed == 1
+    masks = build_masks(3, lpcfg_trees.LABELS, None)
+    options = {"beam": 1e-4, "threshold": 1e-4}
+    for relaxed, marginal in enumerate((1.0, 0.3, 0.02)):
+        closed = masks._replace(marginal=np.full(6, marginal), threshold=0.5)
+        chart = build_chart(coarse, params.lexicon, emissions, masks=closed, **options)
+        assert chart.relaxed == relaxed
+    hopeless = masks._replace(marginal=np.zeros(6), threshold=0.5)
+    assert build_chart(coarse, params.lexicon, emissions, masks=hopeless, **options) is None
 
 
 # -- as part of the parser ------------------------------------------------------------------------

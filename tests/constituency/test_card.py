@@ -165,8 +165,8 @@ def test_parse_many_on_the_card(signed, card_there, sentences) -> None:
     expected = list(signed.parse_many(sentences))
     _same(signed.parse_many(sentences, device="cuda"), expected)
     _same(signed.parse_many(sentences, device="auto"), expected)
-    known = signed._card
-    assert signed._card is known  # the grammar goes to the card once
+    known = signed._on_the_card()
+    assert signed._on_the_card() is known  # the grammar goes to the card once
     _same(pickle.loads(pickle.dumps(signed)).parse_many(sentences), expected)
     with pytest.raises(SettingsError, match="empty token"):
         list(signed.parse_many([["a", ""]], device="cuda"))

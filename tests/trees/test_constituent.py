@@ -178,3 +178,15 @@ def test_a_tree_cannot_be_changed() -> None:
     for array in (tree.sizes, tree.parents, tree.depths, tree.is_leaf):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
+
+
+@given(st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=5), st.text(max_size=4))
+def test_what_is_written_can_be_read_whatever_the_tokens(tokens, label):
+    tree = Tree.from_nested((label, *(("(", token) for token in tokens)))
+    read = Tree.from_brackets(str(tree))
+    assert read.sizes.tolist() == tree.sizes.tolist()
+    assert str(read) == str(tree)
+    escaped = {"(": "-LRB-", ")": "-RRB-", **dict.fromkeys(" \t\n\r\f\v", "_")}
+    expected = ["".join(escaped.get(mark, mark) for mark in token) for token in tokens]
+    assert list(read.words) == expected
+    assert set(read.tags) == {"-LRB-"}

@@ -57,7 +57,7 @@ def parse(
     """Parse sentences: PTB brackets, one tree a line, or JSON Lines.
 
     An empty line in gives an empty line out. A sentence of more than --longest words is cut behind
-    full stops, else commas, and its parts come under one node X. Decoder, pruning and --longest
+    full stops, else commas, and its parts come under one node. Decoder, pruning and --longest
     are those of the model unless told. A graphics card parses some thousand sentences at a time,
     with one model and for the best tree alone.
 
@@ -126,11 +126,10 @@ def parse(
         run.write(lines(log, progress))
     run.remark_on_unknown(share, known)
     for flag, remark in {
-        "fallback": "sentence(s) had no parse: a flat tree",
+        "fallback": "sentence(s) had no parse: a tree of the best pieces",
         "coarse": "sentence(s) were parsed by the plain PCFG alone",
-        "negative": "tree(s) have no log_prob: their score is not above zero",
-        "split": f"sentence(s) of more than {parser.longest} words were parsed in pieces, with "
-        "one node X over them",
+        "negative": "tree(s) have the plain PCFG's log_prob: the model's score is not above zero",
+        "split": f"sentence(s) of more than {parser.longest} words were parsed in pieces",
     }.items():
         if flags[flag]:
             run.remark(f"{flags[flag]} {remark}")

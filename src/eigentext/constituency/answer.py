@@ -1,7 +1,8 @@
 """What the parser answers: the best tree and its scores, the k best, and marginals.
 
-There is always a tree.  When the grammar has none for a sentence (or none that meets the
-constraints), :func:`flat_tree` makes one of the words' likeliest tags and the required brackets.
+There is always a tree.  Where the grammar has none with the tags that are required, the words' own
+tags stand in for them while the sentence is parsed (:func:`word_emissions`, :func:`retagged`);
+where it has none in any case, the trees of pieces are put together (``long_sentences``).
 """
 
 from __future__ import annotations
@@ -12,26 +13,51 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.constituency.forms import capitals_tell
+from eigentext.constituency.lexicon import Emission
 from eigentext.constituency.transform import user_labels, with_wrapper
 from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from eigentext.constituency.chart.coarse import Chart
-    from eigentext.constituency.chart.constraints import Constraints, Span
+    from eigentext.constituency.chart.constraints import Constraints, Masks
     from eigentext.constituency.chart.fine import FinePass
-    from eigentext.constituency.lexicon import Emission, Lexicon
+    from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.params import LatentParams
 
 __all__ = [
+    "Asked",
     "Candidate",
     "Parse",
     "constituent_marginals",
-    "flat_tree",
-    "likeliest_tags",
+    "retagged",
+    "single_word",
     "word_emissions",
 ]
+
+
+_STAND_IN = 1e-3  # weight of a word's own tags beside one that is required
+
+
+class Asked(NamedTuple):
+    """A sentence to be parsed: tokens, their forms in the treebank, and all that is known."""
+
+    tokens: Sequence[str]
+    words: Sequence[str]
+    emissions: Sequence[Sequence[Emission]]  # of each model, of each word
+    masks: Masks
+    constraints: Constraints
+
+    def part(self, start: int, end: int) -> Asked:
+        """Some of the words as a sentence of their own."""
+        return Asked(
+            self.tokens[start:end],
+            self.words[start:end],
+            [of_model[start:end] for of_model in self.emissions],
+            self.masks.part(len(self.words), start, end),
+            self.constraints.part(start, end),
+        )
 
 
 class Candidate(NamedTuple):
@@ -54,16 +80,17 @@ class Parse:
                    (viterbi); with a reranker still that of the decoder, though the trees come in
                    the reranker's order
     ``log_prob``   log p(tree, words) under the model; the mean of p over the models of an
-                   ensemble; -inf where there is none, and then a flag says why: ``negative``,
-                   ``coarse``, ``fallback`` or ``split``
+                   ensemble; under the plain PCFG where they have none (``negative``, ``coarse``);
+                   of a tree put together (``fallback``, ``split``) the sum of those of its pieces
     ``kbest``      the k best different trees, the best first
     ``marginals``  (start, end, label) -> probability of that constituent
     ``flags``      ``relaxed`` pruning had to be loosened, ``coarse`` the models give no tree any
-                   weight: the plain PCFG's, ``fallback`` the grammar has no such tree: words under
-                   their tags and what brackets were required, ``unknown`` a word was never seen in
-                   training, ``negative`` the models' score of the tree is not above
-                   zero, as those of the moments estimator may be, ``split`` the
-                   sentence is too long and was parsed in pieces, with one node ``X`` over them
+                   weight: the plain PCFG's, ``fallback`` the grammar has no such tree: pieces of
+                   it, with the label that most trees have over them, or with tags that stood in
+                   for those required, ``unknown`` a word was never seen in training, ``negative``
+                   the models' score of the tree is not above zero, as those of the moments
+                   estimator may be, so that ``log_prob`` is the plain PCFG's, ``split`` the
+                   sentence is too long and was parsed in pieces, which were put together likewise
     """
 
     tree: Tree
@@ -96,44 +123,19 @@ def constituent_marginals(
     return posteriors
 
 
-def likeliest_tags(
-    lexicon: Lexicon, emissions: Sequence[Emission], labels: Sequence[str]
-) -> list[str]:
-    """For each word the label of the grammar with the largest P(tag | word)."""
-    tags = []
-    for emission in emissions:
-        share = emission.scores * lexicon.p_tag[emission.tags]
-        tags.append(labels[lexicon.tags[emission.tags[int(np.argmax(share))]]])
-    return tags
-
-
-def flat_tree(
-    tags: Sequence[str], words: Sequence[str], required: Sequence[Span], wrapper: str | None
-) -> Tree:
-    """Words under their tags, the required brackets over them, and one node ``X`` over all."""
-    n = len(words)
-    brackets = sorted(required, key=lambda span: (span[0], -span[1]))
-    if not any((start, end) == (0, n) for start, end, *_ in brackets):
-        brackets = [(0, n), *brackets]
-    opens: dict[int, list[tuple[int, str]]] = {}
-    for start, end, *label in brackets:
-        if end - start > 1 or n == 1 or (label and label[0] not in user_labels(tags[start])):
-            opens.setdefault(start, []).append((end, label[0] if label else "X"))
-    labels: list[str] = []
-    sizes: list[int] = []
-    still_open: list[tuple[int, int]] = []  # (end, node)
-    for at, (tag, word) in enumerate(zip(tags, words, strict=True)):
-        for end, name in opens.get(at, ()):
-            still_open.append((end, len(labels)))
-            labels.append(name)
-            sizes.append(0)
-        chain = user_labels(tag)
-        labels += [*chain, word]
-        sizes += range(len(chain) + 1, 0, -1)
-        while still_open and still_open[-1][0] == at + 1:
-            _, node = still_open.pop()
-            sizes[node] = len(labels) - node
-    return with_wrapper(Tree.unchecked(labels, sizes), wrapper)
+def single_word(asked: Asked, grammar: Grammar) -> Parse:
+    """A word under its likeliest tag, where the grammar has no such tree."""
+    lexicon, (emission,) = grammar.params[0].lexicon, asked.emissions[0]
+    share = emission.scores * lexicon.p_tag[emission.tags]
+    label = lexicon.tags[emission.tags]
+    admitted = asked.masks.labels[asked.masks.of_span[0]][label]
+    best = int(np.argmax(np.where(admitted, 1.0 + share, share)))
+    chain = user_labels(grammar.labels[label[best]])
+    demanded = [label for label in asked.constraints.labels_of_all(1) if label not in chain]
+    labels = [*demanded, *chain, asked.tokens[0]]
+    tree = Tree.unchecked(labels, range(len(labels), 0, -1))
+    log_prob = float(np.log(share[best])) + lexicon.log_p_word(asked.words[0])
+    return Parse(with_wrapper(tree, grammar.wrapper), 0.0, log_prob)
 
 
 def word_emissions(
@@ -141,21 +143,48 @@ def word_emissions(
     labels: Sequence[str],
     words: Sequence[str],
     constraints: Constraints | None,
+    *,
+    stand_ins: bool = False,
 ) -> list[list[Emission]]:
-    """What each word may be, for each model."""
+    """What each word may be, for each model.
+
+    ``stand_ins``  beside a tag that is required a word may also have its own tags
+    """
     folded = not capitals_tell(words, params[0].lexicon.seen)
     emissions = [
         [model.lexicon.emission(word, first=i == 0, folded=folded) for i, word in enumerate(words)]
         for model in params
     ]
-    for i, tag in ((constraints.tags if constraints else None) or {}).items():
-        if not 0 <= i < len(words):
-            continue  # build_masks will complain
-        for model, of_model in zip(params, emissions, strict=True):
-            chains = [user_labels(labels[label]) for label in model.lexicon.tags]
-            admitted = np.flatnonzero([chain[-1] == tag for chain in chains])
-            if len(admitted):
-                of_model[i] = model.lexicon.emission_as(
-                    words[i], admitted, first=i == 0, folded=folded
-                )
+    tags = (constraints.tags if constraints else None) or {}
+    for model, of_model in zip(params, emissions, strict=True) if tags else ():
+        lexicon = model.lexicon
+        tag_of = np.array([user_labels(labels[label])[-1] for label in lexicon.tags.tolist()])
+        for i, tag in tags.items():
+            admitted = np.flatnonzero(tag_of == tag)
+            if not 0 <= i < len(words) or not len(admitted):
+                continue  # build_masks will complain
+            required = lexicon.emission_as(words[i], admitted, first=i == 0, folded=folded)
+            of_model[i] = _either(required, of_model[i]) if stand_ins else required
     return emissions
+
+
+def _either(likely: Emission, other: Emission) -> Emission:
+    """Of the word as the first says, or as the second, which is far less likely."""
+    tags = np.union1d(likely.tags, other.tags)
+    scores = np.zeros(len(tags))
+    scores[np.searchsorted(tags, likely.tags)] = likely.scores
+    scores[np.searchsorted(tags, other.tags)] += _STAND_IN * other.scores
+    states = (likely.states + _STAND_IN * other.states).astype(np.float32)
+    return Emission(tags, scores, states)
+
+
+def retagged(tree: Tree, tags: Mapping[int, str]) -> Tree:
+    """The same tree with these tags over these words.
+
+    >>> print(retagged(Tree.from_brackets("(S (A a) (B b))"), {1: "C"}))
+    (S (A a) (C b))
+    """
+    labels, leaves = list(tree.labels), np.flatnonzero(tree.is_leaf).tolist()
+    for word, tag in tags.items():
+        labels[leaves[word] - 1] = tag  # in preorder a word comes right behind its tag
+    return Tree.unchecked(labels, tree.sizes)

@@ -31,7 +31,7 @@ from eigentext.base.cores import each, row_blocks
 from eigentext.base.hashing import text_key
 from eigentext.base.ragged import pointers
 from eigentext.base.remembering import Remembered
-from eigentext.constituency.chart.constraints import SpanWeights
+from eigentext.constituency.chart.constraints import span_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.constituency.chart.constraints import Masks, Span
     from eigentext.constituency.lexicon import Lexicon
     from eigentext.constituency.treebank import Treebank
 
@@ -62,6 +63,7 @@ _MOST_AT_ONCE = 32  # sentences of a group
 _SENTENCES_OF_A_BLOCK = 4  # that one thread is handed
 _PARTS_OF_THE_TABLE = 4  # that threads change
 _MOST_WORDS = 50_000  # of the latest words
+_SURELY = 50.0  # added to the score of a span that must be there
 
 
 class BracketWords(NamedTuple):
@@ -85,9 +87,11 @@ class Brackets(NamedTuple):
     score: Floats
     marginal: Floats
 
-    def weights(self, weight: float, threshold: float) -> SpanWeights:
+    def weigh(self, masks: Masks, weight: float, threshold: float) -> Masks:
         """What a chart is told: spans below the threshold are closed, others weighed."""
-        return SpanWeights(self.marginal < threshold, weight * self.score)
+        return masks._replace(
+            marginal=self.marginal, threshold=threshold, weight=weight * self.score
+        )
 
 
 class _Table(NamedTuple):
@@ -171,8 +175,15 @@ class BracketModel:
         table[self.places] = self.values
         return table
 
-    def judge(self, words: Sequence[str], lexicon: Lexicon, *, folded: bool = False) -> Brackets:
-        """Scores and marginals of all spans of a sentence."""
+    def judge(
+        self,
+        words: Sequence[str],
+        lexicon: Lexicon,
+        *,
+        folded: bool = False,
+        required: Sequence[Span] = (),
+    ) -> Brackets:
+        """Scores of all spans of a sentence, and marginals among the trees with those required."""
         from eigentext.constituency.kernels.brackets import bracket_marginals, bracket_scores
 
         if not self._keys or self._keys[0].lexicon is not lexicon:
@@ -180,7 +191,10 @@ class BracketModel:
         n = len(words)
         score, inside, marginal = np.empty((3, n * (n + 1) // 2))
         bracket_scores(self._keys[0].of_sentence(words, folded=folded), self.weights, score)
-        bracket_marginals(n, score, inside, marginal)
+        demanded = score.copy() if required else score
+        for start, end, *_ in required:
+            demanded[span_number(start, end, n)] += _SURELY
+        bracket_marginals(n, demanded, inside, marginal)
         return Brackets(score, marginal)
 
 

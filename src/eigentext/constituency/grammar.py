@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from eigentext.constituency.chart.constituents import Chains
 from eigentext.constituency.forms import treebank_forms
 from eigentext.constituency.lexicon_moments import MomentLexicon
+from eigentext.constituency.transform import user_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +64,18 @@ class Grammar:
     def chains(self) -> Chains:
         """The constituents that its labels stand for."""
         return Chains.of(self.labels)
+
+    @cached_property
+    def roots(self) -> list[str]:
+        """The user's labels for the top of a tree, the most frequent first."""
+        share: Counter[str] = Counter()
+        for label, p, emits in zip(
+            self.labels, self.coarse.root_p.tolist(), self.coarse.emits.tolist(), strict=True
+        ):
+            chain = user_labels(label)
+            if len(chain) > 1 or (chain and emits < 1):
+                share[chain[0]] += p
+        return sorted(share, key=lambda label: (-share[label], label)) or ["X"]
 
     @property
     def signed(self) -> bool:

@@ -10,12 +10,16 @@ With ts = (tag, state), B = the base tag (the last label of a collapsed chain su
 p(w) is the share of the word in the training text; all unknown words together are one symbol that
 counts as seen once: p(w) = c(w) / (N + 1), and 1 / (N + 1) for a word never seen.
 
+3. An unknown word of punctuation marks has only tags that such words have in training: its
+   P(ts | sig) is that of all of them with its signature, where other words have that of rare ones.
+
 With k_sig = k_base = 0 the score of a known word is the relative frequency, exactly.
 """
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -248,6 +252,27 @@ class Lexicon:
             total = float(self.shape_n[span].sum())
         return of_signature(counts, self.p_rare, total)
 
+    @cached_property
+    def _of_punctuation(self) -> dict[str, Floats]:
+        """(n_ts,) counts of all words of punctuation marks by signature, and of all under ""."""
+        counts: dict[str, Floats] = {}
+        for row in [row for row, word in enumerate(self.words) if _only_punctuation(word)]:
+            span = slice(self.word_ptr[row], self.word_ptr[row + 1])
+            shape = signature(self.words[row], language=self.language)
+            for key in (shape, ""):
+                # as often as such a word tells of unseen ones, see build_lexicon
+                share = self.word_n[span] / np.sqrt(self.n_words[row])
+                counts.setdefault(key, np.zeros(self.n_ts))[self.word_ts[span]] += share
+        return counts
+
+    def _of_marks(self, shape: str) -> Floats:
+        """P(ts | signature) by punctuation alone, frequent or not, if training has any."""
+        known = self._of_punctuation
+        if not known:
+            return self.of_shape(shape)
+        counts = known.get(shape, np.zeros(self.n_ts))
+        return of_signature(counts, known[""] / known[""].sum(), float(counts.sum()))
+
     @property
     def strengths(self) -> Strengths:
         """Weights of the steps of ``lexicon.smoothing``."""
@@ -281,7 +306,9 @@ class Lexicon:
         for form in self.other_forms(word, first, folded):
             more, n_more = self._row(form)
             counts, n = counts + more, n + n_more
-        p_shape = self.of_shape(self.shape(word, first, folded))
+        shape = self.shape(word, first, folded)
+        unknown_marks = not n and _only_punctuation(word)
+        p_shape = self._of_marks(shape) if unknown_marks else self.of_shape(shape)
         p_shape_base = self.by_base(p_shape)
         if self.by_class is not None:
             factor = self.by_class.shares(self.by_class.classes.of_all([word]), p_shape_base)[0]
@@ -458,6 +485,10 @@ def _expected(x: WordIndex, tag_ptr: Ints, weights: Floats) -> tuple[Ints, Ints,
     pair = np.repeat(np.arange(len(pairs)), m[of_tag])
     ts = np.arange(len(pair)) + (tag_ptr[of_tag] - ptr[:-1])[pair]
     return of_type[pair], of_tag[pair], ts, n
+
+
+def _only_punctuation(word: str) -> bool:
+    return not word.isalnum() and all(unicodedata.category(mark)[0] == "P" for mark in word)
 
 
 def _sums(number: Ints, values: Floats, length: int) -> Floats:

@@ -2,14 +2,16 @@
 
 1. :func:`pieces` cuts behind full stops and the like; what is still too long behind the last
    comma, colon or dash that leaves a piece of the permitted length, or, without one, anywhere.
-2. :func:`put_together` puts the trees of the pieces, without their wrappers, under one node ``X``.
+2. :func:`put_together` puts the trees of the pieces, without their wrappers, under one node, whose
+   label is the one that most trees have on top.  So it does with pieces of a sentence for which
+   the grammar has no tree.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eigentext.constituency.answer import Candidate, Parse
+from eigentext.constituency.answer import Parse
 from eigentext.constituency.transform import unwrap, with_wrapper
 from eigentext.trees.constituent import Tree
 
@@ -44,19 +46,24 @@ def pieces(tokens: Sequence[str], longest: int) -> list[tuple[int, int]]:
 
 
 def put_together(
-    parses: Sequence[Parse], starts: Sequence[int], wrapper: str | None, *, kbest: int
+    parses: Sequence[Parse], starts: Sequence[int], above: Sequence[str], wrapper: str | None
 ) -> Parse:
-    """One answer from those of the pieces; its flags are theirs and ``split``."""
+    """One answer from those of the pieces, with their flags; ``above`` is the chain over them."""
     trees = [unwrap(parse.tree)[0] for parse in parses]
-    labels = ["X", *(label for tree in trees for label in tree.labels)]
-    sizes = [len(labels), *(size for tree in trees for size in tree.sizes.tolist())]
-    tree = with_wrapper(Tree.unchecked(labels, sizes), wrapper)
-    score = sum(parse.log_score for parse in parses)
+    labels = [*above, *(label for tree in trees for label in tree.labels)]
+    sizes = [
+        *range(len(labels), len(labels) - len(above), -1),
+        *(size for tree in trees for size in tree.sizes.tolist()),
+    ]
     marginals = {
         (begin + start, begin + end, label): p
         for parse, begin in zip(parses, starts, strict=True)
         for (start, end, label), p in parse.marginals.items()
     }
-    flags = frozenset({"split"}.union(*(parse.flags for parse in parses)) - {"negative"})
-    only = (Candidate(score, tree, float("-inf")),) if kbest > 1 else ()
-    return Parse(tree, score, float("-inf"), only, marginals, flags)
+    return Parse(
+        with_wrapper(Tree.unchecked(labels, sizes), wrapper),
+        sum(parse.log_score for parse in parses),
+        sum(parse.log_prob for parse in parses),
+        marginals=marginals,
+        flags=frozenset().union(*(parse.flags for parse in parses)),
+    )

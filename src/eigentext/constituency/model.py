@@ -14,21 +14,30 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from eigentext.base.model import Model, Packed
 from eigentext.base.parallel import in_order
 from eigentext.base.remembering import Remembered
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item, checked_tokens, each_of, each_sentence
 from eigentext.constituency.answer import (
+    Asked,
     Candidate,
     Parse,
     constituent_marginals,
-    flat_tree,
-    likeliest_tags,
+    retagged,
+    single_word,
     word_emissions,
 )
 from eigentext.constituency.brackets import BracketModel, learn_bracket_model
-from eigentext.constituency.chart.coarse import CoarseGrammar, beam_for, build_chart
+from eigentext.constituency.chart.coarse import (
+    STEPS,
+    CoarseGrammar,
+    beam_for,
+    best_pieces,
+    build_chart,
+)
 from eigentext.constituency.chart.constraints import Constraints, build_masks
 from eigentext.constituency.chart.decode import best_skeletons, decoder_scores, viterbi_skeleton
 from eigentext.constituency.chart.fine import coarse_pass, fine_pass
@@ -43,6 +52,7 @@ from eigentext.constituency.rerank.storage import pack_reranker, unpack_reranker
 from eigentext.constituency.scoring import (
     forest_log_p,
     log_mean,
+    plain_log_p,
     skeleton_log_p,
     tree_log_p,
     words_log_p,
@@ -61,13 +71,13 @@ from eigentext.errors import SettingsError
 from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eigentext.base.device import Device
     from eigentext.base.progress import Progress
     from eigentext.constituency.card.parser import CardParser
     from eigentext.constituency.chart.coarse import Chart
-    from eigentext.constituency.chart.constraints import Masks, SpanWeights
+    from eigentext.constituency.chart.constraints import Masks
     from eigentext.constituency.chart.fine import FinePass
     from eigentext.constituency.chart.kbest import Forest
     from eigentext.constituency.chart.skeleton import Skeleton
@@ -81,7 +91,18 @@ if TYPE_CHECKING:
 __all__ = ["LPCFG"]
 
 _WIDER = 1e-3  # times beam and threshold: a chart with many more trees
+_UNDER_TAGS = (
+    0.01  # of the bracket threshold: required tags say what the bracket model cannot know
+)
 NO_STATES = "viterbi needs states, which models of the estimators clustering and em have"
+
+
+class _Options(NamedTuple):
+    """How a sentence is parsed."""
+
+    decoder: Decoder
+    kbest: int
+    marginals: bool
 
 
 class _Decoded(NamedTuple):
@@ -218,61 +239,110 @@ class LPCFG(Model, LPCFGSettings):
             raise SettingsError(NO_STATES)
         if kbest < 1:
             raise SettingsError(f"kbest must be at least 1, not {kbest}")
+        grammar, constraints = self.grammar_, constraints or Constraints()
         if len(sentence) > self.longest:
             if constraints:
                 raise self._too_long(sentence, "constraints are for")
             spans = pieces(sentence, self.longest)
             parses = [
-                self.parse(sentence[i:j], kbest=kbest, marginals=marginals, decoder=decoder)
-                for i, j in spans
+                self.parse(sentence[i:j], marginals=marginals, decoder=decoder) for i, j in spans
             ]
             starts = [i for i, _ in spans]
-            return put_together(parses, starts, self.grammar_.wrapper, kbest=kbest)
-        grammar = self.grammar_
+            whole = put_together(parses, starts, grammar.roots[:1], grammar.wrapper)
+            return _with_flag(whole, "split", kbest)
         words = grammar.forms(sentence)
-        flags = set()
+        options = _Options(chosen, kbest, marginals)
+
+        def asked(constraints: Constraints, *, stand_ins: bool = False) -> Asked:
+            emissions = word_emissions(
+                grammar.params, grammar.labels, words, constraints, stand_ins=stand_ins
+            )
+            spans = replace(constraints, tags=None) if stand_ins else constraints
+            return Asked(sentence, words, emissions, self._masks(words, spans), spans)
+
+        usual = asked(constraints)
+        answer = self._parsed(usual, options)
+        if answer is None and constraints.tags:
+            answer = self._parsed(asked(constraints, stand_ins=True), options)
+            if answer is not None:
+                answer = _retagged(answer, constraints.tags)
+        if answer is None:
+            answer = _with_flag(self._in_pieces(usual, options), "fallback", kbest)
         if not all(map(grammar.params[0].lexicon.knows, words)):
-            flags.add("unknown")
-        emissions = word_emissions(grammar.params, grammar.labels, words, constraints)
-        masks = self._masks(words, constraints)
-        chart, passes = self._chart(emissions, masks, self.beam, self.threshold)
+            answer = _with_flag(answer, "unknown")
+        return answer
+
+    def _parsed(
+        self, asked: Asked, options: _Options, steps: Sequence[float] = STEPS
+    ) -> Parse | None:
+        """The best tree of the grammar; None where it has none."""
+        chosen, kbest, marginals = options
+        tokens, words, emissions, masks, _ = asked
+        chart, passes = self._chart(emissions, masks, self.beam, self.threshold, steps)
+        if chart is None:
+            return None
+        flags = {"relaxed"} if chart.relaxed else set()
         candidates: list[Candidate] = []
-        if chart is not None:
-            if chart.relaxed:
-                flags.add("relaxed")
-            if passes:
-                skeletons = self._decode(chart, passes, emissions, chosen, kbest, words)
-                candidates = self._distinct(skeletons, kbest, sentence, words, emissions)
-            if candidates and len(candidates) < kbest:
-                # pruning left fewer trees than were asked for: those of a larger chart follow
-                larger, more_passes = self._chart(
-                    emissions, masks.opened(), self.beam * _WIDER, self.threshold * _WIDER
-                )
-                if larger is not None and more_passes:
-                    skeletons = self._decode(larger, more_passes, emissions, chosen, kbest)
-                    more = self._distinct(skeletons, kbest, sentence, words, emissions)
-                    candidates = _followed_by(candidates, more, kbest)
-            if not candidates and (coarse := coarse_pass(chart)) is not None:
-                flags.add("coarse")
-                passes = [coarse]
-                chosen = "max-rule-product" if chosen == "viterbi" else chosen
-                skeletons = self._decode(chart, passes, emissions, chosen, kbest)
-                candidates = self._distinct(skeletons, kbest, sentence, words, emissions)
-        if chart is None or not candidates:
-            tags = likeliest_tags(grammar.params[0].lexicon, emissions[0], grammar.labels)
-            required = constraints.required if constraints else ()
-            tree = flat_tree(tags, sentence, required, grammar.wrapper)
-            return Parse(tree, float("-inf"), flags=frozenset(flags | {"fallback"}))
+        if passes:
+            skeletons = self._decode(chart, passes, emissions, chosen, kbest, words)
+            candidates = self._distinct(skeletons, kbest, tokens, words, emissions, flags)
+        if candidates and len(candidates) < kbest:
+            # pruning left fewer trees than were asked for: those of a larger chart follow
+            larger, more_passes = self._chart(
+                emissions, masks.opened(), self.beam * _WIDER, self.threshold * _WIDER
+            )
+            if larger is not None and more_passes:
+                skeletons = self._decode(larger, more_passes, emissions, chosen, kbest)
+                more = self._distinct(skeletons, kbest, tokens, words, emissions)
+                candidates = _followed_by(candidates, more, kbest)
+        if not candidates and (coarse := coarse_pass(chart)) is not None:
+            flags = (flags - {"negative"}) | {"coarse"}
+            passes = [coarse]
+            chosen = "max-rule-product" if chosen == "viterbi" else chosen
+            skeletons = self._decode(chart, passes, emissions, chosen, kbest)
+            candidates = self._distinct(skeletons, kbest, tokens, words, emissions)
+        if not candidates:
+            return None
         best = candidates[0]
-        if best.log_prob == float("-inf") and "coarse" not in flags:
-            flags.add("negative")
         return Parse(
             best.tree,
             best.log_score,
             best.log_prob,
             tuple(candidates) if kbest > 1 else (),
-            constituent_marginals(chart, passes, grammar.labels) if marginals else {},
+            constituent_marginals(chart, passes, self.grammar_.labels) if marginals else {},
             frozenset(flags),
+        )
+
+    def _in_pieces(self, asked: Asked, options: _Options) -> Parse:
+        """A tree of the best pieces, each parsed as it is or again in pieces."""
+        grammar, n = self.grammar_, len(asked.words)
+        if n == 1:
+            return single_word(asked, grammar)
+        cuts = np.ones(n + 1, bool)
+        for start, end, *_ in asked.constraints.required:
+            if (start, end) != (0, n):
+                cuts[start + 1 : end] = False
+        share = STEPS[-1]
+        spans = best_pieces(
+            grammar.coarse,
+            grammar.params[0].lexicon,
+            asked.emissions[0],
+            beam=beam_for(self.beam, n) * share,
+            masks=asked.masks.opened(share),
+            cuts=cuts,
+        )
+        own = options._replace(kbest=1)
+        parses = []
+        for start, end in spans:
+            part = asked.part(start, end)
+            whole = self._parsed(part, own, (share,)) if end - start > 1 else None
+            parses.append(whole or self._in_pieces(part, own))
+        above = asked.constraints.labels_of_all(n)
+        above = [label for label in above if label != grammar.wrapper]
+        forbidden = asked.constraints.forbidden
+        usual = [label for label in grammar.roots if (0, n, label) not in map(tuple, forbidden)]
+        return put_together(
+            parses, [i for i, _ in spans], above or usual[:1] or ["X"], grammar.wrapper
         )
 
     def parse_many(
@@ -294,7 +364,9 @@ class LPCFG(Model, LPCFGSettings):
         self.check_fitted()
         if self.why_not_card(device, decoder, kbest=kbest, marginals=marginals) is None:
             chosen = decoder or self.decoder or self._usual_decoder
-            return self._card.parse_many(map(_checked_or_none, each_sentence(sentences)), chosen)
+            return self._on_the_card().parse_many(
+                map(_checked_or_none, each_sentence(sentences)), chosen
+            )
         work = partial(_parse_all, kbest=kbest, marginals=marginals, decoder=decoder)
         answers = in_order(work, each_sentence(sentences), state=self, jobs=jobs)
         return (answer for _, answer in answers)
@@ -314,8 +386,7 @@ class LPCFG(Model, LPCFGSettings):
         chosen = decoder or self.decoder or self._usual_decoder
         return why_not_card(self, device, chosen, kbest, marginals)
 
-    @property
-    def _card(self) -> CardParser:
+    def _on_the_card(self) -> CardParser:
         """This parser with its grammar on the card, made once; no pickle has it."""
         from eigentext.constituency.card.parser import CardParser
 
@@ -342,21 +413,18 @@ class LPCFG(Model, LPCFGSettings):
         self.check_fitted()
         return f1_on(self, list(each_of(Tree, X, "trees"))) / 100
 
-    def _masks(self, words: Sequence[str], constraints: Constraints | None) -> Masks:
+    def _masks(self, words: Sequence[str], constraints: Constraints) -> Masks:
         """What the spans of a sentence may be, and what the bracket model says of them."""
         grammar = self.grammar_
-        spans = self._span_weights(words)
-        return build_masks(len(words), grammar.labels, constraints, grammar.wrapper, spans)
-
-    def _span_weights(self, words: Sequence[str]) -> SpanWeights | None:
-        """What the bracket model says of the spans of a sentence."""
-        grammar = self.grammar_
+        masks = build_masks(len(words), grammar.labels, constraints, grammar.wrapper)
         if grammar.brackets is None or len(words) < 3:
-            return None
+            return masks
         lexicon = grammar.params[0].lexicon.tag_level
         folded = not capitals_tell(words, lexicon.seen)
-        found = grammar.brackets.judge(words, lexicon, folded=folded)
-        return found.weights(self.bracket_weight, self.bracket_threshold)
+        required = constraints.required
+        brackets = grammar.brackets.judge(words, lexicon, folded=folded, required=required)
+        share = _UNDER_TAGS if constraints.tags else 1.0
+        return brackets.weigh(masks, self.bracket_weight, self.bracket_threshold * share)
 
     def _chart(
         self,
@@ -364,6 +432,7 @@ class LPCFG(Model, LPCFGSettings):
         masks: Masks,
         beam: float,
         threshold: float,
+        steps: Sequence[float] = STEPS,
     ) -> tuple[Chart | None, list[FinePass]]:
         grammar, n = self.grammar_, len(emissions[0])
         chart = build_chart(
@@ -373,6 +442,7 @@ class LPCFG(Model, LPCFGSettings):
             beam=beam_for(beam, n),
             threshold=threshold,
             masks=masks,
+            steps=steps,
         )
         if chart is None:
             return None, []
@@ -438,7 +508,7 @@ class LPCFG(Model, LPCFGSettings):
         if len(words) > self.longest:
             return None
         emissions = word_emissions(grammar.params, grammar.labels, words, None)
-        masks = self._masks(words, None)
+        masks = self._masks(words, Constraints())
         chart, passes = self._chart(emissions, masks, self.beam, self.threshold)
         if chart is None or not passes:
             return None
@@ -452,10 +522,12 @@ class LPCFG(Model, LPCFGSettings):
         tokens: Sequence[str],
         words: Sequence[str],
         emissions: Emissions,
+        flags: set[str] | None = None,
     ) -> list[Candidate]:
         """The first k that are still different when the binarisation is undone.
 
-        ``tokens`` stand in the trees, ``words`` are their forms in the treebank.
+        ``tokens`` stand in the trees, ``words`` are their forms in the treebank.  ``flags`` say
+        whether the models have no log p of the best.
         """
         grammar = self.grammar_
         seen: set[Tree] = set()
@@ -468,6 +540,10 @@ class LPCFG(Model, LPCFGSettings):
             seen.add(tree)
             if log_p is None:
                 log_p = skeleton_log_p(grammar, skeleton, emissions)
+            if log_p == float("-inf"):
+                log_p = plain_log_p(grammar, skeleton, emissions[0])
+                if flags is not None and not candidates:
+                    flags.add("negative")
             candidates.append(Candidate(score, tree, log_p + of_words))
             if len(candidates) == kbest:
                 break
@@ -478,6 +554,7 @@ class LPCFG(Model, LPCFGSettings):
     def log_prob(self, tree: Tree) -> float:
         """log p(tree, words); -inf for one with a rule or a tag that training never saw.
 
+        Under the plain PCFG where the models' score is not above zero, as moments' may be.
         Traces, function tags and the wrapper on top are taken off first, as in training.
         """
         self.check_fitted()
@@ -489,6 +566,8 @@ class LPCFG(Model, LPCFGSettings):
         """log p(words): the sum over all trees that pruning leaves, or over all (``exact``).
 
         Tags that the lexicon holds 100,000 times less likely than a word's best are not summed.
+        Where the models' sum is not above zero it is the plain PCFG's; where the grammar has no
+        tree, the ``log_prob`` of the tree that :meth:`parse` puts together.
         """
         self.check_fitted()
         grammar = self.grammar_
@@ -499,13 +578,15 @@ class LPCFG(Model, LPCFGSettings):
         pruning = (0.0, 0.0) if exact else (self.beam, self.threshold)
         masks = build_masks(len(words), grammar.labels, None, grammar.wrapper)
         chart, passes = self._chart(emissions, masks, *pruning)
-        if chart is None or not passes:
-            return float("-inf")
+        if chart is None:
+            return self.parse(tokens).log_prob
         lost = [float("-inf")] * (len(grammar.params) - len(passes))
         log_z = log_mean(
             [posteriors.log_z if posteriors.sign > 0 else float("-inf") for posteriors in passes]
             + lost
         )
+        if log_z == float("-inf"):
+            log_z = chart.log_z
         return log_z + words_log_p(words, grammar)
 
     def _too_long(self, tokens: Sequence[str], what: str) -> SettingsError:
@@ -568,6 +649,25 @@ def _parse_all(
     parser: LPCFG, sentences: list[Sequence[str]], **options: Any
 ) -> list[Parse | None]:
     return [parser.parse(tokens, **options) if tokens else None for tokens in sentences]
+
+
+def _with_flag(answer: Parse, flag: str, kbest: int = 1) -> Parse:
+    """The same with one flag more; with several trees asked for, the only one there is."""
+    kept = answer.kbest or (
+        (Candidate(answer.log_score, answer.tree, answer.log_prob),) if kbest > 1 else ()
+    )
+    return replace(answer, flags=answer.flags | {flag}, kbest=kept)
+
+
+def _retagged(answer: Parse, tags: Mapping[int, str]) -> Parse:
+    """The same with the tags required in place of those that stood in for them."""
+    kept = tuple(one._replace(tree=retagged(one.tree, tags)) for one in answer.kbest)
+    return replace(
+        answer,
+        tree=retagged(answer.tree, tags),
+        kbest=kept,
+        flags=answer.flags | {"fallback"},
+    )
 
 
 def _followed_by(

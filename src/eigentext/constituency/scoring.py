@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "forest_log_p",
     "log_mean",
+    "plain_log_p",
     "skeleton_log_p",
     "skeleton_log_score",
     "tree_log_p",
@@ -91,7 +92,10 @@ def tree_log_p(grammar: Grammar, binary: Tree) -> float:
         return float("-inf")
     words = grammar.forms(binary.words)
     emissions = word_emissions(grammar.params, grammar.labels, words, None)
-    return skeleton_log_p(grammar, skeleton, emissions) + words_log_p(words, grammar)
+    log_p = skeleton_log_p(grammar, skeleton, emissions)
+    if log_p == float("-inf"):
+        log_p = plain_log_p(grammar, skeleton, emissions[0])
+    return log_p + words_log_p(words, grammar)
 
 
 def skeleton_log_p(
@@ -100,6 +104,25 @@ def skeleton_log_p(
     """log p(tree) up to the words' constant, the mean of the models' p."""
     models = zip(grammar.params, emissions, strict=True)
     return log_mean([skeleton_log_score(skeleton, *model) for model in models])
+
+
+def plain_log_p(grammar: Grammar, skeleton: Skeleton, emissions: Sequence[Emission]) -> float:
+    """log p(tree) up to the words' constant under the plain PCFG, which prunes.
+
+    -inf only for a tag that the word cannot have.
+    """
+    coarse, lexicon = grammar.coarse, grammar.params[0].lexicon
+    over_word = np.flatnonzero(skeleton.rule < 0)
+    label = skeleton.label[over_word]
+    score = np.zeros(len(label))
+    for word, (emission, tag) in enumerate(
+        zip(emissions, np.searchsorted(lexicon.tags, label).tolist(), strict=True)
+    ):
+        score[word] = emission.scores[emission.tags == tag].sum()
+    with np.errstate(divide="ignore"):
+        of_words = np.log(score * coarse.emits[label]).sum()
+        of_rules = np.log(coarse.rule_p[skeleton.rule[skeleton.rule >= 0]]).sum()
+        return float(np.log(coarse.root_p[skeleton.label[0]]) + of_rules + of_words)
 
 
 def forest_log_p(

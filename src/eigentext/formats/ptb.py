@@ -300,7 +300,7 @@ def format_escaped(tree: Tree) -> str:
     >>> format_escaped(Tree.from_nested(("NP", ("X", "("), ("NN", "dog"))))
     '(NP (X -LRB-) (NN dog))'
     """
-    return str(tree.with_words([escape(word) for word in tree.words]))
+    return str(tree)
 
 
 def _why_unwritable(tree: Tree) -> str | None:

@@ -10,7 +10,8 @@
 
 In brackets a label or word is any run of characters other than ASCII white space and parentheses;
 a label follows its parenthesis at once, and is empty in ``( (S ...))``.  In memory labels are
-arbitrary strings.
+arbitrary strings; ``str(tree)`` writes ``(`` and ``)`` in them as -LRB- and -RRB-, and white space
+as ``_``.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Node", "Tree"]
 
 _PIECE = re.compile(r"\([^ \t\n\r\f\v()]*|\)|[^ \t\n\r\f\v()]+")
+_UNHELD = re.compile(r"[ \t\n\r\f\v()]")
+_ESCAPES = str.maketrans({"(": "-LRB-", ")": "-RRB-", **dict.fromkeys(" \t\n\r\f\v", "_")})
 
 
 def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -311,8 +314,10 @@ class Tree:
 
     def __str__(self) -> str:
         leaf, closings = self.is_leaf.tolist(), self._closings[1:].tolist()
-        pieces = []
-        for label, is_leaf, n_closed in zip(self.labels, leaf, closings, strict=True):
+        pieces, labels = [], self.labels
+        if _UNHELD.search("".join(labels)):
+            labels = tuple([label.translate(_ESCAPES) for label in labels])
+        for label, is_leaf, n_closed in zip(labels, leaf, closings, strict=True):
             if not is_leaf:
                 pieces.append(" (" + label)
             elif n_closed:

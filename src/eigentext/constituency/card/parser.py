@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eigentext.base.device import DEVICES
-from eigentext.constituency.answer import Parse
+from eigentext.constituency.answer import Parse, word_emissions
 from eigentext.constituency.card.batch import WordTable, grammar_arrays, sentence_arrays
 from eigentext.constituency.card.engine import Card, Engine, Job, fields
 from eigentext.constituency.chart.decode import LIKELY
 from eigentext.constituency.chart.skeleton import Skeleton
-from eigentext.constituency.scoring import words_log_p
+from eigentext.constituency.scoring import plain_log_p, words_log_p
 from eigentext.constituency.transform import restore, user_labels, with_wrapper
 from eigentext.errors import SettingsError
 from eigentext.linalg.devices import why_no_cupy
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.model import LPCFG
     from eigentext.constituency.settings import Decoder
+
+    _Nodes = tuple[Sequence[int], Sequence[int]]  # labels and rules in preorder
 
 __all__ = ["CardParser", "Trees", "why_not_card"]
 
@@ -166,18 +168,21 @@ class CardParser:
                 answers.append(None)
             else:
                 tree = self._tree(label[node:after], rule[node:after], sentences[b])
-                answers.append(self._answer(words[b], tree, score[b], log_p[b]))
+                nodes = label[node:after], rule[node:after]
+                answers.append(self._answer(words[b], tree, nodes, score[b], log_p[b]))
             node = after
         return answers
 
-    def _answer(self, words: Sequence[str], tree: Tree, score: float, log_p: float) -> Parse:
+    def _answer(
+        self, words: Sequence[str], tree: Tree, nodes: _Nodes, score: float, log_p: float
+    ) -> Parse:
         knows = self.grammar.params[0].lexicon.knows
         flags = set() if all(map(knows, words)) else {"unknown"}
-        log_prob = float("-inf")
-        if log_p > _NOTHING:
-            log_prob = log_p + words_log_p(words, self.grammar)
-        else:
+        if log_p <= _NOTHING:
             flags.add("negative")
+            emissions = word_emissions(self.grammar.params, self.grammar.labels, words, None)
+            log_p = plain_log_p(self.grammar, Skeleton.of(*nodes), emissions[0])
+        log_prob = log_p + words_log_p(words, self.grammar)
         return Parse(tree, score, log_prob, flags=frozenset(flags))
 
     def _tree(self, label: Sequence[int], rule: Sequence[int], tokens: Sequence[str]) -> Tree:

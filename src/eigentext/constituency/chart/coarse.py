@@ -3,8 +3,9 @@
 1. The plain PCFG (one state a nonterminal) fills a chart, with a beam in each cell.
 2. Rule applications whose posterior exceeds a threshold survive; the cells they touch become
    items (label, span), numbered, words first.
-3. When no parse survives, beam and threshold are relaxed, twice, and closed spans opened; the last
-   try prunes nothing.
+3. When no parse survives, beam, threshold and that of closed spans are lowered in steps, each of
+   which takes little longer than the one before; :func:`best_pieces` says what is there when
+   nothing spans the sentence then.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.base.ragged import pointers
+from eigentext.constituency.chart.constraints import span_number
 from eigentext.constituency.params import Totals, root_prior
 
 if TYPE_CHECKING:
@@ -24,18 +26,28 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.constituency.chart.constraints import Masks
-    from eigentext.constituency.kernels.coarse import Survivors
+    from eigentext.constituency.kernels.coarse import Cells, Survivors
     from eigentext.constituency.lexicon import Emission, Lexicon
     from eigentext.constituency.treebank import Treebank
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["Applications", "Chart", "CoarseGrammar", "beam_for", "build_chart"]
+__all__ = [
+    "STEPS",
+    "Applications",
+    "Chart",
+    "CoarseGrammar",
+    "beam_for",
+    "best_pieces",
+    "build_chart",
+]
 
 _LONG = 60  # words: sentences up to here have the beam that was asked for
 _MOST_PAIRED = 2000  # labels of which there is a table of pairs, 16 MB at the most
 _WIDEST = 0.02  # and no sentence a beam that cuts more than this
+STEPS = (1.0, 0.1, 0.01)  # of all thresholds, while there is no tree
+_LEAST = -1e4  # log weight of a piece that the grammar does not have
 
 
 class RulesByLeft(NamedTuple):
@@ -131,6 +143,7 @@ class Chart:
     ``word_of_item``               (I,) the word under a tag item, else -1
     ``posterior``                  (A,) of the application under the coarse grammar
     ``weight``                     (S,) log weight of the bracket over each span
+    ``log_z``                      log p(sentence) under the coarse grammar, without the words'
     """
 
     n: int
@@ -147,6 +160,7 @@ class Chart:
     posterior: Floats
     weight: Floats
     relaxed: int
+    log_z: float
 
     @property
     def applications(self) -> Applications:
@@ -186,34 +200,77 @@ def build_chart(
     beam: float,
     threshold: float,
     masks: Masks,
-    relax: bool = True,
+    steps: Sequence[float] = STEPS,
 ) -> Chart | None:
-    """Prune; None when even the unpruned grammar has no parse (or, not relaxed, the pruned)."""
-    tries = ((beam, threshold), (beam * 1e-3, threshold * 1e-2), (0.0, 0.0))
-    for relaxed, (b, t) in enumerate(tries if relax else tries[:1]):
-        open_to = masks.opened() if relaxed else masks
-        chart = _pruned(grammar, lexicon, emissions, b, t, open_to, relaxed)
+    """Prune; None when the grammar has no parse after all steps."""
+    for relaxed, share in enumerate(steps):
+        chart = _pruned(
+            grammar,
+            lexicon,
+            emissions,
+            beam * share,
+            threshold * share,
+            masks.opened(share),
+            relaxed,
+        )
         if chart is not None:
             return chart
     return None
 
 
-def _pruned(
+def best_pieces(
+    grammar: CoarseGrammar,
+    lexicon: Lexicon,
+    emissions: Sequence[Emission],
+    *,
+    beam: float,
+    masks: Masks,
+    cuts: npt.NDArray[np.bool_],
+) -> list[tuple[int, int]]:
+    """(start, end) of the constituents, two or more, that best make up what has no parse.
+
+    The best has the largest product of p(label) inside(label) over its pieces, of the user's
+    labels.  ``cuts``  (n + 1,) where a piece may begin and end; between two neighbours of them a
+    piece may stand in any case.
+    """
+    n = len(emissions)
+    cells, used = _inside(grammar, lexicon, emissions, beam, masks)
+    # labels that binarisation made are no roots
+    prior = np.where(grammar.root_p > 0, grammar.prior, 0.0)
+    value = np.append(cells.value[:used] * prior[cells.label[:used]], 0.0)
+    best = np.full(n + 1, -np.inf)
+    best[0] = 0.0
+    back = np.zeros(n + 1, np.int64)
+    places = np.flatnonzero(cuts).tolist()
+    for at, end in enumerate(places[1:], start=1):
+        for start in places[:at]:
+            if (start, end) == (0, n):
+                continue
+            s = span_number(start, end, n)
+            first, last = cells.ptr[s]
+            p = value[first:last].max() if last > first else 0.0
+            score = np.log(p) + cells.scale[s] if p > 0 else -np.inf
+            if start == places[at - 1]:
+                score = max(score, _LEAST)
+            if best[start] + score > best[end]:
+                best[end], back[end] = best[start] + score, start
+    spans = []
+    end = n
+    while end:
+        spans.append((int(back[end]), end))
+        end = spans[-1][0]
+    return spans[::-1]
+
+
+def _inside(
     grammar: CoarseGrammar,
     lexicon: Lexicon,
     emissions: Sequence[Emission],
     beam: float,
-    threshold: float,
     masks: Masks,
-    relaxed: int,
-) -> Chart | None:
-    from eigentext.constituency.kernels.coarse import (
-        Cells,
-        Survivors,
-        WordTags,
-        coarse_inside,
-        coarse_outside,
-    )
+) -> tuple[Cells, int]:
+    """The cells of a sentence, and how many entries are used."""
+    from eigentext.constituency.kernels.coarse import Cells, WordTags, coarse_inside
 
     n = len(emissions)
     n_spans = n * (n + 1) // 2
@@ -235,8 +292,23 @@ def _pruned(
         )
         used = coarse_inside(n, grammar.by_left, grammar.prior, tags, masks, beam, cells)
         if used >= 0:
-            break
+            return cells, used
         capacity *= 4
+
+
+def _pruned(
+    grammar: CoarseGrammar,
+    lexicon: Lexicon,
+    emissions: Sequence[Emission],
+    beam: float,
+    threshold: float,
+    masks: Masks,
+    relaxed: int,
+) -> Chart | None:
+    from eigentext.constituency.kernels.coarse import Survivors, coarse_outside
+
+    n = len(emissions)
+    cells, used = _inside(grammar, lexicon, emissions, beam, masks)
     capacity = 4096 + 400 * n
     while True:
         outside = np.zeros(used)
@@ -253,15 +325,16 @@ def _pruned(
         capacity *= 4
     if z <= 0.0:
         return None
+    log_z = float(np.log(z) + cells.scale[n - 1])
     if n == 1:
-        return _single_word(cells.label[:used], relaxed)
+        return _single_word(cells.label[:used], relaxed, log_z)
     if n_apps == 0:
         return None
     survivors = Survivors(*(column[:n_apps] for column in survivors))
-    return _numbered_items(grammar, masks.weight, n, survivors, relaxed)
+    return _numbered_items(grammar, masks.weight, n, survivors, relaxed, log_z)
 
 
-def _single_word(labels: npt.NDArray[np.int32], relaxed: int) -> Chart:
+def _single_word(labels: npt.NDArray[np.int32], relaxed: int, log_z: float) -> Chart:
     """The chart of a sentence of one word: its tags, and no application of any rule."""
     none, items = np.empty(0, np.int64), np.sort(labels).astype(np.int64)
     return Chart(
@@ -279,11 +352,17 @@ def _single_word(labels: npt.NDArray[np.int32], relaxed: int) -> Chart:
         posterior=np.empty(0),
         weight=np.zeros(1),
         relaxed=relaxed,
+        log_z=log_z,
     )
 
 
 def _numbered_items(
-    grammar: CoarseGrammar, weight: Floats, n: int, survivors: Survivors, relaxed: int
+    grammar: CoarseGrammar,
+    weight: Floats,
+    n: int,
+    survivors: Survivors,
+    relaxed: int,
+    log_z: float,
 ) -> Chart | None:
     """The chart of these applications: the labels and spans that they touch become items."""
     n_labels = len(grammar.prior)
@@ -293,18 +372,15 @@ def _numbered_items(
     i, k, j, posterior = i[order], k[order], j[order], survivors.posterior[order]
     rule = survivors.rule[order].astype(np.int64)
 
-    def span(a: Ints, b: Ints) -> Ints:
-        return np.asarray(a * n - (a * (a - 1)) // 2 + (b - a - 1))
-
     # An item is a (span, label) that is the parent or a child of some application: one number,
     # span * labels + label, whose order is that of spans.
     labels = grammar.rules[rule]
-    parent_span = span(i, j)
+    parent_span = span_number(i, j, n)
     keys = np.concatenate(
         [
             parent_span * n_labels + labels[:, 0],
-            span(i, k) * n_labels + labels[:, 1],
-            span(k, j) * n_labels + labels[:, 2],
+            span_number(i, k, n) * n_labels + labels[:, 1],
+            span_number(k, j, n) * n_labels + labels[:, 2],
         ]
     )
     items, number = np.unique(keys, return_inverse=True)
@@ -315,7 +391,7 @@ def _numbered_items(
     n_spans = n * (n + 1) // 2
     words = np.arange(n)
     word_at = np.full(n_spans, -1)
-    word_at[span(words, words + 1)] = words
+    word_at[span_number(words, words + 1, n)] = words
     chart = Chart(
         n=n,
         rule=rule,
@@ -331,5 +407,6 @@ def _numbered_items(
         posterior=posterior,
         weight=weight,
         relaxed=relaxed,
+        log_z=log_z,
     )
     return chart if len(chart.root_items) else None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["Constraints", "Masks", "Span", "SpanWeights", "build_masks"]
+__all__ = ["Constraints", "Masks", "Span", "build_masks", "span_number"]
 
 _ALL, _NONE = 0, 1
 
@@ -48,30 +48,55 @@ class Constraints:
     def __bool__(self) -> bool:
         return bool(self.required or self.forbidden or self.tags)
 
+    def labels_of_all(self, n: int) -> list[str]:
+        """The labels of required constituents that span a sentence of n words."""
+        return [
+            label
+            for start, end, *labels in self.required
+            for label in labels
+            if (start, end) == (0, n)
+        ]
 
-class SpanWeights(NamedTuple):
-    """What is known of the spans of a sentence before it is parsed, see :class:`Masks`."""
+    def part(self, start: int, end: int) -> Constraints:
+        """The spans within the words ``start`` to ``end``, as of a sentence of its own."""
 
-    closed: npt.NDArray[np.bool_]
-    weight: npt.NDArray[np.float64]
+        def within(spans: Sequence[Span]) -> list[Any]:
+            return [(i - start, j - start, *a) for i, j, *a in spans if start <= i and j <= end]
+
+        return Constraints(within(self.required), within(self.forbidden))
 
 
 class Masks(NamedTuple):
     """What each span of a sentence may be.
 
     ``of_span``  (S,) which row of ``labels`` (masks, n_labels) holds; row 0 all, row 1 none
-    ``closed``   (S,) spans that are left out unless there is no tree without them
+    ``marginal`` (S,) spans with less than ``threshold`` are closed: left out, unless there is no
+                 tree without them
     ``weight``   (S,) log of what a tree is multiplied with for its bracket over the span
     """
 
     of_span: npt.NDArray[np.int32]
     labels: npt.NDArray[np.bool_]
-    closed: npt.NDArray[np.bool_]
+    marginal: npt.NDArray[np.float64]
+    threshold: float
     weight: npt.NDArray[np.float64]
 
-    def opened(self) -> Masks:
-        """The same with no span closed."""
-        return self._replace(closed=np.zeros_like(self.closed))
+    def opened(self, share: float = 0.0) -> Masks:
+        """The same with no span closed, or those below this share of the threshold."""
+        return self._replace(threshold=self.threshold * share)
+
+    def part(self, n: int, start: int, end: int) -> Masks:
+        """Those of the words ``start`` to ``end`` of all n, as of a sentence of its own."""
+        first, last = np.triu_indices(n)
+        here = (first >= start) & (last < end)
+        return self._replace(
+            of_span=self.of_span[here], marginal=self.marginal[here], weight=self.weight[here]
+        )
+
+
+def span_number(start: Any, end: Any, n: int) -> Any:
+    """Number of the span of words start .. end - 1 of n, row by row; of arrays of them too."""
+    return start * n - (start * (start - 1)) // 2 + (end - start - 1)
 
 
 def build_masks(
@@ -79,27 +104,19 @@ def build_masks(
     labels: Sequence[str],
     constraints: Constraints | None,
     wrapper: str | None = None,
-    spans: SpanWeights | None = None,
 ) -> Masks:
-    """Masks for a sentence of n words; ``wrapper`` is the label that every tree gets on top.
-
-    ``spans``  what the bracket model says of them
-    """
+    """Masks for a sentence of n words; ``wrapper`` is the label that every tree gets on top."""
     rows = [np.ones(len(labels), bool), np.zeros(len(labels), bool)]
     of_span = np.zeros(n * (n + 1) // 2, np.int32)
-    if spans is None:
-        spans = SpanWeights(np.zeros(len(of_span), bool), np.zeros(len(of_span)))
+    unweighed = np.ones(len(of_span)), 0.0, np.zeros(len(of_span))
     if not constraints:
-        return Masks(of_span, np.array(rows), *spans)
+        return Masks(of_span, np.array(rows), *unweighed)
     chains = [user_labels(label) for label in labels]
     _check(n, chains, constraints, wrapper)
     per_span: dict[int, npt.NDArray[np.bool_]] = {}
 
-    def span_number(start: int, end: int) -> int:
-        return start * n - (start * (start - 1)) // 2 + (end - start - 1)
-
     def narrow(start: int, end: int, admitted: Iterable[bool]) -> None:
-        number = span_number(start, end)
+        number = span_number(start, end, n)
         per_span[number] = per_span.get(number, rows[_ALL]) & np.fromiter(admitted, bool)
 
     for start, end, *label in constraints.required:
@@ -109,7 +126,7 @@ def build_masks(
         for i in range(n):
             for j in range(i + 1, n + 1):
                 if _cross((i, j), (start, end)):
-                    of_span[span_number(i, j)] = _NONE
+                    of_span[span_number(i, j, n)] = _NONE
     for start, end, *label in constraints.forbidden:
         narrow(start, end, ((label[0] not in c if label else not c) for c in chains))
     for word, tag in (constraints.tags or {}).items():
@@ -118,8 +135,7 @@ def build_masks(
         if of_span[number] != _NONE:
             of_span[number] = len(rows)
             rows.append(mask)
-    # who asks for brackets may ask for some that the model would never make
-    return Masks(of_span, np.array(rows), np.zeros_like(spans.closed), spans.weight)
+    return Masks(of_span, np.array(rows), *unweighed)
 
 
 def _cross(first: tuple[int, int], second: tuple[int, int]) -> bool:

@@ -91,7 +91,9 @@ def coarse_inside(n, rules, prior, tags, masks, beam, cells):
             list_ptr[s, 0] = used
             list_ptr[s, 1] = used
             scale[s] = -np.inf
-            if masks.of_span[s] == 1 or masks.closed[s]:  # mask 1 admits nothing
+            if (
+                masks.of_span[s] == 1 or masks.marginal[s] < masks.threshold
+            ):  # mask 1 admits nothing
                 continue
             if j == i + 1:
                 ref = 0.0

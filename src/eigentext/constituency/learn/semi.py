@@ -27,7 +27,7 @@ import numpy as np
 from eigentext.base.cores import in_turn
 from eigentext.base.tokens import checked_tokens
 from eigentext.constituency.answer import word_emissions
-from eigentext.constituency.chart.coarse import CoarseGrammar, build_chart
+from eigentext.constituency.chart.coarse import STEPS, CoarseGrammar, build_chart
 from eigentext.constituency.chart.constraints import Constraints, build_masks
 from eigentext.constituency.chart.fine import fine_sweeps
 from eigentext.constituency.learn.em import expect_states
@@ -236,7 +236,7 @@ def _sweep(grammar: Grammar, settings: LPCFGSettings, sentence: _Sentence) -> _S
         beam=settings.beam,
         threshold=settings.threshold,
         masks=masks,
-        relax=False,
+        steps=STEPS[:1],
     )
     if chart is None:
         return None

@@ -14,10 +14,10 @@ const begun = early(form);
 const BEST = 5;
 const LANGUAGES = { es: "Spanish", ar: "Arabic" };
 const FLAGS = {
-  fallback: "The grammar has no tree for this: words under their tags, and what was required.",
+  fallback: "The grammar has no tree for this: it is put together of pieces, or with other tags.",
   coarse: "The latent models give no tree any weight: this is the plain grammar's.",
   relaxed: "Pruning had to be loosened to find a tree.",
-  negative: "The model's score of this tree is not above zero.",
+  negative: "The model's score of this tree is not above zero: log p is the plain grammar's.",
   split: "The sentence is long: it was parsed in pieces.",
   unknown: "Some words were never seen in training.",
 };
