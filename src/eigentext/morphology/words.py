@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from eigentext.base.hashing import text_key
 from eigentext.base.ragged import pointers
+from eigentext.lexicon.known_words import KnownWords
 from eigentext.lexicon.shapes import case_of, kind_of, lowered, outline
 from eigentext.lexicon.symbols import looked_up
 from eigentext.morphology.levels import LONGEST_ENDING, Edges, Levels, key_of, mixed_keys
@@ -86,6 +87,11 @@ class Lexicon:
         """How often each form was seen."""
         totals = np.diff(np.concatenate([[0], np.cumsum(self.counts)])[self.ptr])
         return dict(zip(self.forms, totals.tolist(), strict=True))
+
+    @cached_property
+    def known_words(self) -> KnownWords:
+        """Is a word among them?"""
+        return KnownWords(self.form_counts)
 
     @cached_property
     def lower_counts(self) -> dict[str, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import dataclass
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from eigentext.base.parallel import in_order
 from eigentext.base.registry import wrong_kind
 from eigentext.errors import SettingsError
 from eigentext.evaluate.conll18 import MEASURES
-from eigentext.lexicon.known_words import KnownWords
 from eigentext.pipeline.annotate import (
     Asked,
     alternatives,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from eigentext.dependency import DependencyParser, Parse, Reranker
     from eigentext.dependency.graph.demands import AnyArc
     from eigentext.formats.conllu import Sentence
+    from eigentext.lexicon.known_words import KnownWords
     from eigentext.morphology import MorphTagger
     from eigentext.segmentation import Segmenter
     from eigentext.tagging import SequenceTagger
@@ -291,16 +291,9 @@ class Pipeline(Model, PipelineSettings):
 
     def known_words(self) -> KnownWords | None:
         """The words that the tagger learned; None where there is no tagger."""
-        if self.morphology_ is None:
-            return None
-        if self._known_words is None or self._known_words[0] is not self.morphology_:
-            counts = self.morphology_.lexicon_.form_counts
-            self._known_words = self.morphology_, KnownWords(counts)
-        return self._known_words[1]
+        return None if self.morphology_ is None else self.morphology_.lexicon_.known_words
 
     # ------------------------------------------------------------ storage
-
-    _known_words: ClassVar[Any] = None
 
     def _take(self, stages: Mapping[str, Any]) -> None:
         """Have these models; a stage that is not named is left out."""
