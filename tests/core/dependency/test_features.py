@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.base import hashing
 from eigentext.dependency.graph import templates as T
 from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.training import ArcModel, ArcSettings
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
-from eigentext.features import hashing
 
 UPOS = ["NOUN", "VERB", "PUNCT", "CCONJ", "ADJ"]
 XPOS = ["NN", "NNS", "VB", ",", "CC", "JJ"]

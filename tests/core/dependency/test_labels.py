@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.base import hashing
 from eigentext.dependency.graph import templates as T
 from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.labels import (
@@ -27,7 +28,6 @@ from eigentext.dependency.kernels.labels import (
 )
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
-from eigentext.features import hashing
 
 UPOS = ("DET", "NOUN", "VERB", "ADJ")
 BITS = 14

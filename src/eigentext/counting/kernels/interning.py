@@ -17,8 +17,8 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
+from eigentext.base import hashing
 from eigentext.base.compiling import njit
-from eigentext.features import hashing
 
 # What stands where in the state vector of intern_text.
 POSITION, N_OUT, N_TYPES, LINE, IN_LINE, N_TOKENS, N_SENTENCES = range(7)

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base import hashing
 from eigentext.base.compiling import njit
-from eigentext.features import hashing
 
 MIXER = np.uint64(hashing.MIXER)
 BEFORE = np.uint64(0x2545F4914F6CDD1D)  # key of a word before the first

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from eigentext.base import hashing
 from eigentext.base.compiling import njit
-from eigentext.features import hashing
 
 _A = np.uint64(hashing.MIXER)
 _B = np.uint64(0xBF58476D1CE4E5B9)

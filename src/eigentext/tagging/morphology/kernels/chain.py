@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base import hashing
 from eigentext.base.compiling import njit
-from eigentext.features import hashing
 from eigentext.tagging.morphology.kernels.words import mix
 
 _MIXER = np.uint64(hashing.MIXER)

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base import hashing
 from eigentext.base.compiling import njit
-from eigentext.features import hashing
 
 _MIXER = np.uint64(hashing.MIXER)
 _SHIFT = np.uint64(29)
