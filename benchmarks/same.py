@@ -206,7 +206,7 @@ graph-parser.order-2-mira
 graph-parser.order-1-own-tags
     dep train train.conllu -o {} --order 1 --tags own --epochs 2
     dep parse {} test.conllu -o out.conllu {jobs}
-    dep parse {} words.txt -o out.conllu --marginals
+    dep parse {} words.txt -o out.conllu --from tokens --marginals
 graph-parser.perceptron-nonprojective-clusters-vectors
     dep train train.conllu -o {} --learner perceptron --nonprojective --no-grandparents \
         --epochs 2 --clusters word.paths --vectors word.vectors

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from eigentext.base.registry import KINDS
 from same import differences, table
+
+from eigentext.base.registry import KINDS
 
 
 def test_every_kind_of_model_has_a_row():
