@@ -121,17 +121,18 @@ latent-tagger.clustering-automata
         --characters automata
     hmm tag {} sample/text.txt -o out.txt
 string-automaton.both
-    automaton train train.conllu -o {} --basis 100 --n-states 20 {jobs}
+    automaton train train.conllu -o {} --statistic both --basis 100 --n-states 20 {jobs}
     automaton score {} test.conllu
     automaton sample {}
 class-automata.both
-    automaton train train.conllu -o {} --of classes --basis 50 --n-states 10
+    automaton train train.conllu -o {} --of classes --statistic both --basis 50 --n-states 10
     automaton apply {} test.conllu --kbest 2
 string-transducer.both
-    automaton train sample/treebank.conllu -o {} --of pairs --basis 50 --n-states 10 --order 3
+    automaton train sample/treebank.conllu -o {} --of pairs --statistic both --basis 50 \
+        --n-states 10 --order 3
     automaton apply {} sample/treebank-dev.conllu --kbest 2
 
-segmenter.greedy
+segmenter.4-epochs
     fit segmentation.model:Segmenter sample/treebank.conllu -o {} epochs=4 bits=14
     pipe train sample/treebank.conllu -o segment.pipe --segmenter {} --without morphology,parser
     pipe run segment.pipe sample/raw.txt -o out.conllu --offsets
@@ -196,7 +197,7 @@ lpcfg.mixed-2-models
 lpcfg.moments-reranker
     const train sample/train.mrg -o {} --estimator moments --n-states 2 --rerank
     const parse {} words.txt -o out.mrg
-bracketer.spectral
+bracketer.tree-metric
     const induce sample/train.mrg -o {}
     const bracket {} sample/test.mrg -o out.mrg
 
@@ -226,8 +227,8 @@ latent-tree.spectral-split
     dep latent train.conllu -o {} --start spectral --split --n-states 50 --n-iter 5
     dep score {} test.conllu -o out.txt
 latent-tree.spectral-shared-valence-2-models
-    dep latent train.conllu -o {} --shared --structure valence --n-models 2 --n-states 20 \
-        --n-iter 5
+    dep latent train.conllu -o {} --start spectral --shared --structure valence --n-models 2 \
+        --n-states 20 --n-iter 5
     dep score {} test.conllu -o out.txt
 dependency-generative.spectral
     dep train train.conllu -o {} --model generative --start spectral --n-states 4
@@ -236,7 +237,8 @@ dependency-generative.automata
     dep train train.conllu -o {} --model generative --start automata --n-states 4
     dep parse {} test.conllu -o out.conllu
 dependency-generative.spectral-unlabelled
-    dep train train.conllu -o {} --model generative --n-states 2 --unlabelled test.conllu
+    dep train train.conllu -o {} --model generative --start spectral --n-states 2 \
+        --unlabelled test.conllu
     dep parse {} test.conllu -o out.conllu
 
 pipeline.reranker
@@ -245,7 +247,7 @@ pipeline.reranker
     pipe run {} sample/raw.txt -o out.jsonl --format jsonl --top 2 --probabilities
     pipe run {} sample/treebank-dev.conllu -o out.conllu --given tags
 pipeline.ready-constituents-entities
-    pipe train sample/treebank.conllu -o {} --segmenter segmenter.greedy \
+    pipe train sample/treebank.conllu -o {} --segmenter segmenter.4-epochs \
         --morphology morph-tagger.clusters-vectors --parser graph-parser.order-2-mira \
         --with const=lpcfg.clustering,ner=tagger.clusters
     pipe run {} sample/raw.txt -o out.conllu
