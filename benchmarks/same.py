@@ -35,19 +35,19 @@ counts.lr2
     words to-tables {} --words words.tsv --pairs -
 clusters.spectral
     words cluster sample/text.txt -o {} --method spectral --n-clusters 20 {jobs}
-    words assign {} sample/text.txt -o out.clusters -q
+    words assign {} sample/text.txt -o out.clusters
 clusters.spectral-ward
     words cluster sample/text.txt -o {} --method spectral --n-clusters 20 --hierarchy ward
-    words assign {} sample/text.txt -o out.clusters -q
+    words assign {} sample/text.txt -o out.clusters
 clusters.paper
     words cluster sample/text.txt -o {} --method paper --n-clusters 20
-    words assign {} sample/text.txt -o out.clusters -q
+    words assign {} sample/text.txt -o out.clusters
 clusters.exchange
     words cluster sample/text.txt -o {} --method exchange --n-clusters 20
-    words assign {} sample/text.txt -o out.clusters -q
+    words assign {} sample/text.txt -o out.clusters
 clusters.brown
     words cluster sample/text.txt -o {} --method brown --n-clusters 20
-    words assign {} sample/text.txt -o out.clusters -q
+    words assign {} sample/text.txt -o out.clusters
 class-bigram.spectral
     words lm train clusters.spectral sample/text.txt -o {}
     words lm score {} sample/text.txt
@@ -302,7 +302,7 @@ def table(jobs: int = 1) -> dict[str, Row]:
 
 
 def answer(line: str) -> bytes:
-    """What the command prints and writes (to the file after ``-o``)."""
+    """What the command prints and writes (to the file after ``-o``); of a model, its content."""
     from eigentext.cli.main import run
 
     words = line.split()
@@ -315,7 +315,7 @@ def answer(line: str) -> bytes:
     output = Path(words[words.index("-o") + 1]) if "-o" in words else None
     file = output.read_bytes() if output is not None and output.is_file() else b""
     if output is not None and file[8:].startswith(MODEL):
-        file = content(output)
+        return content(output)  # training prints the seconds that it took
     return printed.buffer.getvalue() + file
 
 
