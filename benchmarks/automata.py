@@ -46,10 +46,7 @@ from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.rerank.lists import cross_validated, tagged_lists
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.evaluate.bootstrap import compare
-from eigentext.formats.conllu import Sentence, read_sentences
-from eigentext.morphology.lemmas import Lemmatiser
-from eigentext.morphology.tags import TagSet
-from eigentext.morphology.words import Lexicon
+from eigentext.language.formats.conllu import Sentence, read_sentences
 from eigentext.sequences import (
     HMM,
     ClassAutomata,
@@ -60,6 +57,9 @@ from eigentext.sequences import (
 from eigentext.sequences.automata.model import ended
 from eigentext.sequences.automata.ngrams import KneserNey
 from eigentext.sequences.automata.transducer import sequences_of_pairs
+from eigentext.tagging.morphology.lemmas import Lemmatiser
+from eigentext.tagging.morphology.tags import TagSet
+from eigentext.tagging.morphology.words import Lexicon
 
 TREEBANKS = ("ewt", "fr-sequoia", "tr-imst", "hu-szeged", "pt-bosque")
 Answers = dict[str, tuple[list[str], str]]  # by name, with CPU seconds

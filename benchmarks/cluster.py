@@ -27,7 +27,7 @@ from _data import plain_text
 from eigentext.base.cores import using_cores
 from eigentext.base.dask_engine import DaskEngine
 from eigentext.base.engines import using_cluster
-from eigentext.corpus.counting import count
+from eigentext.counting.counting import count
 from eigentext.words import CCAEmbedding, SpectralClusters
 
 if TYPE_CHECKING:

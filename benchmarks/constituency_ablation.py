@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 from eigentext.constituency import LPCFG
 from eigentext.constituency.settings import INSIDE_GROUPS, OUTSIDE_GROUPS, Smoothing
 from eigentext.evaluate.parseval import evaluate
-from eigentext.formats.prm import EvalbSettings
-from eigentext.formats.ptb import read_trees
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.formats.ptb import read_trees
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.trees.constituent import Tree
 
 Row = tuple[str, str, dict[str, Any]]
 PAPER = {"inside": ("rule",), "outside": ("parent", "next_word")}

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from eigentext.constituency import LPCFG, answer
 from eigentext.evaluate.parseval import evaluate
-from eigentext.formats.prm import EvalbSettings
-from eigentext.formats.ptb import read_trees
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.formats.ptb import read_trees
 
 EVERY = {"gum": 2, "craft": 6, "icepahc": 12}
 RECASE = {

@@ -22,11 +22,11 @@ from eigentext.constituency import LPCFG
 from eigentext.constituency.learn.search import f1_on
 from eigentext.datasets import load_english
 from eigentext.evaluate.parseval import evaluate, parse_prediction
-from eigentext.formats.prm import EvalbSettings
-from eigentext.formats.ptb import read_trees
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.formats.ptb import read_trees
+from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.determinism import single_threaded
 from eigentext.reports.const_plots import CurvePoint, learning_curve
-from eigentext.trees.constituent import Tree
 
 SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
 

@@ -17,10 +17,10 @@ from _data import data
 
 from eigentext.constituency import LPCFG
 from eigentext.evaluate.parseval import evaluate
-from eigentext.formats.brown_paths import read_paths
-from eigentext.formats.prm import EvalbSettings
-from eigentext.formats.ptb import read_trees
-from eigentext.lexicon.word_classes import WordClasses
+from eigentext.features.word_classes import WordClasses
+from eigentext.language.formats.brown_paths import read_paths
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.formats.ptb import read_trees
 from eigentext.linalg.determinism import single_threaded
 
 TREEBANKS = ("gum", "craft")

@@ -23,10 +23,10 @@ from eigentext.constituency.settings import LPCFGSettings
 from eigentext.constituency.transform import read_treebank
 from eigentext.datasets import load_english
 from eigentext.evaluate.parseval import evaluate
-from eigentext.formats.prm import EvalbSettings
-from eigentext.formats.ptb import read_trees
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.formats.ptb import read_trees
+from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.determinism import single_threaded
-from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -37,9 +37,9 @@ from eigentext.constituency.learn import pivot
 from eigentext.datasets import load_english
 from eigentext.evaluate.bootstrap import compare, f1
 from eigentext.evaluate.parseval import evaluate
-from eigentext.formats.ptb import read_trees
+from eigentext.language.formats.ptb import read_trees
+from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.determinism import single_threaded
-from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -29,12 +29,12 @@ from eigentext.constituency import LPCFG
 from eigentext.datasets import load_english
 from eigentext.evaluate.bootstrap import compare
 from eigentext.evaluate.parseval import ParsevalResult, evaluate, parse_prediction
-from eigentext.formats.brown_paths import read_paths
-from eigentext.formats.prm import EvalbSettings
-from eigentext.formats.ptb import read_trees
-from eigentext.lexicon.word_classes import WordClasses
+from eigentext.features.word_classes import WordClasses
+from eigentext.language.formats.brown_paths import read_paths
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.formats.ptb import read_trees
+from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.determinism import single_threaded
-from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -36,11 +36,11 @@ from eigentext.constituency.transform import restore
 from eigentext.datasets import load_english
 from eigentext.evaluate.bootstrap import compare
 from eigentext.evaluate.parseval import ParsevalResult, evaluate, score_pair
-from eigentext.formats.ptb import read_trees
+from eigentext.language.formats.ptb import read_trees
+from eigentext.language.trees.clean import clean
+from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.determinism import single_threaded
-from eigentext.reranking.learn import learn_weights
-from eigentext.trees.clean import clean
-from eigentext.trees.constituent import Tree
+from eigentext.linear.lists import learn_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,17 +25,17 @@ from eigentext.constituency.chart.constraints import Constraints
 from eigentext.constituency.learn.semi import FreeText, partial_brackets
 from eigentext.constituency.settings import LPCFGSettings
 from eigentext.evaluate.parseval import evaluate
-from eigentext.formats.brown_paths import read_paths
-from eigentext.formats.prm import EvalbSettings
-from eigentext.formats.ptb import read_trees
-from eigentext.formats.word2vec import load_vectors
-from eigentext.lexicon.word_classes import WordClasses
+from eigentext.features.word_classes import WordClasses
+from eigentext.language.formats.brown_paths import read_paths
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.formats.ptb import read_trees
+from eigentext.language.formats.word2vec import load_vectors
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.trees.constituent import Tree
 
 ALL = (
     "trees",

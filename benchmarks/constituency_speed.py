@@ -29,12 +29,12 @@ from constituency_gum import grammar_of, peer_trees
 
 from eigentext.constituency import LPCFG
 from eigentext.evaluate.parseval import evaluate
-from eigentext.formats.prm import EvalbSettings
-from eigentext.formats.ptb import read_trees
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.formats.ptb import read_trees
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.trees.constituent import Tree
 
 RULES = EvalbSettings.collins()
 LENGTHS = (10, 20, 40, 80, 160)

@@ -103,7 +103,7 @@ def compare_lock_steps(sizes: tuple[int, ...] = (1, 2, 4, 8)) -> None:
     from eigentext.dependency.graph import parser as parsers
     from eigentext.dependency.graph import training
     from eigentext.evaluate.attachment import evaluate
-    from eigentext.formats.conllu import read_sentences
+    from eigentext.language.formats.conllu import read_sentences
 
     train_arcs, last = training.train_arcs, {}
 

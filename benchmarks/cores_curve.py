@@ -101,9 +101,9 @@ def trainings(asked: argparse.Namespace) -> dict[str, Callable[[bool], list[Any]
     from _data import data, plain_text
 
     from eigentext import HMM, LPCFG, CCAEmbedding, DependencyParser, SpectralClusters
-    from eigentext.corpus.counting import count
-    from eigentext.formats.conllu import read_sentences
-    from eigentext.formats.ptb import read_trees
+    from eigentext.counting.counting import count
+    from eigentext.language.formats.conllu import read_sentences
+    from eigentext.language.formats.ptb import read_trees
 
     trees = list(read_trees(str(data() / "constituency" / "gum" / "train.mrg")))
     bank = list(read_sentences(str(data() / "dependency" / "ewt" / "train.conllu")))

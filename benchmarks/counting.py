@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from _data import plain_text
 
-from eigentext.corpus.counting import count
+from eigentext.counting.counting import count
 
 if TYPE_CHECKING:
     from collections.abc import Callable

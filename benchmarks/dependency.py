@@ -54,10 +54,10 @@ from eigentext.dependency.graph.templates import (
 from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.evaluate.bootstrap import compare
-from eigentext.formats import conllu, conllx
-from eigentext.lexicon.shapes import lowered
-from eigentext.lexicon.symbols import frequent_words
-from eigentext.lexicon.word_classes import clusters_of
+from eigentext.features.shapes import lowered
+from eigentext.features.symbols import frequent_words
+from eigentext.features.word_classes import clusters_of
+from eigentext.language.formats import conllu, conllx
 from eigentext.linalg.determinism import single_threaded
 
 Row = dict[str, Any]

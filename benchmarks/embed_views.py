@@ -54,17 +54,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from _data import data, plain_text
 
-from eigentext.corpus.counting import count_sentences
-from eigentext.corpus.encoding import EncodedText, encode_sentences
-from eigentext.corpus.vocabulary import Vocabulary
+from eigentext.counting.counting import count_sentences
+from eigentext.counting.encoding import EncodedText, encode_sentences
+from eigentext.counting.vocabulary import Vocabulary
 from eigentext.evaluate.bootstrap import compare
 from eigentext.evaluate.ner import evaluate
 from eigentext.evaluate.similarity import read_pairs, score_similarity
-from eigentext.formats.columns import read_columns
-from eigentext.formats.conllu import read_sentences
-from eigentext.lexicon.word_classes import WordVectors
+from eigentext.features.word_classes import WordVectors
+from eigentext.language.formats.columns import read_columns
+from eigentext.language.formats.conllu import read_sentences
 from eigentext.linalg.determinism import single_threaded
-from eigentext.tagging import SequenceTagger
+from eigentext.tagging.sequence import SequenceTagger
 from eigentext.words import CCAEmbedding, MultiviewEmbedding
 from eigentext.words.embeddings.views import WordPair, read_word_pairs
 

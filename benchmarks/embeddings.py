@@ -29,9 +29,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from eigentext.corpus.counting import count
+from eigentext.counting.counting import count
 from eigentext.evaluate.similarity import read_pairs, score_similarity
-from eigentext.formats.word2vec import load_vectors, write_vectors
+from eigentext.language.formats.word2vec import load_vectors, write_vectors
 from eigentext.linalg.determinism import single_threaded
 from eigentext.words import CCAEmbedding
 

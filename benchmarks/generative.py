@@ -21,11 +21,11 @@ import numpy as np
 from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.evaluate.bootstrap import compare
-from eigentext.formats.conllu import read_sentences
+from eigentext.language.formats.conllu import read_sentences
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
 
 def counts_of(parser: GenerativeParser, sentences: list[Sentence], decoder: str) -> np.ndarray:

@@ -42,7 +42,7 @@ def export(path: str, limit: int) -> None:
     from _data import data
 
     from eigentext.constituency import LPCFG
-    from eigentext.formats.ptb import read_trees
+    from eigentext.language.formats.ptb import read_trees
 
     folder = data() / "constituency" / "gum"
     start = time.process_time()
@@ -57,7 +57,7 @@ def export(path: str, limit: int) -> None:
 def read(path: str) -> tuple[LPCFG, list[Any]]:
     """The model and the gold trees of an exported file."""
     from eigentext.constituency import LPCFG
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.trees.constituent import Tree
 
     with np.load(path) as stored:
         model, gold = stored["model"].tobytes(), stored["gold"].tobytes().decode()
@@ -170,7 +170,7 @@ def rivals(parser: LPCFG, sentences: Sequence[Sequence[str]], n: int) -> dict[st
 def f1(gold: Sequence[Any], found: Sequence[Any]) -> dict[str, float]:
     """EVALB's figures."""
     from eigentext.evaluate.parseval import evaluate
-    from eigentext.formats.prm import EvalbSettings
+    from eigentext.language.formats.prm import EvalbSettings
 
     result = evaluate(gold, [answer.tree for answer in found], EvalbSettings.collins())
     return {"F1": result.all.f1, "tagging": result.all.tag_accuracy}

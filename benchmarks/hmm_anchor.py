@@ -24,10 +24,10 @@ import numpy as np
 from _data import data
 
 from eigentext.evaluate.clustering import contingency, many_to_one, v_measure
-from eigentext.formats.ptb import read_trees
-from eigentext.formats.text import read_sentences
+from eigentext.language.formats.ptb import read_trees
+from eigentext.language.formats.text import read_sentences
 from eigentext.sequences import HMM, Symbols
-from eigentext.tagging.reading import read_tagged
+from eigentext.tagging.sequence.reading import read_tagged
 from eigentext.words.clusters.model import SpectralClusters
 
 BANKS = ("ewt", "gum", "fr-sequoia", "tr-imst", "hu-szeged", "pt-bosque")

@@ -22,15 +22,15 @@ import numpy as np
 from _data import data
 from hmm_text import SIZES, Text, kneser_ney
 
-from eigentext.formats.ptb import read_trees
-from eigentext.formats.text import read_sentences
+from eigentext.language.formats.ptb import read_trees
+from eigentext.language.formats.text import read_sentences
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences import BlockedHMM, Symbols
 from eigentext.sequences.hmm.inference import surprisals
 from eigentext.sequences.inspection import kneser_ney_trigram_surprisals
 from eigentext.sequences.spectral.moments import Moments
 from eigentext.sequences.spectral.recover import spectral_start
-from eigentext.tagging.reading import read_items
+from eigentext.tagging.sequence.reading import read_items
 
 WEIGHTS = (0.3, 0.4, 0.5, 0.6, 0.7)  # of the hidden Markov model in a mixture
 PARTS = ("dev", "test")

@@ -26,7 +26,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from _data import data
 
-from eigentext.formats.text import read_sentences, write_sentences
+from eigentext.language.formats.text import read_sentences, write_sentences
 from eigentext.sequences import Symbols
 
 TOKENS = 1_100_000

@@ -26,8 +26,8 @@ from eigentext.evaluate.bootstrap import compare
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences.tagger.evaluation import evaluate_tagger
 from eigentext.sequences.tagger.model import LatentTagger
-from eigentext.tagging import SequenceTagger
-from eigentext.tagging.reading import read_tagged
+from eigentext.tagging.sequence import SequenceTagger
+from eigentext.tagging.sequence.reading import read_tagged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -27,11 +27,11 @@ from eigentext.constituency import Bracketer
 from eigentext.constituency.induction.model import is_punctuation
 from eigentext.evaluate.bootstrap import compare
 from eigentext.evaluate.unlabelled import Span, spans_f1, spans_of
-from eigentext.formats.ptb import read_trees
+from eigentext.language.formats.ptb import read_trees
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.trees.constituent import Tree
 
 LENGTHS = (10, 20, 40)
 VERBS = {"icepahc": ("VB", "VA", "BE", "HV", "DO", "DA", "MD", "RD")}  # tags of this treebank

@@ -31,7 +31,7 @@ from eigentext.dependency.latent.moments import TreeMoments
 from eigentext.dependency.latent.observations import Forest, Observations
 from eigentext.dependency.latent.operators import SpectralTreeOperators
 from eigentext.dependency.rerank.lists import KBestLists, lists_of
-from eigentext.formats import conllu, conllx
+from eigentext.language.formats import conllu, conllx
 
 DATA = Path(os.environ.get("EIGENTEXT_DATA", "data"))
 KS = (5, 10, 20, 30, 40, 50)

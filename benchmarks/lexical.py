@@ -22,7 +22,7 @@ from _data import data as data_folder
 from _data import kept
 
 from eigentext.evaluate.ranking import RankedItem, score_ranking
-from eigentext.formats.conllu import read_sentences
+from eigentext.language.formats.conllu import read_sentences
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.candidates import Candidates

@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from eigentext.errors import MissingExtraError
-from eigentext.formats.conllu import read_sentences
+from eigentext.language.formats.conllu import read_sentences
 from eigentext.lexical import (
     Candidates,
     load_scheme,

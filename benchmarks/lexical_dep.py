@@ -22,15 +22,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from _data import kept
+from lexical import Setting, languages
 
 from eigentext.datasets.arabic_lexicon import ELEMENTS
 from eigentext.dependency import DependencyParser
 from eigentext.evaluate.attachment import evaluate
-from eigentext.formats.conllu import Sentence, make_sentence, read_sentences
+from eigentext.language.formats.conllu import Sentence, make_sentence, read_sentences
 from eigentext.lexical.baseline import MostFrequent
 from eigentext.lexical.ranker.second_pass import best_rows
 from eigentext.linalg.determinism import single_threaded
-from lexical import Setting, languages
 
 if TYPE_CHECKING:
     from eigentext.lexical.documents import Document

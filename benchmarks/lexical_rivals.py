@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from _data import kept
+from lexical import FOLDS, ROWS, Setting, languages, run_row, slug, table
 from rivals.chains import ChainModel
 from rivals.ranking import ElementClassifiers
 
 from eigentext.lexical.baseline import MostFrequent
 from eigentext.lexical.crossval import evaluate_ranker
 from eigentext.linalg.determinism import single_threaded
-from lexical import FOLDS, ROWS, Setting, languages, run_row, slug, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from _data import kept
-
 from lexical import ELEMENTS, FOLDS, PAPER_ELEMENTS, ROWS, slug
 
 if TYPE_CHECKING:

@@ -15,11 +15,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from lexical import BEST, FOLDS, languages
+
 from eigentext.evaluate.vocalisation import VocalisationScores, join_pieces
 from eigentext.lexical.ranked import with_decision
 from eigentext.lexical.shown import shown_reading
 from eigentext.linalg.determinism import single_threaded
-from lexical import BEST, FOLDS, languages
 
 if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analysis

@@ -78,7 +78,7 @@ class Split(NamedTuple):
 
 def _typed(treebank: Path, words: Path) -> list[str]:
     """The sentences of a vocalised treebank as people type them, each as CoNLL-U text."""
-    from eigentext.formats.conllu import read_sentences
+    from eigentext.language.formats.conllu import read_sentences
     from eigentext.recipes.typed_words import as_typed
 
     sentences = as_typed(read_sentences(str(treebank)), str(words))
@@ -157,7 +157,7 @@ def scores(gold: str, system: str) -> dict[str, float]:
     from udtools import udeval
 
     from eigentext.evaluate.conll18 import lacking
-    from eigentext.formats.conllu import parse_sentences
+    from eigentext.language.formats.conllu import parse_sentences
 
     absent = lacking(parse_sentences(gold))
     texts = (gold, system)
@@ -171,8 +171,8 @@ def scores(gold: str, system: str) -> dict[str, float]:
 
 def run(system: str, treebank: str, path: Path) -> dict[str, Any]:
     """Parse the test set both ways; called in a process of its own."""
-    from eigentext.formats.conllu import parse_sentence
-    from eigentext.segmentation import raw_text
+    from eigentext.language.formats.conllu import parse_sentence
+    from eigentext.tagging.segmentation import raw_text
 
     gold = split_of(treebank).test
     sentences = [parse_sentence(block) for block in gold.strip("\n").split("\n\n")]

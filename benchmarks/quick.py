@@ -88,9 +88,9 @@ def const(sheet: Sheet) -> None:
     from eigentext.constituency import LPCFG
     from eigentext.datasets import load_english
     from eigentext.evaluate.parseval import evaluate
-    from eigentext.formats.prm import EvalbSettings
-    from eigentext.formats.ptb import read_trees
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.formats.prm import EvalbSettings
+    from eigentext.language.formats.ptb import read_trees
+    from eigentext.language.trees.constituent import Tree
 
     folder = data() / "constituency/gum"
     trees = list(islice(read_trees(folder / "train.mrg"), 2000))
@@ -108,7 +108,7 @@ def const(sheet: Sheet) -> None:
 def dep(sheet: Sheet) -> None:
     """1,000 sentences of EWT with its tags; the first 500 of dev."""
     from eigentext.dependency import DependencyParser
-    from eigentext.formats.conllu import read_sentences
+    from eigentext.language.formats.conllu import read_sentences
 
     folder = data() / "dependency/ewt"
     train = list(islice(read_sentences(folder / "train.conllu"), 1000))
@@ -137,7 +137,7 @@ def _wiki(tokens: int) -> list[list[str]]:
 
 def words(sheet: Sheet) -> None:
     """2 million tokens: counts, 200 clusters of 20,000 words, vectors of 100 dimensions."""
-    from eigentext.corpus.counting import count
+    from eigentext.counting.counting import count
     from eigentext.evaluate.similarity import read_pairs, score_similarity
     from eigentext.words import CCAEmbedding, SpectralClusters
 
@@ -175,7 +175,7 @@ def hmm(sheet: Sheet) -> None:
 
 def lex(sheet: Sheet) -> None:
     """Readings of Turkish words by a learned analyzer, ranked: 600 sentences, 200 of dev."""
-    from eigentext.formats.conllu import read_sentences
+    from eigentext.language.formats.conllu import read_sentences
     from eigentext.lexical import LexicalRanker, load_scheme
     from eigentext.lexical.analyzers.learned import LearnedAnalyzer
     from eigentext.lexical.documents import read_conllu_documents
@@ -202,8 +202,8 @@ def pipe(sheet: Sheet) -> None:
     """A whole pipeline of Hungarian, and its dev set from raw text by the rules of CoNLL 2018."""
     from eigentext import Pipeline
     from eigentext.evaluate.conll18 import evaluate
-    from eigentext.formats.conllu import read_sentences
-    from eigentext.segmentation import raw_text
+    from eigentext.language.formats.conllu import read_sentences
+    from eigentext.tagging.segmentation import raw_text
 
     folder = data() / "dependency/hu-szeged"
     train = list(read_sentences(folder / "train.conllu"))

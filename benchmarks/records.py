@@ -20,7 +20,7 @@ from _data import plain_text
 
 COUNT = """
 import hashlib, resource, sys, time
-from eigentext.corpus.counting import count
+from eigentext.counting.counting import count
 from eigentext.base.files.opening import write_lines
 write_lines("memory://warm.txt", ["a b c"] * 3)
 write_lines("memory://warm.jsonl", ['{"text": "a b c"}'])

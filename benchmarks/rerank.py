@@ -45,16 +45,16 @@ from eigentext.dependency.rerank.lists import (
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import RankError
 from eigentext.evaluate.bootstrap import compare
-from eigentext.formats import conllu
-from eigentext.formats.ptb import read_trees
+from eigentext.language.formats import conllu
+from eigentext.language.formats.ptb import read_trees
+from eigentext.language.trees.const_to_dep import to_dependencies
 from eigentext.linalg.determinism import single_threaded
-from eigentext.trees.const_to_dep import to_dependencies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.dependency.rerank.features import Expert
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
 _COARSE = (
     ("NNP", "PROPN"),

@@ -133,11 +133,11 @@ string-transducer.both
     automaton apply {} sample/treebank-dev.conllu --kbest 2
 
 segmenter.4-epochs
-    fit segmentation.model:Segmenter sample/treebank.conllu -o {} epochs=4 bits=14
+    fit tagging.segmentation.model:Segmenter sample/treebank.conllu -o {} epochs=4 bits=14
     pipe train sample/treebank.conllu -o segment.pipe --segmenter {} --without morphology,parser
     pipe run segment.pipe sample/raw.txt -o out.conllu --offsets
 morph-tagger.clusters-vectors
-    fit morphology.tagger:MorphTagger sample/treebank.conllu -o {} epochs=4 bits=15 \
+    fit tagging.morphology.tagger:MorphTagger sample/treebank.conllu -o {} epochs=4 bits=15 \
         clusters=word.paths vectors=word.vectors
     pipe train sample/treebank.conllu -o tag.pipe --morphology {} --without segmenter,parser
     pipe run tag.pipe sample/treebank-dev.conllu -o out.conllu --given words
@@ -321,7 +321,7 @@ def answer(line: str) -> bytes:
 
 def fit(home: str, treebank: str, _: str, output: str, *settings: str) -> None:
     """Train a model that has no command on a treebank, and store it."""
-    from eigentext.formats.conllu import read_sentences
+    from eigentext.language.formats.conllu import read_sentences
 
     module, name = home.split(":")
     pairs = (setting.split("=") for setting in settings)

@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 from _data import plain_text
 
-from eigentext.corpus.counting import count
+from eigentext.counting.counting import count
 from eigentext.evaluate.clustering import paths_information
-from eigentext.formats.brown_paths import read_paths
+from eigentext.language.formats.brown_paths import read_paths
 
 
 class Used(NamedTuple):

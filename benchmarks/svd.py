@@ -32,7 +32,7 @@ from scipy.sparse.linalg import svds
 from sklearn.utils.extmath import randomized_svd
 
 from eigentext.base.cores import using_cores
-from eigentext.corpus.counting import count
+from eigentext.counting.counting import count
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import cca_scale
 from eigentext.linalg.svd import truncated_svd

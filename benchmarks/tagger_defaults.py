@@ -28,10 +28,10 @@ from typing import Any
 
 import numpy as np
 
-from eigentext.formats.columns import read_columns
-from eigentext.formats.conllu import Sentence, read_sentences
+from eigentext.language.formats.columns import read_columns
+from eigentext.language.formats.conllu import Sentence, read_sentences
 from eigentext.linalg.determinism import single_threaded
-from eigentext.tagging import SequenceTagger
+from eigentext.tagging.sequence import SequenceTagger
 
 Split = tuple[list[Sequence[str]], list[Sequence[str]]]
 _PARTS = {"det", "amod", "nummod", "compound", "flat"}

@@ -23,7 +23,7 @@ import numpy as np
 from _data import data
 from scipy.optimize import linear_sum_assignment
 
-from eigentext.formats.text import read_sentences
+from eigentext.language.formats.text import read_sentences
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences import HMM, Parameters
 from eigentext.sequences.hmm.em import baum_welch

@@ -31,10 +31,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from _data import data
 
-from eigentext.corpus.documents import WordChoice, count_documents, read_documents
+from eigentext.counting.documents import WordChoice, count_documents, read_documents
 from eigentext.evaluate.coherence import npmi_coherence
-from eigentext.formats.ptb import read_trees
-from eigentext.formats.text import read_sentences
+from eigentext.language.formats.ptb import read_trees
+from eigentext.language.formats.text import read_sentences
 from eigentext.words import TopicModel
 from eigentext.words.topics.inference import Topics, proportions_of, refined
 from eigentext.words.topics.model import held_out_perplexity

@@ -33,13 +33,13 @@ from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.generative.semi import Unlabelled
 from eigentext.dependency.latent.model import LatentTreeModel
 from eigentext.evaluate.bootstrap import compare
-from eigentext.formats.conllu import read_sentences, to_dependency_tree
+from eigentext.language.formats.conllu import read_sentences, to_dependency_tree
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
     Judged = tuple[Callable[[Unlabelled | None], Any], Callable[[Any], np.ndarray]]
 
@@ -58,7 +58,7 @@ def counts_of(parser: GenerativeParser, sentences: list[Sentence]) -> np.ndarray
 
 def tagged_by_own(trees: list[Sentence], text: list[Sentence]) -> list[Sentence]:
     """The text with the tags of a tagger that knows the trees alone."""
-    from eigentext.tagging.tagger import SequenceTagger
+    from eigentext.tagging.sequence.tagger import SequenceTagger
 
     for column in ("upos", "xpos"):
         tagger = SequenceTagger().fit([s.forms for s in trees], [s.column(column) for s in trees])

@@ -26,9 +26,9 @@ from pathlib import Path
 
 from _data import plain_text
 
-from eigentext.corpus.counting import count
+from eigentext.counting.counting import count
 from eigentext.evaluate.clustering import paths_information
-from eigentext.formats.brown_paths import read_paths
+from eigentext.language.formats.brown_paths import read_paths
 from eigentext.linalg.determinism import single_threaded
 from eigentext.words.clusters.hierarchy import hierarchy, prefix_information
 from eigentext.words.clusters.methods import contexts_to_count

@@ -28,11 +28,11 @@ from _data import kept as kept_folder
 from _data import plain_text
 from ner import entities_of, run
 
-from eigentext.corpus.counting import count
+from eigentext.counting.counting import count
 from eigentext.evaluate.clustering import paths_information
-from eigentext.formats.brown_paths import read_paths
+from eigentext.language.formats.brown_paths import read_paths
 from eigentext.linalg.determinism import single_threaded
-from eigentext.tagging import SequenceTagger
+from eigentext.tagging.sequence import SequenceTagger
 from eigentext.words.clusters.model import SpectralClusters
 
 if TYPE_CHECKING:

@@ -271,7 +271,7 @@ def real_ids(seed: int = 0) -> Ids:
 
     The files are of different kinds: one after the other they would have steps in their curve.
     """
-    from eigentext.corpus.encoding import encode_files
+    from eigentext.counting.encoding import encode_files
 
     ids = encode_files([str(data() / "text" / "*.txt.xz")]).ids.astype(np.int64)
     ends = np.flatnonzero(ids < 0) + 1

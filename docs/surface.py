@@ -77,7 +77,7 @@ def _type(annotation: Any) -> str:
 
 def routes() -> dict[str, list[str]]:
     """Every route with its methods: what it takes and answers, or ``not in the schema``."""
-    from eigentext.web.app import create_app
+    from eigentext.studio.service.app import create_app
 
     app = create_app()
     schema = app.openapi()
@@ -127,7 +127,7 @@ def _schema(schema: dict[str, Any]) -> str:
 
 def bodies() -> dict[str, dict[str, str]]:
     """The fields of every body that the schema names."""
-    from eigentext.web.app import create_app
+    from eigentext.studio.service.app import create_app
 
     return {
         name: {
@@ -186,9 +186,9 @@ def _value(value: Any) -> str:
 
 def formats() -> dict[str, dict[str, str]]:
     """What readers take a file for by its ending, packed or not."""
-    from eigentext.annotation import imports
     from eigentext.errors import SettingsError
-    from eigentext.formats import convert, records
+    from eigentext.language.formats import convert, records
+    from eigentext.studio.store import imports
     from eigentext.tagging import reading
 
     def format_by(of: Callable[[str], str], ending: str) -> str:

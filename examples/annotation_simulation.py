@@ -46,8 +46,8 @@ from eigentext.dependency import DependencyParser
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
 from eigentext.evaluate.bootstrap import interval
-from eigentext.formats.conllu import read_sentences
-from eigentext.formats.ptb import read_trees
+from eigentext.language.formats.conllu import read_sentences
+from eigentext.language.formats.ptb import read_trees
 from eigentext.lexical import LexicalRanker, load_scheme
 from eigentext.lexical.crossval import folds_by_document
 from eigentext.lexical.reading import read_documents

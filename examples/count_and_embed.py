@@ -1,6 +1,6 @@
 """Count contexts in a text and find the neighbours of a word by one-step CCA."""
 
-from eigentext.corpus.counting import count_sentences
+from eigentext.counting.counting import count_sentences
 from eigentext.datasets.python_text import sentences
 from eigentext.words import CCAEmbedding
 

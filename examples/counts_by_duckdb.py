@@ -4,7 +4,7 @@ import tempfile
 
 import duckdb
 
-from eigentext.corpus.counts import Counts
+from eigentext.counting.counts import Counts
 from eigentext.datasets.sample import sample_files
 from eigentext.words import SpectralClusters
 

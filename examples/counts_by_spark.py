@@ -5,7 +5,7 @@ import tempfile
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from eigentext.corpus.counts import Counts
+from eigentext.counting.counts import Counts
 from eigentext.datasets.sample import sample_files
 from eigentext.words import SpectralClusters
 

@@ -3,9 +3,9 @@
 from eigentext.datasets import load_english
 from eigentext.dependency import DependencyParser
 from eigentext.evaluate.attachment import evaluate
-from eigentext.formats import conllu
-from eigentext.trees.const_to_dep import to_dependencies
-from eigentext.trees.constituent import Tree
+from eigentext.language.formats import conllu
+from eigentext.language.trees.const_to_dep import to_dependencies
+from eigentext.language.trees.constituent import Tree
 
 
 def sentences(split):

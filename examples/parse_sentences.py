@@ -2,7 +2,7 @@
 
 from eigentext.constituency import LPCFG
 from eigentext.datasets import load_english
-from eigentext.trees.constituent import Tree
+from eigentext.language.trees.constituent import Tree
 
 trees = [Tree.from_brackets(line) for line in load_english("train")]
 parser = LPCFG(n_states=4).fit(trees)

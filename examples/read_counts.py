@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from eigentext.corpus.counting import count_sentences
+from eigentext.counting.counting import count_sentences
 from eigentext.datasets.python_text import sentences
 
 TYPES = {"I64": "<i8", "I32": "<i4", "U8": "u1"}

@@ -16,30 +16,39 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eigentext.annotation.backups import restore
-from eigentext.annotation.imports import MOST_BYTES, read_documents
-from eigentext.annotation.store import AnnotationStore
 from eigentext.base import modelfile
 from eigentext.base.files import opening
 from eigentext.base.files.outputs import one_command, will_write
-from eigentext.cli.serve import with_accounts
-from eigentext.corpus.counting import count
-from eigentext.corpus.counts import Counts
-from eigentext.corpus.workfolder import opened
+from eigentext.counting.counting import count
+from eigentext.counting.counts import Counts
+from eigentext.counting.workfolder import opened
 from eigentext.datasets import write_sample
 from eigentext.dependency import DependencyParser
 from eigentext.errors import EigentextError
 from eigentext.evaluate.attachment import evaluate
 from eigentext.evaluate.tree_files import evaluate_files
-from eigentext.formats import brown_paths, columns, conllu, conllx, prm, ptb, text, word2vec
-from eigentext.formats.convert import convert
-from eigentext.formats.parquet import write_columns
+from eigentext.language.formats import (
+    brown_paths,
+    columns,
+    conllu,
+    conllx,
+    prm,
+    ptb,
+    text,
+    word2vec,
+)
+from eigentext.language.formats.convert import convert
+from eigentext.language.formats.parquet import write_columns
 from eigentext.lexical.documents import read_words_jsonl
 from eigentext.linalg.svd import truncated_svd
 from eigentext.pipeline.drafts import draft
 from eigentext.recipes.card import card_to_write
 from eigentext.reports.demo import run_demo
 from eigentext.sequences import BlockedHMM
+from eigentext.studio.cli.serve import with_accounts
+from eigentext.studio.store.backups import restore
+from eigentext.studio.store.imports import MOST_BYTES, read_documents
+from eigentext.studio.store.store import AnnotationStore
 from eigentext.words import SpectralClusters
 from helpers.record_files import parquet, warc_record, wet
 

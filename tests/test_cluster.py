@@ -21,8 +21,8 @@ from eigentext.base import dask_engine
 from eigentext.base.dask_engine import DaskEngine
 from eigentext.base.engines import using_cluster
 from eigentext.base.parallel import in_order
-from eigentext.corpus.counting import count
-from eigentext.corpus.memory import Budget
+from eigentext.counting.counting import count
+from eigentext.counting.memory import Budget
 from eigentext.datasets.sample import write_sample
 from eigentext.errors import DataError, MissingExtraError, ResourceError, SettingsError
 from eigentext.linalg import matrices, svd

@@ -58,8 +58,8 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> No
     assert names == on_disk()
     for needed in (
         "py.typed",
-        "annotation/migrations/env.py",
-        "annotation/migrations/versions/0001_first.py",
+        "studio/store/migrations/env.py",
+        "studio/store/migrations/versions/0001_first.py",
         "constituency/card/parse.cu",
         "datasets/catalogue.json",
         "datasets/english/train.mrg",
@@ -68,7 +68,7 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> No
         "reports/report.css",
     ):
         assert f"eigentext/{needed}" in names, needed
-    pages = {Path(name).suffix for name in names if name.startswith("eigentext/web/")}
+    pages = {Path(name).suffix for name in names if name.startswith("eigentext/studio/service/")}
     assert {".html", ".css", ".js"} <= pages
     assert wheel.name == f"eigentext-{VERSION}-py3-none-any.whl"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eigentext.corpus.counting import count_sentences
-from eigentext.corpus.counts import Counts
+from eigentext.counting.counting import count_sentences
+from eigentext.counting.counts import Counts
 
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))

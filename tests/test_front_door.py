@@ -25,7 +25,7 @@ def test_a_parse_draws_its_tree() -> None:
 
 def test_a_dependency_parse_draws_its_arcs() -> None:
     from eigentext.dependency import Parse
-    from eigentext.trees.dependency import DependencyTree
+    from eigentext.language.trees.dependency import DependencyTree
 
     tree = DependencyTree(("a", "dog"), np.array([2, 0]), ("det", "root"), ("DET", "NOUN"))
     drawn = words_of(Parse(tree, 0.0)._repr_svg_())

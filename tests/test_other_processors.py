@@ -23,7 +23,7 @@ from eigentext.constituency import LPCFG
 from eigentext.datasets import load_english
 from eigentext.errors import RankWarning
 from eigentext.sequences import SpectralHMM
-from eigentext.trees.constituent import Tree
+from eigentext.language.trees.constituent import Tree
 from eigentext.words import CCAEmbedding, SpectralClusters
 
 warnings.simplefilter("ignore", RankWarning)

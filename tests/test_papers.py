@@ -78,7 +78,7 @@ def test_a_statement_has_a_test_of_its_own() -> None:
     """What scores an answer holds no statement of a paper, and what was left out stands there."""
     for statement, _, tests, _ in ROWS:
         if "entity" in statement or "supervised training" in statement:
-            assert "tests/evaluate/test_ner.py" not in tests, statement
+            assert "tests/core/evaluate/test_ner.py" not in tests, statement
     statements = "\n".join(row[0] for row in ROWS)
     for named in ("table 4: M_e", "table 5", "vocalisation", "root-to-leaf", "max-recall"):
         assert named in statements, named
@@ -197,7 +197,7 @@ def test_a_name_that_moved_is_noticed() -> None:
         "SVDResult.S",
         "chart.fine.fine_pass",
     }
-    assert _stands("reranking.learn.learn_weights", rooms)
+    assert _stands("linear.lists.learn_weights", rooms)
     assert _stands("LPCFG.log_prob", rooms)
     assert not _stands("rerank.learn", rooms)
     assert not _stands("LPCFG.log_probability", rooms)

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from eigentext.errors import ModelFileError as ModelFileError
     from eigentext.errors import RankError as RankError
     from eigentext.errors import SettingsError as SettingsError
+    from eigentext.language.trees.constituent import Tree as Tree
     from eigentext.lexical import LexicalRanker as LexicalRanker
-    from eigentext.morphology import MorphTagger as MorphTagger
     from eigentext.pipeline import Pipeline as Pipeline
-    from eigentext.segmentation import Segmenter as Segmenter
     from eigentext.sequences import HMM as HMM
     from eigentext.sequences import LatentTagger as LatentTagger
     from eigentext.sequences import SpectralHMM as SpectralHMM
     from eigentext.sequences import StringAutomaton as StringAutomaton
-    from eigentext.tagging import SequenceTagger as SequenceTagger
-    from eigentext.trees.constituent import Tree as Tree
+    from eigentext.tagging.morphology import MorphTagger as MorphTagger
+    from eigentext.tagging.segmentation import Segmenter as Segmenter
+    from eigentext.tagging.sequence import SequenceTagger as SequenceTagger
     from eigentext.words import LRMVL as LRMVL
     from eigentext.words import CCAEmbedding as CCAEmbedding
     from eigentext.words import SpectralClusters as SpectralClusters
@@ -49,17 +49,15 @@ __getattr__, __dir__, __all__ = lazy(
         "dependency": "DependencyParser LatentTreeModel Reranker",
         "errors": "DataError EigentextError MissingExtraError ModelFileError RankError "
         "SettingsError",
+        "language.trees.constituent": "Tree",
         "lexical": "LexicalRanker",
-        "morphology": "MorphTagger",
         "pipeline": "Pipeline",
-        "segmentation": "Segmenter",
         "sequences": "HMM LatentTagger SpectralHMM StringAutomaton",
-        "tagging": "SequenceTagger",
-        "trees.constituent": "Tree",
+        "tagging": "MorphTagger Segmenter SequenceTagger",
         "words": "LRMVL CCAEmbedding SpectralClusters TopicModel",
     },
-    modules="annotation base cli constituency corpus datasets dependency drawing errors evaluate "
-    "formats integrations latent lexical lexicon linalg morphology pipeline recipes reports "
-    "reranking segmentation sequences tagging trees web words",
+    modules="base cli constituency counting datasets dependency drawing errors evaluate features "
+    "integrations language lexical linalg linear pipeline recipes reports sequences studio "
+    "tagging words",
 )
 __all__ += ["__version__"]

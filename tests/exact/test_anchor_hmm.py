@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eigentext.errors import DataError, RankError, SettingsError
-from eigentext.lexicon.signatures import signatures
+from eigentext.features.signatures import signatures
 from eigentext.sequences import HMM, Encoded, Parameters
 from eigentext.sequences.hmm.inference import sample
 from eigentext.sequences.spectral.anchors import (
@@ -205,7 +205,7 @@ def test_settings_that_do_not_go_together(choice, message):
 @pytest.mark.requires("data")
 def test_states_of_a_treebank_are_nearer_to_its_tags_than_one_start_of_em(data: Path):
     from eigentext.evaluate.clustering import contingency, many_to_one, v_measure
-    from eigentext.tagging.reading import read_tagged
+    from eigentext.tagging.sequence.reading import read_tagged
 
     source = str(data / "dependency" / "hu-szeged" / "train.conllu")
     tokens, tags, _ = read_tagged([source], scheme="plain")

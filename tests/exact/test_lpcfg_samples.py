@@ -15,7 +15,7 @@ from eigentext.constituency.observable import (
     singular_bases,
 )
 from eigentext.constituency.treebank import build_treebank
-from eigentext.trees.constituent import Tree
+from eigentext.language.trees.constituent import Tree
 from oracle import lpcfg
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)

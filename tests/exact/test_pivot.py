@@ -14,9 +14,9 @@ from eigentext.constituency import LPCFG
 from eigentext.constituency.learn.pivot import decompose, mixture_weights
 from eigentext.datasets import load_english
 from eigentext.errors import SettingsError
-from eigentext.formats.ptb import read_trees
-from eigentext.latent.features import FeatureRows
-from eigentext.trees.constituent import Tree
+from eigentext.features.sparse_rows import FeatureRows
+from eigentext.language.formats.ptb import read_trees
+from eigentext.language.trees.constituent import Tree
 from helpers.commands import eigentext
 from oracle import lpcfg
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from eigentext.annotation.tasks import Document
+from eigentext.studio.tasks import Document
 
 MOST = 500  # corrections of one sentence: more means that it goes in circles
 

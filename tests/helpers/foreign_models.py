@@ -72,13 +72,13 @@ def _use_kbest_lists(path: Path) -> None:
 
 
 def _counts(path: Path) -> None:
-    from eigentext.corpus.counting import count_sentences
+    from eigentext.counting.counting import count_sentences
 
     count_sentences(TEXT, contexts="lr2").save(path)
 
 
 def _use_counts(path: Path) -> None:
-    from eigentext.corpus.counts import Counts
+    from eigentext.counting.counts import Counts
     from eigentext.words.embeddings.cca import cca_embeddings
     from eigentext.words.settings import CCASettings
 

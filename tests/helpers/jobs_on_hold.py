@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from eigentext.errors import DataError
-from eigentext.web.jobs import Facts
-from eigentext.web.models import Loading, ModelFacts
-from eigentext.web.views import tokens_view
+from eigentext.studio.service.jobs import Facts
+from eigentext.studio.service.models import Loading, ModelFacts
+from eigentext.studio.service.views import tokens_view
 
 MODELS = (
     ModelFacts("some", "dep", "graph-parser", "a dependency parser"),

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from eigentext.corpus.tokenise import Token
+from eigentext.language.tokenise.tokens import Token
 
 _TABLES = """
 PRAGMA application_id = 0x45696754;

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from eigentext.datasets.sample import sample_files
-from eigentext.formats.conllu import Sentence, parse_sentences
+from eigentext.language.formats.conllu import Sentence, parse_sentences
 from eigentext.pipeline import Pipeline
 
 SMALL: dict[str, Any] = {

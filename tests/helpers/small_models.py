@@ -8,7 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from eigentext.formats.conllu import make_sentence
+from eigentext.language.formats.conllu import make_sentence
 
 TEXT = [
     line.split()
@@ -87,14 +87,14 @@ def _given(*positional: Any, **named: Any) -> Callable[[], tuple[tuple[Any, ...]
 
 
 def _trees() -> list[Any]:
-    from eigentext.trees.dependency import DependencyTree
+    from eigentext.language.trees.dependency import DependencyTree
 
     return [DependencyTree(s.forms, s.heads, tags=s.column("upos")) for s in TREES]
 
 
 def tree() -> Any:
     """The tree that is asked about."""
-    from eigentext.trees.dependency import DependencyTree
+    from eigentext.language.trees.dependency import DependencyTree
 
     return DependencyTree(SENTENCE, HEADS, tags=UPOS)
 
@@ -155,7 +155,7 @@ def _lists() -> Any:
 def parses() -> list[Any]:
     """Trees over the sentence that is asked about, as a parser gives them."""
     from eigentext.dependency.graph.answer import Parse
-    from eigentext.trees.dependency import DependencyTree
+    from eigentext.language.trees.dependency import DependencyTree
 
     return [
         Parse(DependencyTree(SENTENCE, heads, tags=UPOS), 1.0)
@@ -175,14 +175,14 @@ def _chosen(reranker: Any) -> Any:
 def constituent_trees() -> list[Any]:
     """Some trees of the sample."""
     from eigentext.datasets import load_english
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.trees.constituent import Tree
 
     return [Tree.from_brackets(line) for line in load_english("train")][:40]
 
 
 def _classes() -> Any:
-    from eigentext.formats.brown_paths import PathEntry
-    from eigentext.lexicon.word_classes import WordClasses
+    from eigentext.features.word_classes import WordClasses
+    from eigentext.language.formats.brown_paths import PathEntry
 
     return WordClasses.from_paths(PathEntry(bits, word, 1) for word, bits in BITS.items())
 
@@ -216,7 +216,7 @@ def _bracketed(bracketer: Any) -> Any:
 
 def _raw_sentences() -> list[Any]:
     """Sentences with punctuation, a number with a space inside, and a multiword token."""
-    from eigentext.formats.conllu import parse_sentence
+    from eigentext.language.formats.conllu import parse_sentence
 
     def row(number: str, form: str, misc: str = "_") -> str:
         return "\t".join([number, form, *"_" * 7, misc]) + "\n"
@@ -374,7 +374,7 @@ _SMALL_STAGES: dict[str, Any] = {
 def _other_stages() -> dict[str, Any]:
     """Stages that a pipeline is given ready."""
     from eigentext.constituency import LPCFG
-    from eigentext.tagging import SequenceTagger
+    from eigentext.tagging.sequence import SequenceTagger
 
     constituents = LPCFG(n_states=1, estimator="clustering").fit(constituent_trees())
     return {"const": constituents, "ner": SequenceTagger(epochs=2).fit(*TAGGED)}
@@ -522,13 +522,13 @@ SMALL: dict[str, Small] = {
         _vectors_answers,
     ),
     "segmenter": Small(
-        "segmentation.model:Segmenter",
+        "tagging.segmentation.model:Segmenter",
         lambda kind: kind(epochs=4, bits=8),
         lambda: ((_raw_sentences(),), {}),
         _segments,
     ),
     "morph-tagger": Small(
-        "morphology.tagger:MorphTagger",
+        "tagging.morphology.tagger:MorphTagger",
         lambda kind: kind(epochs=2, bits=10, clusters=BITS, vectors=_NEAR),
         _given(TREES),
         _morphology,
@@ -576,7 +576,7 @@ SMALL: dict[str, Small] = {
         lambda model: (model.predict(["dogs", "rat"]), model.kbest("cat", 2)),
     ),
     "tagger": Small(
-        "tagging.tagger:SequenceTagger",
+        "tagging.sequence.tagger:SequenceTagger",
         lambda kind: kind(epochs=2, clusters=BITS, vectors=_VECTORS),
         _given(*TAGGED),
         lambda tagger: tagger.kbest(["we", "met", "Ann", "xyz"], 2),

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from argon2 import PasswordHasher
 
-from eigentext.annotation.accounts import Accounts
-from eigentext.annotation.records import Change
-from eigentext.annotation.store import AnnotationStore
+from eigentext.studio.store.accounts import Accounts
+from eigentext.studio.store.records import Change
+from eigentext.studio.store.store import AnnotationStore
 
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 SENTENCE = {

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from eigentext.datasets import write_sample
-from eigentext.formats.text import read_sentences
+from eigentext.language.formats.text import read_sentences
 from eigentext.sequences import HMM, BlockedHMM, LatentTagger, SpectralHMM
 from eigentext.words import CCAEmbedding, SpectralClusters
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import product
 
-from eigentext.formats.conllu import Sentence, parse_sentence
+from eigentext.language.formats.conllu import Sentence, parse_sentence
 from eigentext.pipeline import Pipeline
 
 NAMES = ("Ana", "Luis", "Eva", "Juan")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from eigentext.base.hashing import MASK, MIXER
 
 if TYPE_CHECKING:
-    from eigentext.reranking.learn import ListFeatures
+    from eigentext.linear.lists import ListFeatures
 
 EDGE = 1  # beyond the sentence, or beyond the children of a node
 

@@ -12,9 +12,9 @@ import random
 import sys
 import threading
 
-from eigentext.annotation.problems import StoreError
-from eigentext.annotation.records import Change
-from eigentext.annotation.store import AnnotationStore
+from eigentext.studio.store.problems import StoreError
+from eigentext.studio.store.records import Change
+from eigentext.studio.store.store import AnnotationStore
 
 
 def main(where: str, layer: int, name: str, seed: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eigentext.dependency import LatentTreeModel
-from eigentext.trees.dependency import DependencyTree
+from eigentext.language.trees.dependency import DependencyTree
 
 WORDS = ("ant", "bee", "cow", "dog", "elk", "fox")
 TAGS = ("A", "B", "C")

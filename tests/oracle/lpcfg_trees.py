@@ -15,7 +15,7 @@ import numpy as np
 from eigentext.constituency.chart.coarse import CoarseGrammar
 from eigentext.constituency.lexicon import Emission
 from eigentext.constituency.params import LatentParams, tensor_layout
-from eigentext.trees.constituent import Tree
+from eigentext.language.trees.constituent import Tree
 
 LABELS = ("S", "A", "@>S|A", "A>T", "T", "U", "B")
 ROOTS, TAGS = (0, 1, 6), (3, 4, 5)

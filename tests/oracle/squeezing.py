@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from eigentext.segmentation.characters import CLASSES
+from eigentext.tagging.segmentation.characters import CLASSES
 
 MARK = "\n"  # around paragraphs, eight times
 REACH = 8

@@ -26,9 +26,9 @@ def lazy(
     ``renamed`` gives for each old name the new one and the version in which the old one goes: it
     works until then, with a warning, and is listed nowhere (docs/promises.md).
 
-    >>> getattr_, dir_, all_ = lazy("eigentext.trees", {"constituent": "Tree"}, modules="heads")
-    >>> getattr_("Tree").__module__, getattr_("heads").__name__, dir_(), all_
-    ('eigentext.trees.constituent', 'eigentext.trees.heads', ['Tree', 'heads'], ['Tree'])
+    >>> getattr_, dir_, all_ = lazy("eigentext.linalg", {"svd": "SVDResult"}, modules="ties")
+    >>> getattr_("SVDResult").__module__, getattr_("ties").__name__, dir_(), all_
+    ('eigentext.linalg.svd', 'eigentext.linalg.ties', ['SVDResult', 'ties'], ['SVDResult'])
     """
     home_of = {name: module for module, names in homes.items() for name in names.split()}
     public, submodules = sorted(home_of), set(modules.split())

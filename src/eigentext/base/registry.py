@@ -48,7 +48,7 @@ KINDS = {
         "sequences.automata.classes:ClassAutomata",
     ),
     "clusters": Kind("word clusters", "words cluster", "words.clusters.model:SpectralClusters"),
-    "counts": Kind("counts of words", "words count", "corpus.counts:Counts"),
+    "counts": Kind("counts of words", "words count", "counting.counts:Counts"),
     "dependency-generative": Kind(
         "a generative dependency parser",
         "dep train --model generative",
@@ -81,13 +81,13 @@ KINDS = {
     "lexical": Kind("a ranker of analyses", "lex train", "lexical.ranker.model:LexicalRanker"),
     "lpcfg": Kind("a constituency parser", "const train", "constituency.model:LPCFG"),
     "lrmvl": Kind("word vectors", "words embed --method lrmvl", "words.embeddings.lrmvl:LRMVL"),
-    "morph-tagger": Kind("a morphological tagger", "", "morphology.tagger:MorphTagger"),
+    "morph-tagger": Kind("a morphological tagger", "", "tagging.morphology.tagger:MorphTagger"),
     "multiview": Kind(
         "word vectors",
         "words embed --views",
         "words.embeddings.multiview:MultiviewEmbedding",
     ),
-    "segmenter": Kind("a segmenter of raw text", "", "segmentation.model:Segmenter"),
+    "segmenter": Kind("a segmenter of raw text", "", "tagging.segmentation.model:Segmenter"),
     "pipeline": Kind("a pipeline", "pipe train", "pipeline.model:Pipeline"),
     "spectral-hmm": Kind(
         "a hidden Markov model, as operators",
@@ -105,7 +105,7 @@ KINDS = {
         "automaton train --of pairs",
         "sequences.automata.transducer:StringTransducer",
     ),
-    "tagger": Kind("a tagger", "tag train", "tagging.tagger:SequenceTagger"),
+    "tagger": Kind("a tagger", "tag train", "tagging.sequence.tagger:SequenceTagger"),
 }
 
 

@@ -56,10 +56,10 @@ def _rows(
     from eigentext.base.files.opening import expand, raise_or_tell
     from eigentext.dependency.sentence import TaggedSentence
     from eigentext.errors import DataError
-    from eigentext.formats.conllu import read_sentences
-    from eigentext.formats.text import text_lines
+    from eigentext.language.formats.conllu import read_sentences
+    from eigentext.language.formats.text import text_lines
     from eigentext.sequences.automata.model import STOP
-    from eigentext.tagging.reading import format_of
+    from eigentext.tagging.sequence.reading import format_of
 
     for source in expand(files):
         if source != "-" and format_of(source) == "conllu":
@@ -131,7 +131,7 @@ def train(
     from eigentext.base.files.opening import expand
     from eigentext.errors import DataError
     from eigentext.sequences import ClassAutomata, StringAutomaton, StringTransducer
-    from eigentext.tagging.reading import format_of
+    from eigentext.tagging.sequence.reading import format_of
 
     model: Any
     if of == "strings":

@@ -72,9 +72,9 @@ def parse(
 
     from eigentext.base.files.opening import expand, numbered_lines
     from eigentext.constituency import LPCFG
-    from eigentext.formats.ptb import format_escaped
-    from eigentext.formats.records import kind_of
-    from eigentext.lexicon.known_words import KnownWords, Share
+    from eigentext.features.known_words import KnownWords, Share
+    from eigentext.language.formats.ptb import format_escaped
+    from eigentext.language.formats.records import kind_of
 
     parser = LPCFG.load(model)
     for name, value in given.settings(ParsingSettings).items():
@@ -144,7 +144,7 @@ def _finite(value: float) -> float | None:
 
 
 def _as_json(answer: Parse | None) -> dict[str, Any]:
-    from eigentext.formats.ptb import format_escaped
+    from eigentext.language.formats.ptb import format_escaped
 
     if answer is None:
         return {"tokens": [], "tree": None}
@@ -193,8 +193,8 @@ def score(
 
     from eigentext.base.files.opening import expand
     from eigentext.constituency import LPCFG
-    from eigentext.formats.ptb import read_trees
-    from eigentext.trees.clean import strip_traces
+    from eigentext.language.formats.ptb import read_trees
+    from eigentext.language.trees.clean import strip_traces
 
     parser = LPCFG.load(model)
     with run.reading("trees") as (log, _):
@@ -230,7 +230,7 @@ def eval_(
     """
     from eigentext.evaluate import evalb
     from eigentext.evaluate.tree_files import evaluate_files
-    from eigentext.formats.prm import EvalbSettings, read_prm
+    from eigentext.language.formats.prm import EvalbSettings, read_prm
 
     settings = EvalbSettings.collins() if prm is None else read_prm(prm)
     result = evaluate_files(gold, predicted, settings)

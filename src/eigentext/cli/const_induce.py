@@ -89,7 +89,7 @@ def bracket(
     """
     from eigentext.base.files.opening import expand
     from eigentext.constituency import Bracketer
-    from eigentext.formats.ptb import format_escaped
+    from eigentext.language.formats.ptb import format_escaped
 
     bracketer = Bracketer.load(model)
     bracketer.set_params(**given.settings(BracketingSettings))
@@ -128,9 +128,9 @@ def _pairs(
 ) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     from eigentext.base.files.opening import raise_or_tell
     from eigentext.errors import DataError
-    from eigentext.formats.ptb import read_trees
-    from eigentext.tagging.reading import read_items
-    from eigentext.trees.clean import strip_traces
+    from eigentext.language.formats.ptb import read_trees
+    from eigentext.language.trees.clean import strip_traces
+    from eigentext.tagging.sequence.reading import read_items
 
     if _is_ptb(source):
         for tree in read_trees(source, on_error=log):
@@ -151,7 +151,7 @@ def _pairs(
 
 def _is_ptb(source: str) -> bool:
     from eigentext.errors import SettingsError
-    from eigentext.formats.convert import format_of
+    from eigentext.language.formats.convert import format_of
 
     try:
         return format_of(source) == "ptb"

@@ -14,8 +14,8 @@ from eigentext.constituency.settings import LPCFGSettings
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
     from eigentext.constituency.learn.semi import FreeText
-    from eigentext.lexicon.word_classes import WordClasses
-    from eigentext.trees.constituent import Tree
+    from eigentext.features.word_classes import WordClasses
+    from eigentext.language.trees.constituent import Tree
 
 
 @with_flags(LPCFGSettings)
@@ -109,7 +109,7 @@ def train(
 def _trees(sources: list[str], log: SkipLog | None) -> list[Tree]:
     """The trees of all files; none at all is an error."""
     from eigentext.errors import DataError
-    from eigentext.formats.ptb import read_trees
+    from eigentext.language.formats.ptb import read_trees
 
     trees = [tree for source in sources for tree in read_trees(source, on_error=log)]
     if not trees:
@@ -121,9 +121,9 @@ def _classes(paths: str | None, vectors: str | None, log: SkipLog | None) -> Wor
     """Classes of words from either file or both."""
     if paths is None and vectors is None:
         return None
-    from eigentext.formats.brown_paths import read_paths
-    from eigentext.formats.word2vec import load_vectors
-    from eigentext.lexicon.word_classes import WordClasses
+    from eigentext.features.word_classes import WordClasses
+    from eigentext.language.formats.brown_paths import read_paths
+    from eigentext.language.formats.word2vec import load_vectors
 
     parts = []
     if paths is not None:
@@ -145,8 +145,8 @@ def _text(
         return None
     from eigentext.base.files.opening import expand
     from eigentext.constituency.learn.semi import FreeText, partial_brackets
-    from eigentext.formats.ptb import read_trees
-    from eigentext.formats.text import read_sentences
+    from eigentext.language.formats.ptb import read_trees
+    from eigentext.language.formats.text import read_sentences
 
     return FreeText(
         [

@@ -38,7 +38,7 @@ def convert(
 
         $ eigentext convert sample/dev.mrg --to tokens
     """
-    from eigentext.formats.convert import convert as convert_file
+    from eigentext.language.formats.convert import convert as convert_file
 
     with run.reading() as (log, _):
         written = convert_file(

@@ -12,7 +12,7 @@ from eigentext.cli.output import remark, write_picture
 from eigentext.cli.tree_input import sentences_of
 
 if TYPE_CHECKING:
-    from eigentext.formats.conll import TenColumnSentence
+    from eigentext.language.formats.conll import TenColumnSentence
 
     Pair = tuple[int, TenColumnSentence, TenColumnSentence | None]
 
@@ -171,7 +171,7 @@ def _relations(sentence: TenColumnSentence) -> list[str]:
 
 def _probabilities(sentence: TenColumnSentence) -> list[float] | None:
     """``Prob=`` of the last column, when every word has one that is a probability."""
-    from eigentext.formats.conllu import parse_pairs
+    from eigentext.language.formats.conllu import parse_pairs
 
     cells = [parse_pairs(row[9]).get("Prob") for row in sentence.rows]
     try:

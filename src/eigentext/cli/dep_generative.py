@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eigentext.dependency import GenerativeParser
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
 __all__ = ["generative_predictor", "is_generative", "refuse"]
 

@@ -90,7 +90,7 @@ def inspect(
 
 def _is_treebank(source: str) -> bool:
     """By its name; whatever is called otherwise is a model, or says that it is none."""
-    from eigentext.formats.convert import format_of
+    from eigentext.language.formats.convert import format_of
 
     try:
         return source == "-" or format_of(source) in ("conllu", "conllx")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser, Reranker
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
     Predict = Callable[[list[Sentence]], Iterable[Sentence]]
 
@@ -80,7 +80,7 @@ def parse(
     from eigentext.base.files.opening import expand
     from eigentext.base.parallel import in_order
     from eigentext.dependency.long_sentences import MOST_WORDS
-    from eigentext.formats.conllu import write_sentences
+    from eigentext.language.formats.conllu import write_sentences
 
     if from_ == "conllu":
         text.refuse("is for text, not for CoNLL-U", but=("--tokeniser", "--newlines"))
@@ -157,7 +157,7 @@ def _several_of_all(
 def _read(files: list[str], from_: str, text: RawText, log: SkipLog | None) -> Iterator[Sentence]:
     """Sentences of CoNLL-U, or such made from bare tokens; an empty line is none."""
     from eigentext.errors import DataError
-    from eigentext.formats.conllu import make_sentence, read_sentences
+    from eigentext.language.formats.conllu import make_sentence, read_sentences
 
     if from_ == "conllu":
         for source in files:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         LatentTreeModel,
         Reranker,
     )
-    from eigentext.formats.conllu import Sentence
-    from eigentext.trees.dependency import DependencyTree
+    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.trees.dependency import DependencyTree
 
     Scorer = Callable[[Sentence, DependencyTree], float]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser, GenerativeParser
     from eigentext.dependency.generative.semi import Unlabelled
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
 
 @with_flags(DependencyParserSettings, GenerativeParserSettings)

@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from eigentext.base.files.opening import OnError
     from eigentext.dependency.generative.semi import UnlabelledReport
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
 __all__ = ["UnlabelledTrees", "UnlabelledWeight", "check_flags", "text_figures", "text_of"]
 
@@ -53,7 +53,7 @@ def check_flags(
 def text_of(sources: list[str], on_error: OnError | None) -> list[Sentence]:
     """The sentences of CoNLL-U files."""
     from eigentext.base.files.opening import expand
-    from eigentext.formats.conllu import read_sentences
+    from eigentext.language.formats.conllu import read_sentences
 
     return [one for source in expand(sources) for one in read_sentences(source, on_error=on_error)]
 

@@ -111,7 +111,7 @@ def _refuse(why: str) -> None:
 def _is_text(source: str) -> bool:
     """By its name; whatever is called otherwise is a model, or says that it is none."""
     from eigentext.errors import SettingsError
-    from eigentext.formats.convert import format_of
+    from eigentext.language.formats.convert import format_of
 
     try:
         return source == "-" or format_of(source) in ("tokens", "text")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.sequences import HMM, BlockedHMM
     from eigentext.sequences.tagger.model import LatentTagger, TagAnswer
-    from eigentext.tagging.reading import Item
+    from eigentext.tagging.sequence.reading import Item
 
 __all__ = ["eval_states", "eval_tagged", "is_tagger", "tag"]
 
@@ -146,7 +146,7 @@ def tag(
     from eigentext.base.files.opening import expand
     from eigentext.base.parallel import in_order
     from eigentext.errors import SettingsError
-    from eigentext.lexicon.known_words import KnownWords, Share
+    from eigentext.features.known_words import KnownWords, Share
     from eigentext.sequences.tagger.model import LatentTagger
 
     as_json = format_ == "jsonl" or kbest > 1 or marginals

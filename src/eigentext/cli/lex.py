@@ -115,7 +115,7 @@ def learn_analyzer(sources: options.Sources, run: Training, given: Given) -> Non
     """
     from eigentext.base.files.opening import expand
     from eigentext.errors import DataError
-    from eigentext.formats.conllu import read_sentences
+    from eigentext.language.formats.conllu import read_sentences
     from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 
     with run.reading() as (log, _):

@@ -31,28 +31,49 @@ from eigentext.errors import EigentextError, MissingExtraError, StorageError, sh
 _INTERRUPTED = 130
 _TERMINATED = 143
 
-# Modules of this package with their lines of the help page: only what is called is read.
+# Name -> module below `eigentext`, line of the help page: only what is called is imported, and the
+# wings are known by their strings alone.
 GROUPS = {
-    "words": "Word counts and word representations.",
-    "tag": "Tags of tokens: entities and parts of speech.",
-    "hmm": "Hidden Markov models: spectral, recovered, EM; latent taggers.",
-    "automaton": "Weighted automata of strings, from moments: words, classes of words, pairs.",
-    "const": "Constituency parsing with latent-variable PCFGs.",
-    "dep": "Dependency parsing, and what trees hide.",
-    "lex": "Analyses of words, in and out of context.",
-    "pipe": "From raw text to sentences, words, tags, lemmas and trees.",
-    "annotate": "Projects of annotators: texts, decisions, users, backups.",
-    "model": "Models by name: list, make, get, path, remove.",
-    "data": "Open data sets: list, get, check.",
+    "words": ("cli.words", "Word counts and word representations."),
+    "tag": ("cli.tag", "Tags of tokens: entities and parts of speech."),
+    "hmm": ("cli.hmm", "Hidden Markov models: spectral, recovered, EM; latent taggers."),
+    "automaton": (
+        "cli.automaton",
+        "Weighted automata of strings, from moments: words, classes of words, pairs.",
+    ),
+    "const": ("cli.const", "Constituency parsing with latent-variable PCFGs."),
+    "dep": ("cli.dep", "Dependency parsing, and what trees hide."),
+    "lex": ("cli.lex", "Analyses of words, in and out of context."),
+    "pipe": ("cli.pipe", "From raw text to sentences, words, tags, lemmas and trees."),
+    "annotate": (
+        "studio.cli.annotate",
+        "Projects of annotators: texts, decisions, users, backups.",
+    ),
+    "model": ("cli.model", "Models by name: list, make, get, path, remove."),
+    "data": ("cli.data", "Open data sets: list, get, check."),
 }
 COMMANDS = {
-    "convert": "Convert between PTB brackets, CoNLL-U, CoNLL-X and plain tokens.",
-    "demo": "Train every model on the sample data, use it, and write an HTML report.",
-    "info": "Print the header of a model file, or the versions of this installation.",
-    "serve": "Serve the JSON API and the pages until interrupted; "
-    "`studio` has models to begin with.",
-    "studio": "See every model at work in a browser: parse, read, words, sequences, annotate.",
-    "warm": "Compile everything now, so that no later command has to.",
+    "convert": (
+        "cli.convert",
+        "Convert between PTB brackets, CoNLL-U, CoNLL-X and plain tokens.",
+    ),
+    "demo": (
+        "cli.demo",
+        "Train every model on the sample data, use it, and write an HTML report.",
+    ),
+    "info": (
+        "cli.info",
+        "Print the header of a model file, or the versions of this installation.",
+    ),
+    "serve": (
+        "studio.cli.serve",
+        "Serve the JSON API and the pages until interrupted; `studio` has models to begin with.",
+    ),
+    "studio": (
+        "studio.cli.studio",
+        "See every model at work in a browser: parse, read, words, sequences, annotate.",
+    ),
+    "warm": ("cli.warm", "Compile everything now, so that no later command has to."),
 }
 
 
@@ -83,12 +104,12 @@ def application(called: Collection[str]) -> typer.Typer:
         rich_markup_mode="rich",
         help="The hidden structure of language, learned by linear algebra and online learners.",
     )
-    for name, line in GROUPS.items():
-        group = _module(name).app if name in called else typer.Typer(help=line)
+    for name, (module, line) in GROUPS.items():
+        group = _module(module).app if name in called else typer.Typer(help=line)
         made.add_typer(group, name=name)
-    for name, line in COMMANDS.items():
+    for name, (module, line) in COMMANDS.items():
         if name in called:
-            made.command(name)(getattr(_module(name), name))
+            made.command(name)(getattr(_module(module), name))
         else:
             made.command(name, help=line)(lambda: None)
     made.callback()(_common)
@@ -97,7 +118,7 @@ def application(called: Collection[str]) -> typer.Typer:
 
 
 def _module(name: str) -> Any:
-    return import_module(f"eigentext.cli.{name}")
+    return import_module(f"eigentext.{name}")
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentext.evaluate.conll18 import Measure
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
 
 @with_flags()

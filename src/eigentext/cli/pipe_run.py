@@ -95,7 +95,7 @@ def run_(
         $ eigentext pipe run english.pipe sample/treebank-dev.conllu -o again.conllu --given tags
     """
     from eigentext.base.files.opening import expand
-    from eigentext.lexicon.known_words import Share
+    from eigentext.features.known_words import Share
     from eigentext.pipeline import Pipeline
     from eigentext.pipeline.annotate import Asked
     from eigentext.pipeline.runs import Job, units_of
@@ -138,7 +138,7 @@ def run_(
 def _input_of(sources: list[str], input_: str, given: str | None) -> Any:
     """The format of the input, by the name of the files unless it is told."""
     if input_ == "auto":
-        from eigentext.tagging.reading import format_of
+        from eigentext.tagging.sequence.reading import format_of
 
         named = [format_of(source) == "conllu" for source in sources]
         if any(named) and not all(named):

@@ -23,7 +23,7 @@ from eigentext.cli import options
 from eigentext.cli.command import Flags
 from eigentext.cli.output import Clock, progress_bar, remark, show_figures
 from eigentext.errors import DataError
-from eigentext.lexicon.known_words import KnownWords, Share, remark_on
+from eigentext.features.known_words import KnownWords, Share, remark_on
 
 __all__ = ["Applying", "Run", "Training", "TrainingOnDevice", "of_files"]
 
@@ -175,7 +175,7 @@ class Applying(Run):
     def write(self, answers: Iterable[str], *, blocks: bool = False) -> None:
         """The answers, lines or ``blocks`` of them; the file is there when all of them are."""
         from eigentext.base.files.writing import write_lines
-        from eigentext.formats.blocks import write_blocks
+        from eigentext.language.formats.blocks import write_blocks
 
         if blocks:
             write_blocks(answers, self.output)

@@ -14,13 +14,13 @@ from eigentext.cli.output import show_figures
 from eigentext.cli.run import Applying, Training
 from eigentext.cli.text_input import GenericText, TaggedInput
 from eigentext.cli.workers import Workers
-from eigentext.tagging.settings import TaggerSettings
+from eigentext.tagging.sequence.settings import TaggerSettings
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
-    from eigentext.tagging import Tagging
-    from eigentext.tagging.reading import Item
+    from eigentext.tagging.sequence import Tagging
+    from eigentext.tagging.sequence.reading import Item
 
 app = typer.Typer(no_args_is_help=True, help="Tags of tokens: entities and parts of speech.")
 
@@ -46,7 +46,7 @@ def train(
         $ eigentext tag train sample/entities.bio -o entities.tagger --epochs 5
     """
     from eigentext.base.files.opening import expand
-    from eigentext.tagging import SequenceTagger
+    from eigentext.tagging.sequence import SequenceTagger
 
     sources = expand(files)
     tagger = SequenceTagger(**given.settings(TaggerSettings))
@@ -113,8 +113,8 @@ def apply(
 
     from eigentext.base.files.opening import expand
     from eigentext.errors import SettingsError
-    from eigentext.tagging import SequenceTagger
-    from eigentext.tagging.reading import bare_item
+    from eigentext.tagging.sequence import SequenceTagger
+    from eigentext.tagging.sequence.reading import bare_item
 
     if text.raw and columns.from_ != "auto":
         raise SettingsError(f"--raw and --from {columns.from_}: expected one of them")
@@ -190,7 +190,7 @@ def eval_(
     """
     from eigentext.errors import DataError
     from eigentext.evaluate.ner import evaluate
-    from eigentext.tagging.reading import format_of
+    from eigentext.tagging.sequence.reading import format_of
 
     def tags(source: str) -> Iterator[Any]:
         return (item.tags or () for item in columns.items([source]))

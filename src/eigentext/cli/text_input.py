@@ -12,8 +12,8 @@ from eigentext.base.files.opening import OnError
 from eigentext.cli.command import Flags
 
 if TYPE_CHECKING:
-    from eigentext.corpus.raw_text import TypedToken
-    from eigentext.tagging.reading import Item
+    from eigentext.counting.raw_text import TypedToken
+    from eigentext.tagging.sequence.reading import Item
 
 __all__ = ["ArabicText", "Column", "Field", "GenericText", "RawText", "TaggedInput", "TextInput"]
 
@@ -79,9 +79,9 @@ class TextInput(RawText):
         records the texts in their field, a record after the other.
         """
         from eigentext.base.files.opening import expand
-        from eigentext.corpus.raw_text import read_tokenised
-        from eigentext.formats.text import read_sentences
-        from eigentext.tagging.reading import format_of, read_items
+        from eigentext.counting.raw_text import read_tokenised
+        from eigentext.language.formats.text import read_sentences
+        from eigentext.tagging.sequence.reading import format_of, read_items
 
         for source in expand(files):
             if self.raw:
@@ -102,7 +102,7 @@ class TextInput(RawText):
     ) -> Iterator[list[TypedToken]]:
         """The same with each token as it was typed, for commands that write tokens out."""
         from eigentext.base.files.opening import expand
-        from eigentext.corpus.raw_text import TypedToken, read_typed
+        from eigentext.counting.raw_text import TypedToken, read_typed
 
         if not self.raw:
             for tokens in self.sentences(files, on_error):
@@ -154,7 +154,7 @@ class TaggedInput(Flags):
 
     def items(self, sources: list[str], on_error: OnError | None = None) -> Iterator[Item]:
         """Sentences with their tags, if they have any, and the way to write them with others."""
-        from eigentext.tagging.reading import read_items
+        from eigentext.tagging.sequence.reading import read_items
 
         for source in sources:
             yield from read_items(
@@ -163,6 +163,6 @@ class TaggedInput(Flags):
 
     def tagged(self, sources: list[str], **choices: Any) -> tuple[Any, Any, str]:
         """Tokens and tags of all sentences, and the scheme of the tags."""
-        from eigentext.tagging.reading import read_tagged
+        from eigentext.tagging.sequence.reading import read_tagged
 
         return read_tagged(sources, file_format=self.from_, column=self.column, **choices)

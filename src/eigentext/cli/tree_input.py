@@ -9,9 +9,9 @@ from eigentext.base.files.opening import OnError, raise_or_tell
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
-    from eigentext.formats.conll import TenColumnSentence
-    from eigentext.formats.conllu import Sentence
-    from eigentext.trees.dependency import DependencyTree
+    from eigentext.language.formats.conll import TenColumnSentence
+    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.trees.dependency import DependencyTree
 
 __all__ = ["sentences_of", "training_trees", "trees_of"]
 
@@ -19,8 +19,8 @@ __all__ = ["sentences_of", "training_trees", "trees_of"]
 def sentences_of(path: str, on_error: OnError | None = None) -> Iterator[TenColumnSentence]:
     """The sentences of a CoNLL-U or, by its name, CoNLL-X file; one without any is an error."""
     from eigentext.errors import SettingsError
-    from eigentext.formats import conllu, conllx
-    from eigentext.formats.convert import format_of
+    from eigentext.language.formats import conllu, conllx
+    from eigentext.language.formats.convert import format_of
 
     try:
         reader = conllx if format_of(path) == "conllx" else conllu
@@ -43,7 +43,7 @@ def trees_of(
     Tags are those of column UPOS, and of XPOS where that is empty.
     """
     from eigentext.base.files.opening import expand
-    from eigentext.formats import conllu, conllx
+    from eigentext.language.formats import conllu, conllx
 
     for source in expand(sources):
         for columns in sentences_of(source, on_error):
@@ -61,7 +61,7 @@ def trees_of(
 def training_trees(sources: list[str], on_error: OnError | None = None) -> list[Sentence]:
     """Sentences with a tree of one root; another is an error of its file, or skipped."""
     from eigentext.dependency.graph.answer import with_heads
-    from eigentext.formats.conllu import read_sentences
+    from eigentext.language.formats.conllu import read_sentences
 
     sentences = []
     for source in sources:

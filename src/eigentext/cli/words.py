@@ -56,9 +56,9 @@ def count(
 
     from eigentext.base.files.opening import expand
     from eigentext.base.heap import map_large_blocks
-    from eigentext.corpus.counting import count as count_corpus
-    from eigentext.corpus.counts import Counts
-    from eigentext.corpus.workfolder import clear
+    from eigentext.counting.counting import count as count_corpus
+    from eigentext.counting.counts import Counts
+    from eigentext.counting.workfolder import clear
 
     map_large_blocks()
     work_dir = _work_folder(run.output)
@@ -156,7 +156,7 @@ def from_tables(
     """
     from eigentext.base.files.opening import check_writable, expand
     from eigentext.base.heap import map_large_blocks
-    from eigentext.corpus.counts import Counts
+    from eigentext.counting.counts import Counts
 
     map_large_blocks()
     check_writable(output)
@@ -194,7 +194,7 @@ def to_tables(
         $ eigentext words to-tables text.counts --words words.parquet --pairs pairs.parquet
     """
     from eigentext.base.files.opening import check_writable
-    from eigentext.corpus.counts import Counts
+    from eigentext.counting.counts import Counts
 
     check_writable(words, pairs)
     Counts.load(counts).to_tables(words, pairs)
@@ -218,7 +218,7 @@ def add(
         $ eigentext words add a.counts b.counts -o both.counts
     """
     from eigentext.base.files.opening import check_writable
-    from eigentext.corpus.counts import Counts
+    from eigentext.counting.counts import Counts
 
     check_writable(output)
     total = Counts.load(counts[0])
@@ -250,7 +250,7 @@ def inspect(
     """
     from json import dumps
 
-    from eigentext.corpus.counts import Counts
+    from eigentext.counting.counts import Counts
 
     held = Counts.load(counts)
     for word, n in list(zip(held.words, held.unigrams.tolist(), strict=True))[:top]:

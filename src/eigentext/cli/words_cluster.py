@@ -59,8 +59,8 @@ def cluster(
 
     from eigentext.base.files.opening import check_writable, expand
     from eigentext.base.heap import map_large_blocks
-    from eigentext.corpus.counting import count
-    from eigentext.corpus.counts import Counts
+    from eigentext.counting.counting import count
+    from eigentext.counting.counts import Counts
     from eigentext.words.clusters.methods import check_memory
     from eigentext.words.clusters.model import SpectralClusters
 
@@ -149,7 +149,7 @@ def assign(
         $ eigentext words assign a.clusters sample/text.txt -o b.clusters --paths paths
     """
     from eigentext.base.files.opening import check_writable, expand
-    from eigentext.corpus.counting import count
+    from eigentext.counting.counting import count
     from eigentext.words.clusters.model import SpectralClusters
 
     check_writable(paths)

@@ -132,9 +132,9 @@ def _cca(
     import time
 
     from eigentext.base.heap import give_back
-    from eigentext.corpus.counting import count
-    from eigentext.corpus.counts import Counts
-    from eigentext.corpus.memory import parse_memory
+    from eigentext.counting.counting import count
+    from eigentext.counting.counts import Counts
+    from eigentext.counting.memory import parse_memory
 
     began = time.process_time()
     # more pairs than fit in this room stay on disk and are read in stretches
@@ -167,7 +167,7 @@ def _cca(
 
 def _lrmvl(model: LRMVL, sources: list[str], common: dict[str, Any]) -> dict[str, Any]:
     """Fit to the text, as ids; figures of the vectors."""
-    from eigentext.corpus.encoding import encode_files
+    from eigentext.counting.encoding import encode_files
 
     text = encode_files(sources, **common)
     values = model.fit(text, progress=common["progress"]).embeddings_.singular_values
@@ -189,8 +189,8 @@ def _views(
 ) -> dict[str, Any]:
     """Fit to the text, as ids, with trees and word pairs beside it; figures of the vectors."""
     from eigentext.base.files.opening import expand
-    from eigentext.corpus.encoding import encode_files
-    from eigentext.formats.conllu import read_sentences
+    from eigentext.counting.encoding import encode_files
+    from eigentext.language.formats.conllu import read_sentences
     from eigentext.words.embeddings.views import read_word_pairs
 
     on_error = common["on_error"]
@@ -237,7 +237,7 @@ def vectors_of_words(
 
         $ eigentext words vectors a.vec the theses --words-of sample/text.txt -o vectors.txt
     """
-    from eigentext.formats.word2vec import write_vectors
+    from eigentext.language.formats.word2vec import write_vectors
     from eigentext.words.embeddings.neighbours import load_space
 
     sentences = GenericText().sentences(words_of or [])
@@ -342,7 +342,7 @@ def _score_vectors(model: str, similarity: list[str], analogies: list[str]) -> d
     from pathlib import Path
 
     from eigentext.evaluate import similarity as scores
-    from eigentext.lexicon.symbols import looked_up
+    from eigentext.features.symbols import looked_up
     from eigentext.words.embeddings.neighbours import load_space
 
     space = load_space(model)
@@ -379,7 +379,7 @@ def _score_vectors(model: str, similarity: list[str], analogies: list[str]) -> d
 def _score_paths(paths: list[str], counts: str | None, text: list[str]) -> dict[str, Any]:
     from pathlib import Path
 
-    from eigentext.corpus.counts import Counts
+    from eigentext.counting.counts import Counts
     from eigentext.evaluate.clustering import paths_information
     from eigentext.words.clusters.model import read_clusters
 

@@ -42,7 +42,7 @@ class DocumentInput(GenericText):
     def texts(self, files: list[str], on_error: OnError | None = None) -> Iterator[list[str]]:
         """Token lists, a document each, in the order of the files."""
         from eigentext.base.files.opening import expand
-        from eigentext.corpus.documents import read_documents
+        from eigentext.counting.documents import read_documents
 
         for source in expand(files):
             yield from read_documents(

@@ -15,7 +15,7 @@ import numpy as np
 from eigentext.constituency.forms import capitals_tell
 from eigentext.constituency.lexicon import Emission
 from eigentext.constituency.transform import user_labels, with_wrapper
-from eigentext.trees.constituent import Tree
+from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -96,7 +96,7 @@ def theorem_3(
     """Sigma and Lambda of one model of the ensemble; 39 nodes is a sentence of 20 words.
 
     >>> from eigentext.constituency import LPCFG
-    >>> from eigentext.trees.constituent import Tree
+    >>> from eigentext.language.trees.constituent import Tree
     >>> parser = LPCFG(n_states=1).fit([Tree.from_brackets("(S (A x) (B y))")])
     >>> theorem_3(parser.grammar_).sigma is None
     True

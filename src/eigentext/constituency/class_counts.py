@@ -1,4 +1,4 @@
-"""What the class of a word says of its base tag (``lexicon.word_classes`` has the classes).
+"""What the class of a word says of its base tag (``features.word_classes`` has the classes).
 
 1. :class:`ClassCounts` counts base tags B under the classes of the treebank's words, a word seen
    c times with weight sqrt(c).
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.lexicon.word_classes import WordClasses
+    from eigentext.features.word_classes import WordClasses
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]

@@ -5,7 +5,7 @@
 2. :func:`outside_features` looks at the rest of the tree: the rules above, the sibling, the
    neighbouring words, how much lies to the left and right.
 3. Each feature is a 64-bit mix of its template number and its values, one column per template, so
-   a node's sparse vector phi(t) or psi(o) has one entry per template (``latent.features``).
+   a node's sparse vector phi(t) or psi(o) has one entry per template (``features.sparse_rows``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.constituency.settings import INSIDE_GROUPS, OUTSIDE_GROUPS
-from eigentext.latent.features import feature_numbers
+from eigentext.features.sparse_rows import feature_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eigentext.corpus.typed_forms import familiar_forms
+from eigentext.language.tokenise.typed_forms import familiar_forms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

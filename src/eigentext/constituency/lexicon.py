@@ -2,7 +2,7 @@
 
 With ts = (tag, state), B = the base tag (the last label of a collapsed chain such as NP>NN):
 
-1. P(ts | w) is that of ``lexicon.smoothing``: a word seen only as NN may still be the NP>NN of a
+1. P(ts | w) is that of ``features.smoothing``: a word seen only as NN may still be the NP>NN of a
    bare noun phrase, and the states of a few occurrences say little about the next one.
 2. The score is emits(ts) P(ts | w) / P(ts), which is p(w | ts) up to the words' constant p(w);
    ``emits`` is the share of the label and state that stands over a word, 1 for a proper tag.
@@ -33,15 +33,15 @@ from eigentext.constituency.class_counts import ClassCounts
 from eigentext.constituency.forms import spellings
 from eigentext.constituency.settings import Smoothing
 from eigentext.constituency.transform import user_labels
-from eigentext.lexicon.signatures import signature
-from eigentext.lexicon.smoothing import Evidence, Strengths, of_signature, smoothed
+from eigentext.features.signatures import signature
+from eigentext.features.smoothing import Evidence, Strengths, of_signature, smoothed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.constituency.treebank import Treebank
-    from eigentext.lexicon.signatures import Language
-    from eigentext.lexicon.word_classes import WordClasses
+    from eigentext.features.signatures import Language
+    from eigentext.features.word_classes import WordClasses
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
@@ -275,7 +275,7 @@ class Lexicon:
 
     @property
     def strengths(self) -> Strengths:
-        """Weights of the steps of ``lexicon.smoothing``."""
+        """Weights of the steps of ``features.smoothing``."""
         return Strengths(self.k_sig, self.k_base, self.k_state, self.trust)
 
     @cached_property

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.constituency.treebank import Treebank
-    from eigentext.lexicon.signatures import Language
+    from eigentext.features.signatures import Language
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from eigentext.constituency.answer import Parse
 from eigentext.constituency.transform import unwrap, with_wrapper
-from eigentext.trees.constituent import Tree
+from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -68,7 +68,7 @@ from eigentext.constituency.storage import PackedParams, pack_params, unpack_par
 from eigentext.constituency.storage_fields import SPEC
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank, restore
 from eigentext.errors import SettingsError
-from eigentext.trees.constituent import Tree
+from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from eigentext.constituency.learn.semi import FreeText, SemiResult
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.rerank.reranker import Reranker
-    from eigentext.lexicon.word_classes import WordClasses
+    from eigentext.features.word_classes import WordClasses
 
     Emissions = Sequence[Sequence[Emission]]  # of each model, of each word
 
@@ -118,7 +118,7 @@ class LPCFG(Model, LPCFGSettings):
     """A latent-variable PCFG parser.
 
     >>> from eigentext.datasets import load_english
-    >>> from eigentext.trees.constituent import Tree
+    >>> from eigentext.language.trees.constituent import Tree
     >>> trees = [Tree.from_brackets(line) for line in load_english("train")]
     >>> parser = LPCFG(n_states=2).fit(trees)
     >>> print(parser.parse("The farmer sold the horse .".split()).tree)

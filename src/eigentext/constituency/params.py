@@ -35,7 +35,7 @@ import numpy as np
 from eigentext.base.cores import each, row_blocks
 from eigentext.base.ragged import pointers
 from eigentext.constituency.low_rank import NOT_LOW, LowRank, expanded, in_products, low_rank
-from eigentext.trees.binarise import is_intermediate
+from eigentext.language.trees.binarise import is_intermediate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from eigentext.constituency.lexicon import Lexicon
     from eigentext.constituency.settings import Smoothing
     from eigentext.constituency.treebank import Treebank
-    from eigentext.latent.spectrum import Spectra
+    from eigentext.features.spectrum import Spectra
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]

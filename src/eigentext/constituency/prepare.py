@@ -25,17 +25,17 @@ import numpy as np
 from eigentext.base.tokens import each_of
 from eigentext.constituency.treebank import FlatTrees, Numbering
 from eigentext.errors import SettingsError
-from eigentext.trees.binarise import check_settings, escape_label, intermediates
-from eigentext.trees.clean import TRACE, WRAPPERS, base_label
-from eigentext.trees.constituent import Tree
-from eigentext.trees.unary import SEPARATOR, escape_chain
+from eigentext.language.trees.binarise import check_settings, escape_label, intermediates
+from eigentext.language.trees.clean import TRACE, WRAPPERS, base_label
+from eigentext.language.trees.constituent import Tree
+from eigentext.language.trees.unary import SEPARATOR, escape_chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.trees.heads import HeadRules
+    from eigentext.language.trees.heads import HeadRules
 
     Ints = npt.NDArray[np.int64]
     Flags = npt.NDArray[np.bool_]
@@ -63,7 +63,7 @@ def prepare_trees(
 ) -> tuple[FlatTrees, str | None]:
     """All trees binarised, without those of traces only; and the wrapper that most had.
 
-    >>> from eigentext.trees.heads import HeadRules
+    >>> from eigentext.language.trees.heads import HeadRules
     >>> tree = Tree.from_brackets("(TOP (S (NP-SBJ (PRP I)) (MD can) (VP (VB go)) (. .)))")
     >>> flat, wrapper = prepare_trees([tree], HeadRules.english())
     >>> [flat.label_names[label] for label in flat.label]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.trees.constituent import Tree
 
 __all__ = [
     "forest_log_p",

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
 from eigentext.errors import SettingsError
-from eigentext.lexicon.signatures import LANGUAGES, Language
+from eigentext.features.signatures import LANGUAGES, Language
 
 __all__ = [
     "AUTO_MOST",

@@ -12,15 +12,15 @@ from eigentext.constituency.class_counts import ClassCounts
 from eigentext.constituency.lexicon import Lexicon
 from eigentext.constituency.low_rank import LowRank, n_numbers
 from eigentext.constituency.params import LatentParams, RuleCounts, few_enough
-from eigentext.latent.spectrum import Spectra
-from eigentext.lexicon.word_classes import WordClasses
+from eigentext.features.spectrum import Spectra
+from eigentext.features.word_classes import WordClasses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.lexicon.signatures import Language
+    from eigentext.features.signatures import Language
 
 __all__ = ["PackedParams", "pack_params", "unpack_params"]
 

@@ -25,7 +25,7 @@ from eigentext.constituency.brackets import BITS
 from eigentext.constituency.low_rank import n_numbers
 from eigentext.constituency.params import RuleCounts, few_enough, tensor_layout
 from eigentext.constituency.rerank.storage import RERANKER_ARRAYS, RERANKER_STRINGS
-from eigentext.lexicon.signatures import LANGUAGES
+from eigentext.features.signatures import LANGUAGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

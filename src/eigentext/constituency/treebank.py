@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from eigentext.errors import SettingsError
-from eigentext.lexicon.signatures import Language, signature
+from eigentext.features.signatures import Language, signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.lexicon.word_classes import WordClasses
-    from eigentext.trees.constituent import Tree
+    from eigentext.features.word_classes import WordClasses
+    from eigentext.language.trees.constituent import Tree
 
     Ints = npt.NDArray[np.int64]
 

@@ -13,7 +13,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import SettingsError
-from eigentext.formats.conllu import Sentence, make_sentence
+from eigentext.language.formats.conllu import Sentence, make_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -14,7 +14,7 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
 __all__ = ["TagColumns", "TaggedSentence", "with_other_upos"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Auto, Flag, Listed, Named, Real, Text, Whole
-from eigentext.lexicon.signatures import LANGUAGES, Language
+from eigentext.features.signatures import LANGUAGES, Language
 
 __all__ = [
     "EDGES",

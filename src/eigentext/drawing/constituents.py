@@ -28,7 +28,7 @@ from eigentext.drawing.svg import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.trees.constituent import Tree
 
 __all__ = ["arcs_svg", "tree_svg"]
 
@@ -63,7 +63,7 @@ def tree_svg(
                    ``data-end``, ``data-label``, ``data-role``: label, tag or word), for a page on
                    which nodes can be chosen
 
-    >>> from eigentext.trees.constituent import Tree
+    >>> from eigentext.language.trees.constituent import Tree
     >>> svg = tree_svg(Tree.from_nested(("NP", ("DT", "the"), ("NN", "dog"))))
     >>> svg.startswith("<svg "), svg.count("<text ")
     (True, 5)

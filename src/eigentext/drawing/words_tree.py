@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eigentext.base.files.opening import OnError
-    from eigentext.formats.brown_paths import PathEntry
+    from eigentext.language.formats.brown_paths import PathEntry
 
 __all__ = ["ClusterTree", "Node", "cluster_tree_svg", "read_tree", "tree_of_paths"]
 
@@ -93,7 +93,7 @@ class ClusterTree:
     def sizes(self, node: Node) -> tuple[int, int, int]:
         """How many clusters, words and tokens are below a node.
 
-        >>> from eigentext.formats.brown_paths import PathEntry
+        >>> from eigentext.language.formats.brown_paths import PathEntry
         >>> tree = tree_of_paths([PathEntry("0", "a", 5), PathEntry("1", "b", 9)])
         >>> tree.sizes(tree.nodes[0]), tree.sizes(tree.nodes[1])
         ((2, 2, 14), (1, 1, 5))
@@ -109,7 +109,7 @@ class ClusterTree:
     def node_at(self, prefix: str) -> int | None:
         """The number of the node that all clusters with this prefix share; None: there are none.
 
-        >>> from eigentext.formats.brown_paths import PathEntry
+        >>> from eigentext.language.formats.brown_paths import PathEntry
         >>> tree = tree_of_paths([PathEntry("0", "a", 5), PathEntry("101", "b", 9)])
         >>> tree.node_at("10"), tree.node_at("11")
         (2, None)
@@ -132,7 +132,7 @@ class ClusterTree:
     def examples(self, node: Node, k: int) -> list[str]:
         """The k most frequent words below a node; without counts, the first ones of each cluster.
 
-        >>> from eigentext.formats.brown_paths import PathEntry
+        >>> from eigentext.language.formats.brown_paths import PathEntry
         >>> entries = [PathEntry("0", "a", 5), PathEntry("10", "b", 9), PathEntry("11", "c", 7)]
         >>> tree = tree_of_paths(entries)
         >>> tree.examples(tree.nodes[0], 2)
@@ -154,7 +154,7 @@ def read_tree(source: str, *, on_error: OnError | None = None) -> ClusterTree:
     >>> read_tree("memory://doc/tree").bits
     ('00', '01', '1')
     """
-    from eigentext.formats.brown_paths import read_paths
+    from eigentext.language.formats.brown_paths import read_paths
 
     entries = list(read_paths(source, on_error=on_error))
     if not entries:
@@ -165,7 +165,7 @@ def read_tree(source: str, *, on_error: OnError | None = None) -> ClusterTree:
 def tree_of_paths(entries: Iterable[PathEntry]) -> ClusterTree:
     """The tree of words with their bits; at least one.
 
-    >>> from eigentext.formats.brown_paths import PathEntry
+    >>> from eigentext.language.formats.brown_paths import PathEntry
     >>> tree = tree_of_paths([PathEntry("0", "a", 5), PathEntry("101", "b", 9)])
     >>> [tree.prefix(node) for node in tree.nodes]
     ['', '0', '101']
@@ -232,7 +232,7 @@ def cluster_tree_svg(tree: ClusterTree, *, ends: int = 40, words: int = 7, root:
 
     ``root`` is the number of the node to begin with.
 
-    >>> from eigentext.formats.brown_paths import PathEntry
+    >>> from eigentext.language.formats.brown_paths import PathEntry
     >>> svg = cluster_tree_svg(tree_of_paths([PathEntry("0", "cat", 5), PathEntry("1", "<b>", 9)]))
     >>> svg.startswith("<svg ") and "&lt;b&gt;" in svg
     True

@@ -42,8 +42,8 @@ from eigentext.evaluate.parseval import score_pair
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
-    from eigentext.formats.prm import EvalbSettings
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.formats.prm import EvalbSettings
+    from eigentext.language.trees.constituent import Tree
 
 __all__ = [
     "Agreement",
@@ -425,7 +425,7 @@ def bracket_agreement(
 ) -> Agreement:
     """F1 of labelled brackets between two annotators' trees of the same sentences.
 
-    >>> from eigentext.trees.constituent import Tree
+    >>> from eigentext.language.trees.constituent import Tree
     >>> one = Tree.from_brackets("(S (NP (PRP We)) (VP (VBP see) (NP (NNS stars))))")
     >>> other = Tree.from_brackets("(S (NP (PRP We)) (VP (VBP see)) (NP (NNS stars)))")
     >>> bracket_agreement([one], [other]).value

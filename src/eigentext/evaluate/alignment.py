@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eigentext.errors import DataError
-from eigentext.formats import conllu
+from eigentext.language.formats import conllu
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eigentext.formats.conll import TenColumnSentence
+    from eigentext.language.formats.conll import TenColumnSentence
 
 __all__ = ["Words", "align"]
 

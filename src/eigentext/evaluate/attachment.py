@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from eigentext.evaluate import bootstrap
-    from eigentext.formats.conll import TenColumnSentence
+    from eigentext.language.formats.conll import TenColumnSentence
 
 __all__ = [
     "AttachmentResult",
@@ -142,7 +142,7 @@ def evaluate(
     them still count.  ``subtypes=True`` compares relations as they stand.  Measures are counted
     side by side, by as many processes as there are cores in use.
 
-    >>> from eigentext.formats.conllu import make_sentence
+    >>> from eigentext.language.formats.conllu import make_sentence
     >>> words = ["dogs", "bark", "."]
     >>> gold = make_sentence(words, head=[2, 0, 2], deprel=["nsubj", "root", "punct"])
     >>> system = make_sentence(words, head=[2, 0, 1], deprel=["obj", "root", "punct"])
@@ -210,7 +210,7 @@ def compare_systems(
 ) -> bootstrap.Comparison:
     """Paired test over sentences of two systems scored on the same gold trees.
 
-    >>> from eigentext.formats.conllu import make_sentence
+    >>> from eigentext.language.formats.conllu import make_sentence
     >>> gold = [make_sentence(["dogs", "bark"], head=[2, 0])] * 30
     >>> worse = [make_sentence(["dogs", "bark"], head=[0, 1])] * 5 + gold[5:]
     >>> found = compare_systems(evaluate(gold, gold), evaluate(gold, worse), measure="UAS")

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from eigentext.formats.prm import EvalbSettings
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.formats.prm import EvalbSettings
+    from eigentext.language.trees.constituent import Tree
 
     IntArray = NDArray[np.int64]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.corpus.vocabulary import UNKNOWN
+from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.corpus.counts import Counts
+    from eigentext.counting.counts import Counts
 
 __all__ = [
     "cluster_pairs",
@@ -109,8 +109,8 @@ def paths_information(
     ...                                               [1, None]).items()}
     {1: 0.6829, None: 0.6829}
     """
-    from eigentext.corpus.counting import count
-    from eigentext.corpus.counts import Counts
+    from eigentext.counting.counting import count
+    from eigentext.counting.counts import Counts
 
     if not clusters:
         raise DataError("clusters", None, "no words in this clustering")

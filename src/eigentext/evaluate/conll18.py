@@ -21,7 +21,7 @@ from eigentext.evaluate.attachment_counts import Comparison, is_content
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from eigentext.formats.conll import TenColumnSentence
+    from eigentext.language.formats.conll import TenColumnSentence
 
 __all__ = ["MEASURES", "Measure", "evaluate", "lacking"]
 
@@ -86,7 +86,7 @@ def evaluate(
 ) -> dict[str, Measure]:
     """Every measure by its name; those of trees only where both sides have heads.
 
-    >>> from eigentext.formats.conllu import make_sentence
+    >>> from eigentext.language.formats.conllu import make_sentence
     >>> words = ["dogs", "bark", "."]
     >>> right = make_sentence(words, head=[2, 0, 2], deprel=["nsubj", "root", "punct"])
     >>> wrong = make_sentence(words, head=[2, 0, 1], deprel=["obj", "root", "punct"])

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.brackets import Bracketing, Rules
-from eigentext.formats.prm import EvalbSettings
-from eigentext.formats.ptb import parse_tree
-from eigentext.trees.constituent import Tree
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.formats.ptb import parse_tree
+from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -19,7 +19,7 @@ import numpy as np
 
 from eigentext.base.files.opening import numbered_lines, raise_or_tell
 from eigentext.errors import DataError
-from eigentext.lexicon.symbols import looked_up
+from eigentext.features.symbols import looked_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError
 from eigentext.evaluate.parseval import ParsevalResult, evaluate, parse_prediction
-from eigentext.formats.blocks import shown
-from eigentext.formats.ptb import read_trees, unescape
-from eigentext.trees.clean import strip_traces
+from eigentext.language.formats.blocks import shown
+from eigentext.language.formats.ptb import read_trees, unescape
+from eigentext.language.trees.clean import strip_traces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eigentext.base.files.opening import Source
     from eigentext.evaluate.parseval import Failed
-    from eigentext.formats.prm import EvalbSettings
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.formats.prm import EvalbSettings
+    from eigentext.language.trees.constituent import Tree
 
 __all__ = ["evaluate_files", "read_predictions"]
 

@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.trees.constituent import Tree
 
 __all__ = ["spans_f1", "spans_of", "unlabelled_f1"]
 
@@ -25,7 +25,7 @@ Span = tuple[int, int]
 def spans_of(tree: Tree, leave_out: Callable[[str], bool] | None = None) -> set[Span]:
     """The spans of a tree that count.
 
-    >>> from eigentext.trees.constituent import Tree
+    >>> from eigentext.language.trees.constituent import Tree
     >>> spans_of(Tree.from_brackets("(S (NP (D a) (N dog)) (VP (V runs) (. .)))"), ".".__eq__)
     {(0, 2)}
     """

@@ -2,7 +2,7 @@
 
 >>> from eigentext.datasets import load_english
 >>> from eigentext.constituency import LPCFG
->>> from eigentext.trees.constituent import Tree
+>>> from eigentext.language.trees.constituent import Tree
 >>> trees = [Tree.from_brackets(line) for line in load_english("train")]
 >>> parser = nltk_parser(LPCFG(n_states=1).fit(trees))
 >>> print(next(parser.parse("The farmer slept .".split())))

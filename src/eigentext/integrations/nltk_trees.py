@@ -3,7 +3,7 @@
 ``from_nltk`` reads anything with NLTK's manners (a sequence of children with a ``label()``), so it
 needs no NLTK; ``to_nltk`` builds ``nltk.Tree`` objects.  Neither recurses: depth costs nothing.
 
->>> from eigentext.trees.constituent import Tree
+>>> from eigentext.language.trees.constituent import Tree
 >>> tree = Tree.from_brackets("(S (NP (PRP I)) (VP (VBP am)))")
 >>> from_nltk(to_nltk(tree)) == tree
 True
@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from eigentext.errors import MissingExtraError
-from eigentext.trees.constituent import Tree
+from eigentext.language.trees.constituent import Tree
 
 __all__ = ["from_nltk", "to_nltk"]
 

@@ -18,7 +18,7 @@ finds it by itself.  It needs the extra ``spacy``.
 >>> import spacy
 >>> from eigentext.constituency import LPCFG
 >>> from eigentext.datasets import load_english
->>> from eigentext.trees.constituent import Tree
+>>> from eigentext.language.trees.constituent import Tree
 >>> nlp = spacy.blank("en")
 >>> _ = nlp.add_pipe("sentencizer")
 >>> trees = [Tree.from_brackets(line) for line in load_english("train")]
@@ -38,12 +38,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.constituency import LPCFG
 from eigentext.errors import SettingsError
-from eigentext.formats.ptb import escape
 
 # first, since it says what is missing where spaCy is
 from eigentext.integrations.spacy_component import ModelComponent
-from eigentext.trees.clean import WRAPPERS
-from eigentext.trees.constituent import Tree
+from eigentext.language.formats.ptb import escape
+from eigentext.language.trees.clean import WRAPPERS
+from eigentext.language.trees.constituent import Tree
 
 # isort: split
 from spacy.language import Language

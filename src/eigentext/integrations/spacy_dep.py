@@ -15,7 +15,7 @@ finds it by itself.  It needs the extra ``spacy``.
 
 >>> import spacy
 >>> from eigentext.dependency import DependencyParser
->>> from eigentext.formats.conllu import make_sentence
+>>> from eigentext.language.formats.conllu import make_sentence
 >>> tree = make_sentence(["The", "dog", "barks"], upos=["DET", "NOUN", "VERB"],
 ...                      head=[2, 3, 0], deprel=["det", "nsubj", "root"])
 >>> nlp = spacy.blank("en")

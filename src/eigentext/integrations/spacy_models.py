@@ -11,7 +11,7 @@ space tokens are passed over.  Importing this module registers the components; w
 points of the installed package spaCy finds them by itself.  They need the extra ``spacy``.
 
 >>> import spacy
->>> from eigentext.tagging import SequenceTagger
+>>> from eigentext.tagging.sequence import SequenceTagger
 >>> tagger = SequenceTagger(epochs=3).fit([["Ada", "met", "her"]] * 5, [["B-PER", "O", "O"]] * 5)
 >>> nlp = spacy.blank("en")
 >>> nlp.add_pipe("eigentext_ner").use(tagger)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.files.opening import numbered_lines, raise_or_tell
 from eigentext.errors import DataError, SettingsError
-from eigentext.formats.conllu import Sentence, read_sentences
+from eigentext.language.formats.conllu import Sentence, read_sentences
 from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
-from eigentext.formats.ptb import escape, format_tree
+from eigentext.language.formats.ptb import escape, format_tree
+from eigentext.language.trees.dependency import DependencyTree
 from eigentext.pipeline.doc import Alternatives, TreeReading, WordReading
-from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.dependency import DependencyParser, Parse, Reranker
-    from eigentext.morphology import MorphTagger
     from eigentext.pipeline.doc import Doc, DocSentence
     from eigentext.pipeline.model import Pipeline
+    from eigentext.tagging.morphology import MorphTagger
 
 __all__ = ["Asked", "arc_marginals", "filled", "listed_parses", "sorted_feats"]
 

@@ -20,12 +20,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from eigentext.formats.conllu import Token as Word
+from eigentext.language.formats.conllu import Token as Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from eigentext.formats import conllu
+    from eigentext.language.formats import conllu
 
 __all__ = [
     "Alternatives",
@@ -176,7 +176,7 @@ class DocSentence:
     @property
     def metadata(self) -> dict[str, str]:
         """The comments of the CoNLL-U file it came from, as a dict."""
-        from eigentext.formats.conllu import comments_as_dict
+        from eigentext.language.formats.conllu import comments_as_dict
 
         return comments_as_dict(self.comments or ())
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import SettingsError
-from eigentext.formats import conllu
-from eigentext.formats.conll import controls_as_blanks
-from eigentext.formats.text import split_tokens
+from eigentext.language.formats import conllu
+from eigentext.language.formats.conll import controls_as_blanks
+from eigentext.language.formats.text import split_tokens
 from eigentext.pipeline.doc import Columns, Doc, DocSentence, DocToken
 from eigentext.pipeline.pieces import Piece
 from eigentext.pipeline.settings import GIVEN
@@ -21,7 +21,7 @@ from eigentext.pipeline.writing import both, one_blank, space_after
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from eigentext.segmentation import SegmentedSentence, Segmenter
+    from eigentext.tagging.segmentation import SegmentedSentence, Segmenter
 
 __all__ = ["checked_given", "draft", "sentences_in"]
 
@@ -136,7 +136,7 @@ def _mend_ends(text: str, sentences: list[DocSentence], before: str, *, last: bo
 
 def _by_line(segmenter: Segmenter, text: str) -> list[SegmentedSentence]:
     """One sentence a line; an empty line ends a paragraph."""
-    from eigentext.segmentation import SegmentedSentence, SurfaceToken
+    from eigentext.tagging.segmentation import SegmentedSentence, SurfaceToken
 
     cut = segmenter.segment_sentence
     found: list[SegmentedSentence] = []
@@ -156,7 +156,7 @@ def _by_line(segmenter: Segmenter, text: str) -> list[SegmentedSentence]:
 
 def _by_space(segmenter: Segmenter | None, text: str) -> list[SegmentedSentence]:
     """One sentence a line, its tokens between white space."""
-    from eigentext.segmentation import SegmentedSentence, SurfaceToken
+    from eigentext.tagging.segmentation import SegmentedSentence, SurfaceToken
 
     found: list[SegmentedSentence] = []
     at, new_paragraph = 0, True
@@ -229,7 +229,7 @@ def _of_doc(segmenter: Segmenter | None, doc: Doc, given: str | None) -> Doc:
 
 def _segmented_anew(segmenter: Segmenter, doc: Doc) -> Doc:
     """The same sentences, other tokens."""
-    from eigentext.segmentation import SegmentedSentence, SurfaceToken
+    from eigentext.tagging.segmentation import SegmentedSentence, SurfaceToken
 
     found: list[SegmentedSentence] = []
     for sentence in doc.sentences:

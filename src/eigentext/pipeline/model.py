@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from eigentext.constituency import LPCFG
     from eigentext.dependency import DependencyParser, Parse, Reranker
     from eigentext.dependency.graph.demands import AnyArc
-    from eigentext.formats.conllu import Sentence
-    from eigentext.lexicon.known_words import KnownWords
-    from eigentext.morphology import MorphTagger
-    from eigentext.segmentation import Segmenter
-    from eigentext.tagging import SequenceTagger
+    from eigentext.features.known_words import KnownWords
+    from eigentext.language.formats.conllu import Sentence
+    from eigentext.tagging.morphology import MorphTagger
+    from eigentext.tagging.segmentation import Segmenter
+    from eigentext.tagging.sequence import SequenceTagger
 
 __all__ = ["KIND_OF", "Pipeline"]
 

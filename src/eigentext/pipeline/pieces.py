@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.base.files.opening import NO_TEXT, is_model, open_binary, raise_or_tell
 from eigentext.errors import DataError
-from eigentext.formats.records import documents, kind_of
+from eigentext.language.formats.records import documents, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

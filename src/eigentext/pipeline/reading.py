@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eigentext.formats import conllu
-from eigentext.formats.conll import has_controls, single_blanks
+from eigentext.language.formats import conllu
+from eigentext.language.formats.conll import has_controls, single_blanks
 from eigentext.pipeline.doc import Columns, DocSentence, DocToken
 from eigentext.pipeline.writing import one_blank
 

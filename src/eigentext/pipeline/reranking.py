@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser, Reranker
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
     from eigentext.pipeline.model import Pipeline
 
 __all__ = ["trained_reranker"]

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.base.parallel import in_order
-from eigentext.corpus.workfolder import opened, stage, write_record
+from eigentext.counting.workfolder import opened, stage, write_record
 from eigentext.errors import DataError, StorageError
-from eigentext.formats import conllu
-from eigentext.formats.conll import controls_as_blanks
-from eigentext.lexicon.known_words import Share
+from eigentext.features.known_words import Share
+from eigentext.language.formats import conllu
+from eigentext.language.formats.conll import controls_as_blanks
 from eigentext.pipeline.annotate import Asked
 from eigentext.pipeline.doc import Doc, DocSentence
 from eigentext.pipeline.pieces import document_pieces

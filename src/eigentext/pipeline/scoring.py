@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eigentext.evaluate.conll18 import Measure, evaluate
-from eigentext.formats import conllu
+from eigentext.language.formats import conllu
 from eigentext.pipeline.doc import Doc
 from eigentext.pipeline.drafts import checked_given
 
@@ -44,7 +44,7 @@ def answers(
 ) -> list[conllu.Sentence]:
     """What the pipeline makes of the text of a treebank."""
     from eigentext.pipeline.pieces import cut
-    from eigentext.segmentation import raw_text
+    from eigentext.tagging.segmentation import raw_text
 
     sources: list[Any]
     if checked_given(given) is None:

@@ -29,7 +29,7 @@ from eigentext.base.parallel import side_by_side
 from eigentext.base.registry import wrong_kind
 from eigentext.dependency.sentence import with_other_upos
 from eigentext.errors import DataError, SettingsError, StorageError
-from eigentext.formats import conllu
+from eigentext.language.formats import conllu
 from eigentext.pipeline.annotate import ROOT, sorted_feats
 from eigentext.pipeline.reading import without_controls
 from eigentext.pipeline.settings import VALUES
@@ -105,7 +105,7 @@ def train_stages(
 
     works = _Works(files, told)
     if "segmenter" in todo:
-        from eigentext.segmentation import Segmenter
+        from eigentext.tagging.segmentation import Segmenter
 
         segmenter = Segmenter(**_known(Segmenter, settings) | (pipeline.segmenter_settings or {}))
         key = fingerprint(about, segmenter.get_params())
@@ -200,7 +200,7 @@ def _known(cls: type, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def keyed(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings for a fingerprint: files by their names, vectors by their numbers."""
-    from eigentext.lexicon.word_classes import WordVectors
+    from eigentext.features.word_classes import WordVectors
 
     keyed: dict[str, Any] = {}
     for name, value in settings.items():
@@ -222,7 +222,7 @@ def _morphology(
     parse: bool,
 ) -> None:
     """The tagger, and the treebank as the parser is to see it, added to what is to be done."""
-    from eigentext.morphology import MorphTagger, fold_works
+    from eigentext.tagging.morphology import MorphTagger, fold_works
 
     tagger = MorphTagger(**_known(MorphTagger, settings) | (pipeline.morphology_settings or {}))
     analyzer = pipeline.analyzer

@@ -32,7 +32,7 @@ def words_of_text(
     Vectors come as bits, so that they are halved once and not by every stage and fold.
     """
     from eigentext.base.files.opening import expand
-    from eigentext.lexicon.word_classes import WordVectors, vector_bits
+    from eigentext.features.word_classes import WordVectors, vector_bits
     from eigentext.pipeline.training import about_file, listed
     from eigentext.words import CCAEmbedding, SpectralClusters
 
@@ -72,7 +72,7 @@ def _sentences(
     sources: Iterable[str], segmenter: Any, most: int, progress: Progress | None
 ) -> Iterator[list[str]]:
     """Words of sentences, up to so many; without a segmenter, text is tokenised already."""
-    from eigentext.formats.text import split_tokens
+    from eigentext.language.formats.text import split_tokens
     from eigentext.pipeline.pieces import text_pieces
 
     n_words = 0

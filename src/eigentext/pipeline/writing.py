@@ -15,8 +15,8 @@ from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from eigentext.formats.conll import controls_as_blanks, single_blanks
-from eigentext.formats.conllu import escape_spaces
+from eigentext.language.formats.conll import controls_as_blanks, single_blanks
+from eigentext.language.formats.conllu import escape_spaces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eigentext.datasets.catalogue import Entry
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
     from eigentext.recipes.recipe import Part, Recipe
 
 __all__ = ["Gathered", "gathered"]
@@ -53,7 +53,7 @@ class Gathered:
         if self.recipe.kind != "pipeline":
             why = "sentences: only CoNLL-U files of pipelines are cut into parts"
             raise SettingsError(f"recipe {self.recipe.name}: {why}")
-        from eigentext.formats.conllu import read_sentences, write_sentences
+        from eigentext.language.formats.conllu import read_sentences, write_sentences
 
         first, last = part.bounds
         sentences: Iterator[Sentence] = islice(read_sentences(str(place)), first - 1, last)

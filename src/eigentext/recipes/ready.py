@@ -50,7 +50,7 @@ def get_ready(
     ``name``    under which it is found; else that of the file, without what follows a dot
     ``sha256``  that the file must have, as ``sha256sum`` tells it
 
-    >>> from eigentext.tagging import SequenceTagger
+    >>> from eigentext.tagging.sequence import SequenceTagger
     >>> tagger = SequenceTagger(epochs=1).fit([["a", "dog"]] * 3, [["DET", "NOUN"]] * 3)
     >>> _ = tagger.save("memory://ready/dogs.tagger")
     >>> get_ready("memory://ready/dogs.tagger").name

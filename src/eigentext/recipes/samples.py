@@ -85,7 +85,7 @@ def _pipeline(target: Path) -> None:
 
 def _trees() -> list[Any]:
     from eigentext.datasets import load_english
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.trees.constituent import Tree
 
     return [
         Tree.from_brackets(line)
@@ -102,8 +102,8 @@ def _constituency(target: Path) -> None:
 
 def _dependency(target: Path) -> None:
     from eigentext.dependency import DependencyParser
-    from eigentext.formats import conllu
-    from eigentext.trees.const_to_dep import to_dependencies
+    from eigentext.language.formats import conllu
+    from eigentext.language.trees.const_to_dep import to_dependencies
 
     sentences = [
         conllu.from_dependency_tree(to_dependencies(tree), tags="xpos") for tree in _trees()
@@ -126,9 +126,9 @@ def _readings(target: Path) -> None:
 
 
 def _words(target: Path) -> None:
-    from eigentext.corpus.counting import count
+    from eigentext.counting.counting import count
     from eigentext.datasets.python_text import sentences
-    from eigentext.formats.text import write_sentences
+    from eigentext.language.formats.text import write_sentences
     from eigentext.words.clusters.model import SpectralClusters
     from eigentext.words.embeddings.cca import CCAEmbedding
 

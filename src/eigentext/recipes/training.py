@@ -102,8 +102,8 @@ def _score_constituency(
     parser: Any, test: Sequence[str], *, jobs: int, progress: Progress | None
 ) -> dict[str, float]:
     from eigentext.evaluate.parseval import evaluate
-    from eigentext.formats.prm import EvalbSettings
-    from eigentext.trees.clean import clean
+    from eigentext.language.formats.prm import EvalbSettings
+    from eigentext.language.trees.clean import clean
 
     gold = [tree for tree in map(clean, _trees(test)) if tree is not None]
     found = []
@@ -116,7 +116,7 @@ def _score_constituency(
 
 
 def _trees(files: Sequence[str]) -> list[Any]:
-    from eigentext.formats.ptb import read_trees
+    from eigentext.language.formats.ptb import read_trees
 
     trees = [tree for file in files for tree in read_trees(file)]
     if not trees:
@@ -128,7 +128,7 @@ def _trees(files: Sequence[str]) -> list[Any]:
 
 
 def _tagger() -> type:
-    from eigentext.tagging.settings import TaggerSettings
+    from eigentext.tagging.sequence.settings import TaggerSettings
 
     return TaggerSettings
 
@@ -141,7 +141,7 @@ def _train_ner(
     *,
     progress: Progress | None,
 ) -> Any:
-    from eigentext.tagging import SequenceTagger
+    from eigentext.tagging.sequence import SequenceTagger
 
     tagger = SequenceTagger(**{"scheme": "bio2", **settings})
     tagger.check()
@@ -153,7 +153,7 @@ def _train_ner(
 
 def _clusters(text: Sequence[str], progress: Progress | None) -> dict[str, str]:
     """Paths of the words of tokenised text, a sentence a line."""
-    from eigentext.formats.text import read_sentences
+    from eigentext.language.formats.text import read_sentences
     from eigentext.words import SpectralClusters
 
     sentences = (words for file in text for words in read_sentences(file) if words)
@@ -178,7 +178,7 @@ def _score_ner(
 
 
 def _tagged(files: Sequence[str], repair: bool) -> tuple[Any, Any]:
-    from eigentext.tagging.reading import read_tagged
+    from eigentext.tagging.sequence.reading import read_tagged
 
     tokens, tags, _ = read_tagged(files, scheme="bio2", repair=repair)
     return tokens, tags
@@ -209,7 +209,7 @@ def _train_pipeline(
 def _score_pipeline(
     pipeline: Any, test: Sequence[str], *, jobs: int, progress: Progress | None
 ) -> dict[str, float]:
-    from eigentext.formats.conllu import read_sentences
+    from eigentext.language.formats.conllu import read_sentences
     from eigentext.pipeline.scoring import score
 
     gold = [sentence for file in test for sentence in read_sentences(file)]

@@ -19,7 +19,7 @@ from unicodedata import category
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError
-from eigentext.formats.conllu import Sentence
+from eigentext.language.formats.conllu import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -26,7 +26,11 @@ from eigentext.drawing.arcs import arcs_svg
 from eigentext.drawing.constituents import tree_svg
 from eigentext.errors import SettingsError
 from eigentext.evaluate import parseval
-from eigentext.formats.prm import EvalbSettings
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.trees.binarise import binarise
+from eigentext.language.trees.const_to_dep import to_dependencies
+from eigentext.language.trees.constituent import Tree
+from eigentext.language.trees.unary import collapse
 from eigentext.reports.const_plots import CurvePoint, learning_curve, singular_value_plot
 from eigentext.reports.demo_dep import dependency_section
 from eigentext.reports.demo_hmm import sequences_section
@@ -34,10 +38,6 @@ from eigentext.reports.demo_lex import lexical_section
 from eigentext.reports.demo_pipe import pipeline_section
 from eigentext.reports.demo_words import words_section
 from eigentext.reports.html import Report
-from eigentext.trees.binarise import binarise
-from eigentext.trees.const_to_dep import to_dependencies
-from eigentext.trees.constituent import Tree
-from eigentext.trees.unary import collapse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

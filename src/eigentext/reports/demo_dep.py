@@ -9,15 +9,15 @@ from eigentext.dependency import DependencyParser, LatentTreeModel
 from eigentext.dependency.latent.inspection import states_of
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.evaluate.attachment import evaluate
-from eigentext.formats import conllu
-from eigentext.trees.const_to_dep import to_dependencies
+from eigentext.language.formats import conllu
+from eigentext.language.trees.const_to_dep import to_dependencies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from eigentext.language.trees.constituent import Tree
     from eigentext.reports.html import Report
-    from eigentext.trees.constituent import Tree
 
 __all__ = ["dependency_section"]
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from eigentext.language.trees.constituent import Tree
     from eigentext.reports.html import Report
-    from eigentext.trees.constituent import Tree
 
 __all__ = ["sequences_section"]
 

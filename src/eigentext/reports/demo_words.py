@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from eigentext.corpus.counting import count
+from eigentext.counting.counting import count
 from eigentext.datasets.python_text import sentences
 from eigentext.drawing.words_map import decay_plot, map_points, word_map
 from eigentext.drawing.words_tree import ClusterTree, cluster_tree_svg
-from eigentext.formats.text import write_sentences
+from eigentext.language.formats.text import write_sentences
 from eigentext.reports.words_page import WordVectors, words_report
 from eigentext.words.clusters.model import SpectralClusters
 from eigentext.words.embeddings.cca import CCAEmbedding

@@ -82,7 +82,7 @@ def words_browser(
     The page holds the ``max_words`` most frequent words, and at least ``top`` of each cluster.
 
     >>> from eigentext.drawing.words_tree import tree_of_paths
-    >>> from eigentext.formats.brown_paths import PathEntry
+    >>> from eigentext.language.formats.brown_paths import PathEntry
     >>> tree = tree_of_paths([PathEntry("0", "cat", 5), PathEntry("1", "</script>", 9)])
     >>> part = words_browser(tree)
     >>> sorted(part), part["markup"].count("</script>")
@@ -190,7 +190,7 @@ def words_report(
     Without matplotlib the plots are left out, and ``remark`` is told so.
 
     >>> from eigentext.drawing.words_tree import tree_of_paths
-    >>> from eigentext.formats.brown_paths import PathEntry
+    >>> from eigentext.language.formats.brown_paths import PathEntry
     >>> tree = tree_of_paths([PathEntry("0", "cat", 5), PathEntry("1", "the", 9)])
     >>> "wb-search" in words_report(tree).html()
     True

@@ -29,8 +29,8 @@ from eigentext.base.model import Packed
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import each_sentence
 from eigentext.errors import DataError, SettingsError
-from eigentext.lexicon.signatures import LANGUAGES, Language, signatures
-from eigentext.lexicon.symbols import UNKNOWN, first_known
+from eigentext.features.signatures import LANGUAGES, Language, signatures
+from eigentext.features.symbols import UNKNOWN, first_known
 from eigentext.sequences.settings import SymbolSettings, Unknown
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Auto, Flag, Real, Text, Whole
-from eigentext.lexicon.signatures import LANGUAGES, Language
+from eigentext.features.signatures import LANGUAGES, Language
 
 if TYPE_CHECKING:
     from eigentext.sequences.hmm.parameters import Parameters

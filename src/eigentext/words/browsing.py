@@ -81,7 +81,7 @@ class WordBrowser:
             return cls(held.words, space=WordSpace(held.words, held.vectors))
         if hasattr(model, "word_model_"):  # classes, which are bits where clusters gave them
             from eigentext.drawing.words_tree import tree_of_paths
-            from eigentext.formats.brown_paths import PathEntry
+            from eigentext.language.formats.brown_paths import PathEntry
 
             n = np.asarray(model.pairs_.sum(axis=0)).ravel().astype(np.int64).tolist()
             classes = [model.names_[c] for c in model.class_of_.tolist()]

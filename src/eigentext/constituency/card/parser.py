@@ -28,8 +28,8 @@ from eigentext.constituency.chart.skeleton import Skeleton
 from eigentext.constituency.scoring import plain_log_p, words_log_p
 from eigentext.constituency.transform import restore, user_labels, with_wrapper
 from eigentext.errors import SettingsError
+from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.devices import why_no_cupy
-from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

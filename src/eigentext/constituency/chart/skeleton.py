@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.trees.constituent import Tree
+from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -34,10 +34,10 @@ from eigentext.constituency.induction.distances import (
 from eigentext.constituency.induction.evolution import brackets
 from eigentext.constituency.long_sentences import pieces
 from eigentext.constituency.settings import InductionSettings
-from eigentext.corpus.vocabulary import UNKNOWN
+from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import DataError, RankWarning, SettingsError
+from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.determinism import single_threaded
-from eigentext.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -148,7 +148,7 @@ class Bracketer(Model, InductionSettings):
         progress: Progress | None,
     ) -> Floats:
         """(N, d) vectors of all words less the mean of their tag; 0 for a word without one."""
-        from eigentext.lexicon.word_classes import vectors_of
+        from eigentext.features.word_classes import vectors_of
 
         small = [[word.lower() for word in row] for row in words]
         if vectors is None:
@@ -177,7 +177,7 @@ class Bracketer(Model, InductionSettings):
     def _own_vectors(
         self, words: list[list[str]], progress: Progress | None
     ) -> tuple[Sequence[str], npt.NDArray[np.float32]]:
-        from eigentext.corpus.counting import count_sentences
+        from eigentext.counting.counting import count_sentences
         from eigentext.words.embeddings.cca import cca_embeddings
         from eigentext.words.settings import CCASettings
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.compiling import njit
-from eigentext.reranking.kernels.hashing import (
+from eigentext.features.kernels.hashing import (
     EDGE,
     begin,
     bucket,

@@ -1,7 +1,7 @@
 """The clustering estimator: latent states by k-means on the spectral projections, then counts.
 
 1. Every node has inside features, phi of what is below it, and outside features, psi of the rest
-   of the tree: the two views of ``latent.states``, which finds the states of each nonterminal.
+   of the tree: the two views of ``features.states``, which finds the states of each nonterminal.
 2. Counting states in rules gives a proper latent-variable PCFG: no negative numbers.
 
 Noise on the features (dropout, Gaussian) gives a different model for each seed: an ensemble.
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.constituency.features import inside_features, outside_features
-from eigentext.latent.features import FeatureRows, scaled_rows
-from eigentext.latent.states import Clustering, kmeans_states, states_by_label
+from eigentext.features.sparse_rows import FeatureRows, scaled_rows
+from eigentext.features.states import Clustering, kmeans_states, states_by_label
 
 if TYPE_CHECKING:
     import numpy.typing as npt

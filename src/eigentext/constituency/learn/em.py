@@ -27,7 +27,7 @@ from eigentext.constituency.params import (
     rounded,
     tensor_layout,
 )
-from eigentext.lexicon.smoothing import Evidence, of_signature, smoothed
+from eigentext.features.smoothing import Evidence, of_signature, smoothed
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -35,8 +35,8 @@ from eigentext.constituency.params import (
 )
 from eigentext.constituency.settings import Smoothing
 from eigentext.errors import RankWarning
-from eigentext.latent.features import FeatureRows, scaled_rows
-from eigentext.latent.spectrum import (
+from eigentext.features.sparse_rows import FeatureRows, scaled_rows
+from eigentext.features.spectrum import (
     Spectra,
     converged_coordinates,
     orthonormal,
@@ -410,7 +410,7 @@ def fit_moments(
 
     >>> from eigentext.constituency.settings import LPCFGSettings
     >>> from eigentext.constituency.transform import read_treebank
-    >>> from eigentext.trees.constituent import Tree
+    >>> from eigentext.language.trees.constituent import Tree
     >>> trees = [Tree.from_brackets(s) for s in ("(S (A x) (B y))", "(S (B y) (A x))")]
     >>> bank, _ = read_treebank(trees, LPCFGSettings())
     >>> fit_moments(bank, LPCFGSettings(n_states=1)).tensor.tolist()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from eigentext.errors import SettingsError
 from eigentext.evaluate.parseval import evaluate
-from eigentext.formats.prm import EvalbSettings
-from eigentext.trees.clean import clean
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.trees.clean import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.constituency.answer import Parse
     from eigentext.constituency.settings import States
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.trees.constituent import Tree
 
 __all__ = ["GRID", "Trial", "f1_on", "search_states"]
 
@@ -67,7 +67,7 @@ def search_states(
 
     >>> from eigentext.constituency import LPCFG
     >>> from eigentext.datasets import load_english
-    >>> from eigentext.trees.constituent import Tree
+    >>> from eigentext.language.trees.constituent import Tree
     >>> trees = [Tree.from_brackets(line) for line in load_english("train")[:60]]
     >>> best, tried = search_states(lambda m: LPCFG(n_states=m).fit(trees), trees[:9], (1, 2))
     >>> [trial.n_states for trial in tried], best.n_states in (1, 2)

@@ -35,8 +35,8 @@ from eigentext.constituency.lexicon import build_lexicon, index_words
 from eigentext.constituency.lexicon_moments import MomentLexicon
 from eigentext.constituency.params import LatentCounts, Totals, estimate
 from eigentext.errors import SettingsError
+from eigentext.language.trees.clean import WRAPPERS, clean
 from eigentext.linalg.determinism import single_threaded
-from eigentext.trees.clean import WRAPPERS, clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from eigentext.constituency.params import LatentParams
     from eigentext.constituency.settings import LPCFGSettings
     from eigentext.constituency.treebank import Treebank
-    from eigentext.trees.constituent import Tree
+    from eigentext.language.trees.constituent import Tree
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
@@ -125,7 +125,7 @@ def partial_brackets(tree: Tree, *, cut_tags: bool = False) -> tuple[list[str], 
 
     A bracket without a label around a single word says nothing; ``cut_tags`` as in training.
 
-    >>> from eigentext.trees.constituent import Tree
+    >>> from eigentext.language.trees.constituent import Tree
     >>> tokens, known = partial_brackets(Tree.from_brackets("(X (NP the (X big) (NN dog)) barks)"))
     >>> tokens, known.required, known.tags
     (['the', 'big', 'dog', 'barks'], ((0, 4), (0, 3, 'NP')), {2: 'NN'})

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.base.hashing import text_key
-from eigentext.lexicon.signatures import signature
-from eigentext.reranking.learn import ListFeatures
+from eigentext.features.signatures import signature
+from eigentext.linear.lists import ListFeatures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from eigentext.constituency.kernels.flat_trees import FlatTrees
     from eigentext.constituency.rerank.lists import LabelTable
-    from eigentext.lexicon.signatures import Language
+    from eigentext.features.signatures import Language
 
     Keys = npt.NDArray[np.uint64]
 

@@ -18,8 +18,8 @@ from eigentext.base.hashing import text_key
 from eigentext.base.ragged import pointers
 from eigentext.constituency.transform import user_labels
 from eigentext.evaluate.brackets import Bracketing, Rules
-from eigentext.formats.prm import EvalbSettings
-from eigentext.trees.binarise import is_intermediate
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.trees.binarise import is_intermediate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from eigentext.constituency.chart.kbest import Forest
     from eigentext.constituency.kernels.flat_trees import FlatTrees
-    from eigentext.trees.constituent import Tree
-    from eigentext.trees.heads import HeadRules
+    from eigentext.language.trees.constituent import Tree
+    from eigentext.language.trees.heads import HeadRules
 
     Keys = npt.NDArray[np.uint64]
 

@@ -24,8 +24,8 @@ from eigentext.base.cores import in_turn, row_blocks
 from eigentext.base.folds import held_out
 from eigentext.constituency.rerank.features import ALL, WordKeys, list_features
 from eigentext.constituency.rerank.lists import Gold, LabelTable, TreeList, tree_list
-from eigentext.reranking.learn import LearningList, Weights, learn_weights, list_scores
-from eigentext.trees.clean import clean
+from eigentext.language.trees.clean import clean
+from eigentext.linear.lists import LearningList, Weights, learn_weights, list_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.constituency.chart.kbest import Forest
-    from eigentext.lexicon.signatures import Language
-    from eigentext.trees.constituent import Tree
+    from eigentext.features.signatures import Language
+    from eigentext.language.trees.constituent import Tree
 
 __all__ = [
     "DECODER",

@@ -9,14 +9,14 @@ import numpy as np
 from eigentext.base.fields import Array, Ints, Pointers, Reals, Strings
 from eigentext.base.stored import Packed
 from eigentext.constituency.rerank.reranker import DECODER, Reranker
-from eigentext.reranking.learn import Weights
+from eigentext.linear.lists import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.lexicon.signatures import Language
+    from eigentext.features.signatures import Language
 
 __all__ = ["RERANKER_ARRAYS", "RERANKER_STRINGS", "pack_reranker", "unpack_reranker"]
 

@@ -103,7 +103,7 @@ def rearrange(
 
 def _checked_heads(heads: npt.ArrayLike, n: int) -> Heads:
     """A copy of the heads, if they are those of a tree with one root."""
-    from eigentext.trees.dependency import DependencyTree
+    from eigentext.language.trees.dependency import DependencyTree
 
     tree = DependencyTree(("",) * n, np.asarray(heads))
     if not tree.single_root:

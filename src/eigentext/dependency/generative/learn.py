@@ -2,7 +2,7 @@
 
 1. Words, tags and trees come as numbers: a ``Corpus`` of flat arrays.
 2. ``cluster_states``: two views of every word (``views``: what is below it and what is above, or
-   its left and its right dependents); ``latent.states`` finds the states of each tag in them.
+   its left and its right dependents); ``features.states`` finds the states of each tag in them.
 3. Counts of these states, smoothed, are valid parameters; ``fit_states`` goes on with a few
    iterations of EM, in which the tree is known and only the states are hidden.
 4. ``smoothed`` turns (expected) counts into parameters:
@@ -24,8 +24,8 @@ import numpy as np
 
 from eigentext.base.em import iterate
 from eigentext.dependency.generative.views import N_LENGTHS, VIEWS, Corpus, length_classes
-from eigentext.latent.features import scaled_rows
-from eigentext.latent.states import kmeans_states, states_by_label
+from eigentext.features.sparse_rows import scaled_rows
+from eigentext.features.states import kmeans_states, states_by_label
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.latent.features import FeatureRows
+    from eigentext.features.sparse_rows import FeatureRows
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]

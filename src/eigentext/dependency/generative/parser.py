@@ -48,10 +48,10 @@ from eigentext.dependency.long_sentences import check_length
 from eigentext.dependency.sentence import TagColumns, TaggedSentence
 from eigentext.dependency.settings import GenerativeParserSettings
 from eigentext.errors import DataError, SettingsError
-from eigentext.formats.conllu import Sentence, each_conllu
-from eigentext.lexicon.signatures import signatures
-from eigentext.lexicon.symbols import frequent_words
-from eigentext.trees.dependency import DependencyTree
+from eigentext.features.signatures import signatures
+from eigentext.features.symbols import frequent_words
+from eigentext.language.formats.conllu import Sentence, each_conllu
+from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -133,7 +133,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
     After ``fit``: ``params_``, and ``log_likelihoods_`` before each EM iteration; of trees, and
     then, where there is text without trees, of trees and text.
 
-    >>> from eigentext.formats.conllu import make_sentence
+    >>> from eigentext.language.formats.conllu import make_sentence
     >>> tree = make_sentence(["dogs", "bark"], upos=["NOUN", "VERB"], head=[2, 0])
     >>> parser = GenerativeParser(n_states=1, min_count=1).fit([tree] * 5)
     >>> parser.parse(["cats", "purr"], upos=["NOUN", "VERB"]).tree.heads.tolist()

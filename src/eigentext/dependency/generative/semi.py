@@ -33,7 +33,7 @@ from eigentext.dependency.generative.learn import (
 )
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import DataError, SettingsError
-from eigentext.formats.conllu import each_conllu
+from eigentext.language.formats.conllu import each_conllu
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
     Ints = npt.NDArray[np.int64]
 
@@ -101,7 +101,7 @@ def usable_text(unlabelled: Unlabelled) -> tuple[Unlabelled, int]:
 
     What it cannot be is a SettingsError, and a sentence without tags a DataError.
 
-    >>> from eigentext.formats.conllu import make_sentence
+    >>> from eigentext.language.formats.conllu import make_sentence
     >>> usable_text(Unlabelled([make_sentence(["Hi"])]))
     Traceback (most recent call last):
     ...

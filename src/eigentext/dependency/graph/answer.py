@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from eigentext.formats.conllu import Sentence
-    from eigentext.trees.dependency import DependencyTree
+    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.trees.dependency import DependencyTree
 
 __all__ = ["Parse", "in_conllu", "with_heads", "with_probabilities"]
 
@@ -67,7 +67,7 @@ def in_conllu(
     ``rank``       its place in a list of trees, which comments then tell with its score
     ``marginals``  of the parser: ``Prob=`` of each arc in the last column
     """
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
     heads = parse.tree.heads.tolist()
     filled = sentence.with_columns(head=heads, deprel=parse.tree.relations)

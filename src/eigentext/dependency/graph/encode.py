@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.hashing import text_key
-from eigentext.corpus.typed_forms import familiar_forms
 from eigentext.dependency.graph.templates import ATTRIBUTES
-from eigentext.lexicon.shapes import lowered
-from eigentext.lexicon.symbols import looked_up
+from eigentext.features.shapes import lowered
+from eigentext.features.symbols import looked_up
+from eigentext.language.tokenise.typed_forms import familiar_forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

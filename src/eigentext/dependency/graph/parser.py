@@ -58,11 +58,11 @@ from eigentext.dependency.long_sentences import (
 from eigentext.dependency.sentence import TagColumns, TaggedSentence
 from eigentext.dependency.settings import DependencyParserSettings
 from eigentext.errors import DataError, SettingsError
-from eigentext.formats.conllu import Sentence, each_conllu
-from eigentext.lexicon.shapes import lowered
-from eigentext.lexicon.symbols import frequent_words
-from eigentext.lexicon.word_classes import clusters_of, vector_bits
-from eigentext.trees.dependency import DependencyTree
+from eigentext.features.shapes import lowered
+from eigentext.features.symbols import frequent_words
+from eigentext.features.word_classes import clusters_of, vector_bits
+from eigentext.language.formats.conllu import Sentence, each_conllu
+from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -87,7 +87,7 @@ class DependencyParser(Model, DependencyParserSettings):
     was learned of both), ``encoder_``, ``own_tags_`` (its taggers), ``dev_scores_`` (UAS on the
     development trees after each pass).
 
-    >>> from eigentext.formats.conllu import make_sentence
+    >>> from eigentext.language.formats.conllu import make_sentence
     >>> trees = [make_sentence(["a", "dog", "barks"], upos=["DET", "NOUN", "VERB"],
     ...                        head=[2, 3, 0], deprel=["det", "nsubj", "root"])] * 3
     >>> parser = DependencyParser(epochs=2, bits=16).fit(trees)
@@ -489,7 +489,7 @@ class DependencyParser(Model, DependencyParserSettings):
 
         What is too long to be parsed whole is parsed in pieces.
 
-        >>> from eigentext.formats.conllu import make_sentence
+        >>> from eigentext.language.formats.conllu import make_sentence
         >>> tree = make_sentence(["dogs", "bark"], upos=["NOUN", "VERB"], head=[2, 0],
         ...                      deprel=["nsubj", "root"])
         >>> parser = DependencyParser(epochs=2, bits=16).fit([tree] * 3)

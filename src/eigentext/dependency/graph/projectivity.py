@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from eigentext.dependency.graph.heat import fitted_heat
 from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs
-from eigentext.trees.dependency import DependencyTree
+from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

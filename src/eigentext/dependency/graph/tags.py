@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from eigentext.base.parallel import side_by_side
 from eigentext.dependency.sentence import TaggedSentence, with_other_upos
-from eigentext.tagging import SequenceTagger
+from eigentext.tagging.sequence import SequenceTagger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from eigentext.base.progress import Progress
-    from eigentext.formats.conllu import Sentence
-    from eigentext.morphology import Morphology, MorphTagger
+    from eigentext.language.formats.conllu import Sentence
+    from eigentext.tagging.morphology import Morphology, MorphTagger
 
 __all__ = ["OwnTags", "fitted_and_jackknifed", "jackknifed", "with_tags"]
 
@@ -37,7 +37,7 @@ class OwnTags:
     ``xpos_alone``  the treebank has no upos: to the tagger xpos is the part of speech
     ``taggers``     of files made before there was one: a tagger for upos and one for xpos
 
-    >>> from eigentext.formats.conllu import make_sentence
+    >>> from eigentext.language.formats.conllu import make_sentence
     >>> first = make_sentence(["a", "b"], upos=["X", "Y"])
     >>> other = make_sentence(["b", "a"], upos=["Y", "X"])
     >>> OwnTags().fit([first, other] * 3).tag([("b", "a")])[0].upos
@@ -52,7 +52,7 @@ class OwnTags:
 
     def fit(self, sentences: Sequence[Sentence]) -> OwnTags:
         """Train on the columns of a treebank."""
-        from eigentext.morphology import MorphTagger
+        from eigentext.tagging.morphology import MorphTagger
 
         if _has_tags(sentences):
             self.xpos_alone = _xpos_alone(sentences)
@@ -90,7 +90,7 @@ class OwnTags:
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[np.uint8]]) -> OwnTags:
         """The other way."""
-        from eigentext.morphology import MorphTagger
+        from eigentext.tagging.morphology import MorphTagger
 
         own = cls()
         for name, raw in arrays.items():
@@ -133,7 +133,7 @@ def _fold_works(
     sentences: Sequence[Sentence], ways: int, settings: dict[str, Any]
 ) -> tuple[list[Callable[[], Any]], Callable[..., list[TaggedSentence]]]:
     """What is to be done for each stretch, and what makes tagged sentences of the answers."""
-    from eigentext.morphology import MorphTagger, fold_works
+    from eigentext.tagging.morphology import MorphTagger, fold_works
 
     ways = min(ways, len(sentences))
     if ways < 2 or not _has_tags(sentences):

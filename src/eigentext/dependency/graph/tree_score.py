@@ -11,8 +11,8 @@ from eigentext.dependency.long_sentences import check_length
 
 if TYPE_CHECKING:
     from eigentext.dependency.graph.parser import DependencyParser
-    from eigentext.formats.conllu import Sentence
-    from eigentext.trees.dependency import DependencyTree
+    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.trees.dependency import DependencyTree
 
 __all__ = ["judged", "tree_score"]
 

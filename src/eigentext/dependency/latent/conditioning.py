@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from eigentext.dependency.latent.moments import TreeMoments
     from eigentext.dependency.latent.operators import SpectralTreeOperators
-    from eigentext.trees.dependency import DependencyTree
+    from eigentext.language.trees.dependency import DependencyTree
 
 __all__ = ["Examination", "bound_7", "examine", "negative_rate"]
 

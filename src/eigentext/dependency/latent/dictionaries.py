@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from eigentext.errors import DataError, RankError, SettingsError
-from eigentext.lexicon.symbols import UNKNOWN
+from eigentext.features.symbols import UNKNOWN
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.svd import truncated_svd
@@ -192,7 +192,7 @@ def learn_text_dictionary(
     ``svd`` takes the left singular vectors of ``P[i, j] = p(next word i | word j)``; words are
     counted in small letters where the observations are.
     """
-    from eigentext.corpus.counting import count_sentences
+    from eigentext.counting.counting import count_sentences
     from eigentext.words import LRMVL, CCAEmbedding
 
     if observations.lower:

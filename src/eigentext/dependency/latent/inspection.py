@@ -50,7 +50,7 @@ def states_of(model: LatentTreeModel, *, top: int = 8) -> Iterator[LatentState]:
     """The states, the most frequent first.
 
     >>> from eigentext.dependency import LatentTreeModel
-    >>> from eigentext.trees.dependency import DependencyTree
+    >>> from eigentext.language.trees.dependency import DependencyTree
     >>> tree = DependencyTree(["a", "dog", "barks"], [2, 3, 0], tags=["DET", "NOUN", "VERB"])
     >>> model = LatentTreeModel(3, min_count=1, n_iter=2).fit([tree] * 3)
     >>> {state.tag: state.children[0][:2] for state in states_of(model, top=1)}["VERB"]

@@ -63,8 +63,8 @@ from eigentext.dependency.latent.observations import (
 from eigentext.dependency.latent.semi import KBEST, TreeText, parser_of, weight_by
 from eigentext.dependency.settings import LatentTreeSettings
 from eigentext.errors import RankError, SettingsError
-from eigentext.lexicon.symbols import UNKNOWN
-from eigentext.trees.dependency import DependencyTree
+from eigentext.features.symbols import UNKNOWN
+from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -155,7 +155,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
     After ``fit``: ``observations_``, ``params``, ``log_likelihoods_`` (one per iteration),
     ``shares_`` (n_states,) of the states among all words, ``members_`` (the tables of each model).
 
-    >>> from eigentext.trees.dependency import DependencyTree
+    >>> from eigentext.language.trees.dependency import DependencyTree
     >>> tags = ("DET", "NOUN", "VERB")
     >>> trees = [DependencyTree((a, b, c), [2, 3, 0], tags=tags)
     ...          for a in ("a", "the") for b in ("cat", "dog") for c in ("runs", "sits")]

@@ -22,16 +22,16 @@ import numpy as np
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_tokens, each_of
 from eigentext.errors import DataError, SettingsError
-from eigentext.lexicon.signatures import LANGUAGES, signatures
-from eigentext.lexicon.symbols import UNKNOWN, first_known
-from eigentext.trees.dependency import DependencyTree
+from eigentext.features.signatures import LANGUAGES, signatures
+from eigentext.features.symbols import UNKNOWN, first_known
+from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.lexicon.signatures import Language
+    from eigentext.features.signatures import Language
 
     Ints = npt.NDArray[np.int64]
     Small = npt.NDArray[np.int32]
@@ -52,7 +52,7 @@ class Observations:
     ``min_count``  rarer words are shown by their signatures
     ``lower``      words are looked up in small letters
 
-    >>> from eigentext.trees.dependency import DependencyTree
+    >>> from eigentext.language.trees.dependency import DependencyTree
     >>> tree = DependencyTree(["a", "dog", "barks"], [2, 3, 0], tags=["DET", "NOUN", "VERB"])
     >>> seen = Observations.learn([tree], "word|tag", min_count=1)
     >>> seen.encode(["a", "cat", None], ["DET", "NOUN", None]).tolist()

@@ -33,8 +33,8 @@ from eigentext.dependency.latent.observations import (
 )
 from eigentext.dependency.settings import SpectralTreeSettings
 from eigentext.errors import DataError, SettingsError
+from eigentext.language.trees.dependency import DependencyTree
 from eigentext.linalg.conditioning import ConditionReport, OnRank, guarded_pinv
-from eigentext.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -154,7 +154,7 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
     After ``fit``: ``operators_``, ``reports_`` on the inverses, ``moments_``; after scoring,
     ``negative_rate`` of the trees scored so far.
 
-    >>> from eigentext.trees.dependency import DependencyTree
+    >>> from eigentext.language.trees.dependency import DependencyTree
     >>> words = [("a", "b", "a"), ("b", "a", "a"), ("a", "a", "b"), ("b", "b", "b")]
     >>> trees = [DependencyTree(one, [2, 0, 2]) for one in words]
     >>> model = SpectralTreeOperators(1, observations="word", min_count=1).fit(trees)

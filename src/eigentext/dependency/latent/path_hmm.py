@@ -18,7 +18,7 @@ import numpy as np
 from eigentext.dependency.latent.model import LatentTreeModel
 from eigentext.dependency.latent.observations import Forest, Observations
 from eigentext.errors import RankError
-from eigentext.trees.dependency import DependencyTree
+from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

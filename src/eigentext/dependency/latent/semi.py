@@ -27,16 +27,16 @@ from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.generative.semi import chosen_weight, parts_of
 from eigentext.dependency.long_sentences import MOST_WORDS as MOST_PARSED
 from eigentext.dependency.sentence import TaggedSentence
-from eigentext.formats.conllu import from_dependency_tree
-from eigentext.trees.dependency import DependencyTree
+from eigentext.language.formats.conllu import from_dependency_tree
+from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
-    from eigentext.formats.conllu import Sentence
-    from eigentext.lexicon.signatures import Language
+    from eigentext.features.signatures import Language
+    from eigentext.language.formats.conllu import Sentence
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]

@@ -27,7 +27,7 @@ from eigentext.dependency.rerank.features import (
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.dependency.settings import EXPERTS
 from eigentext.errors import RankError, SettingsError
-from eigentext.trees.dependency import DependencyTree
+from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.dependency.rerank.lists import KBestLists
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
 __all__ = ["check_settings", "expert_from_bytes", "expert_to_bytes", "fit_expert", "jackknifed"]
 

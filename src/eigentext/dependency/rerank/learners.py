@@ -24,7 +24,7 @@ import numpy as np
 from eigentext.base.averaging import Averaged
 from eigentext.base.folds import held_out
 from eigentext.errors import SettingsError
-from eigentext.reranking.learn import spread
+from eigentext.linear.lists import spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,7 +24,7 @@ from eigentext.base.parallel import in_order
 from eigentext.base.ragged import pointers
 from eigentext.base.stored import Packed, Stored
 from eigentext.errors import DataError, SettingsError
-from eigentext.formats.conllu import make_sentence
+from eigentext.language.formats.conllu import make_sentence
 
 if TYPE_CHECKING:
     import os
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from eigentext.dependency.graph.labels import LabelledList
     from eigentext.dependency.graph.parser import DependencyParser
     from eigentext.dependency.sentence import TaggedSentence
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
 __all__ = [
     "KBestLists",
@@ -441,7 +441,7 @@ def _loaded(path: Path, settings: Mapping[str, Any]) -> KBestLists:
 
 def _key_of(parser: DependencyParser) -> str:
     """A key for its settings; clusters and vectors by what they are, not by their file's name."""
-    from eigentext.lexicon.word_classes import clusters_of, vector_bits
+    from eigentext.features.word_classes import clusters_of, vector_bits
 
     settings = parser.get_params(deep=False)
     settings["clusters"] = clusters_of(parser.clusters)

@@ -3,7 +3,7 @@
 1. ``fit``: lists of the training sentences by cross-validation (``lists``), experts that
    have not seen the fold they judge (``experts``), features, weights.  Then the experts are
    learned again from all sentences.  Features are those of labelled trees (``tree_features``,
-   ``reranking.learn``), or the tag templates of Dhillon et al. 2012 (``features``, ``learners``).
+   ``linear.lists``), or the tag templates of Dhillon et al. 2012 (``features``, ``learners``).
 2. ``choose`` puts the trees of one list into the new order, with the new scores; ``trees`` has
    the best trees of many sentences, of lists that it asks a parser for.
 3. The model file holds the weights, and the experts with their own files.
@@ -60,10 +60,10 @@ from eigentext.dependency.rerank.tree_features import COLUMNS, TreeFeatures, Tre
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.dependency.settings import EXPERTS, RerankerSettings
 from eigentext.errors import SettingsError
-from eigentext.formats.conllu import Sentence, each_conllu
-from eigentext.lexicon.word_classes import clusters_of, vector_bits
-from eigentext.reranking.learn import Weights as TreeWeights
-from eigentext.reranking.learn import learn_weights
+from eigentext.features.word_classes import clusters_of, vector_bits
+from eigentext.language.formats.conllu import Sentence, each_conllu
+from eigentext.linear.lists import Weights as TreeWeights
+from eigentext.linear.lists import learn_weights
 
 if TYPE_CHECKING:
     import os

@@ -19,7 +19,7 @@ from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.fine_tags import chosen_features
 from eigentext.dependency.graph.templates import ATTRIBUTES
 from eigentext.errors import SettingsError
-from eigentext.reranking.learn import LearningList, ListFeatures, list_scores
+from eigentext.linear.lists import LearningList, ListFeatures, list_scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from eigentext.dependency.kernels.tree_features import Words
     from eigentext.dependency.rerank.lists import KBestLists
     from eigentext.dependency.sentence import TaggedSentence
-    from eigentext.reranking.learn import Weights
+    from eigentext.linear.lists import Weights
 
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]

@@ -27,7 +27,7 @@ from eigentext.base.ragged import pointers
 from eigentext.base.remembering import Remembering
 from eigentext.base.stored import Packed, Stored
 from eigentext.errors import SettingsError
-from eigentext.formats.conllu import each_conllu
+from eigentext.language.formats.conllu import each_conllu
 from eigentext.lexical.analysis import Analysis, check_word
 from eigentext.lexical.analyzers.common import RememberingAnalyzer
 from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule, fold, folds, lower, shape
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Sentence
 
 __all__ = ["LearnedAnalyzer"]
 
@@ -95,7 +95,7 @@ _SPEC = Spec(
 class LearnedAnalyzer(RememberingAnalyzer, Stored):
     """Readings by rules learned from sentences with lemmas, tags and features.
 
-    >>> from eigentext.formats.conllu import parse_sentence
+    >>> from eigentext.language.formats.conllu import parse_sentence
     >>> row = "{}\\t{}\\t{}\\tNOUN\\t_\\tNumber={}\\t0\\troot\\t_\\t_"
     >>> rows = [row.format(1, "evler", "ev", "Plur"), row.format(2, "eller", "el", "Plur")]
     >>> text = "\\n".join(rows)

@@ -25,6 +25,7 @@ from eigentext.base.cores import beside
 from eigentext.base.model import Model
 from eigentext.base.tokens import checked_tokens, each_of
 from eigentext.errors import DataError, SettingsError
+from eigentext.features.word_classes import clusters_of, means_bits, vectors_of
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.candidates import Candidates
 from eigentext.lexical.documents import Document, Word
@@ -53,7 +54,6 @@ from eigentext.lexical.ranker.second_pass import (
 from eigentext.lexical.ranker.softmax import Inputs, fit_softmax, probabilities, scores
 from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme
 from eigentext.lexical.settings import RankerSettings
-from eigentext.lexicon.word_classes import clusters_of, means_bits, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

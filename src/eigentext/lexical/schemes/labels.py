@@ -37,7 +37,7 @@ from eigentext.lexical.schemes.rules import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from eigentext.formats.conllu import Token
+    from eigentext.language.formats.conllu import Token
 
 __all__ = ["Label", "LabelScheme", "load_scheme", "scheme_names"]
 

@@ -21,7 +21,7 @@ from eigentext.base.fields import Ints, Parts, Real, Reals, Spec, Strings, Whole
 from eigentext.base.model import Model, Packed
 from eigentext.base.settings import values_of
 from eigentext.errors import DataError, SettingsError
-from eigentext.lexicon.symbols import UNKNOWN
+from eigentext.features.symbols import UNKNOWN
 from eigentext.sequences.automata.automaton import Automaton
 from eigentext.sequences.automata.hankel import Basis, Hankel, spectral_automaton, strings_of
 from eigentext.sequences.observations import SYMBOLS, Encoded, Symbols

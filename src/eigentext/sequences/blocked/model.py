@@ -17,7 +17,7 @@ import numpy as np
 
 from eigentext.base.fields import Ints, Listed, Parts, Pointers, Real, Shares, Spec, Strings
 from eigentext.base.model import Model, Packed
-from eigentext.corpus.memory import parse_memory
+from eigentext.counting.memory import parse_memory
 from eigentext.errors import SettingsError
 from eigentext.sequences.blocked import inference
 from eigentext.sequences.blocked.learn import Discounts, Smoothing, Trainer, choose_discounts

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.lexicon.signatures import Language
+    from eigentext.features.signatures import Language
     from eigentext.sequences.observations import Encoded
 
     Floats = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.lexicon.signatures import Language, signatures
+from eigentext.features.signatures import Language, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.constituency.features import give_features
-from eigentext.latent.features import feature_numbers
+from eigentext.features.sparse_rows import feature_numbers
 
 if TYPE_CHECKING:
     import numpy.typing as npt

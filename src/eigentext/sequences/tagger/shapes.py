@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.base.ragged import pointers
-from eigentext.lexicon.shapes import slots_of
+from eigentext.features.shapes import slots_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.lexicon.signatures import Language
+    from eigentext.features.signatures import Language
 
     Ints = npt.NDArray[np.int64]
 

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eigentext.base.remembering import Remembered
-from eigentext.lexicon.shapes import slots_of
+from eigentext.features.shapes import slots_of
 from eigentext.sequences.tagger.characters import CharacterTags, HeldOut
 from eigentext.sequences.tagger.shapes import LONGEST_SEEN, ShapeModel
 

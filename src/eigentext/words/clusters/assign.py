@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.corpus.vocabulary import UNKNOWN
+from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import information_of_pairs
 from eigentext.linalg.determinism import single_threaded
@@ -27,7 +27,7 @@ from eigentext.words.clusters.moments import context_counts
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from eigentext.corpus.counts import Counts
+    from eigentext.counting.counts import Counts
 
 __all__ = ["WAYS", "assign"]
 
@@ -40,7 +40,7 @@ def assign(clustering: Clustering, counts: Counts, *, by: str = "information") -
     Words that were in keep their cluster; their number of tokens grows.  ``<unk>`` of the new
     counts is the old one's, or left out where there was none.
 
-    >>> from eigentext.corpus.counting import count_sentences
+    >>> from eigentext.counting.counting import count_sentences
     >>> from eigentext.words.clusters.model import SpectralClusters
     >>> old = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]] * 3
     >>> new = [s.split() for s in ["the emu sat", "a emu ran", "the cat sat"]]

@@ -13,9 +13,9 @@ from eigentext.base.estimator import Estimator, Transformer
 from eigentext.base.model import NotFittedError
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_tokens
-from eigentext.corpus.tokenise import tokenise
-from eigentext.corpus.vocabulary import UNKNOWN
+from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
+from eigentext.language.tokenise.tokens import tokenise
 from eigentext.words.clusters.model import SpectralClusters, read_clusters
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.corpus.memory import parse_memory
+from eigentext.counting.memory import parse_memory
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.clustering import cluster_pairs, information_of_pairs
 from eigentext.linalg.determinism import single_threaded
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.corpus.counts import Counts
+    from eigentext.counting.counts import Counts
     from eigentext.words.settings import ClusterSettings
 
 __all__ = ["Clustering", "check_memory", "cluster_counts", "contexts_to_count"]
@@ -110,7 +110,7 @@ def cluster_counts(
 ) -> Clustering:
     """Cluster the words of a corpus, ``<unk>`` among them if there are any outside the vocabulary.
 
-    >>> from eigentext.corpus.counting import count_sentences
+    >>> from eigentext.counting.counting import count_sentences
     >>> from eigentext.words.settings import ClusterSettings
     >>> text = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]] * 3
     >>> counts = count_sentences(text, contexts="lr1")

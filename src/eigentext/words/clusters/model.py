@@ -19,9 +19,9 @@ from eigentext.base.model import Model, Packed
 from eigentext.base.registry import NO_MODEL
 from eigentext.base.tokens import checked_tokens
 from eigentext.base.values import Real, Whole
-from eigentext.corpus.counting import count_sentences
-from eigentext.corpus.counts import Counts
-from eigentext.corpus.vocabulary import UNKNOWN
+from eigentext.counting.counting import count_sentences
+from eigentext.counting.counts import Counts
+from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import ModelFileError
 from eigentext.words.clusters.methods import (
     Clustering,
@@ -141,7 +141,7 @@ class SpectralClusters(Clusterer, Model, ClusterSettings):
     def tree(self) -> ClusterTree:
         """The tree of the clusters, for reports and drawings."""
         from eigentext.drawing.words_tree import tree_of_paths
-        from eigentext.formats.brown_paths import PathEntry
+        from eigentext.language.formats.brown_paths import PathEntry
 
         self.check_fitted()
         return tree_of_paths(map(PathEntry, self.paths_, self.words_, self.counts_.tolist()))
@@ -170,7 +170,7 @@ class SpectralClusters(Clusterer, Model, ClusterSettings):
 
     def write_paths(self, path: Source) -> int:
         """Write bits TAB word TAB count for every word, sorted by bits, then by count."""
-        from eigentext.formats.brown_paths import PathEntry, write_paths
+        from eigentext.language.formats.brown_paths import PathEntry, write_paths
 
         self.check_fitted()
         order = sorted(range(len(self.words_)), key=lambda i: (self.paths_[i], i))
@@ -227,7 +227,7 @@ def read_clusters(path: Source) -> dict[str, str]:
     >>> read_clusters("memory://doc/read.paths")
     {'cat': '0', 'ran': '1'}
     """
-    from eigentext.formats.brown_paths import read_paths
+    from eigentext.language.formats.brown_paths import read_paths
 
     try:
         return SpectralClusters.load(path).word_paths()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.base.cores import row_blocks
-from eigentext.corpus.contexts import Contexts, parse_contexts
+from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.errors import DataError, RankWarning, SettingsError
 from eigentext.linalg.scaling import cca_scale
 from eigentext.linalg.svd import ConvergenceReport, truncated_svd
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.corpus.counts import Counts
+    from eigentext.counting.counts import Counts
 
 __all__ = ["WordVectors", "context_counts", "embed", "omega", "omega_noise", "positions_of"]
 

@@ -37,10 +37,10 @@ from eigentext.base.heap import give_back, is_mapped
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import each_sentence
 from eigentext.base.values import Whole
-from eigentext.corpus.contexts import Contexts, parse_contexts
-from eigentext.corpus.counting import count_sentences
-from eigentext.corpus.counts import Counts
-from eigentext.corpus.vocabulary import UNKNOWN
+from eigentext.counting.contexts import Contexts, parse_contexts
+from eigentext.counting.counting import count_sentences
+from eigentext.counting.counts import Counts
+from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import cca_scale, log_transform, ppmi, sqrt_transform
@@ -355,7 +355,7 @@ def cca_embeddings(
     ``settings.contexts`` may read counts of positions as a bag (see :func:`context_counts`).  The
     word ``<unk>`` is left out when the vocabulary holds all.
 
-    >>> from eigentext.corpus.counting import count_sentences
+    >>> from eigentext.counting.counting import count_sentences
     >>> text = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]] * 3
     >>> vectors = cca_embeddings(count_sentences(text, contexts="lr1"), CCASettings(3))
     >>> vectors.neighbours("cat", 1)[0][0]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.lexicon.shapes import case_of, lowered, outline
+from eigentext.features.shapes import case_of, lowered, outline
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import unit_rows
 

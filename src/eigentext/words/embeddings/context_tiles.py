@@ -24,7 +24,7 @@ import numpy as np
 
 from eigentext.base.cores import cores_in_use, each, row_blocks
 from eigentext.base.heap import read_mapped
-from eigentext.corpus.spill import ArrayStore
+from eigentext.counting.spill import ArrayStore
 from eigentext.words.embeddings.tiles import TiledOperator, TileStore
 
 if TYPE_CHECKING:

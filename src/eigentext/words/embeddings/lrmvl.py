@@ -1,6 +1,6 @@
 """LR-MVL: word vectors by two CCAs over smoothed contexts (Dhillon, Foster and Ungar 2011).
 
-1. :mod:`eigentext.corpus.encoding` turns text into ids; -1 ends a sentence.
+1. :mod:`eigentext.counting.encoding` turns text into ids; -1 ends a sentence.
 2. One round, with the word vectors U of the last one (random at first):
 
    * the words before a token, smoothed at each rate a: L_t = (1 - a) L_{t-1} + a U[w_{t-1}], and
@@ -29,9 +29,9 @@ from eigentext.base.fields import Parts, Reals, Spec, Strings
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import checked_tokens, each_sentence
 from eigentext.base.values import Whole
-from eigentext.corpus.counts import Counts
-from eigentext.corpus.encoding import EncodedText, encode_sentences
-from eigentext.corpus.vocabulary import UNKNOWN
+from eigentext.counting.counts import Counts
+from eigentext.counting.encoding import EncodedText, encode_sentences
+from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import RankError, SettingsError
 from eigentext.linalg.cca import cca_from_moments
 from eigentext.linalg.determinism import random_block, single_threaded

@@ -1,6 +1,6 @@
 """Word vectors from several views of a word, by generalised CCA (MAXVAR; Rastogi et al. 2015).
 
-1. Text becomes ids (:mod:`eigentext.corpus.encoding`); each view becomes a matrix of words and
+1. Text becomes ids (:mod:`eigentext.counting.encoding`); each view becomes a matrix of words and
    what they were seen with, scaled and reduced to ``U_v diag(S_v)`` (:mod:`.views`).
 2. :func:`eigentext.linalg.cca.generalised_cca` finds the consensus G of the views X_v,
 
@@ -26,10 +26,10 @@ from eigentext.base.fields import Parts, Reals, Spec, Strings
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import checked_tokens, each_sentence
 from eigentext.base.values import Real, Whole
-from eigentext.corpus.counts import Counts
-from eigentext.corpus.encoding import EncodedText, encode_sentences
+from eigentext.counting.counts import Counts
+from eigentext.counting.encoding import EncodedText, encode_sentences
 from eigentext.errors import SettingsError
-from eigentext.formats.conllu import each_conllu
+from eigentext.language.formats.conllu import each_conllu
 from eigentext.linalg.cca import generalised_cca
 from eigentext.linalg.determinism import single_threaded
 from eigentext.words.embeddings import views as tables

@@ -42,7 +42,7 @@ Neighbours = list[tuple[str, float]]
 def load_words(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[np.float32]]:
     """Words and vectors of a model file or of a word2vec file.
 
-    >>> from eigentext.formats.word2vec import write_vectors
+    >>> from eigentext.language.formats.word2vec import write_vectors
     >>> write_vectors(["cat", "dog"], np.eye(2), "memory://doc/near.bin", binary=True)
     >>> load_words("memory://doc/near.bin")[0]
     ('cat', 'dog')
@@ -54,7 +54,7 @@ def load_words(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[n
     if start[8:] == b"{":  # safetensors: eight bytes of length, then JSON
         embeddings = _load_model(path).embeddings_
         return embeddings.words, embeddings.vectors
-    from eigentext.formats.word2vec import load_vectors
+    from eigentext.language.formats.word2vec import load_vectors
 
     words, vectors = load_vectors(path)
     return tuple(words), vectors

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eigentext.corpus.memory import parse_memory
+from eigentext.counting.memory import parse_memory
 from eigentext.errors import SettingsError
 from eigentext.linalg.matrices import BLOCK_COLUMNS
 from eigentext.linalg.svd import basis_bytes, krylov_block

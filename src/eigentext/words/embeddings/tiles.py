@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.base.cores import each, row_blocks
-from eigentext.corpus.spill import ArrayStore
+from eigentext.counting.spill import ArrayStore
 from eigentext.linalg.backend import CPU
 from eigentext.linalg.matrices import Operator, SparseOperator
 from eigentext.linalg.sharded import ShardedOperator

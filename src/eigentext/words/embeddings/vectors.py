@@ -43,7 +43,7 @@ class Embeddings:
     def export(self, path: Source, *, binary: bool | None = None) -> None:
         """Write word2vec's text or binary format; by default binary for ``.bin``."""
         from eigentext.base.files.archives import suffix_of
-        from eigentext.formats.word2vec import write_vectors
+        from eigentext.language.formats.word2vec import write_vectors
 
         name = str(path)
         if binary is None:

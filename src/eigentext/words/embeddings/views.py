@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.files.opening import numbered_lines, raise_or_tell
-from eigentext.corpus.pairs import count_pairs
+from eigentext.counting.pairs import count_pairs
 from eigentext.errors import DataError, RankWarning
 from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import TIE
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from eigentext.base.files.opening import OnError, Source
-    from eigentext.corpus.encoding import EncodedText
+    from eigentext.counting.encoding import EncodedText
 
 __all__ = [
     "ReducedView",

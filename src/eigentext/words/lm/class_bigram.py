@@ -21,7 +21,7 @@ from eigentext.base.fields import Parts, Sparse, Spec, Strings
 from eigentext.base.model import Model, Packed
 from eigentext.base.modelfile import pack_csr
 from eigentext.base.tokens import each_sentence
-from eigentext.corpus.vocabulary import UNKNOWN
+from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import DataError, SettingsError
 from eigentext.words.lm.kneser_ney import KneserNeyBigram
 from eigentext.words.settings import ClassBigramSettings

@@ -1,6 +1,6 @@
 """TopicModel: topics of documents by moments, and EM from there.
 
-1. ``fit`` chooses the words and counts them (corpus/documents.py), finds topics by the tensor
+1. ``fit`` chooses the words and counts them (counting/documents.py), finds topics by the tensor
    power method (moments.py), cuts off what sampling has made negative, and improves them by
    ``refine`` iterations of EM (inference.py); how many, every tenth document tells.
 2. ``transform`` gives the proportions of topics in documents, ``perplexity`` how well one half of
@@ -19,7 +19,7 @@ from eigentext.base.fields import Parts, Reals, Shares, Spec, Strings
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import each_sentence
 from eigentext.base.values import Real, Whole
-from eigentext.corpus.documents import DocumentCounts, WordChoice, count_documents
+from eigentext.counting.documents import DocumentCounts, WordChoice, count_documents
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.words.settings import TopicSettings
 from eigentext.words.topics.inference import Topics, proportions_of, refined

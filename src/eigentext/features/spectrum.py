@@ -1,0 +1,185 @@
+"""The singular directions of Omega_a, the heart of the spectral estimators.
+
+For a nonterminal a with M nodes, feature matrices Phi (M, d) and Psi (M, d'):
+
+    Omega = Phi' Psi / M            never formed: products with Phi and Psi only
+    Omega ~ U diag(s) V'            block power iteration, orthogonalised through Gram matrices
+
+The coordinates of the nodes are Y = Phi U and Z = Psi V.
+
+How many directions are real (``n_states="auto"``): a singular value counts when it is larger than
+chance would make it.  What chance makes is seen when the outside features are dealt out anew among
+the nodes of a, so that inside and outside know nothing of each other (parallel analysis):
+
+    m_a = number of k with  s_k(Phi' Psi / M)  >  s_2(Phi' P Psi / M),    P a random permutation
+
+The first direction of the shuffled Omega is that of the two means, which no shuffling removes; the
+second is the largest one made by chance.  Where features are centred (``moments``) it is the
+first, and the constant coordinate makes one state more.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.base.ragged import pointers
+from eigentext.errors import RankWarning
+from eigentext.linalg.svd import truncated_svd
+from eigentext.linalg.ties import fix_signs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.features.sparse_rows import FeatureRows
+
+    Floats = npt.NDArray[np.float32]
+
+__all__ = [
+    "Spectra",
+    "Spectrum",
+    "converged_coordinates",
+    "noise_level",
+    "omega_svd",
+    "orthonormal",
+    "significant",
+]
+
+_SPARE = 6  # directions beyond those asked for: they make the last ones converge
+
+
+class Spectrum(NamedTuple):
+    """Coordinates Y (M, k), Z (M, k) and singular values s (k,) of one nonterminal."""
+
+    Y: Floats
+    Z: Floats
+    s: Floats
+
+
+class Spectra(NamedTuple):
+    """Singular values of Omega_a of every nonterminal, as they are kept with a model.
+
+    ``values``    flat; those of nonterminal a stand at ``ptr[a]`` to ``ptr[a + 1]``, falling
+    ``smallest``  (labels,) Lambda_a, see ``learn.moments``; None where there are no moments
+
+    >>> Spectra.of([np.array([3.0, 1.0]), np.empty(0)]).at(0).tolist()
+    [3.0, 1.0]
+    """
+
+    values: npt.NDArray[np.float64]
+    ptr: npt.NDArray[np.int64]
+    smallest: npt.NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        values: Sequence[npt.NDArray[np.floating]],
+        smallest: npt.NDArray[np.float64] | None = None,
+    ) -> Spectra:
+        """From one vector for each nonterminal; an empty one where none was computed."""
+        ptr = pointers(map(len, values))
+        return cls(np.concatenate([*values, np.empty(0)]).astype(np.float64), ptr, smallest)
+
+    def at(self, a: int) -> npt.NDArray[np.float64]:
+        """The singular values of nonterminal a."""
+        return self.values[self.ptr[a] : self.ptr[a + 1]]
+
+
+def orthonormal(W: Floats, times: int) -> Floats:
+    """Columns that span those of W, through W'W; once loses half the digits, twice does not."""
+    for _ in range(times):
+        values, vectors = np.linalg.eigh((W.T @ W).astype(np.float64))
+        good = values > 1e-10 * values[-1]
+        if not good.any():
+            return W[:, :0]
+        W = W @ (vectors[:, good] / np.sqrt(values[good])).astype(np.float32)
+    return W
+
+
+def omega_svd(
+    Phi: FeatureRows, Psi: FeatureRows, rank: int, rng: np.random.Generator, n_iter: int = 3
+) -> Spectrum:
+    """Top singular directions of Phi' Psi / M as coordinates of the M nodes.
+
+    >>> from eigentext.features.sparse_rows import FeatureRows
+    >>> one = FeatureRows(np.array([[0], [1]], np.int32), np.ones((2, 1), np.float32), 2)
+    >>> omega_svd(one, one, 1, np.random.default_rng(0)).s.round(4).tolist()
+    [0.5]
+    """
+    M = len(Phi.columns)
+    block = min(rank + _SPARE, M, Phi.width, Psi.width)
+    V = rng.standard_normal((Psi.width, block)).astype(np.float32)
+    for step in range(n_iter):
+        # On the way the columns need only stay apart; the last ones must be orthonormal.
+        times = 2 if step == n_iter - 1 else 1
+        U = orthonormal(Phi.transposed_times(Psi, V), times)
+        if not U.shape[1]:
+            empty = np.zeros((M, 0), np.float32)
+            return Spectrum(empty, empty, np.zeros(0, np.float32))
+        V = orthonormal(Psi.transposed_times(Phi, U), times)
+    Y, Z = Phi.times(U), Psi.times(V)
+    left, s, right = np.linalg.svd((Y.T @ Z).astype(np.float64) / M)
+    k = int(min(rank, (s > 1e-6 * max(s[0], 1e-30)).sum()))
+    turned, _ = fix_signs(np.vstack([left[:, :k], right[:k].T]))
+    left, right = turned[: len(left)].astype(np.float32), turned[len(left) :].astype(np.float32)
+    return Spectrum(Y @ left, Z @ right, s[:k].astype(np.float32))
+
+
+def noise_level(Phi: FeatureRows, Psi: FeatureRows, rng: np.random.Generator) -> float:
+    """The largest singular value that chance alone gives Omega = Phi' Psi / M.
+
+    >>> from eigentext.features.sparse_rows import FeatureRows
+    >>> same = FeatureRows(np.zeros((9, 1), np.int32), np.ones((9, 1), np.float32), 1)
+    >>> noise_level(same, same, np.random.default_rng(0))
+    0.0
+    """
+    dealt = rng.permutation(len(Psi.columns))
+    shuffled = Psi._replace(columns=Psi.columns[dealt], values=Psi.values[dealt])
+    s = omega_svd(Phi, shuffled, 2, rng).s
+    return float(s[1]) if len(s) > 1 else 0.0
+
+
+def significant(s: npt.NDArray[np.floating], noise: float) -> int:
+    """How many of the singular values s, falling, are above the noise.
+
+    >>> significant(np.array([9.0, 2.0, 0.6, 0.5]), 0.55)
+    3
+    """
+    return int((s > noise).sum())
+
+
+def converged_coordinates(
+    Phi: FeatureRows, Psi: FeatureRows, weights: npt.NDArray[np.float64], rank: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Y = Phi U, Z = Psi V and s of Omega = Phi' diag(w) Psi, converged and in 64 bits.
+
+    ``weights`` are scaled to sum to 1.
+    """
+    w = weights / weights.sum()
+    left, right = (_sparse(X) for X in (Phi, Psi))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)  # a smaller rank is an answer
+        svd = truncated_svd(
+            left.T @ right.multiply(w[:, None]).tocsr(),
+            rank,
+            tol=1e-10,
+            on_rank="warn",
+            symbol="Omega",
+        )
+    keep = int((1e-5 * max(float(svd.S[0]), 1e-30) < svd.S).sum()) if len(svd.S) else 0
+    keep = keep if keep and svd.S[0] > 1e-5 else 0
+    return left @ svd.U[:, :keep], right @ svd.Vt[:keep].T, svd.S[:keep]
+
+
+def _sparse(X: FeatureRows) -> Any:
+    """The same matrix for scipy, in 64 bits."""
+    from scipy.sparse import csr_array
+
+    n, width = X.columns.shape
+    first = np.arange(n + 1) * width
+    values = X.values.astype(np.float64).reshape(-1)
+    return csr_array((values, X.columns.reshape(-1), first), shape=(n, X.width))

@@ -1,0 +1,1 @@
+"""Text, words and trees as data: formats, tokens, trees."""

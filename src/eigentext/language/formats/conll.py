@@ -1,0 +1,377 @@
+"""Sentences of ten TAB-separated columns: what CoNLL-U and CoNLL-X have in common.
+
+1. ``TenColumnSentence.read`` takes blocks of lines from ``formats.blocks``; ``check_sentence``
+   refuses a block, naming the line, unless it has ten columns, ids in order, forms, and heads that
+   make a tree.
+2. A sentence is kept as it stands and split into columns only when asked.
+3. ``with_columns`` gives a sentence in which only the named columns differ: the way a parser
+   writes its answer.  ``new_lines`` makes the lines of a sentence that comes from no file.
+4. ``write_sentences`` puts the text back.
+
+Both formats begin with ID and FORM and have HEAD in column 7.  A format is a subclass: the names
+of its columns, and whether it has what only CoNLL-U has (``EXTENDED``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+
+from eigentext.errors import DataError
+from eigentext.language.formats.blocks import (
+    Block,
+    blocks_of,
+    content_lines,
+    read_items,
+    shown,
+    write_blocks,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from eigentext.base.files.opening import OnError, Source
+
+__all__ = [
+    "TenColumnSentence",
+    "check_sentence",
+    "controls_as_blanks",
+    "has_controls",
+    "new_lines",
+    "single_blanks",
+    "write_sentences",
+]
+
+# what no cell may have: control characters, and halves of surrogate pairs, which UTF-8 has not
+_IN_NO_CELL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+# those of them that are not white space anyway
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ud800-\udfff]")
+_STAND_IN = "\ufffd"  # for a form of which nothing would be left
+
+N_COLUMNS = 10
+FORM, HEAD, LAST = 1, 6, N_COLUMNS - 1  # places of columns
+
+# "7" -> 7 for the numbers met so far.  A look-up is faster than int() and, unlike int(), takes
+# neither "07" nor "+7" nor digits of other scripts.
+_numbers: dict[str, int] = {}
+
+
+def _know_numbers(up_to: int) -> None:
+    for number in range(len(_numbers), up_to + 1):
+        _numbers[str(number)] = number
+
+
+_know_numbers(255)
+
+
+@dataclass(frozen=True)
+class TenColumnSentence:
+    """A checked sentence; the two formats say what its columns are called.
+
+    ``verbatim``    the text as it stood in the file, with line ends and the empty lines after it
+    ``first_line``  the number of its first line in the file, from 1
+    ``source``      the file
+    """
+
+    COLUMNS: ClassVar[tuple[str, ...]]
+    EXTENDED: ClassVar[bool] = False
+
+    verbatim: str
+    first_line: int = field(default=1, compare=False)
+    source: str = field(default="<text>", compare=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Check one sentence that is at hand as text; faults are DataErrors of ``<text>``."""
+        return cls._of_block(Block("<text>", 1, text))
+
+    @classmethod
+    def parse_all(cls, text: str, *, source: str = "<text>") -> Iterator[Self]:
+        """The sentences of a text that is at hand; ``source`` is for messages."""
+        return map(cls._of_block, blocks_of(text, source))
+
+    @classmethod
+    def read(cls, source: Source, *, on_error: OnError | None = None) -> Iterator[Self]:
+        """Stream the sentences of a file; a bad one raises, or goes to ``on_error``."""
+        return read_items(source, cls._of_block, on_error)
+
+    @classmethod
+    def _of_block(cls, block: Block) -> Self:
+        check_sentence(block, extended=cls.EXTENDED)
+        return cls(block.text, block.first_line, block.source)
+
+    @property
+    def numbered_lines(self) -> list[tuple[int, str]]:
+        """Every line with its number in the file, without line ends and closing empty lines."""
+        return list(enumerate(content_lines(self.verbatim), start=self.first_line))
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The ten columns of each word; comments, ranges and empty nodes are left out."""
+        rows = [line.split("\t") for line in content_lines(self.verbatim)]
+        return [row for row in rows if row[0].isdigit()]  # a checked id: the others have - . or #
+
+    @property
+    def cells(self) -> list[list[Any]]:
+        """As ``rows``, but id and head are numbers, and a head that is not known is None."""
+        rows: list[list[Any]] = self.rows
+        for row in rows:
+            row[0] = int(row[0])
+            row[HEAD] = None if row[HEAD] == "_" else int(row[HEAD])
+        return rows
+
+    def column(self, name: str) -> tuple[str, ...]:
+        """One column over the words, as it stands in the file."""
+        index = self.COLUMNS.index(name)
+        return tuple(row[index] for row in self.rows)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The words."""
+        return self.column("form")
+
+    @property
+    def heads(self) -> tuple[int, ...] | None:
+        """Number of the head of each word, 0 for a root; None when the heads are all ``_``."""
+        heads = self.column("head")
+        return None if heads[0] == "_" else tuple(map(int, heads))
+
+    def __len__(self) -> int:
+        """Number of words."""
+        return len(self.rows)
+
+    def with_columns(self, **columns: Sequence[object] | None) -> Self:
+        """The same sentence with other values, one per word, in the columns given by name.
+
+        None is written as ``_``.  Heads must make a tree (ValueError); all other bytes stay.
+        """
+        new = _checked_columns(self.COLUMNS, columns, len(self))
+        lines = self.verbatim.split("\n")
+        word = 0
+        for index, line in enumerate(lines):
+            cells = line.split("\t")
+            if not cells[0].isdigit():
+                continue
+            # the last piece of the split has no line end, so a \r there is part of its cell
+            line_end = "\r" if line.endswith("\r") and index < len(lines) - 1 else ""
+            cells[-1] = cells[-1].removesuffix(line_end)
+            for column, values in new.items():
+                cells[column] = values[word]
+            lines[index] = "\t".join(cells) + line_end
+            word += 1
+        return type(self)("\n".join(lines), self.first_line, self.source)
+
+
+def write_sentences(sentences: Iterable[TenColumnSentence], path: Source) -> int:
+    """Write sentences as they stand, an empty line after each; returns how many."""
+    return write_blocks((sentence.verbatim for sentence in sentences), path)
+
+
+def new_lines(
+    names: Sequence[str], forms: Sequence[str], columns: Mapping[str, Sequence[object] | None]
+) -> str:
+    """Lines for the words of a new sentence; columns that are not given are ``_``."""
+    if isinstance(forms, str):
+        raise TypeError("forms must be a sequence of words, not one str; did you mean [...]?")
+    n_words = len(forms)
+    if not n_words:
+        raise ValueError("a sentence has at least one word")
+    new = _checked_columns(names, {"form": forms, **columns}, n_words)
+    blank = ["_"] * n_words
+    cells = [new.get(column, blank) for column in range(1, N_COLUMNS)]
+    rows = zip(map(str, range(1, n_words + 1)), *cells, strict=True)
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def has_controls(cell: str) -> bool:
+    """Whether there is a control character in a cell, or half a surrogate pair."""
+    return _IN_NO_CELL.search(cell) is not None
+
+
+def controls_as_blanks(text: str) -> str:
+    r"""The text with a blank for each control character that is not white space anyway.
+
+    >>> controls_as_blanks("a\x00\x1bb\n")
+    'a  b\n'
+    """
+    return _CONTROLS.sub(" ", text)
+
+
+def single_blanks(text: str) -> str:
+    r"""FORM or LEMMA of what was typed: white space and control characters are single blanks.
+
+    Where nothing else was typed it is U+FFFD.
+
+    >>> single_blanks("10\u00a0\x00000\x07"), single_blanks("\x00")
+    ('10 000', '\ufffd')
+    """
+    return " ".join(controls_as_blanks(text).split()) or _STAND_IN
+
+
+def _checked_columns(
+    names: Sequence[str], columns: Mapping[str, Sequence[object] | None], n_words: int
+) -> dict[int, list[str]]:
+    """Place of the column -> one cell per word, fit to be written."""
+    checked: dict[int, list[str]] = {}
+    for name, values in columns.items():
+        if values is None:
+            continue
+        if isinstance(values, str):
+            raise TypeError(f"{name} must be a sequence with one value per word, not one str")
+        if len(values) != n_words:
+            raise ValueError(f"found {len(values)} values of {name} for {n_words} words")
+        if name not in names[FORM:]:
+            raise TypeError(f"no column {name!r} to be given; expected {', '.join(names[FORM:])}")
+        column = list(names).index(name)
+        if column == FORM:
+            cells = list(map(str, values))
+        else:  # what is not known is `_`
+            cells = [str(value) if value is not None and value != "" else "_" for value in values]
+        for number, cell in enumerate(cells, start=1):
+            no_form = column == FORM and not cell.strip(" ")
+            if has_controls(cell):
+                cells[number - 1] = single_blanks(cell)
+            if no_form or "\t" in cell or "\n" in cell or (column == LAST and cell[-1] == "\r"):
+                raise ValueError(
+                    f"{name} of word {number} is {shown(cell)}; "
+                    "expected some characters, none of them a TAB or a line end"
+                )
+        if column == HEAD:
+            fault = _head_fault(cells)
+            if fault:
+                raise ValueError(f"word {fault[0] + 1}: {fault[1]}")
+        checked[column] = cells
+    return checked
+
+
+# -- the check that every sentence passes on its way in ------------------------------------------
+
+
+def check_sentence(block: Block, *, extended: bool) -> None:
+    """Raise DataError unless the block is a sentence of ten-column lines.
+
+    ``extended`` admits what only CoNLL-U has: comments, ranges ``3-4`` and empty nodes ``8.1``.
+    """
+    heads: list[str] = []
+    lines_of_words: list[int] = []
+    extras = _Extras()
+    n_words = 0
+    lines = content_lines(block.text)
+    start = next((index for index, line in enumerate(lines) if line), 0)  # of the file: may be > 0
+    for number, line in enumerate(lines[start:], start=block.first_line + start):
+        if line[:1] == "#" and extended:
+            continue
+        cells = line.split("\t")
+        if len(cells) != N_COLUMNS:
+            _refuse(block, number, _wrong_columns(line, len(cells)))
+        if not cells[FORM].strip(" "):
+            _refuse(block, number, f"found no form in column 2; expected the word {cells[0]}")
+        if _numbers.get(cells[0]) == n_words + 1:
+            n_words += 1
+            if n_words + 1 == len(_numbers):
+                _know_numbers(2 * n_words)
+            heads.append(cells[HEAD])
+            lines_of_words.append(number)
+            continue
+        if not extended:
+            _refuse(block, number, f"found id {shown(cells[0])}; expected {n_words + 1}")
+        why = extras.fault(cells[0], n_words, number)
+        if why:
+            _refuse(block, number, why)
+    if not n_words:
+        _refuse(block, block.first_line, "found no words; expected a line with id 1")
+    if extras.covered > n_words:
+        why = f"found a range up to {extras.covered}; expected at most {n_words}, the last word"
+        _refuse(block, extras.range_line, why)
+    fault = _head_fault(heads)
+    if fault:
+        _refuse(block, lines_of_words[fault[0]], fault[1])
+
+
+class _Extras:
+    """Follows the ranges and empty nodes of one sentence."""
+
+    def __init__(self) -> None:
+        self.covered = 0  # last word of the latest range, which stands on `range_line`
+        self.range_line = 0
+        self.empty_after, self.n_empty = -1, 0  # empty nodes so far after word `empty_after`
+
+    def fault(self, identifier: str, n_words: int, line: int) -> str | None:
+        """What is wrong with a range or empty node that follows word ``n_words``."""
+        start, dash, end = identifier.partition("-")
+        if dash and _is_number(start) and _is_number(end):
+            if int(start) != n_words + 1 or int(end) < int(start) or n_words < self.covered:
+                return (
+                    f"found range {identifier}; expected one that begins with the next word, "
+                    f"{n_words + 1}, ends there or later and overlaps no other range"
+                )
+            self.covered, self.range_line = int(end), line
+            return None
+        word, dot, count = identifier.partition(".")
+        if dot and _is_number(word) and _is_number(count):
+            self.n_empty = self.n_empty + 1 if self.empty_after == n_words else 1
+            self.empty_after = n_words
+            if int(word) == n_words and int(count) == self.n_empty:
+                return None
+            return f"found empty node {identifier}; expected {n_words}.{self.n_empty}"
+        return (
+            f"found id {shown(identifier)}; expected {n_words + 1}, a range such as "
+            f"{n_words + 1}-{n_words + 2} or an empty node such as {n_words}.1"
+        )
+
+
+def _is_number(text: str) -> bool:
+    canonical = text.isascii() and text.isdigit() and (text == "0" or text[0] != "0")
+    return canonical and len(text) < 10
+
+
+def _head_fault(heads: Sequence[str]) -> tuple[int, str] | None:
+    """(index of a word, what is wrong with its head), or None when all is well."""
+    n_words = len(heads)
+    all_or_none = "expected heads for all words or '_' for all"
+    if heads[0] == "_":
+        for word, head in enumerate(heads):
+            if head != "_":
+                return word, f"found head {shown(head)} after a word with head '_'; {all_or_none}"
+        return None
+    _know_numbers(n_words)
+    numbers = [_numbers.get(head, -1) for head in heads]
+    if min(numbers) < 0 or max(numbers) > n_words:
+        word = next(k for k, head in enumerate(numbers) if not 0 <= head <= n_words)
+        if heads[word] == "_" and word:
+            return word, f"found head '_' after a word with a head; {all_or_none}"
+        return word, f"found head {shown(heads[word])}; expected a number from 0 to {n_words}"
+    if 0 not in numbers:
+        return 0, "found no word whose head is 0; expected at least one root"
+    # Walk up from each word to a word seen before.  If that was in this very walk: a cycle.
+    seen_from = [0] * (n_words + 1)
+    seen_from[0] = -1
+    for start in range(1, n_words + 1):
+        word = start
+        while not seen_from[word]:
+            seen_from[word] = start
+            word = numbers[word - 1]
+        if seen_from[word] == start:
+            return word - 1, f"found the cycle {_cycle(numbers, word)}; expected a tree"
+    return None
+
+
+def _cycle(heads: Sequence[int], start: int) -> str:
+    path = [start]
+    while len(path) < 10 and heads[path[-1] - 1] != start:
+        path.append(heads[path[-1] - 1])
+    end = str(start) if heads[path[-1] - 1] == start else "..."
+    return " -> ".join([*map(str, path), end])
+
+
+def _wrong_columns(line: str, n_found: int) -> str:
+    if not line.strip():
+        blank = "a line of white space" if line else "an empty line inside the sentence"
+        return f"found {blank}; expected 10 columns, separated by TAB"
+    columns = "1 column" if n_found == 1 else f"{n_found} columns"
+    return f"found {columns} in {shown(line)}; expected 10, separated by TAB"
+
+
+def _refuse(block: Block, line: int, why: str) -> NoReturn:
+    raise DataError(block.source, line, why)

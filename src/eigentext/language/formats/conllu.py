@@ -1,0 +1,297 @@
+"""CoNLL-U: dependency trees of Universal Dependencies, read and written to the byte.
+
+1. ``read_sentences`` streams a file as checked :class:`Sentence` objects, which keep their lines
+   verbatim: comments of any form, multiword ranges ``3-4``, empty nodes ``8.1``, line ends.
+2. ``sentence.tokens`` (the syntactic words), ``.ranges``, ``.empty_nodes``, ``.comments``,
+   ``.metadata`` and ``.text`` are views, made when asked for.
+3. A parser answers with ``sentence.with_columns(head=..., deprel=...)``: a new sentence in which
+   only those columns differ.  ``make_sentence`` starts from bare words.
+4. ``write_sentences`` puts the text back.
+
+Every sentence read has ten columns, ids in order, and either heads that make a tree (one root or
+more, no cycle) or ``_`` for all heads; anything else is a DataError with file and line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from eigentext.base.tokens import each_of
+from eigentext.language.formats.blocks import content_lines
+from eigentext.language.formats.conll import (
+    TenColumnSentence,
+    new_lines,
+    write_sentences,
+)
+from eigentext.language.trees.dependency import DependencyTree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+__all__ = [
+    "EmptyNode",
+    "Range",
+    "Sentence",
+    "Token",
+    "comments_as_dict",
+    "each_conllu",
+    "escape_spaces",
+    "from_dependency_tree",
+    "make_sentence",
+    "parse_pairs",
+    "parse_sentence",
+    "parse_sentences",
+    "read_sentences",
+    "to_dependency_tree",
+    "unescape_spaces",
+    "write_sentences",
+]
+
+
+class Token(NamedTuple):
+    """A syntactic word; columns are as in the file, but ``id`` and ``head`` are numbers."""
+
+    id: int
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    feats: str
+    head: int | None
+    deprel: str
+    deps: str
+    misc: str
+
+    @property
+    def features(self) -> dict[str, str]:
+        """The column ``feats`` as a dict."""
+        return parse_pairs(self.feats)
+
+
+class Range(NamedTuple):
+    """One orthographic word that stands for the words ``start`` to ``end``."""
+
+    start: int
+    end: int
+    form: str
+    misc: str
+
+
+class EmptyNode(NamedTuple):
+    """A node that is not in the text: number ``order`` of those after word ``after``."""
+
+    after: int
+    order: int
+    form: str
+    lemma: str
+    upos: str
+    xpos: str
+    feats: str
+    deps: str
+    misc: str
+
+
+class Sentence(TenColumnSentence):
+    r"""One sentence, verbatim, with views on it; see the module's docstring.
+
+    >>> sentence = make_sentence(["Hi", "there"], upos=["INTJ", "ADV"], metadata={"sent_id": "s1"})
+    >>> sentence.tokens[0].upos, sentence.heads, sentence.metadata
+    ('INTJ', None, {'sent_id': 's1'})
+    >>> parsed = sentence.with_columns(head=[0, 1], deprel=["root", "advmod"])
+    >>> parsed.numbered_lines[2]
+    (3, '2\tthere\t_\tADV\t_\t_\t1\tadvmod\t_\t_')
+    """
+
+    COLUMNS = Token._fields
+    EXTENDED = True
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """The syntactic words; ranges and empty nodes are views of their own."""
+        return tuple(map(Token._make, self.cells))
+
+    @property
+    def ranges(self) -> tuple[Range, ...]:
+        """The multiword tokens, such as ``1-2 au`` over the words ``à`` and ``le``."""
+        ranges = []
+        for row in self._rows_with("-"):
+            start, _, end = row[0].partition("-")
+            ranges.append(Range(int(start), int(end), row[1], row[9]))
+        return tuple(ranges)
+
+    @property
+    def empty_nodes(self) -> tuple[EmptyNode, ...]:
+        """The empty nodes, such as ``8.1``."""
+        nodes = []
+        for row in self._rows_with("."):
+            after, _, order = row[0].partition(".")
+            # HEAD and DEPREL, columns 7 and 8, are of the basic tree, where it has no place
+            nodes.append(EmptyNode(int(after), int(order), *row[1:6], *row[8:]))
+        return tuple(nodes)
+
+    def _rows_with(self, mark: str) -> list[list[str]]:
+        lines = content_lines(self.verbatim)
+        rows = [line.split("\t") for line in lines if line and line[0] != "#"]
+        return [row for row in rows if mark in row[0]]
+
+    @property
+    def comments(self) -> tuple[str, ...]:
+        """The comment lines as they stand, ``#`` included."""
+        return tuple(line for line in content_lines(self.verbatim) if line[:1] == "#")
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Comments as a dict: ``# key = value``, and where no ``=`` is, first word and the rest.
+
+        >>> parse_sentence("# newdoc id = d7\\n# sent_id s-1\\n1" + "\\t_" * 9).metadata
+        {'newdoc id': 'd7', 'sent_id': 's-1'}
+        """
+        return comments_as_dict(self.comments)
+
+    @property
+    def text(self) -> str:
+        """The raw text: ``# text = ...``, or else put together from forms and ``SpaceAfter=No``.
+
+        >>> make_sentence(["Hi", "!"], misc=["SpaceAfter=No", "_"]).text
+        'Hi!'
+        """
+        for comment in self.comments:
+            key, equals, value = comment[1:].partition("=")
+            if equals and key.strip() == "text":
+                return value.strip()
+        # a range is what stands in the text: its form and MISC instead of its words'
+        surface = {unit.start: unit for unit in self.ranges}
+        pieces: list[str] = []
+        done = 0  # last word whose form is in the text
+        for row in self.rows:
+            number = int(row[0])
+            if number <= done:
+                continue
+            unit = surface.get(number)
+            done = unit.end if unit else number
+            misc = unit.misc if unit else row[9]
+            space = "" if "SpaceAfter=No" in misc.split("|") else " "
+            pieces.append((unit.form if unit else row[1]) + space)
+        return "".join(pieces).rstrip(" ")
+
+
+parse_sentence = Sentence.parse
+parse_sentences = Sentence.parse_all
+read_sentences = Sentence.read
+
+
+def comments_as_dict(comments: Iterable[str]) -> dict[str, str]:
+    """Comment lines as a dict, see :attr:`Sentence.metadata`."""
+    metadata: dict[str, str] = {}
+    for comment in comments:
+        key, equals, value = comment[1:].partition("=")
+        if equals:
+            metadata[key.strip()] = value.strip()
+        else:
+            key, _, value = comment[1:].strip().partition(" ")
+            metadata.setdefault(key, value.strip())  # a bare word never hides a `key = value`
+    return metadata
+
+
+def each_conllu(sentences: object) -> Iterator[Sentence]:
+    """Sentences of CoNLL-U one by one; what is none, such as a list of tokens, is an error.
+
+    >>> next(each_conllu([["a", "dog"]]))
+    Traceback (most recent call last):
+    ...
+    eigentext.errors.SettingsError: expected a list of CoNLL-U sentences, whose item 1 is a list: \
+['a', 'dog']
+    """
+    return each_of(Sentence, sentences, "CoNLL-U sentences")
+
+
+def make_sentence(
+    forms: Sequence[str],
+    *,
+    lemma: Sequence[str | None] | None = None,
+    upos: Sequence[str | None] | None = None,
+    xpos: Sequence[str | None] | None = None,
+    feats: Sequence[str | None] | None = None,
+    head: Sequence[int | None] | None = None,
+    deprel: Sequence[str | None] | None = None,
+    deps: Sequence[str | None] | None = None,
+    misc: Sequence[str | None] | None = None,
+    metadata: Mapping[str, str] | None = None,
+) -> Sentence:
+    """A sentence from its words and what else is known of them; the other columns are ``_``.
+
+    >>> make_sentence(["Birds", "sing"], head=[2, 0]).heads
+    (2, 0)
+    """
+    columns = {"lemma": lemma, "upos": upos, "xpos": xpos, "feats": feats, "head": head}
+    columns |= {"deprel": deprel, "deps": deps, "misc": misc}
+    lines = new_lines(Token._fields, forms, columns)
+    comments = ""
+    for key, value in (metadata or {}).items():
+        if "\n" in key or "\n" in value:
+            raise ValueError(f"metadata {key!r} has a line end in it")
+        comments += f"# {key} = {value}\n" if value else f"# {key}\n"
+    return Sentence(comments + lines + "\n")
+
+
+def parse_pairs(cell: str) -> dict[str, str]:
+    """FEATS and MISC as a dict; an item without ``=`` gets the empty string.
+
+    >>> parse_pairs("Case=Nom|Number=Sing|Typo"), parse_pairs("_")
+    ({'Case': 'Nom', 'Number': 'Sing', 'Typo': ''}, {})
+    """
+    if cell in ("_", ""):
+        return {}
+    pairs = (item.partition("=") for item in cell.split("|"))
+    return {name: value for name, _, value in pairs}
+
+
+# white space in MISC, as UDPipe writes it; any other, and control characters, by number: \\u00A0
+_ESCAPES = {" ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p", "\\": "\\\\"}
+_UNESCAPES = {written[1]: plain for plain, written in _ESCAPES.items()}
+_TO_ESCAPE = re.compile(r"[\s|\\\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_ESCAPED = re.compile(r"\\(?:([strnp\\])|u([0-9A-F]{4}))")
+
+
+def escape_spaces(text: str) -> str:
+    r"""Text as the attributes of MISC have it that tell of white space, such as ``SpacesAfter``.
+
+    >>> print(escape_spaces(" \n|\u00a0"))
+    \s\n\p\u00A0
+    """
+    return _TO_ESCAPE.sub(lambda m: _ESCAPES.get(m[0]) or f"\\u{ord(m[0]):04X}", text)
+
+
+def unescape_spaces(written: str) -> str:
+    r"""The other way; a backslash before anything else stands for itself.
+
+    >>> unescape_spaces(r"\s\n\p\u00A0\x")
+    ' \n|\xa0\\x'
+    """
+    return _ESCAPED.sub(lambda m: _UNESCAPES[m[1]] if m[1] else chr(int(m[2], 16)), written)
+
+
+def to_dependency_tree(sentence: Sentence, *, tags: str = "upos") -> DependencyTree:
+    """The tree of a sentence whose heads are given; ``tags`` names the column of the tags.
+
+    >>> to_dependency_tree(make_sentence(["Birds", "sing"], head=[2, 0])).roots
+    (2,)
+    """
+    heads = sentence.heads
+    if heads is None:
+        raise ValueError("this sentence has no heads: column 7 is '_' throughout")
+    return DependencyTree(sentence.forms, heads, sentence.column("deprel"), sentence.column(tags))
+
+
+def from_dependency_tree(tree: DependencyTree, *, tags: str = "upos") -> Sentence:
+    """A new sentence with the tree's words, heads, relations and, in column ``tags``, its tags."""
+    if tags not in ("upos", "xpos"):
+        raise ValueError(f"tags go to 'upos' or 'xpos', not to {tags!r}")
+    return make_sentence(
+        tree.forms,
+        head=tree.heads.tolist(),
+        deprel=tree.relations,
+        upos=tree.tags if tags == "upos" else None,
+        xpos=tree.tags if tags == "xpos" else None,
+    )

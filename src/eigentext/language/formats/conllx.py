@@ -1,0 +1,82 @@
+"""CoNLL-X: ten columns like CoNLL-U, but no comments, ranges or empty nodes.
+
+1. ``read_sentences`` streams a file as checked :class:`Sentence` objects, kept verbatim.
+2. ``to_conllu`` and ``from_conllu`` go between the two formats.  CPOSTAG and POSTAG are UPOS and
+   XPOS.  What the other format has no column for is dropped: PHEAD and PDEPREL on the way to
+   CoNLL-U; comments, ranges, empty nodes, DEPS and MISC on the way back.
+3. ``write_sentences`` puts the text back.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from eigentext.language.formats import conllu
+from eigentext.language.formats.conll import TenColumnSentence, write_sentences
+
+__all__ = [
+    "Sentence",
+    "Token",
+    "from_conllu",
+    "parse_sentence",
+    "read_sentences",
+    "to_conllu",
+    "write_sentences",
+]
+
+
+class Token(NamedTuple):
+    """A word; columns are as in the file, but ``id`` and ``head`` are numbers."""
+
+    id: int
+    form: str
+    lemma: str
+    cpostag: str
+    postag: str
+    feats: str
+    head: int | None
+    deprel: str
+    phead: str
+    pdeprel: str
+
+
+class Sentence(TenColumnSentence):
+    r"""One sentence, verbatim, with views on it.
+
+    >>> rest = "\t_" * 8 + "\n"
+    >>> sentence = parse_sentence("1\tBirds" + rest + "2\tsing" + rest)
+    >>> sentence.with_columns(head=[2, 0]).tokens[0].head
+    2
+    """
+
+    COLUMNS = Token._fields
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """The words."""
+        return tuple(map(Token._make, self.cells))
+
+
+parse_sentence = Sentence.parse
+read_sentences = Sentence.read
+
+
+def to_conllu(sentence: Sentence) -> conllu.Sentence:
+    """The sentence in CoNLL-U; PHEAD and PDEPREL are dropped.
+
+    >>> birds = from_conllu(conllu.make_sentence(["Birds", "sing"], head=[2, 0]))
+    >>> to_conllu(birds).heads
+    (2, 0)
+    """
+    return conllu.Sentence(_shared_lines(sentence), sentence.first_line, sentence.source)
+
+
+def from_conllu(sentence: conllu.Sentence) -> Sentence:
+    """The words of a CoNLL-U sentence; comments, ranges, empty nodes, DEPS, MISC are dropped."""
+    return Sentence(_shared_lines(sentence), sentence.first_line, sentence.source)
+
+
+def _shared_lines(sentence: TenColumnSentence) -> str:
+    """The eight columns that mean the same in both formats, and ``_`` in the last two."""
+    rows = ("\t".join([*row[:8], "_", "_"]) + "\n" for row in sentence.rows)
+    return "".join(rows) + "\n"

@@ -1,1 +1,0 @@
-"""Words: what taggers, grammars, parsers and the ranker share about them."""

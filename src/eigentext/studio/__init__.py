@@ -1,0 +1,1 @@
+"""The studio: annotation by people, the service, and its pages.  It imports the core alone."""

@@ -1,0 +1,295 @@
+"""``POST /api/lex/rank``: text in, every word's readings out, ranked in context.
+
+The flow, in a worker: raw text -> tokens (as ``eigentext lex rank --raw`` finds them, or tokens as
+they came) -> the ranker, loaded once -> ranked words -> views for people.  The ranking is the
+library's: nothing is rounded, reordered or left out but by ``top``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from eigentext.base.remembering import Remembered
+from eigentext.drawing.markup import is_right_to_left
+from eigentext.errors import DataError, SettingsError
+from eigentext.language.tokenise.tokens import Token
+from eigentext.lexical.analysis import GUESSES
+from eigentext.reports.morphology import cut, in_plain_words, kinds, segment_words
+from eigentext.studio.api.schemas_lexical import (
+    CandidateView,
+    PieceView,
+    RankAnswer,
+    RankedSentence,
+    SegmentView,
+    SenseView,
+    WordView,
+)
+from eigentext.studio.service.limits import NoModelError, TooMuchError, tokens_of_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from eigentext.lexical import Label, LexicalRanker, RankedCandidate, RankedWord
+    from eigentext.studio.api.schemas_lexical import FixedLabel, LexicalRequest
+    from eigentext.studio.service.models import Served
+    from eigentext.studio.service.settings import ServiceSettings
+
+__all__ = ["LexicalService", "Rankers", "Sentences", "is_scored"]
+
+Sentences = list[list[Token]]
+Position = tuple[int, int]
+"""A sentence and a word in it, both from 0."""
+
+_WHITE_SPACE = re.compile(r"[ \t\r\v\f\n]")
+_NOWHERE = -1  # where a token stands that came without a text
+_WORDS_KEPT = 8_000  # of the latest rankings
+_ALSO = 8
+_DESCRIPTIONS_KEPT = 20_000  # of the latest readings
+
+
+def is_scored(form: str) -> bool:
+    """Whether a word counts for A1 and A2: it has a letter.
+
+    >>> [is_scored(form) for form in ("كتب", "2019", ".")]
+    [True, False, False]
+    """
+    return any(char.isalpha() for char in form)
+
+
+class Rankers:
+    """The rankers of a service, by name; the first is the default."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._services = {
+            name: LexicalService(served.get("lex", name)) for name in served.names("lex")
+        }
+        self.first = next(iter(self._services.values()), LexicalService(None))
+
+    def answer(self, request: LexicalRequest, limits: ServiceSettings) -> RankAnswer:
+        """Rank what the request holds with the ranker that it names."""
+        return self._of(request).answer(request, limits)
+
+    def conllu(self, request: LexicalRequest, limits: ServiceSettings) -> str:
+        """The same as CoNLL-U, the best reading of each word, as ``lex rank`` writes it."""
+        return self._of(request).conllu(request, limits)
+
+    def _of(self, request: LexicalRequest) -> LexicalService:
+        return self._services[self._served.chosen("lex", request.model)]
+
+
+class LexicalService:
+    """A ranker that works for strangers."""
+
+    def __init__(self, ranker: LexicalRanker | None) -> None:
+        self._ranker = ranker
+        self._remembered: Remembered[object, list[list[RankedWord]]] = Remembered(
+            _WORDS_KEPT, lambda ranked: sum(map(len, ranked))
+        )
+        self._described: Remembered[tuple[str, Label], dict[str, Any]] = Remembered(
+            _DESCRIPTIONS_KEPT
+        )
+        if ranker is not None:  # the first request would wait for compilers otherwise
+            self.rank([[Token("a", _NOWHERE, _NOWHERE)]], {})
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a ranker."""
+        return self._ranker is not None
+
+    @property
+    def ranker(self) -> LexicalRanker:
+        """The ranker; an error that says how to get one when there is none."""
+        if self._ranker is None:
+            raise NoModelError(
+                "this service has no ranker of readings: start it with "
+                "`eigentext serve --lex-model FILE`, a file of `eigentext lex train`"
+            )
+        return self._ranker
+
+    def answer(self, request: LexicalRequest, limits: ServiceSettings) -> RankAnswer:
+        """Rank what the request holds, within the limits."""
+        scheme = self.ranker.scheme_  # a service without one says so before anything else
+        sentences = self.sentences(request, limits)
+        fixed = self._fixed(request.fixed, sentences)
+        ranked = self.rank(sentences, fixed)
+        return self.view(sentences, ranked, fixed, top=request.top, language=scheme.language)
+
+    def conllu(self, request: LexicalRequest, limits: ServiceSettings) -> str:
+        """The best readings of what the request holds, as CoNLL-U."""
+        from eigentext.lexical.output import as_conllu
+
+        sentences = self.sentences(request, limits)
+        ranked = self.rank(sentences, self._fixed(request.fixed, sentences))
+        lines = (
+            line
+            for number, words in enumerate(ranked, start=1)
+            if words
+            for line in as_conllu(number, words, self.ranker)
+        )
+        return "".join(f"{line}\n" for line in lines)
+
+    def sentences(self, request: LexicalRequest, limits: ServiceSettings) -> Sentences:
+        """The tokens of a request, within the limits."""
+        sentences = tokens_of_text(request, limits)
+        if sentences is None:
+            sentences = []
+            for number, tokens in enumerate(request.sentences or (), start=1):
+                if any(not token or _WHITE_SPACE.search(token) for token in tokens):
+                    why = f"sentence {number} has a token that is empty or has white space in it"
+                    raise DataError("input", number, why)
+                sentences.append([Token(token, _NOWHERE, _NOWHERE) for token in tokens])
+        words, most = sum(map(len, sentences)), limits.max_ranked_words
+        if words > most:
+            raise TooMuchError(f"found {words:,} words; at most {most:,} are ranked at once")
+        return sentences
+
+    def label(self, values: Mapping[str, str]) -> Label:
+        """The label with these values; elements that are not named are missing."""
+        scheme = self.ranker.scheme_
+        unknown = sorted(set(values) - set(scheme.elements))
+        if unknown:
+            known = ", ".join(scheme.elements)
+            raise SettingsError(f"labels have no element {unknown[0][:60]!r}; they have {known}")
+        return tuple(values.get(name, scheme.missing) for name in scheme.elements)
+
+    def _fixed(self, fixed: Sequence[FixedLabel], sentences: Sentences) -> dict[Position, Label]:
+        labels: dict[Position, Label] = {}
+        for item in fixed:
+            position = item.sentence, item.word
+            check_position(sentences, *position)
+            if position in labels:
+                why = f"sentence {item.sentence}, word {item.word} is fixed twice"
+                raise DataError("fixed", None, why)
+            labels[position] = self.label(item.label)
+        return labels
+
+    def rank(
+        self, sentences: Sentences, fixed: Mapping[Position, Label]
+    ) -> list[list[RankedWord]]:
+        """The library's ranking of the sentences as one document; the last ones are remembered."""
+        from eigentext.lexical import Document, Word
+
+        forms = tuple(tuple(token.text for token in tokens) for tokens in sentences)
+        key = forms, tuple(sorted(fixed.items()))
+        known = self._remembered.get(key)
+        if known is not None:
+            return known
+        starts = [0]
+        for tokens in forms:
+            starts.append(starts[-1] + len(tokens))
+        document = Document("text", [[Word(form) for form in tokens] for tokens in forms])
+        by_place = {starts[s] + w: label for (s, w), label in fixed.items()}
+        (ranked,) = self.ranker.rank_documents([document], fixed=by_place)
+        return self._remembered.put(key, ranked)
+
+    def view(
+        self,
+        sentences: Sentences,
+        ranked: Sequence[Sequence[RankedWord]],
+        decided: Collection[Position],
+        *,
+        top: int | None,
+        language: str,
+    ) -> RankAnswer:
+        """Ranked sentences as they go over the wire."""
+        views = [
+            RankedSentence(
+                words=[
+                    self.word_view(word, token, (s, w) in decided, top)
+                    for w, (word, token) in enumerate(zip(words, tokens, strict=True))
+                ]
+            )
+            for s, (words, tokens) in enumerate(zip(ranked, sentences, strict=True))
+        ]
+        letters = [t.text for tokens in sentences for t in tokens if is_scored(t.text)]
+        return RankAnswer(
+            direction="rtl" if is_right_to_left(letters) else "ltr",
+            language=language,
+            elements=list(self.ranker.scheme_.elements),
+            sentences=views,
+        )
+
+    def word_view(
+        self, word: RankedWord, token: Token, decided: bool, top: int | None
+    ) -> WordView:
+        """One ranked word as it goes over the wire."""
+        there = token.start != _NOWHERE
+        return WordView.model_construct(
+            form=word.form,
+            start=token.start if there else None,
+            end=token.end if there else None,
+            guessed=word.guessed,
+            margin=word.margin,
+            decided=decided,
+            n_candidates=len(word.candidates),
+            candidates=[
+                self._candidate_view(rank, word, candidate)
+                for rank, candidate in enumerate(word.candidates[:top], start=1)
+            ],
+        )
+
+    def _candidate_view(
+        self, rank: int, word: RankedWord, candidate: RankedCandidate
+    ) -> CandidateView:
+        return CandidateView.model_construct(
+            rank=rank,
+            probability=candidate.probability,
+            score=candidate.score,
+            source=candidate.source,
+            guess=candidate.source in GUESSES,
+            **self._description(word, candidate),
+        )
+
+    def _description(self, word: RankedWord, candidate: RankedCandidate) -> dict[str, Any]:
+        """All that does not change with the context; the same readings come again and again."""
+        key = word.form, candidate.label
+        known = self._described.get(key)
+        if known is None:
+            known = self._described.put(key, _description(word, candidate, self.ranker))
+        return known
+
+
+def _description(
+    word: RankedWord, candidate: RankedCandidate, ranker: LexicalRanker
+) -> dict[str, Any]:
+    from eigentext.lexical.shown import shown_reading
+
+    scheme = ranker.scheme_
+    values = scheme.as_mapping(candidate.label)
+    reading = shown_reading(word, candidate, ranker)
+    segments = reading.segments if reading else ()
+    where = kinds([tag for _, tag in segments])
+    others = {(a.lemma, a.vocalised, a.gloss): None for a in candidate.analyses}
+    if reading:
+        others.pop((reading.lemma, reading.vocalised, reading.gloss), None)
+    return {
+        "label": values,
+        "lemma": reading.lemma if reading else values.get("lemma", ""),
+        "vocalised": reading.vocalised if reading else "",
+        "gloss": reading.gloss if reading else "",
+        "root": reading.root if reading else "",
+        "morphology": in_plain_words(values, scheme.missing),
+        "segments": [
+            SegmentView.model_construct(text=text, tag=tag, kind=kind, meaning=segment_words(tag))
+            for (text, tag), kind in zip(segments, where, strict=True)
+        ],
+        "pieces": [
+            PieceView.model_construct(text=piece.text, kind=piece.kind)
+            for piece in (cut(reading.vocalised, segments) if reading else ())
+        ],
+        "also": [
+            SenseView.model_construct(lemma=lemma, vocalised=vocalised, gloss=gloss)
+            for lemma, vocalised, gloss in list(others)[:_ALSO]
+        ],
+    }
+
+
+def check_position(sentences: Sentences, sentence: int, word: int) -> None:
+    """Refuse a word that is not there."""
+    if sentence >= len(sentences):
+        raise DataError("fixed", None, f"no sentence {sentence} among {len(sentences)}")
+    if word >= len(sentences[sentence]):
+        why = f"no word {word} among the {len(sentences[sentence])} of sentence {sentence}"
+        raise DataError("fixed", None, why)

@@ -1,0 +1,439 @@
+"""``POST /api/parse``: constituents and dependencies of a text, k best, under constraints.
+
+The flow, in a worker: text -> sentences (`parse_models`) -> both parsers, each with what is asked
+of its trees -> what the k best trees differ in -> `drawing`.  Contradictions are found by the
+parsers themselves; a tree that does not meet what was asked for is never sent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from math import isfinite, nan
+from typing import TYPE_CHECKING, Any
+
+from eigentext.constituency.chart.constraints import Constraints
+from eigentext.constituency.inspection import Inventory, inventory
+from eigentext.drawing.constituents import arcs_svg, tree_svg
+from eigentext.errors import SettingsError
+from eigentext.language.formats.ptb import format_escaped
+from eigentext.studio.api.parse_models import (
+    BLANKS,
+    Arcs,
+    chosen_const,
+    chosen_dep,
+    given_sentences,
+    there_are,
+)
+from eigentext.studio.api.schemas_parse import (
+    ConstituentChoice,
+    ConstituentsView,
+    DependenciesView,
+    DependencyChoice,
+    Layer,
+    ParseAnswer,
+    ParsedSentence,
+    ParsedToken,
+    ParsedWord,
+    SentenceConstraints,
+    SpanView,
+)
+from eigentext.studio.service.limits import check_parsing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eigentext.constituency import LPCFG
+    from eigentext.constituency import Parse as ConstParse
+    from eigentext.dependency import Parse as DepParse
+    from eigentext.language.trees.constituent import Tree
+    from eigentext.studio.api.parse_models import DepModel, Given, Trees
+    from eigentext.studio.api.schemas_parse import ArcAsked, ParseRequest, SpanAsked
+    from eigentext.studio.service.models import Served
+    from eigentext.studio.service.settings import ServiceSettings
+
+__all__ = ["ParseService"]
+
+_WIDTH = 760.0  # of a row of words of an arc diagram; longer sentences are broken
+_MARGINALS = {"const": "posterior", "dep": "probability"}  # what the legends call them
+
+
+class ParseService:
+    """Parsers of both kinds that work for strangers."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+
+    def answer(self, request: ParseRequest, limits: ServiceSettings) -> ParseAnswer:
+        """Parse what the request holds, within the limits."""
+        served, layers = self._served, request.layers
+        if layers is None:
+            kinds: tuple[Layer, ...] = ("const", "dep")
+            layers = [kind for kind in kinds if there_are(served, kind)] or ["dep"]
+        const = chosen_const(served, request.const) if "const" in layers else None
+        dep = chosen_dep(served, request.dep, request.rerank) if "dep" in layers else None
+
+        def check(lengths: Sequence[int]) -> None:
+            some = [lengths[number] for number in _chosen(request, len(lengths))]
+            check_parsing(some, request.kbest, limits)
+
+        given = given_sentences(request, dep.model if dep else None, limits, check)
+        asked = _asked(request, len(given))
+        chosen = _chosen(request, len(given))
+        sentences = []
+        for number in chosen:
+            one = given[number]
+            demands = asked.get(number, SentenceConstraints(sentence=number))
+            with _told_of(number, len(given)):
+                sentences.append(
+                    ParsedSentence(
+                        index=number,
+                        tokens=_tokens(one),
+                        constituents=_constituents(const.model, one, demands, request, limits)
+                        if const
+                        else None,
+                        dependencies=_dependencies(dep.model, one, number, demands, request)
+                        if dep
+                        else None,
+                    )
+                )
+        known = inventory(const.model.grammar_) if const else Inventory((), ())
+        return ParseAnswer(
+            const=const and const.name,
+            dep=dep and dep.name,
+            n_sentences=len(given),
+            labels=list(known.labels),
+            tags=list(known.tags),
+            relations=dep.model.relations if dep else [],
+            sentences=sentences,
+        )
+
+
+def _chosen(request: ParseRequest, n_sentences: int) -> list[int]:
+    """The numbers of the sentences that are to be parsed."""
+    if request.only is None:
+        return list(range(n_sentences))
+    chosen = sorted(set(request.only))
+    for number in chosen:
+        if number >= n_sentences:
+            why = f"only: there is no sentence {number}; the text has {n_sentences}"
+            raise SettingsError(why)
+    return chosen
+
+
+def _asked(request: ParseRequest, n_sentences: int) -> dict[int, SentenceConstraints]:
+    """The constraints by the number of their sentence."""
+    found: dict[int, SentenceConstraints] = {}
+    for one in request.constraints:
+        if one.sentence >= n_sentences:
+            raise SettingsError(
+                f"constraints: there is no sentence {one.sentence}; the text has {n_sentences}"
+            )
+        if one.sentence in found:
+            raise SettingsError(f"constraints: sentence {one.sentence} has two sets of them")
+        found[one.sentence] = one
+    return found
+
+
+@contextmanager
+def _told_of(number: int, n_sentences: int) -> Iterator[None]:
+    """Say of which of several sentences something cannot be had."""
+    try:
+        yield
+    except SettingsError as error:
+        if n_sentences == 1:
+            raise
+        raise SettingsError(f"sentence {number}: {error}") from error
+
+
+def _tokens(given: Given) -> list[ParsedToken]:
+    nowhere: list[tuple[int | None, int | None]] = [(None, None)] * len(given.words)
+    return [
+        ParsedToken(text=word, start=start, end=end)
+        for word, (start, end) in zip(given.words, given.places or nowhere, strict=True)
+    ]
+
+
+def _finite(score: float) -> float | None:
+    """JSON has no infinity."""
+    return float(score) if isfinite(score) else None
+
+
+# ---------------------------------------------------------------- constituents
+
+
+def _constituents(
+    parser: LPCFG,
+    given: Given,
+    demands: SentenceConstraints,
+    request: ParseRequest,
+    limits: ServiceSettings,
+) -> ConstituentsView:
+    words = [BLANKS.sub("_", word) for word in given.words]  # brackets cannot hold them
+    constraints = _constraints(demands)
+    found = parser.parse(
+        words, kbest=request.kbest, marginals=request.marginals, constraints=constraints
+    )
+    if not _meets(found.tree, constraints):
+        raise SettingsError(
+            "the grammar has no tree that meets all constraints: " + _in_words(constraints)
+        )
+    best = _spans(found.tree, found)
+    return ConstituentsView(
+        brackets=format_escaped(found.tree),
+        log_score=_finite(found.log_score),
+        log_prob=_finite(found.log_prob),
+        flags=sorted(found.flags),
+        spans=best,
+        svg=_tree_drawing(found.tree, found, request, limits, ()),
+        kbest=[
+            _choice(rank, one.tree, (one.log_score, one.log_prob), found, best, request, limits)
+            for rank, one in enumerate(found.kbest, start=1)
+        ],
+    )
+
+
+def _constraints(demands: SentenceConstraints) -> Constraints:
+    tags: dict[int, str] = {}
+    for one in demands.tags:
+        if tags.setdefault(one.word, one.tag) != one.tag:
+            raise SettingsError(
+                f"word {one.word} has to have two tags: {tags[one.word]!r} and {one.tag!r}"
+            )
+    return Constraints(
+        [_span(one) for one in demands.required], [_span(one) for one in demands.forbidden], tags
+    )
+
+
+def _span(asked: SpanAsked) -> Any:
+    return (asked.start, asked.end, *([asked.label] if asked.label is not None else []))
+
+
+def _meets(tree: Tree, constraints: Constraints) -> bool:
+    """Does the tree have what it must, and nothing that it must not?"""
+    nodes = _nodes(tree)
+
+    def there(start: int, end: int, *label: str) -> bool:
+        return any(one[:2] == (start, end) and one[2] in (label or (one[2],)) for one in nodes)
+
+    return (
+        all(there(*span) for span in constraints.required)
+        and not any(there(*span) for span in constraints.forbidden)
+        and all(tree.tags[word] == tag for word, tag in (constraints.tags or {}).items())
+    )
+
+
+def _in_words(constraints: Constraints) -> str:
+    said = [f"{span} required" for span in constraints.required]
+    said += [f"{span} forbidden" for span in constraints.forbidden]
+    said += [f"word {word} tagged {tag}" for word, tag in (constraints.tags or {}).items()]
+    return ", ".join(said)
+
+
+def _nodes(tree: Tree) -> list[tuple[int, int, str]]:
+    """Start, end and label of every node but the words, in preorder."""
+    spans = tree.spans().tolist()
+    inner = (node for node in range(tree.n_nodes) if tree.sizes[node] > 1)
+    return [(*spans[node], tree.labels[node]) for node in inner]
+
+
+def _spans(tree: Tree, found: ConstParse) -> list[SpanView]:
+    inner = [node for node in range(tree.n_nodes) if tree.sizes[node] > 1]
+    return [
+        SpanView(
+            start=start,
+            end=end,
+            label=label,
+            kind="tag" if tree.sizes[node] == 2 else "label",
+            posterior=_posterior((start, end, label), found),
+        )
+        for node, (start, end, label) in zip(inner, _nodes(tree), strict=True)
+    ]
+
+
+def _posterior(node: tuple[int, int, str], found: ConstParse) -> float | None:
+    p = found.marginals.get(node)
+    return None if p is None else round(min(1.0, max(0.0, p)), 6)
+
+
+def _choice(
+    rank: int,
+    tree: Tree,
+    scores: tuple[float, float],
+    found: ConstParse,
+    best: Sequence[SpanView],
+    request: ParseRequest,
+    limits: ServiceSettings,
+) -> ConstituentChoice:
+    spans = _spans(tree, found)
+    added, missing = _only_in(spans, best), _only_in(best, spans)
+    inner = [node for node in range(tree.n_nodes) if tree.sizes[node] > 1]
+    return ConstituentChoice(
+        rank=rank,
+        log_score=_finite(scores[0]),
+        log_prob=_finite(scores[1]),
+        brackets=format_escaped(tree),
+        spans=spans,
+        added=[spans[place] for place in added],
+        missing=[best[place] for place in missing],
+        svg=_tree_drawing(tree, found, request, limits, [inner[place] for place in added]),
+    )
+
+
+def _only_in(mine: Sequence[SpanView], others: Sequence[SpanView]) -> list[int]:
+    """Places of what the others have not, or not so often."""
+    left = Counter((one.start, one.end, one.label) for one in others)
+    places = []
+    for place, one in enumerate(mine):
+        key = one.start, one.end, one.label
+        if left[key]:
+            left[key] -= 1
+        else:
+            places.append(place)
+    return places
+
+
+def _tree_drawing(
+    tree: Tree,
+    found: ConstParse,
+    request: ParseRequest,
+    limits: ServiceSettings,
+    marked: Sequence[int],
+) -> str | None:
+    if tree.n_nodes > limits.max_drawn_nodes:
+        return None
+    colours = None
+    if request.marginals:
+        known = iter([_posterior(node, found) for node in _nodes(tree)])
+        values = [next(known) if size > 1 else None for size in tree.sizes.tolist()]
+        colours = [nan if value is None else value for value in values]
+    return tree_svg(
+        tree,
+        title="Constituents",
+        colours=colours,
+        legend=_MARGINALS["const"],
+        marked=marked,
+        marked_as="not in the best tree",
+        data=True,
+    )
+
+
+# ---------------------------------------------------------------- dependencies
+
+
+def _dependencies(
+    model: DepModel,
+    given: Given,
+    number: int,
+    demands: SentenceConstraints,
+    request: ParseRequest,
+) -> DependenciesView:
+    arcs = Arcs(
+        [_arc(one) for one in demands.required_arcs], [_arc(one) for one in demands.forbidden_arcs]
+    )
+    found = model.trees(given, number, k=request.kbest, marginals=request.marginals, arcs=arcs)
+    best = found.parses[0]
+    chances: Sequence[float | None] | None = _probabilities(best, found)
+    listed = list(enumerate(found.parses, start=1)) if request.kbest > 1 else []
+    if not all(_has(parse, arcs) for parse in found.parses):
+        raise SettingsError(
+            f"no tree has all required and no forbidden arcs: {_arcs_in_words(arcs)}"
+        )
+    return DependenciesView(
+        words=[
+            ParsedWord(
+                id=number,
+                form=form,
+                lemma=lemma,
+                upos=upos,
+                xpos=xpos,
+                feats=feats,
+                head=head,
+                relation=name or "",
+                probability=p,
+            )
+            for form, (head, number, name), upos, xpos, feats, lemma, p in zip(
+                given.words,
+                best.tree.arcs,
+                *found.words[1:5],
+                chances or [None] * len(given.words),
+                strict=True,
+            )
+        ],
+        score=_finite(best.score),
+        approximate=best.approximate,
+        conllu=found.conllu[0],
+        svg=_arc_drawing(given, best, found, None),
+        kbest=[
+            DependencyChoice(
+                rank=rank,
+                score=_finite(parse.score),
+                heads=parse.tree.heads.tolist(),
+                relations=list(parse.tree.relations or ("",) * len(given.words)),
+                differs=_differing(parse, best),
+                conllu=found.conllu[rank - 1],
+                svg=_arc_drawing(given, parse, found, None if rank == 1 else best),
+            )
+            for rank, parse in listed
+        ],
+    )
+
+
+def _arc(asked: ArcAsked) -> Any:
+    name = [asked.relation] if asked.relation is not None else []
+    return (asked.head, asked.dependent, *name)
+
+
+def _has(parse: DepParse, arcs: Arcs) -> bool:
+    """Does the tree have all required and no forbidden arcs?"""
+    there = {(head, word, name or "") for head, word, name in parse.tree.arcs}
+    pairs = {arc[:2] for arc in there}
+
+    def has(arc: Any) -> bool:
+        return arc in there if len(arc) == 3 else arc in pairs
+
+    return all(map(has, arcs.required)) and not any(map(has, arcs.forbidden))
+
+
+def _arcs_in_words(arcs: Arcs) -> str:
+    said = [f"{arc} required" for arc in arcs.required]
+    return ", ".join(said + [f"{arc} forbidden" for arc in arcs.forbidden])
+
+
+def _probabilities(parse: DepParse, found: Trees) -> list[float] | None:
+    if found.marginals is None:
+        return None
+    return [
+        round(min(1.0, max(0.0, float(found.marginals[head, word]))), 6)
+        for word, head in enumerate(parse.tree.heads.tolist(), start=1)
+    ]
+
+
+def _differing(parse: DepParse, best: DepParse) -> list[int]:
+    both = zip(parse.tree.arcs, best.tree.arcs, strict=True)
+    return [word for word, (mine, other) in enumerate(both, start=1) if mine != other]
+
+
+def _shown_tags(found: Trees) -> Sequence[str] | None:
+    """What stands below the words: upos, or else xpos."""
+    columns = (found.words.upos, found.words.xpos)
+    return next((tags for tags in columns if set(tags) != {"_"}), None)
+
+
+def _arc_drawing(given: Given, parse: DepParse, found: Trees, best: DepParse | None) -> str:
+    """The tree; beside a better one, with what differs in colour."""
+    tree = parse.tree
+    return arcs_svg(
+        given.words,
+        tree.heads.tolist(),
+        tree.relations,
+        tags=_shown_tags(found),
+        title="Dependencies",
+        probabilities=_probabilities(parse, found),
+        against=None if best is None else best.tree.heads.tolist(),
+        against_relations=None if best is None else best.tree.relations,
+        names=("this tree", "the best tree"),
+        width=_WIDTH,
+        legend=_MARGINALS["dep"],
+        data=True,
+    )

@@ -1,0 +1,321 @@
+"""The parsers behind ``/api/parse``: one face for parsers and for pipelines that have one.
+
+A request's text becomes :class:`Given` sentences, by a pipeline's own segmenter or by a scheme of
+`tokenise.tokens`; each is then asked for trees (:class:`Trees`), with whatever it must have.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from eigentext.errors import DataError, SettingsError
+from eigentext.studio.service.limits import NoModelError, check_length, tokens_of_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from eigentext.constituency import LPCFG
+    from eigentext.dependency import DependencyParser, Parse, Reranker
+    from eigentext.dependency.graph.demands import AnyArc
+    from eigentext.dependency.sentence import TaggedSentence
+    from eigentext.pipeline import Pipeline
+    from eigentext.pipeline.doc import DocSentence
+    from eigentext.studio.api.schemas_parse import ParseRequest
+    from eigentext.studio.service.models import Served
+    from eigentext.studio.service.settings import ServiceSettings
+
+__all__ = [
+    "BLANKS",
+    "Arcs",
+    "Given",
+    "Trees",
+    "chosen_const",
+    "chosen_dep",
+    "given_sentences",
+    "there_are",
+]
+
+BLANKS = re.compile(r"[ \t\n\r\f\v]+")  # what ends a word in brackets
+
+
+class Given(NamedTuple):
+    """A sentence to parse: its words, where they stood, and what a pipeline knows of it."""
+
+    words: list[str]
+    places: list[tuple[int, int]] | None
+    doc: DocSentence | None = None
+
+
+class Arcs(NamedTuple):
+    """Arcs that a tree must have, and such that it must not."""
+
+    required: list[AnyArc]
+    forbidden: list[AnyArc]
+
+
+class Trees(NamedTuple):
+    """The best trees of a sentence; ``marginals`` (n+1, n+1), ``conllu`` of each tree."""
+
+    parses: list[Parse]
+    words: TaggedSentence
+    marginals: npt.NDArray[np.float64] | None
+    conllu: list[str]
+
+
+class DepModel(Protocol):
+    """What parses to dependencies."""
+
+    @property
+    def pipeline(self) -> Pipeline | None:
+        """The pipeline that finds sentences and words, if it is one that has a segmenter."""
+
+    @property
+    def relations(self) -> list[str]:
+        """That arcs may have."""
+
+    def trees(self, sentence: Given, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
+        """The k best trees; the sentence is the one with this number in its text."""
+
+
+@dataclass(frozen=True)
+class OfParser:
+    """A parser of its own."""
+
+    parser: DependencyParser
+    reranker: Reranker | None = None
+    pipeline: Pipeline | None = None
+
+    @property
+    def relations(self) -> list[str]:
+        """That arcs may have."""
+        return _relations(self.parser)
+
+    def trees(self, sentence: Given, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
+        """As `eigentext dep parse` has them."""
+        from eigentext.dependency.graph.answer import in_conllu
+        from eigentext.language.formats.conllu import make_sentence
+
+        parser = self.parser
+        tagged = parser.tagged(sentence.words)  # once for all questions
+        asked: Any = {"required_arcs": arcs.required, "forbidden_arcs": arcs.forbidden}
+        if self.reranker is not None:
+            listed = k if k > 1 else self.reranker.settings_.kbest
+            found = self.reranker.choose(tagged, parser.kbest(tagged, k=listed, **asked))[:k]
+        elif k == 1:
+            found = [parser.parse(tagged, **asked)]
+        else:
+            found = parser.kbest(tagged, k=k, **asked)
+        chances = parser.marginals(tagged, **asked) if marginals else None
+        bare = make_sentence(sentence.words)
+        bare = bare.with_columns(**parser.tags_for(bare, tagged))
+        return Trees(
+            found,
+            tagged,
+            chances,
+            [
+                in_conllu(bare, parse, rank=rank if k > 1 else None, marginals=chances).verbatim
+                for rank, parse in enumerate(found, start=1)
+            ],
+        )
+
+
+@dataclass(frozen=True)
+class OfPipeline:
+    """The parser of a pipeline, which sees the pipeline's words and tags."""
+
+    whole: Pipeline
+    words: Pipeline  # the same without trees
+
+    @property
+    def pipeline(self) -> Pipeline | None:
+        """What finds sentences, words and tags."""
+        return self.words
+
+    @property
+    def relations(self) -> list[str]:
+        """That arcs may have."""
+        return _relations(self.whole.parser_)
+
+    def trees(self, sentence: Given, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
+        """As `eigentext pipe run` has them."""
+        from eigentext.pipeline import Doc
+        from eigentext.pipeline.annotate import tagged_sentence
+
+        known = sentence.doc
+        assert known is not None  # noqa: S101 - for the type checker: the pipeline made it
+        asked: Any = {"required_arcs": arcs.required, "forbidden_arcs": arcs.forbidden}
+        found = self.whole.parses(known, k, **asked)
+        chances = self.whole.marginals(known, **asked) if marginals else None
+        written = []
+        for parse in found:
+            tree = known.with_columns(
+                heads=parse.tree.heads.tolist(), deprels=list(parse.tree.relations or ())
+            )
+            doc = Doc(" ".join(sentence.words), (tree,))
+            written.append(doc.to_conllu(newdoc=number == 0, first_id=number + 1))
+        return Trees(found, tagged_sentence(known), chances, written)
+
+
+def _relations(parser: DependencyParser | None) -> list[str]:
+    known = parser.relations_ if parser is not None else None
+    return [] if known is None else list(known.relations)
+
+
+# ---------------------------------------------------------------- which models
+
+
+class ChosenConst(NamedTuple):
+    """A constituency parser, and its name here."""
+
+    name: str
+    model: LPCFG
+
+
+class ChosenDep(NamedTuple):
+    """A dependency parser, and its name here."""
+
+    name: str
+    model: DepModel
+
+
+def chosen_const(served: Served, name: str | None) -> ChosenConst:
+    """The constituency parser that is meant; one of a pipeline is one, too."""
+    of_pipelines = {
+        key: pipeline.const_
+        for key in served.names("pipeline")
+        if (pipeline := served.get("pipeline", key)).const_ is not None
+    }
+    kind, found = _which(served, "const", of_pipelines, name)
+    own = of_pipelines[found] if kind == "pipeline" else served.get("const", found)
+    return ChosenConst(found, own)
+
+
+def chosen_dep(served: Served, name: str | None, rerank: str | None = None) -> ChosenDep:
+    """The dependency parser that is meant; a pipeline that has one is one, too.
+
+    ``rerank`` names what puts its trees in order.
+    """
+    of_pipelines = {
+        key: pipeline
+        for key in served.names("pipeline")
+        if (pipeline := served.get("pipeline", key)).parser_ is not None
+    }
+    kind, found = _which(served, "dep", of_pipelines, name)
+    if kind == "dep":
+        reranker = served.get("reranker", rerank) if rerank else None
+        return ChosenDep(found, OfParser(served.get("dep", found), reranker))
+    if rerank:
+        raise SettingsError(
+            f"the pipeline {found} has its own order of trees: rerank must be null"
+        )
+    words = copy.copy(of_pipelines[found])
+    for stage in ("parser", "reranker", "const", "ner"):
+        words.use(stage, None)
+    return ChosenDep(found, OfPipeline(of_pipelines[found], words))
+
+
+def _which(
+    served: Served, kind: str, of_pipelines: Collection[str], name: str | None
+) -> tuple[str, str]:
+    """The kind and the name of the model that is meant; without a name the first of all."""
+    there = [
+        (facts.kind, facts.name)
+        for facts in served.facts
+        if facts.kind == kind or (facts.kind == "pipeline" and facts.name in of_pipelines)
+    ]
+    if not there:
+        served.chosen(kind)  # says how to get one
+    if not name:
+        return there[0]
+    wanted, _, rest = name.partition(":")
+    if (wanted, rest) in there:
+        return wanted, rest
+    for found in ((kind, name), ("pipeline", name)):
+        if found in there:
+            return found
+    names = ", ".join(known for _, known in there)
+    raise SettingsError(f"no parser is called {name[:60]!r} here: {names}")
+
+
+def there_are(served: Served, kind: str) -> bool:
+    """Is there a model of this kind?"""
+    try:
+        (chosen_const if kind == "const" else chosen_dep)(served, None)
+    except NoModelError:
+        return False
+    return True
+
+
+# ---------------------------------------------------------------- which sentences
+
+
+def given_sentences(
+    request: ParseRequest,
+    dep: DepModel | None,
+    limits: ServiceSettings,
+    check: Callable[[Sequence[int]], object],
+) -> list[Given]:
+    """The sentences of the request: split by the pipeline, by a scheme, or as they came.
+
+    ``check`` is told how many words each has, before anything but splitting is done to them; it
+    raises an error if they are too many.
+    """
+    if (request.text is None) == (request.sentences is None):
+        raise DataError("input", None, "expected either text or sentences, and not both")
+    for number, tokens in enumerate(request.sentences or (), start=1):
+        if not tokens or any(not token.strip() or BLANKS.search(token) for token in tokens):
+            why = f"sentence {number} has no token, or one that is empty or has white space in it"
+            raise DataError("input", number, why)
+    pipeline = dep.pipeline if dep is not None else None
+    if pipeline is not None and (request.text is None or pipeline.segmenter_ is not None):
+        return _by_pipeline(request, pipeline, limits, check)
+    tokenised = tokens_of_text(request, limits)
+    if tokenised is None:
+        found = [Given(list(tokens), None) for tokens in request.sentences or ()]
+    else:
+        text = request.text or ""
+        # as typed: the parsers themselves know quotes by their other names
+        found = [
+            Given(
+                [text[token.start : token.end] for token in tokens],
+                [(token.start, token.end) for token in tokens],
+            )
+            for tokens in tokenised
+        ]
+    check([len(one.words) for one in found])
+    if pipeline is None or not found:
+        return found
+    known = pipeline([one.words for one in found], given="tokens").sentences
+    return [one._replace(doc=doc) for one, doc in zip(found, known, strict=True)]
+
+
+def _by_pipeline(
+    request: ParseRequest,
+    pipeline: Pipeline,
+    limits: ServiceSettings,
+    check: Callable[[Sequence[int]], object],
+) -> list[Given]:
+    from eigentext.pipeline.drafts import draft
+
+    if request.text is None:
+        split = draft(pipeline.segmenter_, request.sentences or [], "tokens")
+    else:
+        check_length(request.text, limits)
+        split = draft(pipeline.segmenter_, request.text, None)
+    check([len(sentence.columns.forms) for sentence in split.sentences])
+    found = []
+    for sentence in pipeline(split, given="words").sentences:
+        places = [
+            (token.start, token.end)
+            for token in sentence.tokens
+            for _ in range(token.first, token.last + 1)
+        ]
+        words = list(sentence.columns.forms)
+        found.append(Given(words, places if request.text is not None else None, sentence))
+    return found

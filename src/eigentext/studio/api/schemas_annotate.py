@@ -1,0 +1,462 @@
+"""What goes over the wire about annotation: people, projects, documents, decisions, proposals."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints
+
+from eigentext.studio.api.schemas import Request, Text, whole
+
+__all__ = [
+    "AssignRequest",
+    "AuditAnswer",
+    "CandidatesAnswer",
+    "CertaintyAnswer",
+    "ChangeRequest",
+    "ChecksAnswer",
+    "CompareAnswer",
+    "DecideRequest",
+    "DecidedAnswer",
+    "DocumentAnswer",
+    "DocumentsAnswer",
+    "DoneRequest",
+    "HistoryAnswer",
+    "ImportRequest",
+    "LoginRequest",
+    "MadeModelView",
+    "MeasuresAnswer",
+    "ModelsAnswer",
+    "NewUserRequest",
+    "PasswordRequest",
+    "ProjectRequest",
+    "ProjectView",
+    "ProjectsAnswer",
+    "ProposalView",
+    "QueueAnswer",
+    "RetrainAnswer",
+    "SessionAnswer",
+    "StepRequest",
+    "TokenRequest",
+    "TokensAnswer",
+    "UserChange",
+    "UserView",
+    "UsersAnswer",
+]
+
+Role = Literal["reader", "annotator", "adjudicator", "admin"]
+TaskName = Literal["lexical", "dependency", "constituency", "tags", "entities", "segmentation"]
+_LARGEST = 2**53  # the largest whole number that JavaScript is sure of
+Number = Annotated[int, Field(ge=1, le=_LARGEST)]
+Name = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=200),
+    AfterValidator(whole),
+]
+Password = Annotated[str, StringConstraints(min_length=1, max_length=1_000), AfterValidator(whole)]
+Label = Annotated[str, StringConstraints(max_length=200), AfterValidator(whole)]
+
+
+# ---- people
+
+
+class UserView(BaseModel):
+    """Somebody who may work here."""
+
+    id: int
+    name: str
+    role: Role
+    active: bool
+    created: str
+
+
+class SessionAnswer(BaseModel):
+    """Who is asking, and whether names need passwords here."""
+
+    accounts: bool = Field(description="false: this machine alone, everybody may do everything")
+    user: UserView | None
+    csrf: str = Field(description="to be sent as X-CSRF-Token with every change")
+    may: list[str] = Field(description="what this user may do, as actions")
+
+
+class LoginRequest(Request):
+    """A name and its password."""
+
+    name: Name
+    password: Password
+
+
+class PasswordRequest(Request):
+    """A new password, and the present one."""
+
+    old: Password
+    new: Password
+
+
+class NewUserRequest(Request):
+    """Somebody new."""
+
+    name: Name
+    role: Role = "annotator"
+    password: Password | None = None
+
+
+class UserChange(Request):
+    """What is to be changed of a user."""
+
+    role: Role | None = None
+    active: bool | None = None
+    password: Password | None = None
+
+
+class UsersAnswer(BaseModel):
+    """All users."""
+
+    users: list[UserView]
+
+
+class TokenRequest(Request):
+    """A token for a program, with no more rights than ``scope``."""
+
+    name: Name
+    scope: Role = "annotator"
+    days: int | None = Field(default=90, ge=1, le=3_650, description="until it expires")
+
+
+class TokenView(BaseModel):
+    """A token; its secret is shown once, when it is made."""
+
+    id: int
+    name: str
+    scope: Role
+    created: str
+    used: str | None
+    expires: str | None
+    revoked: str | None
+    secret: str | None = None
+
+
+class TokensAnswer(BaseModel):
+    """The tokens of the user who asks."""
+
+    tokens: list[TokenView]
+
+
+class AuditView(BaseModel):
+    """Who did what, and when."""
+
+    id: int
+    at: str
+    user: str | None
+    action: str
+    about: dict[str, Any]
+
+
+class AuditAnswer(BaseModel):
+    """The newest entries first."""
+
+    entries: list[AuditView]
+
+
+# ---- projects and documents
+
+
+class ProjectRequest(Request):
+    """A project; in a change, only what is given is changed (the task stays)."""
+
+    name: Name | None = None
+    task: TaskName | None = None
+    language: Label | None = None
+    guidelines: Annotated[Text, Field(max_length=200_000)] | None = None
+    model: Label | None = Field(default=None, description="of those served; empty: none")
+    settings: dict[Text, Any] | None = Field(
+        default=None,
+        description="`labels` (values to offer), `scheme`, `compare` (true: half of the "
+        "sentences are shown unranked, to measure what ranking is worth)",
+    )
+
+
+class LayerView(BaseModel):
+    """How far somebody is with a document."""
+
+    layer: int
+    kind: Literal["annotator", "adjudication"]
+    user: str | None
+    version: int
+    decided: int
+    done_sentences: int
+    done: str | None
+    closed: bool
+
+
+class DocumentSummary(BaseModel):
+    """A document without its text."""
+
+    id: int
+    project: int
+    name: str
+    n_sentences: int
+    n_words: int
+    created: str
+    assigned: list[str]
+    layers: list[LayerView]
+
+
+class MadeModelView(BaseModel):
+    """A model that was learned from decisions."""
+
+    id: int
+    made: str
+    by: str | None
+    scores: dict[str, Any]
+    in_use: bool
+
+
+class ProjectView(BaseModel):
+    """A project."""
+
+    id: int
+    name: str
+    task: TaskName
+    language: str
+    guidelines: str
+    model: str
+    settings: dict[str, Any]
+    created: str
+    deleted: str | None
+    formats: list[str] = Field(description="of its export")
+
+
+class ProjectsAnswer(BaseModel):
+    """All projects, by name."""
+
+    projects: list[ProjectView]
+
+
+class DocumentsAnswer(BaseModel):
+    """The documents of a project, oldest first."""
+
+    documents: list[DocumentSummary]
+
+
+class ImportRequest(Request):
+    """Text to annotate; a file of several documents (CoNLL-U with newdoc) gives several."""
+
+    name: Name
+    format: Literal["text", "conllu", "ptb"] = "text"
+    text: Text
+    scheme: Text = Field(default="generic", max_length=40, description="of text; see /api/health")
+    pipeline: Label | None = Field(default=None, description="segments text instead")
+
+
+class AssignRequest(Request):
+    """Who is to annotate a document, or is no longer."""
+
+    user: Number
+    assigned: bool = True
+
+
+# ---- decisions
+
+
+class ItemView(BaseModel):
+    """One thing to decide, or decided; see the page on tasks for items and values."""
+
+    item: str
+    value: Any
+    decided: bool
+    certainty: float
+    candidates: list[dict[str, Any]]
+    note: str = ""
+
+
+class ProposalView(BaseModel):
+    """What the model says of a sentence under all decisions so far."""
+
+    task: TaskName
+    sentence: int
+    ranked: bool = Field(description="false: candidates are shown in an order that tells nothing")
+    analysis: dict[str, Any]
+    items: list[ItemView]
+    certainty: float
+    kbest: list[dict[str, Any]]
+    source: str
+    followed: bool
+    notes: list[str]
+    svg: str | None = Field(default=None, description="a drawing of the tree, for trees")
+
+
+class ChangeRequest(Request):
+    """One decision: the value of an item of a sentence; null takes a decision away."""
+
+    sentence: Annotated[int, Field(ge=0, le=_LARGEST)]
+    item: Annotated[str, StringConstraints(min_length=1, max_length=60), AfterValidator(whole)]
+    value: Any
+    rank: int | None = Field(default=None, ge=1, le=1_000_000)
+    seconds: float | None = Field(default=None, ge=0, le=1e7)
+    keys: int | None = Field(default=None, ge=0, le=1_000_000)
+    note: Annotated[Text, Field(max_length=10_000)] = ""
+
+
+class LayerRequest(Request):
+    """Which layer is changed: one's own, or the adjudication."""
+
+    layer: Literal["mine", "adjudication"] = "mine"
+    seen: int | None = Field(
+        default=None, ge=0, le=_LARGEST, description="the version that was seen: 409 if stale"
+    )
+
+
+class DecideRequest(LayerRequest):
+    """Decisions that belong together: all are saved, or none."""
+
+    changes: list[ChangeRequest] = Field(min_length=1, max_length=2_000)
+    k: int = Field(default=1, ge=1, le=50, description="so many whole trees in the proposal")
+
+
+class StepRequest(LayerRequest):
+    """Take the last change back, or bring it back."""
+
+    k: int = Field(default=1, ge=1, le=50)
+
+
+class DoneRequest(Request):
+    """Whether a document is finished in this layer; the number of a user: theirs."""
+
+    layer: Annotated[str, Field(pattern=r"^(mine|adjudication|[1-9][0-9]{0,15})$")] = "mine"
+    done: bool = True
+
+
+class DecisionView(BaseModel):
+    """A decision as it is stored."""
+
+    id: int
+    version: int
+    sentence: int
+    item: str
+    value: Any
+    rank: int | None
+    ranked: bool
+    seconds: float | None
+    keys: int | None
+    note: str
+    by: str | None
+    at: str
+    undone: str | None
+    undone_by: str | None
+
+
+class DecidedAnswer(BaseModel):
+    """What was saved or taken back, and what the model says now of the sentences in question."""
+
+    version: int
+    changed: list[DecisionView]
+    proposals: list[ProposalView]
+    can_undo: bool
+    can_redo: bool
+    progress: LayerView
+
+
+class DocumentAnswer(BaseModel):
+    """A document as it stands in a layer."""
+
+    document: DocumentSummary
+    project: ProjectView
+    text: str | None
+    sentences: list[dict[str, Any]]
+    layer: LayerView
+    writable: bool = Field(description="whether the asker may decide in this layer")
+    decisions: list[DecisionView]
+    can_undo: bool
+    can_redo: bool
+
+
+class HistoryAnswer(BaseModel):
+    """All decisions of a layer in the order they were made."""
+
+    decisions: list[DecisionView]
+
+
+class CandidatesAnswer(BaseModel):
+    """Values that an item could have, the most probable first."""
+
+    candidates: list[dict[str, Any]]
+
+
+class SentenceCertainty(BaseModel):
+    """How sure the model is of what is still open in a sentence."""
+
+    document: int
+    sentence: int
+    certainty: float
+    n_open: int
+    n_decided: int
+    done: bool
+    least: str | None
+    text: str
+
+
+class CertaintyAnswer(BaseModel):
+    """The sentences of a document, in order."""
+
+    sentences: list[SentenceCertainty]
+
+
+class QueueAnswer(BaseModel):
+    """Sentences of a project that are not done, the least certain first."""
+
+    sentences: list[SentenceCertainty]
+
+
+class FindingView(BaseModel):
+    """What a check has to say; words count from 0."""
+
+    level: Literal["error", "hint"]
+    words: list[int]
+    message: str
+    source: str
+    rule: str
+
+
+class ChecksAnswer(BaseModel):
+    """The findings of one sentence."""
+
+    findings: list[FindingView]
+
+
+class CompareAnswer(BaseModel):
+    """What every layer says of a sentence, for adjudication."""
+
+    sentence: int
+    layers: list[dict[str, Any]] = Field(
+        description="layer, kind, user, values (as decided), items (of the whole, if it is done), "
+        "analysis, done"
+    )
+    differing: list[str] = Field(description="items about which the layers disagree")
+
+
+class MeasuresAnswer(BaseModel):
+    """Agreement, accuracy of proposals, time and keys of a project."""
+
+    measures: dict[str, Any]
+    table: list[tuple[str, str, str]] = Field(description="about, figure, value with its interval")
+
+
+class ModelsAnswer(BaseModel):
+    """Models that were made for a project, the newest last."""
+
+    models: list[MadeModelView]
+
+
+class RetrainAnswer(BaseModel):
+    """How far the making of a new model is."""
+
+    state: Literal["never", "running", "finished", "failed"]
+    done: int = Field(default=0, description="steps that are done")
+    total: int = Field(default=0, description="of so many; 0: not known yet")
+    doing: str = Field(default="", description="what is being done now, in words")
+    why: str = Field(default="", description="of a failure")
+    report: dict[str, Any] = Field(
+        default={}, description="scores of old and new, and the verdict"
+    )
+    model: MadeModelView | None = None

@@ -1,0 +1,326 @@
+"""``POST /api/words/...``: what models of words know, in a worker.
+
+The flow: a name -> its model, loaded once -> `WordBrowser` (the library's answers) -> JSON.  What
+takes long and is asked again, the map and the words that moved, is remembered.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eigentext.base.remembering import Remembered
+from eigentext.drawing.words_map import COLOURED_BITS, map_points
+from eigentext.drawing.words_tree import cluster_tree_svg
+from eigentext.errors import SettingsError
+from eigentext.studio.api.schemas_words import (
+    Branch,
+    ComparedWord,
+    CountedWord,
+    FindAnswer,
+    LookAnswer,
+    MapAnswer,
+    MovedView,
+    NearWord,
+    NeighboursAnswer,
+    QueryAnswer,
+    TreeAnswer,
+    UnknownWord,
+    WordsCompareAnswer,
+)
+from eigentext.studio.service.limits import TooMuchError
+from eigentext.words.browsing import Near, WordBrowser, compared, moved_words
+from eigentext.words.embeddings.neighbours import not_known, parse_query
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pydantic import BaseModel
+
+    from eigentext.drawing.words_tree import ClusterTree
+    from eigentext.studio.api.schemas_words import (
+        FindRequest,
+        LookRequest,
+        MapRequest,
+        NeighboursRequest,
+        TreeRequest,
+        WordsCompareRequest,
+    )
+    from eigentext.studio.service.models import Served
+    from eigentext.studio.service.settings import ServiceSettings
+
+__all__ = ["WordsService"]
+
+_EXAMPLES = 8  # words of a branch
+_ENDS = 30  # of a drawn tree
+_FREQUENT = 20  # words that clusters must have to colour a map
+_REMEMBERED = 32  # maps, and comparisons of two models
+
+
+class WordsService:
+    """The models of words of a service, ready to be browsed."""
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._browsers = {name: _browser(served, name) for name in served.names("words")}
+        for browser in self._browsers.values():  # no request waits for what is made once
+            browser.find("a", 1)
+            if browser.tree is not None:
+                browser.look(browser.words[0], 1)
+        self._maps: Remembered[tuple[str, int, str | None], MapAnswer] = Remembered(_REMEMBERED)
+        self._moved: Remembered[tuple[str, str, int, int, int], WordsCompareAnswer] = Remembered(
+            _REMEMBERED
+        )
+
+    @property
+    def jobs(self) -> dict[str, Callable[..., BaseModel]]:
+        """The jobs by name."""
+        return {
+            "words/find": self.find,
+            "words/look": self.look,
+            "words/tree": self.tree,
+            "words/neighbours": self.neighbours,
+            "words/map": self.map,
+            "words/compare": self.compare,
+        }
+
+    def find(self, request: FindRequest, limits: ServiceSettings) -> FindAnswer:
+        """Words with a text in them."""
+        name, browser = self._chosen(request.model)
+        return FindAnswer(model=name, words=browser.find(request.text, request.n))
+
+    def look(self, request: LookRequest, limits: ServiceSettings) -> LookAnswer:
+        """One word."""
+        name, browser = self._chosen(request.model)
+        n_words = len(browser.words)
+        if request.word not in browser.rank_of:
+            unknown, why = _unknown(browser, [request.word])
+            return LookAnswer(
+                model=name, word=request.word, unknown=unknown[0], why=why, n_words=n_words
+            )
+        facts = dict(vars(browser.look(request.word, request.top)))
+        members = [CountedWord(word=word, count=count) for word, count in facts.pop("members")]
+        return LookAnswer(model=name, n_words=n_words, members=members, **facts)
+
+    def tree(self, request: TreeRequest, limits: ServiceSettings) -> TreeAnswer:
+        """One prefix and what is around it."""
+        name, browser = self._chosen(request.model)
+        tree = browser.tree
+        if tree is None:
+            raise SettingsError(
+                f"{name} has vectors, not clusters: there is no tree{self._hint()}"
+            )
+        at = tree.node_at(request.prefix)
+        if at is None:
+            raise SettingsError(
+                f"no cluster begins with {request.prefix}: take a shorter prefix of bits"
+            )
+        nodes = tree.nodes
+        node, above = nodes[at], [nodes[at].parent]
+        while above[-1] >= 0:
+            above.append(nodes[above[-1]].parent)
+        beside = [k for k in tree.children[node.parent] if k != at] if node.parent >= 0 else []
+        words = tree.examples(node, request.top)
+        counts = [
+            browser.counts[browser.rank_of[word]] if browser.counts else None for word in words
+        ]
+        clusters, n_words, n_tokens = tree.sizes(node)
+        return TreeAnswer(
+            model=name,
+            prefix=tree.prefix(node),
+            n_clusters=clusters,
+            n_words=n_words,
+            n_tokens=n_tokens,
+            total_tokens=tree.sizes(nodes[0])[2],
+            words=[CountedWord(word=w, count=n) for w, n in zip(words, counts, strict=True)],
+            above=[tree.prefix(nodes[k]) for k in reversed(above) if k >= 0],
+            beside=[_branch(tree, k, 0) for k in beside],
+            below=_below(tree, at, request.depth),
+            svg=cluster_tree_svg(tree, ends=_ENDS, root=at) if request.draw else None,
+        )
+
+    def neighbours(self, request: NeighboursRequest, limits: ServiceSettings) -> NeighboursAnswer:
+        """The nearest words, and analogies."""
+        name, browser = self._chosen(request.model)
+        _check("neighbours", request.k, limits.max_neighbours)
+        answers = []
+        for query in request.queries:
+            words = parse_query(query, browser.rank_of)
+            if len(words) > 1 and browser.space is None:
+                raise SettingsError(
+                    f"{name} has clusters, not vectors: analogies need vectors"
+                    f"{self._hint(vectors=True)}"
+                )
+            missing = [word for word in dict.fromkeys(words) if word not in browser.rank_of]
+            if missing:
+                unknown, why = _unknown(browser, missing)
+                answers.append(QueryAnswer(query=query, neighbours=[], unknown=unknown, why=why))
+                continue
+            found: Near = (
+                browser.neighbours(query, request.k)
+                if browser.space is None
+                else list(browser.space.nearest([query], request.k)[0])
+            )
+            answers.append(QueryAnswer(query=query, neighbours=_near(found)))
+        by = "clusters" if browser.space is None else "vectors"
+        return NeighboursAnswer(model=name, by=by, answers=answers)
+
+    def map(self, request: MapRequest, limits: ServiceSettings) -> MapAnswer:
+        """Frequent words in the plane."""
+        name, browser = self._chosen(request.model)
+        space, n_words = browser.space, min(request.n_words, limits.max_map_words)
+        if space is None:
+            raise SettingsError(
+                f"{name} has clusters, not vectors: a map needs vectors{self._hint(vectors=True)}"
+            )
+        key = name, n_words, request.colours
+        known = self._maps.get(key)
+        if known is not None:
+            return known
+        source, paths = self._paths(browser, request.colours)
+        placed = map_points(space.words, space.unit, n_words=n_words, paths=paths)
+        prefixes = (
+            [] if paths is None else sorted({paths[w][:COLOURED_BITS] for w in placed.words})
+        )
+        answer = MapAnswer(
+            model=name,
+            words=placed.words,
+            points=[(round(x, 4), round(y, 4)) for x, y in placed.points.tolist()],
+            colours=source,
+            groups=placed.groups,
+            prefixes=prefixes,
+            n_words=len(browser.words),
+        )
+        return self._maps.put(key, answer)
+
+    def _paths(
+        self, browser: WordBrowser, colours: str | None
+    ) -> tuple[str | None, dict[str, str] | None]:
+        """The model that gives the groups of words, and the bits of each word."""
+        if colours == "":
+            return None, None
+        if colours is not None:
+            source, chosen = self._chosen(colours)
+            if chosen.tree is None:
+                raise SettingsError(f"{source} has no clusters: colours need some{self._hint()}")
+            return source, chosen.tree.paths()
+        for source, other in self._browsers.items():
+            # one that lacks frequent words would leave holes in the map
+            fits = all(word in other.rank_of for word in browser.words[:_FREQUENT])
+            if other.tree is not None and fits:
+                return source, other.tree.paths()
+        return None, None
+
+    def compare(self, request: WordsCompareRequest, limits: ServiceSettings) -> WordsCompareAnswer:
+        """Two models."""
+        name, one = self._chosen(request.model)
+        other_name, other = self._chosen(request.other or self._second(name))
+        _check("neighbours", request.k, limits.max_neighbours)
+        n_words = min(request.n_words, limits.max_map_words)
+        key = name, other_name, n_words, request.k, request.top
+        answer = self._moved.get(key)
+        if answer is None:
+            moved, mean, n_shared = moved_words(
+                one, other, n_words=n_words, k=request.k, top=request.top
+            )
+            answer = WordsCompareAnswer(
+                model=name,
+                other=other_name,
+                word=None,
+                unknown=[],
+                why=None,
+                moved=[MovedView(**each._asdict()) for each in moved],
+                mean_overlap=mean,
+                n_shared=n_shared,
+            )
+            self._moved.put(key, answer)
+        return answer.model_copy(update=_compared(request, one, other, name, other_name))
+
+    def _second(self, name: str) -> str:
+        return next((other for other in self._browsers if other != name), name)
+
+    def _chosen(self, name: str | None) -> tuple[str, WordBrowser]:
+        chosen = self._served.chosen("words", name)
+        return chosen, self._browsers[chosen]
+
+    def _hint(self, *, vectors: bool = False) -> str:
+        """The models that have what this one lacks."""
+        there = [
+            name
+            for name, browser in self._browsers.items()
+            if (browser.space if vectors else browser.tree) is not None
+        ]
+        return (
+            f"; {', '.join(there)} has them"
+            if len(there) == 1
+            else (f"; {', '.join(there)} have them" if there else "")
+        )
+
+
+def _browser(served: Served, name: str) -> WordBrowser:
+    try:
+        return WordBrowser.of(served.get("words", name))
+    except SettingsError as error:  # the service does not start: say which model it is
+        raise SettingsError(f"{name}: {error}") from error
+
+
+def _check(what: str, asked: int, most: int) -> None:
+    if asked > most:
+        raise TooMuchError(f"{asked:,} {what}; at most {most:,} are given at once")
+
+
+def _unknown(browser: WordBrowser, words: Sequence[str]) -> tuple[list[UnknownWord], str]:
+    """Words that the model does not know, and what is said of the first."""
+    found = [UnknownWord(word=word, near=browser.near_spellings(word)) for word in words]
+    return found, not_known(found[0].word, found[0].near)
+
+
+def _near(found: Near) -> list[NearWord]:
+    return [
+        NearWord(word=word, cosine=None if cosine is None else round(cosine, 4))
+        for word, cosine in found
+    ]
+
+
+def _compared(
+    request: WordsCompareRequest, one: WordBrowser, other: WordBrowser, *names: str
+) -> dict[str, object]:
+    """What is said of the word of the request."""
+    word = request.word
+    if word is None:
+        return {}
+    lacking = [
+        (name, browser)
+        for name, browser in zip(names, (one, other), strict=True)
+        if word not in browser.rank_of
+    ]
+    if lacking:
+        unknown = [_unknown(browser, [word])[0][0] for _, browser in lacking]
+        why = f"{' and '.join(name for name, _ in lacking)}: {not_known(word, unknown[0].near)}"
+        return {"unknown": unknown, "why": why}
+    found = compared(one, other, word, request.k)._asdict()
+    found |= {side: _near(found[side]) for side in ("one", "other")}
+    return {"word": ComparedWord(**found)}
+
+
+def _branch(tree: ClusterTree, k: int, depth: int) -> Branch:
+    node = tree.nodes[k]
+    clusters, words, tokens = tree.sizes(node)
+    return Branch(
+        prefix=tree.prefix(node),
+        parent=None if node.parent < 0 else tree.prefix(tree.nodes[node.parent]),
+        depth=depth,
+        leaf=k not in tree.children,
+        n_clusters=clusters,
+        n_words=words,
+        n_tokens=tokens,
+        words=tree.examples(node, _EXAMPLES),
+    )
+
+
+def _below(tree: ClusterTree, at: int, depth: int) -> list[Branch]:
+    """The node and so many generations below it, parents first."""
+    found, row = [_branch(tree, at, 0)], [at]
+    for generation in range(1, depth + 1):
+        row = [child for k in row for child in tree.children.get(k, ())]
+        found += [_branch(tree, k, generation) for k in row]
+    return found

@@ -1,0 +1,220 @@
+"""``eigentext serve``: the service and its pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eigentext.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eigentext.studio.service.settings import ServiceSettings
+
+Host = Annotated[str, typer.Option("--host", help="Address to listen on.")]
+Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")]
+Annotations = Annotated[
+    str | None,
+    typer.Option(
+        "--annotations",
+        help="A file (made if not there), or postgresql://USER@HOST/DATABASE: the page Annotate "
+        "is there, and keeps every decision in it.",
+    ),
+]
+WithAccounts = Annotated[
+    bool | None,
+    typer.Option(
+        "--accounts/--no-accounts",
+        help="Annotators log in with a password; without, they give a name. By default so "
+        "unless --host is this machine alone, where there need not be accounts.",
+        show_default=False,
+    ),
+]
+AnnotationModels = Annotated[
+    str | None,
+    typer.Option(
+        "--annotation-models",
+        help="A folder for models that learn from decisions; by default beside the file of "
+        "--annotations.",
+    ),
+]
+Inception = Annotated[
+    str | None,
+    typer.Option(
+        "--inception",
+        help="A folder for models that INCEpTION has trained by /api/inception; without one it "
+        "is answered with those of the pipelines alone.",
+    ),
+]
+Processes = Annotated[
+    int, typer.Option("--workers", min=1, help="Processes; each has the models in its memory.")
+]
+Seconds = Annotated[
+    float,
+    typer.Option("--seconds", min=0.1, help="A request may take so long, and is then stopped."),
+]
+AllowHost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host",
+        help="A name under which the service is reached (may be given again); other names are "
+        "refused. Without it: the names of this machine if --host is one of them, else any.",
+    ),
+]
+
+
+def serve(
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            help="A model of any kind, a file or its name (may be given again): the pages that "
+            "can use it are there.",
+        ),
+    ] = None,
+    pipe: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pipe",
+            help="A pipeline of `pipe train`, or its name (may be given again): everything from "
+            "raw text, on the page, over our API and over UDPipe's.",
+        ),
+    ] = None,
+    dep_model: Annotated[
+        str | None,
+        typer.Option("--dep-model", help="A model of `dep train`: the page parses sentences too."),
+    ] = None,
+    lex_model: Annotated[
+        str | None,
+        typer.Option("--lex-model", help="A model of `lex train`: the page helps to read texts."),
+    ] = None,
+    lex_analyzer: Annotated[
+        str | None,
+        typer.Option("--lex-analyzer", help="Where that model's analyzer lies now, if elsewhere."),
+    ] = None,
+    annotations: Annotations = None,
+    accounts: WithAccounts = None,
+    annotation_models: AnnotationModels = None,
+    inception: Inception = None,
+    workers: Processes = 2,
+    seconds: Seconds = 30.0,
+    allow_host: AllowHost = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Serve the JSON API and the pages until interrupted; `studio` has models to begin with.
+
+    Example (runs until interrupted):
+
+        # eigentext serve --port 8000
+
+        # eigentext serve --model english.pipe --model english.lpcfg --model words.clusters
+
+        # eigentext serve --pipe english.pipe --pipe hungarian.pipe
+
+        # eigentext serve --lex-model arabic.ranker --annotations arabic.db
+
+        # eigentext serve --host 0.0.0.0 --model english.pipe --annotations team.db
+    """
+    from eigentext.studio.service.settings import ServiceSettings
+
+    check_address(host, port)
+    settings = ServiceSettings(
+        models=tuple(model or ()),
+        pipes=tuple(pipe or ()),
+        dep_model=dep_model,
+        lex_model=lex_model,
+        lex_analyzer=lex_analyzer,
+        annotations=annotations,
+        accounts=with_accounts(host, annotations, accounts, allow_host or (), inception=inception),
+        annotation_models=annotation_models,
+        inception=inception,
+        workers=workers,
+        seconds=seconds,
+        allowed_hosts=tuple(allow_host or ["*"]),
+    )
+    run(host, port, settings, log_level="warning" if quiet else "info")
+
+
+def check_address(host: str, port: int) -> None:
+    """Say it before anything is loaded or trained when the address cannot be had."""
+    import socket
+
+    from eigentext.errors import SettingsError
+
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        socket.create_server((host, port), family=family).close()
+    except OSError as error:
+        raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+
+
+def with_accounts(
+    host: str,
+    annotations: str | None,
+    wanted: bool | None,
+    names: Sequence[str] = (),
+    *,
+    inception: str | None = None,
+) -> bool:
+    """Whether annotators log in: they must where others reach the service, if anybody can.
+
+    And so must INCEpTION where it makes models, since they replace those that are there.
+
+    ``names`` are those of --allow-host: with one that is not of this machine, a server in front
+    lets others in.
+    """
+    from eigentext.errors import SettingsError
+    from eigentext.studio import service as web
+
+    reached = [name for name in (host, *names) if not web.is_loopback(name.strip("[]"))]
+    alone = not reached
+    if annotations is None:
+        if inception is not None and not alone:
+            raise SettingsError(
+                f"on {reached[0]} others could replace the models in {inception}, so accounts are "
+                "needed: give --annotations STORE, in which INCEpTION's token is"
+            )
+        return False
+    if not alone and wanted is False:
+        raise SettingsError(
+            f"on {reached[0]} others can reach the annotations, so accounts are needed: leave "
+            "--no-accounts out, or use --host 127.0.0.1"
+        )
+    accounts = not alone if wanted is None else wanted
+    if accounts:
+        from eigentext.studio.cli.annotate_store import opened_accounts
+
+        with opened_accounts(annotations, create=True) as users:
+            if not users.any_passwords():
+                raise SettingsError(
+                    "nobody can log in to these annotations yet: make a user with `eigentext "
+                    f"annotate user add {users.store.name} NAME --role admin`"
+                )
+    return accounts
+
+
+def run(
+    host: str,
+    port: int,
+    settings: ServiceSettings,
+    *,
+    log_level: str,
+    listening: Callable[[str], object] = lambda _: None,
+) -> None:
+    """Serve until interrupted, with a warning where others can reach it."""
+    from eigentext.cli.output import remark
+    from eigentext.studio import service as web
+
+    if not web.is_loopback(host):
+        who = "everyone who reaches this machine can use the service: there is no password and"
+        if settings.accounts:
+            who = "what is sent can be read on the way, passwords too, without a proxy: there is"
+        remark(
+            f"eigentext: warning: on {host} {who} no encryption. --host 127.0.0.1 is for this "
+            "machine alone"
+        )
+    web.serve(host, port, settings=settings, log_level=log_level, listening=listening)

@@ -1,0 +1,1 @@
+"""What annotation is worth: agreement, effort, curves of learning."""

@@ -1,0 +1,218 @@
+"""Seconds and keys a word, and whether ranked proposals save any: the A/B comparison.
+
+1. :func:`arm` deals sentences out, half to *ranked* and half to *unranked* presentation, by a hash
+   of project, annotator, document and sentence: the same at every call, and a sentence that one
+   annotator sees ranked another may see unranked.
+2. :func:`efforts`: decision rows of a layer -> for each sentence its words, seconds and keys.
+   Decisions that were undone cost time as well; those that a redo brought back cost it once, and
+   so do those that were made together (one version of the layer).
+3. :func:`effort_record`: medians over sentences with intervals; :func:`comparison`: what the two
+   arms cost and how much less ranked does, with the interval of sentences drawn anew in each arm.
+
+**Pauses**: a decision that took longer than ``PAUSE`` seconds counts as ``PAUSE``; how many were
+cut off is told.  A sentence with a decision whose time is not known is left out.  A finished
+sentence has all of its words; of another one the words count that were decided, where words are
+what is decided (readings, tags), else it is left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from eigentext.base.hashing import text_key
+from eigentext.errors import SettingsError
+from eigentext.evaluate.bootstrap import difference, interval, median_interval
+from eigentext.studio.tasks.answers import DONE, decided_words, state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from eigentext.evaluate.bootstrap import Counts, Interval
+    from eigentext.studio.tasks.answers import DecisionRow
+
+__all__ = ["FEWEST", "PAUSE", "Effort", "Efforts", "arm", "comparison", "effort_record", "efforts"]
+
+PAUSE = 60.0
+"""Seconds: what a longer decision counts for, unless told; the annotator was away."""
+
+FEWEST = 10
+"""Sentences in each arm, below which nothing is said of a gain."""
+
+Arm = Literal["ranked", "unranked"]
+_ARMS: tuple[Arm, Arm] = ("ranked", "unranked")
+
+
+def arm(project: object, annotator: object, document: object, sentence: int) -> Arm:
+    """How proposals for a sentence are shown to an annotator in a comparison.
+
+    >>> arm(1, "A", 7, 0) == arm(1, "A", 7, 0)
+    True
+    >>> sorted({arm(1, "A", 7, sentence) for sentence in range(20)})
+    ['ranked', 'unranked']
+    """
+    key = text_key("\t".join(map(str, ("arm", project, annotator, document, sentence))))
+    return "ranked" if key & 1 else "unranked"
+
+
+class Effort(NamedTuple):
+    """What one sentence cost one annotator; ``arm`` is None where both kinds were shown."""
+
+    words: int
+    seconds: float | None
+    keys: float | None
+    arm: Arm | None
+
+
+class Efforts(NamedTuple):
+    """What the sentences of a layer cost, and how many pauses were cut off."""
+
+    sentences: list[Effort]
+    n_cut: int
+
+
+def efforts(
+    task: str,
+    sentences: Sequence[Mapping[str, Any]],
+    rows: Iterable[DecisionRow],
+    *,
+    pause: float = PAUSE,
+) -> Efforts:
+    """Words, seconds and keys of each sentence in which a layer has decisions that count."""
+    if not pause > 0:
+        raise SettingsError(f"pause is {pause}, expected a number of seconds above 0")
+    made: dict[int, list[DecisionRow]] = {}
+    for row in rows:
+        made.setdefault(row.sentence, []).append(row)
+    found, n_cut = [], 0
+    for number, of_sentence in sorted(made.items()):
+        state = state_of(of_sentence)
+        n = len(sentences[number]["tokens"])
+        words = n if (number, DONE) in state else len(decided_words(task, state, number))
+        if not words:
+            continue
+        acts = _acts(row for row in of_sentence if getattr(row, "redo_of", None) is None)
+        seconds = [_most(row.seconds for row in act) for act in acts]
+        keys = [_most(row.keys for row in act) for act in acts]
+        n_cut += sum(one is not None and one > pause for one in seconds)
+        shown: set[Arm] = {"ranked" if row.ranked else "unranked" for row in of_sentence}
+        found.append(
+            Effort(
+                words,
+                _sum(None if one is None else min(one, pause) for one in seconds),
+                _sum(keys),
+                shown.pop() if len(shown) == 1 else None,
+            )
+        )
+    return Efforts(found, n_cut)
+
+
+def _acts(rows: Iterable[DecisionRow]) -> list[list[DecisionRow]]:
+    """Decisions that were made together, of one version of the layer, are one act."""
+    acts: dict[object, list[DecisionRow]] = {}
+    for number, row in enumerate(rows):
+        version = getattr(row, "version", None)
+        acts.setdefault(("alone", number) if version is None else version, []).append(row)
+    return list(acts.values())
+
+
+def _most(costs: Iterable[float | None]) -> float | None:
+    """What an act took: it may be told with each of its decisions, or with one of them."""
+    return max((cost for cost in costs if cost is not None), default=None)
+
+
+def _sum(costs: Iterable[float | None]) -> float | None:
+    """The sum, if all are known."""
+    total = 0.0
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return total
+
+
+def _rounded(found: Interval) -> dict[str, float | None]:
+    numbers = {"value": found.value, "low": found.low, "high": found.high}
+    return {name: None if np.isnan(n) else round(n, 4) for name, n in numbers.items()}
+
+
+def _costs(sentences: Iterable[Effort], what: str) -> list[tuple[float, float]]:
+    """(seconds or keys, words) of the sentences for which they are known."""
+    pairs = ((getattr(one, what), one.words) for one in sentences)
+    return [(float(cost), float(words)) for cost, words in pairs if cost is not None]
+
+
+def effort_record(found: Efforts, *, n_samples: int = 2_000, seed: int = 0) -> dict[str, Any]:
+    """Median seconds and keys a word over sentences, with intervals, as plain data.
+
+    >>> both = Efforts([Effort(4, 8.0, 4, "ranked"), Effort(2, 6.0, 2, "ranked")], 0)
+    >>> effort_record(both)["seconds_a_word"]["value"]
+    2.5
+    """
+    record: dict[str, Any] = {
+        "sentences": len(found.sentences),
+        "words": sum(one.words for one in found.sentences),
+        "pauses_cut_off": found.n_cut,
+    }
+    for what in ("seconds", "keys"):
+        rates = [cost / words for cost, words in _costs(found.sentences, what)]
+        record[f"{what}_a_word"] = (
+            _rounded(median_interval(rates, n_samples=n_samples, seed=seed)) if rates else None
+        )
+    return record
+
+
+def _a_word(counts: Counts) -> Counts:
+    return counts[..., 0] / counts[..., 1]
+
+
+def comparison(
+    sentences: Sequence[Effort], *, n_samples: int = 2_000, seed: int = 0
+) -> dict[str, Any] | None:
+    """Ranked against unranked: cost a word in each arm, the gain, and that in plain words.
+
+    The cost of an arm is its seconds (keys) over its words; the gain is unranked less ranked, so
+    above 0 where ranking helps.  None where nothing was shown unranked.
+    """
+    by_arm = {name: [one for one in sentences if one.arm == name] for name in _ARMS}
+    if not by_arm["unranked"]:
+        return None
+    record: dict[str, Any] = {
+        "sentences": {name: len(some) for name, some in by_arm.items()},
+        "words": {name: sum(one.words for one in some) for name, some in by_arm.items()},
+        "mixed": sum(one.arm is None for one in sentences),
+        "in_words": [],
+    }
+    for what in ("seconds", "keys"):
+        ranked, unranked = (_costs(by_arm[name], what) for name in _ARMS)
+        few = min(len(ranked), len(unranked))
+        if few < FEWEST:
+            record[what] = None
+            record["in_words"].append(
+                f"Too few sentences to compare {what}: {len(ranked)} ranked and "
+                f"{len(unranked)} unranked, {FEWEST} of each are the least."
+            )
+            continue
+        draws: dict[str, Any] = {"figure": _a_word, "n_samples": n_samples, "seed": seed}
+        gain = difference(unranked, ranked, **draws)
+        record[what] = {
+            "ranked": _rounded(interval(ranked, **draws)),
+            "unranked": _rounded(interval(unranked, **draws)),
+            "gain": _rounded(gain),
+        }
+        record["in_words"].append(_told(what, record[what]))
+    return record
+
+
+def _told(what: str, record: Mapping[str, Any]) -> str:
+    ranked, unranked, gain = (record[name] for name in ("ranked", "unranked", "gain"))
+    told = (
+        f"A word takes {ranked['value']:.2f} {what} ranked and {unranked['value']:.2f} unranked: "
+    )
+    between = f"95% interval {gain['low']:.2f} to {gain['high']:.2f}"
+    if gain["low"] > 0:
+        return told + f"ranking saves {gain['value']:.2f} {what} a word ({between})."
+    if gain["high"] < 0:
+        return told + f"ranking costs {-gain['value']:.2f} {what} a word ({between})."
+    return told + f"no difference can be told yet ({between} for the gain)."

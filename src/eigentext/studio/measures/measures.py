@@ -1,0 +1,612 @@
+"""How well a project goes: agreement, proposals against adjudication, seconds and keys.
+
+Flow of the datum: rows of a project as a store gives them (documents, layers, decisions; no
+database is asked here) -> what each annotator says (``tasks.answers``), document
+by document (:func:`parts_of`) -> figures with intervals (:func:`of_all`, :func:`of_pair`) -> one
+record of plain data (:func:`whole_of`), ready for a page and for JSON, and as lines for a terminal
+(:func:`table`).  :func:`measure` does all of it; a service, in which nothing may take long, does
+it step by step.
+
+- **Agreement**, for each pair of annotators, for all of them, and for each document: of values by
+  word raw agreement and Cohen's kappa (pairs), Krippendorff's alpha and, where all gave a value,
+  Fleiss' kappa (all); UAS and LAS of arcs; F1 of spans and brackets, added up over pairs.  Values
+  and arcs are compared where both were decided, spans and trees where both finished the sentence.
+- **A1 and A2**: how often the adjudicated value was first, or among the first two, in what was
+  proposed.  The place in the list is that of the first annotator who chose this value; what an
+  annotator took over with a finished sentence, without a decision, was first.  Where no annotator
+  has it, the place is that of the adjudicator's own decision, and without one it is nowhere.
+- What annotators decided after they had seen the adjudication is left out of all of it; how many
+  decisions that are is told.
+- **Effort** and the **comparison** of ranked with unranked: :mod:`~.effort`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Protocol
+
+from eigentext.errors import DataError, SettingsError
+from eigentext.evaluate.agreement import (
+    attachment_counts,
+    bracket_counts,
+    cohen_kappa,
+    f1_agreement,
+    fleiss_kappa,
+    krippendorff_alpha,
+    raw_agreement,
+    span_counts,
+)
+from eigentext.evaluate.bootstrap import interval
+from eigentext.studio.measures.effort import PAUSE, Efforts, comparison, effort_record, efforts
+from eigentext.studio.tasks import TASKS
+from eigentext.studio.tasks.answers import answers_of, items_of, state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+
+    from eigentext.evaluate.agreement import Agreement, Arc
+    from eigentext.language.trees.constituent import Tree
+    from eigentext.studio.store.records import Decision, Document, Layer
+    from eigentext.studio.store.store import AnnotationStore
+    from eigentext.studio.tasks.answers import DecisionRow
+
+__all__ = [
+    "Part",
+    "annotators_of",
+    "measure",
+    "of_all",
+    "of_pair",
+    "parts_of",
+    "rows_of",
+    "table",
+    "whole_of",
+]
+
+
+SentenceKey = tuple[int, int]  # document, sentence
+WordKey = tuple[int, int, int]  # document, sentence, word
+
+
+class ProjectRow(Protocol):
+    """A row of the table of projects."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def task(self) -> str: ...
+
+
+class DocumentRow(Protocol):
+    """A document with its sentences: records with their ``tokens``."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def sentences(self) -> Sequence[Mapping[str, Any]]: ...
+
+
+class LayerRow(Protocol):
+    """A row of the table of layers."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def document(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def user(self) -> int | None: ...
+
+
+@dataclass
+class _Side:
+    """What one annotator says in all documents, see `answers.Answers`."""
+
+    values: dict[str, dict[WordKey, Hashable]] = field(default_factory=lambda: defaultdict(dict))
+    arcs: dict[SentenceKey, list[Arc]] = field(default_factory=dict)
+    spans: dict[str, dict[SentenceKey, list[tuple[Any, ...]]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    trees: dict[SentenceKey, Tree] = field(default_factory=dict)
+
+    @classmethod
+    def joined(cls, sides: Iterable[_Side]) -> _Side:
+        """What it says in several documents."""
+        whole = cls()
+        for side in sides:
+            for name, values in side.values.items():
+                whole.values[name].update(values)
+            whole.arcs.update(side.arcs)
+            for name, spans in side.spans.items():
+                whole.spans[name].update(spans)
+            whole.trees.update(side.trees)
+        return whole
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"values": dict(self.values), "spans": dict(self.spans)}
+
+
+@dataclass
+class Part:
+    """What there is to know of one document: what each annotator says, and what it cost them."""
+
+    n_sentences: int
+    n_words: int
+    sides: dict[str, _Side]
+    spent: dict[str, Efforts]
+    agreement: dict[str, Any]
+    hits: dict[SentenceKey, list[tuple[bool, bool]]]
+    n_not_blind: int = 0  # decisions that are left out: the adjudication had been seen
+
+
+def measure(
+    project: ProjectRow,
+    documents: Sequence[DocumentRow],
+    layers: Sequence[LayerRow],
+    decisions: Iterable[DecisionRow],
+    *,
+    users: Mapping[int, str] | None = None,
+    pause: float = PAUSE,
+    n_samples: int = 1_000,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """All measures of a project as plain data.
+
+    ``decisions`` are the rows of all layers in the order they were made, undone ones included;
+    ``users`` names annotators by number.
+
+    >>> from types import SimpleNamespace as Row
+    >>> text = Row(id=1, name="d", sentences=[{"tokens": [{"text": "dogs"}, {"text": "bark"}]}])
+    >>> layers = [Row(id=k, document=1, kind="annotator", user=k) for k in (1, 2)]
+    >>> def chose(layer, item, upos):
+    ...     return Row(layer=layer, sentence=0, item=item, value={"upos": upos}, rank=1,
+    ...                ranked=True, seconds=2.0, keys=1, undone=None)
+    >>> rows = [chose(1, "t0", "NOUN"), chose(1, "t1", "VERB"), chose(2, "t0", "NOUN"),
+    ...         chose(2, "t1", "NOUN")]
+    >>> found = measure(Row(name="p", task="tags"), [text], layers, rows, users={1: "A", 2: "B"})
+    >>> [(one["measure"], one["value"]) for one in found["agreement"]["pairs"][0]["measures"]]
+    [('upos: agreement', 50.0), ("upos: Cohen's kappa", 0.0)]
+    """
+    draws: dict[str, Any] = {"n_samples": n_samples, "seed": seed}
+    parts = parts_of(
+        project.task,
+        documents,
+        layers,
+        decisions,
+        everyone=annotators_of(layers, users),
+        users=users,
+        pause=pause,
+        **draws,
+    )
+    names = sorted({name for part in parts for name in part.sides})
+    sides = {name: [part.sides[name] for part in parts if name in part.sides] for name in names}
+    pairs = [
+        of_pair((first, second), sides[first], sides[second], **draws)
+        for first, second in combinations(names, 2)
+    ]
+    every = of_all([sides[name] for name in names], **draws)
+    return whole_of(project, parts, every, pairs, pause=pause, **draws)
+
+
+def annotators_of(layers: Iterable[LayerRow], users: Mapping[int, str] | None = None) -> list[str]:
+    """The names of those whose layers these are, without adjudication."""
+    return sorted({_name(layer.user, users) for layer in layers if layer.kind == "annotator"})
+
+
+def parts_of(
+    task: str,
+    documents: Sequence[DocumentRow],
+    layers: Sequence[LayerRow],
+    decisions: Iterable[DecisionRow],
+    *,
+    everyone: Sequence[str],
+    users: Mapping[int, str] | None = None,
+    pause: float = PAUSE,
+    n_samples: int = 1_000,
+    seed: int = 0,
+) -> list[Part]:
+    """Some documents of a project, each by itself; ``everyone`` are all annotators of it."""
+    if task not in TASKS:
+        raise SettingsError(f"no task {task[:60]!r}: expected one of {', '.join(TASKS)}")
+    layers_of: dict[int, list[LayerRow]] = {document.id: [] for document in documents}
+    n_sentences = {document.id: len(document.sentences) for document in documents}
+    for layer in layers:
+        if layer.document in layers_of:
+            layers_of[layer.document].append(layer)
+    rows_of: dict[int, list[DecisionRow]] = {}
+    most: dict[int, int] = {}
+    for document, some in layers_of.items():
+        rows_of |= {layer.id: [] for layer in some}
+        most |= {layer.id: n_sentences[document] for layer in some}
+    for row in decisions:
+        if 0 <= row.sentence < most.get(row.layer, 0):
+            rows_of[row.layer].append(row)
+    blind = {layer.id: _blind(layer, rows_of[layer.id]) for layer in layers if layer.id in most}
+    n_not_blind = {number: n for number, (_, n) in blind.items()}
+    rows_of = {number: rows for number, (rows, _) in blind.items()}
+    draws: dict[str, Any] = {"n_samples": n_samples, "seed": seed}
+    parts = []
+    for text in documents:
+        sides: dict[str, _Side] = {}
+        spent: dict[str, Efforts] = {}
+        for layer in layers_of[text.id]:
+            if layer.kind != "annotator":
+                continue
+            name = _name(layer.user, users)
+            state = {place: row.value for place, row in state_of(rows_of[layer.id]).items()}
+            with _readable(text):
+                _add(sides.setdefault(name, _Side()), text.id, task, text, state)
+                cost = efforts(task, text.sentences, rows_of[layer.id], pause=pause)
+            before = spent.setdefault(name, Efforts([], 0))
+            spent[name] = Efforts(before.sentences + cost.sentences, before.n_cut + cost.n_cut)
+        voices = [sides.get(name, _Side()) for name in everyone]
+        with _readable(text):
+            hits = _hits(task, layers_of[text.id], rows_of)
+        parts.append(
+            Part(
+                len(text.sentences),
+                sum(len(sentence["tokens"]) for sentence in text.sentences),
+                sides,
+                spent,
+                {"document": text.name, "measures": _records(_of_all(voices, draws))},
+                hits,
+                sum(n_not_blind[layer.id] for layer in layers_of[text.id]),
+            )
+        )
+    return parts
+
+
+def _blind(layer: LayerRow, rows: list[Any]) -> tuple[list[DecisionRow], int]:
+    """The rows of a layer as they were when its annotator saw the adjudication.
+
+    And how many decisions were made or taken back later.
+    """
+    saw = getattr(layer, "saw", None)
+    if saw is None:
+        return rows, 0
+    kept, n = [], 0
+    for row in rows:
+        late = row.version > saw
+        back = not late and row.undone_version is not None and row.undone_version > saw
+        n += late or back
+        if not late:
+            kept.append(row._replace(undone=None) if back else row)
+    return kept, n
+
+
+@contextmanager
+def _readable(document: DocumentRow) -> Iterator[None]:
+    """A decision that another program wrote may be of no task's kind."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        why = f"it has a decision that is none of its task: {error!r}"
+        raise DataError(f"document {document.name}", None, why) from error
+
+
+def of_all(
+    sides: Sequence[Iterable[_Side]], *, n_samples: int = 1_000, seed: int = 0
+) -> list[dict[str, Any]]:
+    """How far all annotators agree; of each what they say in one document after the other."""
+    draws = {"n_samples": n_samples, "seed": seed}
+    return _records(_of_all([_Side.joined(some) for some in sides], draws))
+
+
+def of_pair(
+    names: tuple[str, str],
+    first: Iterable[_Side],
+    second: Iterable[_Side],
+    *,
+    n_samples: int = 1_000,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """How far two annotators agree."""
+    draws = {"n_samples": n_samples, "seed": seed}
+    found = _of_pair(_Side.joined(first), _Side.joined(second), draws)
+    return {"annotators": list(names), "measures": _records(found)}
+
+
+def whole_of(
+    project: ProjectRow,
+    parts: Sequence[Part],
+    every: list[dict[str, Any]],
+    pairs: Iterable[dict[str, Any]],
+    *,
+    pause: float = PAUSE,
+    n_samples: int = 1_000,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """The record of a project, put together; pairs with nothing in common are left out."""
+    draws: dict[str, Any] = {"n_samples": n_samples, "seed": seed}
+    spent: dict[str, Efforts] = {}
+    for part in parts:
+        for name, cost in part.spent.items():
+            before = spent.setdefault(name, Efforts([], 0))
+            before.sentences.extend(cost.sentences)
+            spent[name] = before._replace(n_cut=before.n_cut + cost.n_cut)
+    names = sorted(spent)
+    everyone = [one for name in names for one in spent[name].sentences]
+    record: dict[str, Any] = {
+        "project": project.name,
+        "task": project.task,
+        "documents": len(parts),
+        "sentences": sum(part.n_sentences for part in parts),
+        "words": sum(part.n_words for part in parts),
+        "annotators": names,
+        "agreement": {
+            "all": every,
+            "pairs": [one for one in pairs if one["measures"]],
+            "documents": [part.agreement for part in parts if part.agreement["measures"]],
+        },
+        "proposals": _proposals([part.hits for part in parts], draws),
+        "not_blind": sum(part.n_not_blind for part in parts),
+        "effort": [{"annotator": name, **effort_record(spent[name], **draws)} for name in names],
+        "comparison": comparison(everyone, **draws),
+        "comparison_by_annotator": [
+            {"annotator": name, **found}
+            for name in names
+            if (found := comparison(spent[name].sentences, **draws)) is not None
+        ],
+        "rules": {"pause_seconds": pause, "confidence": 0.95, "draws": n_samples, "seed": seed},
+    }
+    record["in_words"] = _in_words(record)
+    return record
+
+
+def _name(user: int | None, users: Mapping[int, str] | None) -> str:
+    if user is None:
+        return ""
+    return (users or {}).get(user, f"user {user}")
+
+
+def _add(
+    side: _Side, document: int, task: str, text: DocumentRow, state: Mapping[tuple[int, str], Any]
+) -> None:
+    found = answers_of(task, text.sentences, state)
+    for name, values in found.values.items():
+        for (sentence, word), value in values.items():
+            side.values[name][document, sentence, word] = value
+    for sentence, arcs in found.arcs.items():
+        side.arcs[document, sentence] = arcs
+    for name, spans in found.spans.items():
+        for sentence, some in spans.items():
+            side.spans[name][document, sentence] = some
+    for sentence, tree in found.trees.items():
+        side.trees[document, sentence] = tree
+
+
+# ---------------------------------------------------------------- agreement
+
+
+def _records(found: Iterable[Agreement]) -> list[dict[str, Any]]:
+    return [one.as_record() for one in found if one.n_groups]
+
+
+def _titled(name: str, found: Agreement) -> Agreement:
+    return replace(found, measure=f"{name}: {found.measure}")
+
+
+def _of_pair(first: _Side, second: _Side, draws: Mapping[str, Any]) -> list[Agreement]:
+    found: list[Agreement] = []
+    for name in sorted({*first.values, *second.values}):
+        mine, its = first.values.get(name, {}), second.values.get(name, {})
+        places = sorted(mine.keys() & its.keys())
+        values = [mine[place] for place in places], [its[place] for place in places]
+        groups = [place[:2] for place in places]
+        found += [
+            _titled(name, raw_agreement(*values, groups=groups, **draws)),
+            _titled(name, cohen_kappa(*values, groups=groups, **draws)),
+        ]
+    return [*found, *_of_structures([(first, second)], draws)]
+
+
+def _of_all(sides: Sequence[_Side], draws: Mapping[str, Any]) -> list[Agreement]:
+    found = []
+    for name in sorted({name for side in sides for name in side.values}):
+        known = [side.values.get(name, {}) for side in sides]
+        places = sorted({place for one in known for place in one})
+        ratings = {place: [one.get(place) for one in known] for place in places}
+        groups = [place[:2] for place in places]
+        alpha = krippendorff_alpha(ratings.values(), groups=groups, **draws)
+        found.append(_titled(name, alpha))
+        whole = [place for place in places if None not in ratings[place]]
+        if len(sides) > 2 and whole:
+            rated = [[value for value in ratings[place] if value is not None] for place in whole]
+            fleiss = fleiss_kappa(rated, groups=[place[:2] for place in whole], **draws)
+            found.append(_titled(name, fleiss))
+    return [*found, *_of_structures(list(combinations(sides, 2)), draws)]
+
+
+def _of_structures(
+    pairs: Sequence[tuple[_Side, _Side]], draws: Mapping[str, Any]
+) -> list[Agreement]:
+    """Arcs, spans and trees: counts by sentence, added up over pairs."""
+    found = []
+    for measure_name, labelled in (("UAS", False), ("LAS", True)):
+
+        def attached(mine: list[Any], its: list[Any], labelled: bool = labelled) -> list[Any]:
+            return attachment_counts(mine, its, labelled=labelled)
+
+        found.append(_pooled(measure_name, [(a.arcs, b.arcs) for a, b in pairs], attached, draws))
+    for name in sorted({name for pair in pairs for side in pair for name in side.spans}):
+        some = [(a.spans.get(name, {}), b.spans.get(name, {})) for a, b in pairs]
+        found.append(_pooled(f"{name}: span F1", some, span_counts, draws))
+    trees = [(a.trees, b.trees) for a, b in pairs]
+    found.append(_pooled("bracket F1", trees, bracket_counts, draws))
+    return found
+
+
+def _pooled(
+    name: str,
+    pairs: Iterable[tuple[Mapping[SentenceKey, Any], Mapping[SentenceKey, Any]]],
+    counted: Callable[[list[Any], list[Any]], list[Any]],
+    draws: Mapping[str, Any],
+) -> Agreement:
+    """F1 of the counts of sentences that both of a pair have, a row for each sentence."""
+    rows: dict[SentenceKey, list[float]] = {}
+    for mine, its in pairs:
+        common = sorted(mine.keys() & its.keys())
+        counts = counted([mine[key] for key in common], [its[key] for key in common])
+        for key, some in zip(common, counts, strict=True):
+            row = rows.setdefault(key, [0.0, 0.0, 0.0])
+            row[:] = [a + b for a, b in zip(row, some, strict=True)]
+    return f1_agreement(name, list(rows.values()), **draws)
+
+
+# ---------------------------------------------------------------- proposals
+
+
+def _hits(
+    task: str, layers: Sequence[LayerRow], rows_of: Mapping[int, Sequence[DecisionRow]]
+) -> dict[SentenceKey, list[tuple[bool, bool]]]:
+    """Of what was adjudicated in a document, item by item: was it first, was it among two?"""
+    found: dict[SentenceKey, list[tuple[bool, bool]]] = {}
+    beside = sorted((one for one in layers if one.kind == "annotator"), key=lambda one: one.id)
+    for layer in layers:
+        if layer.kind != "adjudication":
+            continue
+        known = [_Listed.of(task, rows_of[other.id]) for other in beside]
+        final = _Listed.of(task, rows_of[layer.id])
+        for place, value in final.items.items():
+            ranks = [one.rank(place) for one in known if one.items.get(place) == value]
+            own = final.rows.get(place)
+            # an adjudicator who takes a tree over takes it from annotators
+            rank = ranks[0] if ranks else None if own is None else own.rank
+            hits = rank == 1, rank in (1, 2)
+            found.setdefault((layer.document, place[0]), []).append(hits)
+    return found
+
+
+def _proposals(
+    parts: Iterable[Mapping[SentenceKey, list[tuple[bool, bool]]]], draws: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """A1 and A2 against what was adjudicated; None where nothing was."""
+    by_sentence = [hits for part in parts for hits in part.values()]
+    if not by_sentence:
+        return None
+    record: dict[str, Any] = {
+        "items": sum(map(len, by_sentence)),
+        "sentences": len(by_sentence),
+    }
+    for k, name in enumerate(("a1", "a2")):
+        rows = [(sum(hit[k] for hit in hits), len(hits), len(hits)) for hits in by_sentence]
+        found = interval(rows, **draws)
+        record[name] = {
+            "value": round(found.value, 4),
+            "low": round(found.low, 4),
+            "high": round(found.high, 4),
+        }
+    return record
+
+
+@dataclass
+class _Listed:
+    """The items of a layer, and the row of each that was decided by itself."""
+
+    items: dict[tuple[int, str], Hashable]
+    rows: dict[tuple[int, str], DecisionRow]
+
+    @classmethod
+    def of(cls, task: str, rows: Iterable[DecisionRow]) -> _Listed:
+        state = state_of(rows)
+        return cls(items_of(task, {place: row.value for place, row in state.items()}), state)
+
+    def rank(self, place: tuple[int, str]) -> int | None:
+        """Its place in the list; what was taken over without a decision was first."""
+        row = self.rows.get(place)
+        return 1 if row is None else row.rank
+
+
+# ---------------------------------------------------------------- for people
+
+
+def _in_words(record: Mapping[str, Any]) -> list[str]:
+    """The main findings as sentences."""
+    told = []
+    n = len(record["annotators"])
+    if n < 2:
+        told.append("Agreement needs two annotators of the same sentences.")
+    elif not record["agreement"]["all"]:
+        told.append("No two annotators have decided the same items yet.")
+    for one in record["agreement"]["all"]:
+        if one["value"] is None:
+            told.append(f"{one['measure']} is not defined: all values are one value, or none.")
+            continue
+        told.append(f"Agreement of {n} annotators, {one['measure']}: {_shown(one)}.")
+    if record["not_blind"]:
+        told.append(
+            f"{record['not_blind']:,} decisions were made or taken back after the adjudication "
+            "had been seen; they are left out."
+        )
+    proposals = record["proposals"]
+    if proposals is None:
+        told.append("Nothing was adjudicated yet, so proposals cannot be judged.")
+    else:
+        a1, a2 = proposals["a1"]["value"], proposals["a2"]["value"]
+        told.append(
+            f"Of {proposals['items']:,} adjudicated items the right value was proposed first for "
+            f"{a1:.1f}%, and first or second for {a2:.1f}%."
+        )
+    compared = record["comparison"]
+    told += compared["in_words"] if compared else []
+    return told
+
+
+def _shown(one: Mapping[str, Any] | None) -> str:
+    """A figure with its interval.
+
+    >>> _shown({"value": 0.71234, "low": 0.65, "high": 0.77}), _shown(None)
+    ('0.712 (0.650 to 0.770)', '-')
+    """
+    if one is None or one["value"] is None:
+        return "-"
+    digits = 3 if max(abs(one[name] or 0.0) for name in ("value", "low", "high")) <= 1 else 2
+    if one["low"] is None:
+        return f"{one['value']:.{digits}f}"
+    return f"{one['value']:.{digits}f} ({one['low']:.{digits}f} to {one['high']:.{digits}f})"
+
+
+def rows_of(
+    store: AnnotationStore, project: int, numbers: Sequence[int] | None = None
+) -> tuple[list[Document], list[Layer], list[Decision]]:
+    """The documents (all, or those of these numbers), layers and decisions of a project."""
+    if numbers is None:
+        numbers = [facts.id for facts in store.documents(project)]
+    documents = [store.document(number) for number in numbers]
+    found = (layer for number in numbers for layer in store.layers(number))
+    layers = [layer for layer in found if layer.version]  # who has only looked is no annotator
+    return documents, layers, [one for layer in layers for one in store.history(layer.id)]
+
+
+def table(record: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The record as rows of a table for a terminal: about, figure, value with its interval.
+
+    >>> empty = {"agreement": {"all": [], "pairs": [], "documents": []}, "proposals": None,
+    ...          "effort": [], "comparison": None}
+    >>> table(empty)
+    []
+    """
+    agreement = record["agreement"]
+    rows = [("all annotators", one["measure"], _shown(one)) for one in agreement["all"]]
+    for pair in agreement["pairs"]:
+        about = " and ".join(pair["annotators"])
+        rows += [(about, one["measure"], _shown(one)) for one in pair["measures"]]
+    for of_document in agreement["documents"]:
+        about = f"document {of_document['document']}"
+        rows += [(about, one["measure"], _shown(one)) for one in of_document["measures"]]
+    proposals = record["proposals"]
+    if proposals is not None:
+        rows += [("proposals", name.upper(), _shown(proposals[name])) for name in ("a1", "a2")]
+    for one in record["effort"]:
+        for what in ("seconds", "keys"):
+            rows.append((one["annotator"], f"{what} a word", _shown(one[f"{what}_a_word"])))
+    compared = record["comparison"]
+    for what in ("seconds", "keys"):
+        of_arms: Mapping[str, Any] = (compared or {}).get(what) or {}
+        rows += [(f"A/B {name}", f"{what} a word", _shown(one)) for name, one in of_arms.items()]
+    return rows

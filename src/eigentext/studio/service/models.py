@@ -1,0 +1,265 @@
+"""The models of a service: which there are, what each can do, and the loaded ones by name.
+
+The flow: the settings -> `survey`, in the server: the header of each file, so that what cannot be
+served is told before anything listens -> `ModelFacts` -> `Served`, in each worker: the models
+themselves, loaded and warmed one after the other.  Pages ask for models by kind and name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import starmap
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eigentext.errors import SettingsError
+from eigentext.studio.service.limits import NoModelError
+from eigentext.studio.service.warming import warm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from eigentext.base.modelfile import Header
+    from eigentext.studio.service.settings import ServiceSettings
+
+__all__ = ["KINDS", "PAGES", "Kind", "Loading", "ModelFacts", "Served", "pages_for", "survey"]
+
+
+class Kind(NamedTuple):
+    """A kind of model as the pages know it.
+
+    ``what``   in plain words
+    ``files``  the kinds of model files that are of this kind
+    ``flag``   how the service is given one
+    """
+
+    what: str
+    files: tuple[str, ...]
+    flag: str = "--model"
+
+
+KINDS = {
+    "pipeline": Kind("pipeline", ("pipeline",), "--pipe"),
+    "const": Kind("constituency parser", ("lpcfg",)),
+    "dep": Kind("dependency parser", ("graph-parser",), "--dep-model"),
+    "reranker": Kind("reranker of dependency trees", ("dependency-reranker",)),
+    "lex": Kind("ranker of readings", ("lexical",), "--lex-model"),
+    "words": Kind(
+        "model of words", ("clusters", "embeddings", "lrmvl", "multiview", "class-bigram")
+    ),
+    "hmm": Kind("model of sequences", ("hmm", "blocked-hmm", "spectral-hmm", "latent-tagger")),
+    "tagger": Kind("tagger", ("tagger",)),
+}
+
+#: The pages, in the order in which they are shown, and the kinds of models that each can use;
+#: a page without kinds needs none.
+PAGES = {
+    "parse": ("pipeline", "const", "dep"),
+    "read": ("lex", "pipeline"),
+    "words": ("words",),
+    "sequences": ("hmm",),
+    "annotate": (),
+    "tools": (),
+    "docs": (),
+}
+
+_KIND_OF = {file: name for name, kind in KINDS.items() for file in kind.files}
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What is known of a model.
+
+    ``name``      the stem of its file, or its whole name; or the name under which it is installed
+    ``kind``      one of `KINDS`
+    ``of``        the kind of its file (``eigentext info`` shows it)
+    ``what``      in plain words
+    ``can``       stages of a pipeline; else empty
+    ``language``  of the texts it is for, as a code; empty where the file does not say
+    ``licence``   of the model; empty where the file does not say
+    ``homes``     of the data it learned from
+    ``summary``   half a line, such as its size; empty until it is loaded
+    ``source``    where it lies; not for strangers
+    """
+
+    name: str
+    kind: str
+    of: str
+    what: str
+    can: tuple[str, ...] = ()
+    language: str = ""
+    licence: str = ""
+    homes: tuple[str, ...] = ()
+    summary: str = ""
+    source: str = ""
+
+
+class Loading(NamedTuple):
+    """How far the loading of models is: ``done`` of ``total``, and which one is next."""
+
+    done: int
+    total: int
+    name: str
+
+
+def survey(settings: ServiceSettings) -> tuple[ModelFacts, ...]:
+    """The models of these settings by what their headers say; the files are not read further.
+
+    A model is called by the stem of its file, or by all of its name where several of a kind have
+    the same stem.  A file that is not there, that is no model, or whose kind no page knows is an
+    error.
+    """
+    surveyed = {facts.source: facts for facts in starmap(_facts, _wanted(settings))}.values()
+    stems = Counter((facts.kind, facts.name) for facts in surveyed)
+    found: dict[tuple[str, str], ModelFacts] = {}
+    for facts in surveyed:
+        alike = stems[facts.kind, facts.name] > 1
+        name = PurePath(facts.source).name if alike else facts.name
+        if (facts.kind, name) in found:
+            raise SettingsError(
+                f"two models are called {name}, and each is a {KINDS[facts.kind].what}: "
+                "rename one of the files"
+            )
+        found[facts.kind, name] = replace(facts, name=name)
+    return tuple(found.values())
+
+
+def pages_for(models: Iterable[ModelFacts]) -> list[str]:
+    """The pages that have what they need, in order.
+
+    >>> pages_for([ModelFacts("english", "hmm", "hmm", "a hidden Markov model")])
+    ['sequences', 'annotate', 'tools', 'docs']
+    """
+    there = {facts.kind for facts in models}
+    return [page for page, kinds in PAGES.items() if not kinds or there & set(kinds)]
+
+
+def _wanted(settings: ServiceSettings) -> list[tuple[str, str | None]]:
+    """Where each model lies, and the kind that its flag asks for."""
+    wanted: list[tuple[str, str | None]] = [(source, None) for source in settings.models]
+    wanted += [(source, "pipeline") for source in settings.pipes]
+    if settings.dep_model is not None:
+        wanted.append((settings.dep_model, "dep"))
+    if settings.lex_model is not None:
+        wanted.append((settings.lex_model, "lex"))
+    return wanted
+
+
+def _facts(source: str, kind: str | None) -> ModelFacts:
+    from eigentext.base.modelfile import read_header
+    from eigentext.base.registry import KINDS as FILES
+    from eigentext.base.registry import wrong_kind
+
+    allowed = tuple(_KIND_OF) if kind is None else KINDS[kind].files
+    header = read_header(source, *(allowed if kind else ()))
+    if header.kind not in allowed:
+        if kind is None:
+            known = FILES.get(header.kind)
+            what = known.what if known else f"a model of kind {header.kind!r}"
+            shown = ", ".join(one.what for one in KINDS.values())
+            raise SettingsError(f"{source}: holds {what}, which no page shows; pages show {shown}")
+        raise wrong_kind(source, header.kind, *allowed)
+    about = header.data
+    homes = [str(each["home"]) for each in about.get("sources") or () if each.get("home")]
+    return ModelFacts(
+        name=PurePath(source).name.partition(".")[0],
+        kind=_KIND_OF[header.kind],
+        of=header.kind,
+        what=FILES[header.kind].what,
+        can=_stages(header),
+        language=str(about.get("language") or ""),
+        licence=str(about.get("licence") or ""),
+        homes=tuple(homes),
+        source=source,
+    )
+
+
+def _stages(header: Header) -> tuple[str, ...]:
+    """The stages of a pipeline, in the order in which they work."""
+    from eigentext.pipeline.model import KIND_OF
+
+    return tuple(name for name in KIND_OF if f"stage.{name}" in header.arrays)
+
+
+class Served:
+    """The models of a service, loaded and ready: no request waits for files or compilers.
+
+    ``models``    those of `survey`
+    ``analyzer``  where the rankers' analyzer lies, if not where it was in training
+    ``tell``      is called with `Loading` before each model and at the end
+    """
+
+    def __init__(
+        self,
+        models: Sequence[ModelFacts],
+        *,
+        analyzer: str | None = None,
+        tell: Callable[[Loading], object] = lambda _: None,
+    ) -> None:
+        self._models: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+        known = []
+        for done, facts in enumerate(models):
+            tell(Loading(done, len(models), facts.name))
+            model = _loaded(facts, analyzer)
+            warm(facts.kind, model)
+            self._models[facts.kind][facts.name] = model
+            language = model.scheme_.language if facts.kind == "lex" else facts.language
+            known.append(replace(facts, language=language, summary=_summary(model)))
+        tell(Loading(len(models), len(models), ""))
+        self.facts = tuple(known)
+
+    def get(self, kind: str, name: str | None = None) -> Any:
+        """The model of this kind and name; without a name the first of its kind."""
+        return self._models[kind][self.chosen(kind, name)]
+
+    def named(self, name: str, kinds: Sequence[str]) -> Any:
+        """The model of this name that is of one of these kinds, the first that fits."""
+        for kind in kinds:
+            if name in self._models[kind]:
+                return self._models[kind][name]
+        raise NoModelError(f"this service no longer has the model {name[:60]!r}")
+
+    def chosen(self, kind: str, name: str | None = None) -> str:
+        """The name of the model that is meant."""
+        there = self._models[kind]
+        what = KINDS[kind].what
+        if not there:
+            flag = KINDS[kind].flag
+            raise NoModelError(
+                f"this service has no {what}: start it with `eigentext serve {flag} FILE`"
+                f"{_made_by(kind)}"
+            )
+        if not name:
+            return next(iter(there))
+        if name not in there:
+            # what was asked for is shortened: it may be anything
+            raise SettingsError(f"no {what} is called {name[:60]!r} here: {', '.join(there)}")
+        return name
+
+    def names(self, kind: str) -> list[str]:
+        """The names of the models of a kind; the first is the default."""
+        return list(self._models[kind])
+
+    def facts_of(self, kind: str) -> dict[str, ModelFacts]:
+        """What is known of the models of a kind, by name."""
+        return {facts.name: facts for facts in self.facts if facts.kind == kind}
+
+
+def _made_by(kind: str) -> str:
+    from eigentext.base.registry import KINDS as FILES
+
+    ways = dict.fromkeys(f"`eigentext {FILES[file].command}`" for file in KINDS[kind].files)
+    return f", a file of {' or '.join(ways)}"
+
+
+def _loaded(facts: ModelFacts, analyzer: str | None) -> Any:
+    import eigentext
+
+    elsewhere = {"analyzer": analyzer} if facts.kind == "lex" and analyzer is not None else {}
+    return eigentext.load(facts.source, **elsewhere)
+
+
+def _summary(model: Any) -> str:
+    summary = getattr(model, "_summary", None)
+    return str(summary()) if summary else ""

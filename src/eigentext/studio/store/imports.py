@@ -1,0 +1,252 @@
+"""Files as documents of a project: raw text, CoNLL-U, Penn Treebank brackets, columns.
+
+1. The format is told, or taken from the file's name (:func:`kind_of`).
+2. Raw text is cut into sentences and words by a scheme of rules, or by a segmenter or a pipeline
+   that was learned; for a project of segmentation it is left as it is, paragraph by paragraph.
+3. A CoNLL-U file becomes a document for each ``# newdoc``, or one.  Columns, comments, multiword
+   tokens and empty nodes are kept, and come out again as they went in.
+4. All files are read before the first is stored: an error names file and line, and nothing was
+   imported then.
+
+What a document keeps of a sentence is told in :mod:`eigentext.studio.tasks.records`.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from eigentext.base.files.opening import numbered_lines, open_binary
+from eigentext.base.files.storage import is_url
+from eigentext.errors import DataError, SettingsError
+from eigentext.studio.store.records import Document
+from eigentext.studio.tasks import texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from eigentext.language.formats import conllu
+    from eigentext.studio.store.records import DocumentFacts
+    from eigentext.studio.store.store import AnnotationStore
+    from eigentext.studio.tasks.records import Document as TaskDocument
+
+__all__ = ["KINDS", "import_files", "kind_of", "read_documents"]
+
+KINDS = ("text", "conllu", "ptb", "columns")
+_SUFFIXES = {
+    ".txt": "text",
+    ".conllu": "conllu",
+    ".mrg": "ptb",
+    ".ptb": "ptb",
+    ".prd": "ptb",
+    ".brackets": "ptb",
+    ".bio": "columns",
+    ".iob": "columns",
+}
+_COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
+MOST_BYTES = 100_000_000  # of a file, unpacked: all of it is held in memory
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def kind_of(path: str) -> str:
+    """What a file's name says of it.
+
+    >>> kind_of("en.conllu.gz"), kind_of("wsj.mrg"), kind_of("letter.txt")
+    ('conllu', 'ptb', 'text')
+    """
+    suffix = PurePath(_bare(path)).suffix
+    if suffix not in _SUFFIXES:
+        known = ", ".join(KINDS)
+        raise SettingsError(f"cannot tell what {path!r} is by its name: say which ({known})")
+    return _SUFFIXES[suffix]
+
+
+def import_files(
+    store: AnnotationStore,
+    project: int,
+    paths: Sequence[str],
+    *,
+    kind: str | None = None,
+    scheme: str = "generic",
+    segmenter: Any = None,
+    by: int | None = None,
+) -> list[DocumentFacts]:
+    """Store files as documents of a project, all of them or none."""
+    found = store.project(project)
+    read: list[Document] = []
+    for path in paths:
+        read += read_documents(
+            path,
+            kind=kind,
+            scheme=scheme,
+            segmenter=segmenter,
+            task=found.task,
+            language=found.language,
+        )
+    return store.add_documents(project, read, by=by)
+
+
+def read_documents(
+    path: str,
+    *,
+    kind: str | None = None,
+    scheme: str = "generic",
+    segmenter: Any = None,
+    task: str = "",
+    language: str = "",
+    name: str | None = None,
+) -> list[Document]:
+    """The documents of a file; ``segmenter`` may be a pipeline that has one."""
+    chosen = kind or kind_of(path)
+    if chosen not in KINDS:
+        raise SettingsError(f"unknown kind of file {chosen!r}; known: {', '.join(KINDS)}")
+    _check_size(path)
+    title = name or PurePath(_bare(path)).stem or "text"
+    about: dict[str, Any] = {"format": chosen, "file": os.path.basename(path)}
+    made: Iterable[TaskDocument]
+    if chosen == "conllu":
+        made = _of_conllu(path, title, language)
+    elif chosen == "ptb":
+        made = [_of_trees(path, title, language)]
+    elif chosen == "columns":
+        made = [_of_columns(path, title, language)]
+    else:
+        raw = _raw(path)
+        if task == "segmentation":
+            made = [texts.paragraphs(title, raw, language)]
+            about["scheme"] = "paragraphs"
+        elif segmenter is not None:
+            made = [texts.document_of_text(title, raw, _segmenter_of(segmenter), language)]
+            about["scheme"] = "segmenter"
+        else:
+            made = [_by_scheme(title, raw, scheme, language)]
+            about["scheme"] = scheme
+    documents = [
+        Document(
+            0,
+            0,
+            document.name,
+            document.text or None,
+            [sentence.as_record() for sentence in document.sentences],
+            about,
+            "",
+            None,
+        )
+        for document in made
+    ]
+    if not any(document.sentences for document in documents):
+        raise DataError(path, None, "found no sentences; expected some to annotate")
+    return documents
+
+
+def _bare(path: str) -> str:
+    """The name of a file without the suffix of its packing."""
+    name = PurePath(path)
+    return name.stem if name.suffix in _COMPRESSED else name.name
+
+
+def _check_size(path: str) -> None:
+    """Refuse a file that is larger than can be held, before any of it is kept."""
+    if path == "-" or not (is_url(path) or os.path.isfile(path)):
+        return  # it can be read once
+    with open_binary(path) as stream:
+        left = MOST_BYTES
+        while left >= 0 and (block := stream.read(1 << 20)):
+            left -= len(block)
+    if left < 0:
+        why = f"more than {MOST_BYTES:,} bytes, the most of a file that is imported: cut it"
+        raise DataError(path, None, why)
+
+
+def _raw(path: str) -> str:
+    text = io.StringIO()
+    for number, line in numbered_lines(path):
+        _check(path, number, line)
+        text.write(f"{line}\n")
+    return text.getvalue()
+
+
+def _check(path: str, number: int, text: str) -> None:
+    found = _UNSTORABLE.search(text)
+    if found:
+        why = f"the character U+{ord(found[0]):04X} cannot be stored"
+        raise DataError(path, number, why)
+
+
+def _by_scheme(title: str, raw: str, scheme: str, language: str) -> TaskDocument:
+    from eigentext.language.tokenise.tokens import tokenise_text
+    from eigentext.studio.tasks.records import Document as TaskDocument
+    from eigentext.studio.tasks.records import Sentence, Token
+
+    sentences = (
+        Sentence(tuple(Token(token.text, token.start, token.end) for token in found))
+        for found in tokenise_text(raw, scheme)
+    )
+    return TaskDocument(title, tuple(sentences), raw, language)
+
+
+def _segmenter_of(model: Any) -> Any:
+    segmenter = getattr(model, "segmenter_", model)
+    if not hasattr(segmenter, "segment"):
+        raise SettingsError("this pipeline has no segmenter: raw text needs one, or a scheme")
+    return segmenter
+
+
+def _of_conllu(path: str, title: str, language: str) -> Iterator[TaskDocument]:
+    from eigentext.language.formats.conllu import read_sentences
+
+    parts: list[tuple[str, list[conllu.Sentence]]] = []
+    names: set[str] = set()
+    for sentence in read_sentences(path):
+        _check(path, sentence.first_line, sentence.verbatim)
+        begins, identifier = _newdoc(sentence)
+        if begins or not parts:
+            parts.append((_new_name(identifier or title, names), []))
+        parts[-1][1].append(sentence)
+    for name, sentences in parts:
+        yield texts.document_of_conllu(name, sentences, language)
+
+
+def _newdoc(sentence: conllu.Sentence) -> tuple[bool, str]:
+    """Does a document begin here, and what is it called?"""
+    for comment in sentence.comments:
+        key, _, value = comment[1:].partition("=")
+        if key.split()[:1] == ["newdoc"]:
+            return True, " ".join(value.split())[:150]
+    return False, ""
+
+
+def _new_name(wanted: str, names: set[str]) -> str:
+    name, number = wanted, 1
+    while name in names:
+        number += 1
+        name = f"{wanted}-{number}"
+    names.add(name)
+    return name
+
+
+def _of_trees(path: str, title: str, language: str) -> TaskDocument:
+    from eigentext.language.formats.ptb import read_numbered_trees
+    from eigentext.language.trees.clean import clean
+
+    trees = []
+    for number, tree in read_numbered_trees(path):
+        _check(path, number, str(tree))
+        kept = clean(tree)  # traces are no words
+        if kept is not None:
+            trees.append(kept)
+    return texts.document_of_trees(title, trees, language)
+
+
+def _of_columns(path: str, title: str, language: str) -> TaskDocument:
+    from eigentext.language.formats.columns import read_columns
+
+    rows = []
+    for sentence in read_columns(path):
+        _check(path, sentence.line, sentence.verbatim)
+        rows.append(sentence)
+    tokens = [sentence.tokens for sentence in rows]
+    return texts.document_of_columns(title, tokens, [one.tags for one in rows], language)

@@ -1,0 +1,235 @@
+"""INCEpTION's external recommenders: a CAS in, the same CAS with proposals out.
+
+The protocol (https://inception-project.github.io, "External recommender"): INCEpTION posts JSON
+with ``metadata`` (``layer``, ``feature``, ``projectId``), ``typeSystem`` (UIMA XML) and
+``document`` (``xmi``, ``documentId``, ``userId``); to ``predict`` the answer is
+``{"document": XMI}`` with new annotations of the layer, in which
+``inception_internal_predicted`` is true; ``train`` has ``documents`` instead of one.
+
+What annotators have done in the layer already are decisions: the rest is proposed under them.
+Sentences and tokens are those of the CAS (DKPro's types).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eigentext.errors import DataError, MissingExtraError, SettingsError
+from eigentext.studio.tasks import Document, Finished, Sentence, Token
+from eigentext.studio.tasks.texts import tags_of_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from eigentext.studio.tasks.common import CommonTask
+
+__all__ = ["RECOMMENDERS", "examples", "predict", "task_of"]
+
+_DKPRO = "de.tudarmstadt.ukp.dkpro.core.api"
+SENTENCE, TOKEN = (f"{_DKPRO}.segmentation.type.{name}" for name in ("Sentence", "Token"))
+PREDICTED = "inception_internal_predicted"
+_FORBIDDEN = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+
+#: what a recommender proposes: the task, and the column of the tags task
+RECOMMENDERS = {
+    "pos": ("tags", "xpos"),
+    "upos": ("tags", "upos"),
+    "xpos": ("tags", "xpos"),
+    "feats": ("tags", "feats"),
+    "lemma": ("tags", "lemma"),
+    "ner": ("entities", ""),
+}
+
+
+class _Request(NamedTuple):
+    layer: str
+    feature: str
+    documents: list[tuple[str, Any]]  # names and CASes
+
+
+def task_of(recommender: str) -> str:
+    """The name of the task behind a recommender.
+
+    >>> task_of("lemma")
+    'tags'
+    """
+    if recommender not in RECOMMENDERS:
+        known = ", ".join(RECOMMENDERS)
+        raise SettingsError(f"no recommender {recommender[:60]!r}: expected one of {known}")
+    return RECOMMENDERS[recommender][0]
+
+
+def predict(request: Mapping[str, Any], task: CommonTask, recommender: str) -> dict[str, str]:
+    """The answer to ``predict``: the document with what is proposed for the layer."""
+    asked = _read(request, ["document"])
+    name, cas = asked.documents[0]
+    _check_layer(cas, asked, predicting=True)
+    document, places = _document(name, cas)
+    decided = _decisions(cas, asked, document, places, recommender)
+    kind = cas.typesystem.get_type(asked.layer)
+    score = f"{asked.feature}_score"
+    has_score = kind.get_feature(score) is not None
+    for number in range(len(document.sentences)):
+        proposal = task.propose(document, decided, number)
+        for item in proposal.items:
+            if item.decided or item.value is None:
+                continue
+            label = _label(item.value, recommender)
+            start, end = _span(item.item)
+            tokens = document.sentences[number].tokens
+            begin, stop = tokens[start].start, tokens[end - 1].end
+            if label is None:
+                continue
+            fields = {"begin": begin, "end": stop, PREDICTED: True, asked.feature: label}
+            if has_score:
+                fields[score] = float(item.certainty)
+            cas.add(kind(**fields))
+    return {"document": cas.to_xmi()}
+
+
+def examples(request: Mapping[str, Any], recommender: str) -> list[Finished]:
+    """The sentences of a ``train`` request that can be learned from.
+
+    Of tags: those in which every word has one.  Of entities: all of documents that have any.
+    """
+    asked = _read(request, ["documents"])
+    found = []
+    for name, cas in asked.documents:
+        _check_layer(cas, asked, predicting=False)
+        document, places = _document(name, cas)
+        decided = _decisions(cas, asked, document, places, recommender)
+        if not decided:
+            continue
+        for number, given in enumerate(document.sentences):
+            own = {item: value for (s, item), value in decided.items() if s == number}
+            analysis = _analysis(given, own, recommender)
+            if analysis is not None:
+                found.append(Finished(name, number, given, analysis))
+    return found
+
+
+def _read(request: Mapping[str, Any], keys: list[str]) -> _Request:
+    """The request with its CASes; what is missing or cannot be read is a DataError."""
+    try:
+        import cassis
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            "INCEpTION's documents", extra="inception", modules=["dkpro-cassis"]
+        ) from error
+
+    def text(where: Mapping[str, Any], name: str) -> str:
+        value = where.get(name) if isinstance(where, dict) else None
+        if not isinstance(value, str) or not value:
+            raise DataError("request", None, f"expected a text {name!r}")
+        if _FORBIDDEN.search(value):
+            raise DataError("request", None, f"{name} declares entities, which are not read")
+        return value
+
+    if not isinstance(request, dict) or not isinstance(request.get("metadata"), dict):
+        raise DataError("request", None, "expected an object with metadata, typeSystem, document")
+    metadata = request["metadata"]
+    layer, feature = text(metadata, "layer"), text(metadata, "feature")
+    given = request.get(keys[0])
+    documents = given if isinstance(given, list) else [given]
+    if not documents:
+        raise DataError("request", None, f"expected {keys[0]}")
+    read = []
+    types = text(request, "typeSystem")
+    for number, document in enumerate(documents):
+        if not isinstance(document, dict):
+            raise DataError("request", None, f"expected {keys[0]} with xmi")
+        xmi = text(document, "xmi")
+        try:
+            typesystem = cassis.load_typesystem(types)
+            cas = cassis.load_cas_from_xmi(xmi, typesystem)
+        except Exception as error:  # whatever a foreign parser makes of foreign XML
+            why = f"no CAS can be read: {error}"
+            raise DataError("request", None, " ".join(why.split())) from error
+        name = document.get("documentId")
+        read.append((str(number if name is None else name), cas))
+    return _Request(layer, feature, read)
+
+
+def _check_layer(cas: Any, asked: _Request, *, predicting: bool) -> None:
+    types = cas.typesystem
+    for name in (asked.layer, SENTENCE, TOKEN):
+        if not types.contains_type(name):
+            raise DataError("request", None, f"the type system has no type {name[:100]!r}")
+    needed = [asked.feature, *([PREDICTED] if predicting else [])]
+    for feature in needed:
+        if types.get_type(asked.layer).get_feature(feature) is None:
+            why = f"the layer {asked.layer[:100]!r} has no feature {feature[:100]!r}"
+            raise DataError("request", None, why)
+
+
+def _document(name: str, cas: Any) -> tuple[Document, dict[int, tuple[int, int]]]:
+    """The sentences of a CAS; where each token begins: its sentence and number."""
+    text = cas.sofa_string or ""
+    sentences, places = [], {}
+    for number, sentence in enumerate(cas.select(SENTENCE)):
+        tokens = []
+        for word, token in enumerate(cas.select_covered(TOKEN, sentence)):
+            form = " ".join(text[token.begin : token.end].split()) or "_"
+            tokens.append(Token(form, token.begin, token.end))
+            places[token.begin] = number, word
+        sentences.append(Sentence(tuple(tokens)))
+    return Document(name, tuple(sentences), text), places
+
+
+def _made(cas: Any, asked: _Request) -> Iterable[Any]:
+    """Annotations of the layer that people made."""
+    return [one for one in cas.select(asked.layer) if not getattr(one, PREDICTED, False)]
+
+
+def _decisions(
+    cas: Any,
+    asked: _Request,
+    document: Document,
+    places: Mapping[int, tuple[int, int]],
+    recommender: str,
+) -> dict[tuple[int, str], Any]:
+    column = RECOMMENDERS[recommender][1]
+    decided: dict[tuple[int, str], Any] = {}
+    for one in _made(cas, asked):
+        value = getattr(one, asked.feature, None)
+        if not value or one.begin not in places:
+            continue
+        number, word = places[one.begin]
+        if column:
+            decided[number, f"t{word}"] = {column: " ".join(str(value).split())}
+            continue
+        tokens = document.sentences[number].tokens
+        last = next((n for n in range(word, len(tokens)) if tokens[n].end >= one.end), word)
+        kind = "_".join(str(value).split())
+        decided[number, f"e{word}-{last + 1}"] = {"type": kind}
+    return decided
+
+
+def _span(item: str) -> tuple[int, int]:
+    numbers = [int(n) for n in re.findall(r"[0-9]+", item)]
+    return (numbers[0], numbers[0] + 1) if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+def _label(value: Mapping[str, Any], recommender: str) -> str | None:
+    column = RECOMMENDERS[recommender][1]
+    label = value.get(column) if column else value.get("type")
+    if recommender == "pos" and label in (None, "_"):
+        label = value.get("upos")  # a treebank without XPOS
+    return None if label in (None, "_") else str(label)
+
+
+def _analysis(given: Sentence, own: Mapping[str, Any], recommender: str) -> dict[str, Any] | None:
+    column = RECOMMENDERS[recommender][1]
+    n = len(given.tokens)
+    if not n:
+        return None
+    if not column:
+        spans = []
+        for item, value in own.items():
+            start, end = _span(item)
+            spans.append({"start": start, "end": end, "type": value["type"]})
+        return {"entities": spans, "tags": tags_of_spans(n, spans)}
+    if len(own) < n:
+        return None
+    return {column: [own[f"t{word}"][column] for word in range(n)]}

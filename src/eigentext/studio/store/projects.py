@@ -1,0 +1,459 @@
+"""The part of a store that is no decision: projects, documents, assignments, models, the log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, delete, select, update
+
+from eigentext.errors import SettingsError, shortened
+from eigentext.studio.store.database import Database
+from eigentext.studio.store.problems import MissingError
+from eigentext.studio.store.records import (
+    AuditEntry,
+    Document,
+    DocumentFacts,
+    MadeModel,
+    Project,
+)
+from eigentext.studio.store.rows import (
+    FACTS,
+    LARGEST,
+    check_json,
+    check_name,
+    check_text,
+    find_facts,
+    find_project,
+    find_user,
+    insert_row,
+    is_storable,
+    log,
+    row_number,
+    there,
+    update_row,
+)
+from eigentext.studio.store.schema import assignments, audit, documents, models, projects
+from eigentext.studio.tasks import TASKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Table
+    from sqlalchemy.engine import Connection
+
+__all__ = ["ProjectStore"]
+
+_WHOLE = [c for c in documents.c if c.name not in ("n_sentences", "n_words")]
+
+
+class ProjectStore(Database):
+    """Projects and what is in them, but for the layers."""
+
+    # ---- projects
+
+    def create_project(
+        self,
+        name: str,
+        task: str,
+        *,
+        language: str = "",
+        guidelines: str = "",
+        settings: Mapping[str, Any] | None = None,
+        model: str = "",
+        by: int | None = None,
+    ) -> Project:
+        """A new project."""
+        check_name(name, "the name of a project")
+        if task not in TASKS:
+            raise SettingsError(
+                f"task {shortened(str(task), 50)!r} is not one of {', '.join(TASKS)}"
+            )
+        row = {
+            "name": name,
+            "task": task,
+            "language": check_text(language, "the language"),
+            "guidelines": check_text(guidelines, "guidelines"),
+            "settings": check_json(dict(settings or {}), "settings"),
+            "model": check_text(model, "the model"),
+            "created": self.now(),
+        }
+
+        def work(c: Connection) -> Project:
+            number = insert_row(c, projects, row, f"there is a project {name!r} already")
+            log(c, self.now(), by, "project.create", {"project": number, "name": name})
+            return find_project(c, number)
+
+        return self.writing(work)
+
+    def projects(self, *, deleted: bool = False) -> list[Project]:
+        """All projects by name; with ``deleted`` those that were deleted instead."""
+        there = projects.c.deleted.is_not(None) if deleted else projects.c.deleted.is_(None)
+        query = select(projects).where(there).order_by(projects.c.name, projects.c.id)
+        return self.reading(lambda c: [Project(*row) for row in c.execute(query)])
+
+    def project(self, number: int) -> Project:
+        """The project of this number, deleted or not."""
+        return self.reading(lambda c: find_project(c, number))
+
+    def project_named(self, name: str) -> Project:
+        """The project of this name."""
+
+        def work(c: Connection) -> Project:
+            query = select(projects).where(projects.c.name == name, projects.c.deleted.is_(None))
+            row = c.execute(query).first() if is_storable(name) else None
+            if row is None:
+                raise MissingError(f"there is no project {shortened(name, 100)!r}")
+            return Project(*row)
+
+        return self.reading(work)
+
+    def change_project(
+        self,
+        number: int,
+        *,
+        name: str | None = None,
+        language: str | None = None,
+        guidelines: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        by: int | None = None,
+    ) -> Project:
+        """Change what is given and not None; the task stays what it is."""
+        if name is not None:
+            check_name(name, "the name of a project")
+        values: dict[str, Any] = {
+            "name": name,
+            "language": check_text(language or "", "the language")
+            if language is not None
+            else None,
+            "guidelines": None if guidelines is None else check_text(guidelines, "guidelines"),
+            "settings": None if settings is None else check_json(dict(settings), "settings"),
+            "model": None if model is None else check_text(model, "the model"),
+        }
+        values = {field: value for field, value in values.items() if value is not None}
+
+        def work(c: Connection) -> Project:
+            there(find_project(c, number), "project")
+            if values:
+                update_row(c, projects, number, values, f"there is a project {name!r} already")
+            about = {"project": number, **{k: v for k, v in values.items() if k != "guidelines"}}
+            log(c, self.now(), by, "project.change", about | {"fields": sorted(values)})
+            return find_project(c, number)
+
+        return self.writing(work)
+
+    def delete_project(self, number: int, *, confirm: str, by: int | None = None) -> None:
+        """Take a project away; ``confirm`` is its name.  It can be had back."""
+        self._delete(projects, number, confirm, by)
+
+    def restore_project(self, number: int, *, by: int | None = None) -> None:
+        """Take back that a project was deleted."""
+        self._restore(projects, number, by)
+
+    def purge_project(self, number: int, *, confirm: str, by: int | None = None) -> None:
+        """Remove a project that was deleted, with all that is in it, for good."""
+        self._purge(projects, number, confirm, by)
+
+    # ---- documents
+
+    def add_document(
+        self,
+        project: int,
+        name: str,
+        sentences: Sequence[Mapping[str, Any]],
+        *,
+        text: str | None = None,
+        about: Mapping[str, Any] | None = None,
+        by: int | None = None,
+    ) -> DocumentFacts:
+        """A new document of a project."""
+        new = Document(
+            0, project, name, text, [dict(s) for s in sentences], dict(about or {}), "", None
+        )
+        return self.add_documents(project, [new], by=by)[0]
+
+    def add_documents(
+        self, project: int, new: Iterable[Document], *, by: int | None = None
+    ) -> list[DocumentFacts]:
+        """New documents, all or none; of each name, text, sentences and ``about`` are taken."""
+        rows = [_document_row(document) for document in new]
+
+        def work(c: Connection) -> list[DocumentFacts]:
+            there(find_project(c, project), "project")
+            facts = []
+            for row in rows:
+                taken = f"there is a document {row['name']!r} in this project already"
+                made = {**row, "project": project, "created": self.now()}
+                number = insert_row(c, documents, made, taken)
+                log(c, self.now(), by, "document.add", {"document": number, "name": row["name"]})
+                facts.append(find_facts(c, number))
+            return facts
+
+        return self.writing(work)
+
+    def documents(self, project: int, *, deleted: bool = False) -> list[DocumentFacts]:
+        """The documents of a project in the order they came in, without their texts."""
+        there = documents.c.deleted.is_not(None) if deleted else documents.c.deleted.is_(None)
+
+        def work(c: Connection) -> list[DocumentFacts]:
+            find_project(c, project)
+            query = select(*FACTS).where(documents.c.project == project, there)
+            return [DocumentFacts(*row) for row in c.execute(query.order_by(documents.c.id))]
+
+        return self.reading(work)
+
+    def document(self, number: int) -> Document:
+        """The document of this number, deleted or not."""
+
+        def work(c: Connection) -> Document:
+            query = select(*_WHOLE).where(documents.c.id == row_number(number, "document"))
+            row = c.execute(query).first()
+            if row is None:
+                raise MissingError(f"there is no document {number}")
+            return Document(*row)
+
+        return self.reading(work)
+
+    def document_facts(self, number: int) -> DocumentFacts:
+        """The document of this number, deleted or not, without its text."""
+        return self.reading(lambda c: find_facts(c, number))
+
+    def document_named(self, project: int, name: str) -> DocumentFacts:
+        """The document of this name."""
+        for facts in self.documents(project):
+            if facts.name == name:
+                return facts
+        raise MissingError(f"there is no document {shortened(name, 100)!r} in this project")
+
+    def delete_document(self, number: int, *, confirm: str, by: int | None = None) -> None:
+        """Take a document away; ``confirm`` is its name.  It can be had back."""
+        self._delete(documents, number, confirm, by)
+
+    def restore_document(self, number: int, *, by: int | None = None) -> None:
+        """Take back that a document was deleted."""
+        self._restore(documents, number, by)
+
+    def purge_document(self, number: int, *, confirm: str, by: int | None = None) -> None:
+        """Remove a document that was deleted, with all layers, for good."""
+        self._purge(documents, number, confirm, by)
+
+    # ---- assignments
+
+    def assign(self, document: int, user: int, *, by: int | None = None) -> None:
+        """Give a document to an annotator; twice is as good as once."""
+
+        def work(c: Connection) -> None:
+            there(find_facts(c, document), "document")
+            find_user(c, user)
+            if c.execute(_assigned(document, user)).first() is None:
+                row = {"document": document, "user": user}
+                insert_row(c, assignments, row, "it was assigned at the same moment")
+                log(c, self.now(), by, "document.assign", row)
+
+        self.writing(work)
+
+    def unassign(self, document: int, user: int, *, by: int | None = None) -> None:
+        """Take a document from an annotator; what they decided stays."""
+
+        def work(c: Connection) -> None:
+            find_facts(c, document)
+            find_user(c, user)
+            here = and_(assignments.c.document == document, assignments.c.user == user)
+            if c.execute(delete(assignments).where(here)).rowcount:
+                about = {"document": document, "user": user}
+                log(c, self.now(), by, "document.unassign", about)
+
+        self.writing(work)
+
+    def assignments(self, project: int) -> dict[int, list[int]]:
+        """The users that each document of a project is assigned to; nobody: not in there."""
+
+        def work(c: Connection) -> dict[int, list[int]]:
+            find_project(c, project)
+            query = (
+                select(assignments.c.document, assignments.c.user)
+                .join(documents, documents.c.id == assignments.c.document)
+                .where(documents.c.project == project, documents.c.deleted.is_(None))
+                .order_by(assignments.c.document, assignments.c.user)
+            )
+            found: dict[int, list[int]] = {}
+            for document, user in c.execute(query):
+                found.setdefault(document, []).append(user)
+            return found
+
+        return self.reading(work)
+
+    def open_to(self, document: int, user: int) -> bool:
+        """May an annotator work on a document: is it theirs, or assigned to nobody?"""
+
+        def work(c: Connection) -> bool:
+            find_facts(c, document)
+            query = select(assignments.c.user).where(assignments.c.document == document)
+            assigned = set(c.execute(query).scalars())
+            return not assigned or user in assigned
+
+        return self.reading(work)
+
+    # ---- models that were learned from decisions
+
+    def add_model(
+        self,
+        project: int,
+        file: str,
+        scores: Mapping[str, Any],
+        *,
+        use: bool = False,
+        instead_of: str | None = None,
+        by: int | None = None,
+    ) -> MadeModel:
+        """Note a model that was made for a project; ``use`` puts it in the place of the others.
+
+        With ``instead_of``, a file ("": none), only if that is still the one in use: somebody may
+        have chosen another while this one was made, and knew why.
+        """
+        check_text(file, "the file of a model")
+        row = {"file": file, "scores": check_json(dict(scores), "scores"), "user": by}
+
+        def work(c: Connection) -> MadeModel:
+            there(find_project(c, project), "project")
+            made = {**row, "project": project, "made": self.now(), "in_use": False}
+            number = insert_row(c, models, made, "")
+            log(c, self.now(), by, "model.add", {"project": project, "model": number})
+            if use and instead_of in (None, self._used(c, project)):
+                self._use(c, _model(c, number), by)
+            return _model(c, number)
+
+        return self.writing(work)
+
+    def use_model(self, number: int, *, by: int | None = None) -> MadeModel:
+        """Let a model propose from now on."""
+
+        def work(c: Connection) -> MadeModel:
+            self._use(c, _model(c, number), by)
+            return _model(c, number)
+
+        return self.writing(work)
+
+    def models(self, project: int) -> list[MadeModel]:
+        """The models that were made for a project, the newest last."""
+
+        def work(c: Connection) -> list[MadeModel]:
+            find_project(c, project)
+            query = select(models).where(models.c.project == project).order_by(models.c.id)
+            return [MadeModel(*row) for row in c.execute(query)]
+
+        return self.reading(work)
+
+    @staticmethod
+    def _used(c: Connection, project: int) -> str:
+        """The file of the model in use, which stays so until the end of the transaction."""
+        c.execute(select(projects.c.id).where(projects.c.id == project).with_for_update())
+        query = select(models.c.file).where(models.c.project == project, models.c.in_use)
+        return c.execute(query).scalar() or ""
+
+    def _use(self, c: Connection, model: MadeModel, by: int | None) -> None:
+        of_project = models.c.project == model.project
+        # the project's row first: two who do this at a time take turns
+        c.execute(select(projects.c.id).where(projects.c.id == model.project).with_for_update())
+        c.execute(update(models).where(of_project).values(in_use=models.c.id == model.id))
+        log(c, self.now(), by, "model.use", {"project": model.project, "model": model.id})
+
+    # ---- the audit log
+
+    def audit(
+        self, *, limit: int = 1000, before: int | None = None, user: int | None = None
+    ) -> list[AuditEntry]:
+        """The newest entries first; ``before`` is the number of one, to go on from there."""
+        query = select(audit).order_by(audit.c.id.desc()).limit(max(0, min(limit, 10**6)))
+        if before is not None:
+            query = query.where(audit.c.id < max(0, min(before, LARGEST)))
+        if user is not None:
+            query = query.where(audit.c.user == user)
+        return self.reading(lambda c: [AuditEntry(*row) for row in c.execute(query)])
+
+    def note(self, action: str, about: Mapping[str, Any], *, by: int | None = None) -> None:
+        """Write an entry of the caller's own."""
+        checked = check_json(dict(about), "what is noted")
+        self.writing(lambda c: log(c, self.now(), by, action, checked))
+
+    # ---- deletion
+
+    def _delete(self, table: Table, number: int, confirm: str, by: int | None) -> None:
+        kind = table.name[:-1]
+
+        def work(c: Connection) -> None:
+            found = there(_either(c, table, number), kind)
+            _check_confirmed(found.name, confirm, kind)
+            update_row(c, table, number, {"deleted": self.now()}, "")
+            log(c, self.now(), by, f"{kind}.delete", {kind: number, "name": found.name})
+
+        self.writing(work)
+
+    def _restore(self, table: Table, number: int, by: int | None) -> None:
+        kind = table.name[:-1]
+
+        def work(c: Connection) -> None:
+            found = _either(c, table, number)
+            if found.deleted is None:
+                return
+            taken = f"another {kind} is called {found.name!r} now: rename or delete that first"
+            update_row(c, table, number, {"deleted": None}, taken)
+            log(c, self.now(), by, f"{kind}.restore", {kind: number, "name": found.name})
+
+        self.writing(work)
+
+    def _purge(self, table: Table, number: int, confirm: str, by: int | None) -> None:
+        kind = table.name[:-1]
+
+        def work(c: Connection) -> None:
+            found = _either(c, table, number)
+            if found.deleted is None:
+                raise SettingsError(f"{kind} {found.name!r} is not deleted: delete it first")
+            _check_confirmed(found.name, confirm, kind)
+            c.execute(delete(table).where(table.c.id == number))
+            log(c, self.now(), by, f"{kind}.purge", {kind: number, "name": found.name})
+
+        self.writing(work)
+
+
+def _check_confirmed(name: str, confirm: str, kind: str) -> None:
+    if confirm != name:
+        raise SettingsError(
+            f"to delete the {kind} {name!r}, confirm with its name, not with "
+            f"{shortened(confirm, 100)!r}"
+        )
+
+
+def _document_row(document: Document) -> dict[str, Any]:
+    check_name(document.name, "the name of a document")
+    if document.text is not None:
+        check_text(document.text, f"document {document.name!r}")
+    sentences = check_json(document.sentences, f"document {document.name!r}")
+    for number, sentence in enumerate(sentences):
+        if not isinstance(sentence, dict) or not isinstance(sentence.get("tokens"), list):
+            raise SettingsError(f"document {document.name!r}: sentence {number} has no tokens")
+    return {
+        "name": document.name,
+        "text": document.text,
+        "sentences": sentences,
+        "n_sentences": len(sentences),
+        "n_words": document.n_words,
+        "about": check_json(document.about, f"document {document.name!r}"),
+    }
+
+
+def _either(c: Connection, table: Table, number: int) -> Project | DocumentFacts:
+    return find_project(c, number) if table is projects else find_facts(c, number)
+
+
+def _assigned(document: int, user: int) -> Any:
+    return select(assignments).where(
+        assignments.c.document == document, assignments.c.user == user
+    )
+
+
+def _model(c: Connection, number: int) -> MadeModel:
+    row = c.execute(select(models).where(models.c.id == row_number(number, "model"))).first()
+    if row is None:
+        raise MissingError(f"there is no model {number}")
+    return MadeModel(*row)

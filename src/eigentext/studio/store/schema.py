@@ -1,0 +1,224 @@
+"""The tables of a store of annotations, the same in SQLite and in PostgreSQL.
+
+Times are text, UTC with milliseconds, so that they sort as they are and read the same everywhere.
+Rows of ``decisions`` and ``audit`` are only added; of a decision nothing is changed but the
+``undone`` fields.  What users delete is marked as deleted and can be had back until it is purged.
+
+A change of this file needs a migration in ``migrations/versions``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+from eigentext.studio.tasks import TASKS
+
+__all__ = [
+    "KINDS",
+    "ROLES",
+    "TABLES",
+    "VERSION_TABLE",
+    "assignments",
+    "audit",
+    "decisions",
+    "documents",
+    "layers",
+    "metadata",
+    "models",
+    "projects",
+    "sessions",
+    "tokens",
+    "users",
+]
+
+ROLES = ("reader", "annotator", "adjudicator", "admin")
+KINDS = ("annotator", "adjudication")
+VERSION_TABLE = "eigentext_annotation_version"
+
+_Id = BigInteger().with_variant(Integer, "sqlite")
+
+metadata = MetaData()
+
+
+def _id() -> Column[int]:
+    return Column("id", _Id, primary_key=True)
+
+
+def _of(column: str, table: str, **options: Any) -> Column[int]:
+    return Column(column, _Id, ForeignKey(f"{table}.id", ondelete="CASCADE"), **options)
+
+
+def _one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
+    listed = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_is_known")
+
+
+def _numbered(name: str, *parts: Column[int] | Column[str] | object) -> Table:
+    # a number is never given twice, also when what had it is gone
+    return Table(name, metadata, _id(), *parts, sqlite_autoincrement=True)  # type: ignore[arg-type]
+
+
+users = _numbered(
+    "users",
+    Column("name", Text, nullable=False, unique=True),
+    Column("role", Text, nullable=False),
+    Column("password", Text),  # argon2; NULL: cannot log in by a password
+    Column("active", Boolean, nullable=False),
+    Column("created", Text, nullable=False),
+    Column("failures", Integer, nullable=False),  # since the last good login
+    Column("locked_until", Text),
+    _one_of("role", ROLES),
+)
+
+tokens = _numbered(
+    "tokens",
+    _of("user", "users", nullable=False),
+    Column("name", Text, nullable=False),
+    Column("hash", Text, nullable=False, unique=True),  # sha256 of the secret
+    Column("scope", Text, nullable=False),  # the most that it may do: a role
+    Column("created", Text, nullable=False),
+    Column("used", Text),
+    Column("expires", Text),
+    Column("revoked", Text),
+    _one_of("scope", ROLES),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("hash", Text, primary_key=True),  # sha256 of the secret in the cookie
+    _of("user", "users", nullable=False),
+    Column("csrf", Text, nullable=False),
+    Column("created", Text, nullable=False),
+    Column("seen", Text, nullable=False),
+    Column("expires", Text, nullable=False),
+)
+
+audit = _numbered(
+    "audit",
+    Column("at", Text, nullable=False),
+    Column("user", _Id, ForeignKey("users.id")),  # NULL: nobody who is known, or the command line
+    Column("action", Text, nullable=False),
+    Column("about", JSON, nullable=False),
+)
+
+projects = _numbered(
+    "projects",
+    Column("name", Text, nullable=False),
+    Column("task", Text, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("guidelines", Text, nullable=False),
+    Column("settings", JSON, nullable=False),
+    Column("model", Text, nullable=False),  # the one that proposes, by name; '' is none
+    Column("created", Text, nullable=False),
+    Column("deleted", Text),
+    _one_of("task", TASKS),
+)
+Index(
+    "projects_name",
+    projects.c.name,
+    unique=True,
+    sqlite_where=text("deleted IS NULL"),
+    postgresql_where=text("deleted IS NULL"),
+)
+
+documents = _numbered(
+    "documents",
+    _of("project", "projects", nullable=False),
+    Column("name", Text, nullable=False),
+    Column("text", Text),
+    Column("sentences", JSON, nullable=False),
+    Column("n_sentences", Integer, nullable=False),
+    Column("n_words", Integer, nullable=False),
+    Column("about", JSON, nullable=False),  # where it came from: format, scheme, elements, ...
+    Column("created", Text, nullable=False),
+    Column("deleted", Text),
+)
+Index(
+    "documents_name",
+    documents.c.project,
+    documents.c.name,
+    unique=True,
+    sqlite_where=text("deleted IS NULL"),
+    postgresql_where=text("deleted IS NULL"),
+)
+
+assignments = Table(
+    "assignments",
+    metadata,
+    _of("document", "documents", primary_key=True),
+    _of("user", "users", primary_key=True),
+)
+
+layers = _numbered(
+    "layers",
+    _of("document", "documents", nullable=False),
+    Column("kind", Text, nullable=False),
+    # whose it is; the adjudication of a document belongs to nobody, and there is one
+    Column("user", _Id, ForeignKey("users.id")),
+    Column("version", Integer, nullable=False),
+    Column("created", Text, nullable=False),
+    Column("done", Text),
+    Column("saw", Integer),  # its version when its annotator first saw the adjudication
+    _one_of("kind", KINDS),
+    CheckConstraint("(kind = 'annotator') = (\"user\" IS NOT NULL)", name="whose_layer"),
+)
+Index("layers_of", layers.c.document, layers.c.kind, layers.c.user, unique=True)
+Index(
+    "one_adjudication",
+    layers.c.document,
+    unique=True,
+    sqlite_where=text("kind = 'adjudication'"),
+    postgresql_where=text("kind = 'adjudication'"),
+)
+
+decisions = _numbered(
+    "decisions",
+    _of("layer", "layers", nullable=False),
+    Column("version", Integer, nullable=False),  # of the layer: those made together share it
+    Column("sentence", Integer, nullable=False),
+    Column("item", Text, nullable=False),
+    Column("value", JSON, nullable=False),
+    Column("rank", Integer),  # place of the value in the proposals, from 1
+    Column("ranked", Boolean, nullable=False),  # were they shown in the model's order?
+    Column("seconds", Float),
+    Column("keys", Integer),
+    Column("note", Text, nullable=False),
+    Column("user", _Id, ForeignKey("users.id")),
+    Column("at", Text, nullable=False),
+    Column("undone", Text),
+    Column("undone_version", Integer),
+    Column("undone_by", _Id, ForeignKey("users.id")),
+    Column("redo_of", _Id),  # the decision, taken back, that this one brings back
+    UniqueConstraint("layer", "version", "sentence", "item"),
+)
+
+models = _numbered(
+    "models",
+    _of("project", "projects", nullable=False),
+    Column("file", Text, nullable=False),
+    Column("made", Text, nullable=False),
+    Column("user", _Id, ForeignKey("users.id")),
+    Column("scores", JSON, nullable=False),
+    Column("in_use", Boolean, nullable=False),
+)
+
+# those that are referred to come first
+TABLES = tuple(metadata.sorted_tables)

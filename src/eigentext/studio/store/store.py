@@ -1,0 +1,371 @@
+"""Projects, documents, layers and what people decided, in one database.
+
+1. A project has one task and documents; a document is stored once and not changed.
+2. Each annotator of a document has a layer, adjudication one more.  A decision is a row that is
+   never changed, but for being taken back: what holds for an item of a sentence is the newest
+   decision about it that was not taken back.
+3. Every change (decisions made together, an undo, a redo) raises the layer's version by one.
+   Who sends the version they saw, and decides about a sentence (in lexical projects: a word) that
+   changed since, gets a :class:`ConflictError`, and nothing is saved.
+4. What is deleted can be had back until it is purged; both need the name as a confirmation.
+5. A finished layer whose annotator has seen the adjudication is closed.
+6. Whatever is no decision is written to the audit log.
+
+``by`` is everywhere the number of the user who acts, None for the command line.  Who may do what
+is not asked here: see :mod:`eigentext.studio.store.permissions`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Text, and_, cast, func, select, update
+
+from eigentext.errors import SettingsError
+from eigentext.studio.store.problems import ClosedError, MissingError, TakenError
+from eigentext.studio.store.projects import ProjectStore
+from eigentext.studio.store.records import Change, Layer, Progress
+from eigentext.studio.store.rows import (
+    find_facts,
+    find_layer,
+    find_project,
+    find_user,
+    insert_row,
+    log,
+    there,
+    update_row,
+)
+from eigentext.studio.store.schema import decisions, documents, layers
+from eigentext.studio.store.versions import (
+    append,
+    check_change,
+    check_seen,
+    find_decisions,
+    keep_version,
+    last_change,
+    next_version,
+    redoable_change,
+    state_of,
+    work_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Connection
+
+    from eigentext.studio.store.records import Decision, State
+
+__all__ = ["AnnotationStore"]
+
+
+class AnnotationStore(ProjectStore):
+    """A store of annotations: a file, or a database on a server.
+
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = AnnotationStore(pathlib.Path(folder.name, "a.db"))
+    >>> project = store.create_project("Trees", "dependency", language="en")
+    >>> sentence = {"tokens": [{"text": "It", "start": 0, "end": 2}]}
+    >>> text = store.add_document(project.id, "one", [sentence], text="It")
+    >>> layer = store.layer(text.id, kind="adjudication")
+    >>> store.decide(layer.id, Change(0, "a1", {"head": 0, "deprel": "root"}), seen=0)
+    1
+    >>> store.state(layer.id).values
+    {(0, 'a1'): {'head': 0, 'deprel': 'root'}}
+    >>> store.undo(layer.id)[0].item
+    'a1'
+    >>> store.state(layer.id).values, store.state(layer.id).version
+    ({}, 2)
+    >>> store.close()
+    >>> folder.cleanup()
+    """
+
+    # ---- layers
+
+    def layer(self, document: int, *, kind: str = "annotator", user: int | None = None) -> Layer:
+        """The layer of a user, or of adjudication, in a document; made when first asked for."""
+        _check_owner(kind, user)
+
+        def look(c: Connection) -> Layer | None:
+            return _layer_of(c, document, kind, user)
+
+        def make(c: Connection) -> Layer | None:
+            found = look(c)  # another may have made it
+            if found is not None:
+                return found
+            row = {"document": document, "kind": kind, "user": user, "version": 0}
+            number = insert_row(c, layers, row | {"created": self.now()}, "")
+            return find_layer(c, number)
+
+        found = self.reading(look)
+        if found is not None:
+            return found
+        try:
+            made = self.writing(make)
+        except TakenError:  # in PostgreSQL, in the same moment
+            made = self.reading(look)
+        if made is None:
+            raise MissingError(f"the layer of document {document} was removed just now")
+        return made
+
+    def layer_to_see(
+        self, document: int, *, kind: str = "annotator", user: int | None = None
+    ) -> Layer:
+        """The same for those who only look: nothing is written.
+
+        A layer in which nobody decided yet has the number and the version 0.
+        """
+        _check_owner(kind, user)
+        found = self.reading(lambda c: _layer_of(c, document, kind, user))
+        return found or Layer(0, document, kind, user, 0, "", None)
+
+    def layer_numbered(self, number: int) -> Layer:
+        """The layer of this number."""
+        return self.reading(lambda c: find_layer(c, number))
+
+    def layers(self, document: int) -> list[Layer]:
+        """The layers of a document: annotators in the order they began, then adjudication."""
+
+        def work(c: Connection) -> list[Layer]:
+            find_facts(c, document)
+            query = select(layers).where(layers.c.document == document)
+            return [
+                Layer(*row) for row in c.execute(query.order_by(layers.c.kind.desc(), layers.c.id))
+            ]
+
+        return self.reading(work)
+
+    def mark_done(
+        self, layer: int, done: bool = True, *, by: int | None = None, reopen: bool = True
+    ) -> Layer:
+        """Say that a layer is finished, or that it is not; decisions stay possible.
+
+        A closed one is opened again only with ``reopen``.
+        """
+
+        def work(c: Connection) -> Layer:
+            work_of(c, layer)
+            before = c.execute(select(layers).where(layers.c.id == layer).with_for_update()).one()
+            if not (done or reopen) and Layer(*before).closed:
+                raise ClosedError
+            update_row(c, layers, layer, {"done": self.now() if done else None}, "")
+            log(c, self.now(), by, "layer.done" if done else "layer.open", {"layer": layer})
+            return find_layer(c, layer)
+
+        return self.writing(work)
+
+    def see_adjudication(self, document: int, user: int) -> bool:
+        """Whether an annotator, who is about to look, has finished their own layer.
+
+        If so, and if anything was adjudicated, the layer is closed from now on.
+        """
+
+        def look(c: Connection, *, lock: bool = False) -> tuple[Layer | None, bool]:
+            mine = _layer_of(c, document, "annotator", user, lock=lock)
+            final = _layer_of(c, document, "adjudication", None)
+            news = mine is not None and mine.saw is None and final is not None
+            return mine, news and final.version > 0  # type: ignore[union-attr]
+
+        def work(c: Connection) -> Layer | None:
+            mine, news = look(c, lock=True)
+            if mine is not None and mine.done is not None and news:
+                update_row(c, layers, mine.id, {"saw": mine.version}, "")
+                log(c, self.now(), user, "adjudication.see", {"layer": mine.id})
+            return mine
+
+        mine, news = self.reading(look)
+        if mine is not None and mine.done is not None and news:
+            mine = self.writing(work)
+        return mine is not None and mine.done is not None
+
+    def progress(self, project: int, document: int | None = None) -> dict[int, list[Progress]]:
+        """How far the layers of each document (or of one) are; without those nobody began."""
+
+        def work(c: Connection) -> dict[int, list[Progress]]:
+            find_project(c, project)
+            mine = and_(documents.c.project == project, documents.c.deleted.is_(None))
+            if document is not None:
+                mine = and_(mine, documents.c.id == document)
+            found = [
+                Layer(*row)
+                for row in c.execute(
+                    select(layers)
+                    .join(documents, documents.c.id == layers.c.document)
+                    .where(mine)
+                    .order_by(layers.c.document, layers.c.kind.desc(), layers.c.id)
+                )
+            ]
+            place = (decisions.c.layer, decisions.c.sentence, decisions.c.item)
+            newest = (
+                select(func.max(decisions.c.id).label("id"))
+                .join(layers, layers.c.id == decisions.c.layer)
+                .join(documents, documents.c.id == layers.c.document)
+                .where(mine, decisions.c.undone.is_(None))
+                .group_by(*place)
+                .subquery()
+            )
+            # a value that was taken away is stored as JSON's null
+            places = (
+                select(*place)
+                .join(newest, newest.c.id == decisions.c.id)
+                .where(cast(decisions.c.value, Text) != "null")
+                .subquery()
+            )
+            counts: dict[int, list[int]] = {}
+            is_done = places.c.item == "done"
+            query = select(places.c.layer, is_done, func.count())
+            for layer, done, n in c.execute(query.group_by(places.c.layer, is_done)):
+                counts.setdefault(layer, [0, 0])[bool(done)] = n
+            by_document: dict[int, list[Progress]] = {}
+            for layer in found:
+                progress = Progress(layer, *counts.get(layer.id, [0, 0]))
+                by_document.setdefault(layer.document, []).append(progress)
+            return by_document
+
+        return self.reading(work)
+
+    # ---- decisions
+
+    def decide(
+        self,
+        layer: int,
+        change: Change | Sequence[Change],
+        *,
+        seen: int | None = None,
+        by: int | None = None,
+    ) -> int:
+        """Store a decision, or several that belong together, and give the new version.
+
+        ``seen`` is the version that the change was made for: a ConflictError says that a sentence
+        in question (in lexical projects: a word) changed since.  None asks for no such check.
+        """
+        new = [change] if isinstance(change, Change) else list(change)
+        if not new:
+            raise SettingsError("a change needs at least one decision")
+        places = {(one.sentence, one.item) for one in new}
+        if len(places) < len(new):
+            raise SettingsError("a change has two decisions about the same item")
+
+        def work(c: Connection) -> int:
+            version, n_sentences, task = next_version(c, layer)
+            for one in new:
+                check_change(one, n_sentences)
+            if seen is not None:
+                check_seen(c, layer, seen, version, places if task == "lexical" else None, new)
+            append(c, layer, version, new, by, self.now())
+            return version
+
+        return self.writing(work)
+
+    def undo(
+        self, layer: int, *, seen: int | None = None, by: int | None = None
+    ) -> tuple[Decision, ...]:
+        """Take the newest change back; the decisions that no longer hold, none if there was none.
+
+        With ``seen`` nothing at all may have changed since that version: what would be taken back
+        is another change than the one that was seen.
+        """
+
+        def work(c: Connection) -> tuple[Decision, ...]:
+            version, _, _ = next_version(c, layer)
+            if seen is not None:
+                check_seen(c, layer, seen, version, None, None)
+            last = last_change(c, layer)
+            if not last:
+                keep_version(c, layer, version)
+                return ()
+            mark: dict[str, Any] = {
+                "undone": self.now(),
+                "undone_version": version,
+                "undone_by": by,
+            }
+            chosen = decisions.c.id.in_([decision.id for decision in last])
+            c.execute(update(decisions).where(chosen).values(mark))
+            return tuple(decision._replace(**mark) for decision in last)
+
+        return self.writing(work)
+
+    def redo(
+        self, layer: int, *, seen: int | None = None, by: int | None = None
+    ) -> tuple[Decision, ...]:
+        """Bring back the change that was undone last, as a new one; none after a new decision."""
+
+        def work(c: Connection) -> tuple[Decision, ...]:
+            version, _, _ = next_version(c, layer)
+            if seen is not None:
+                check_seen(c, layer, seen, version, None, None)
+            back = redoable_change(c, layer)
+            if not back:
+                keep_version(c, layer, version)
+                return ()
+            changes = [Change(*(getattr(one, name) for name in Change._fields)) for one in back]
+            append(c, layer, version, changes, by, self.now(), [one.id for one in back])
+            return tuple(
+                find_decisions(c, decisions.c.layer == layer, decisions.c.version == version)
+            )
+
+        return self.writing(work)
+
+    def state(self, layer: int) -> State:
+        """What holds in a layer."""
+        return self.reading(lambda c: state_of(c, find_layer(c, layer)))
+
+    def states(self, project: int) -> dict[int, list[State]]:
+        """What holds in all layers of a project, by document."""
+
+        def work(c: Connection) -> dict[int, list[State]]:
+            find_project(c, project)
+            query = (
+                select(layers)
+                .join(documents, documents.c.id == layers.c.document)
+                .where(documents.c.project == project, documents.c.deleted.is_(None))
+                .order_by(layers.c.document, layers.c.kind.desc(), layers.c.id)
+            )
+            found: dict[int, list[State]] = {}
+            for row in c.execute(query).all():
+                layer = Layer(*row)
+                found.setdefault(layer.document, []).append(state_of(c, layer))
+            return found
+
+        return self.reading(work)
+
+    def history(
+        self, layer: int, *, sentence: int | None = None, item: str | None = None
+    ) -> list[Decision]:
+        """All decisions of a layer in the order they were made, those taken back too."""
+
+        def work(c: Connection) -> list[Decision]:
+            find_layer(c, layer)
+            conditions = [decisions.c.layer == layer]
+            if sentence is not None:
+                if not 0 <= sentence < 2**31:
+                    return []
+                conditions.append(decisions.c.sentence == sentence)
+            if item is not None:
+                conditions.append(decisions.c.item == item)
+            return find_decisions(c, *conditions)
+
+        return self.reading(work)
+
+
+def _layer_of(
+    c: Connection, document: int, kind: str, user: int | None, *, lock: bool = False
+) -> Layer | None:
+    there(find_facts(c, document), "document")
+    if user is not None:
+        find_user(c, user)
+    here = and_(layers.c.document == document, layers.c.kind == kind)
+    here = and_(here, layers.c.user.is_(None) if user is None else layers.c.user == user)
+    query = select(layers).where(here)
+    row = c.execute(query.with_for_update() if lock else query).first()
+    return None if row is None else Layer(*row)
+
+
+def _check_owner(kind: str, user: int | None) -> None:
+    if kind == "annotator" and user is None:
+        raise SettingsError("the layer of an annotator needs a user")
+    if kind == "adjudication" and user is not None:
+        raise SettingsError("the layer of adjudication belongs to no user")
+    if kind not in ("annotator", "adjudication"):
+        raise SettingsError(f"a layer is of kind annotator or adjudication, not {kind!r}")

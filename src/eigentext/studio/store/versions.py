@@ -1,0 +1,195 @@
+"""The versions of a layer, inside a transaction: how a change is added, and what then holds."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, func, insert, or_, select, update
+
+from eigentext.errors import SettingsError, shortened
+from eigentext.studio.store.problems import ClosedError, ConflictError, MissingError
+from eigentext.studio.store.records import Change, Decision, Layer, State
+from eigentext.studio.store.rows import (
+    check_json,
+    check_name,
+    check_text,
+    find_facts,
+    find_layer,
+    find_project,
+    there,
+)
+from eigentext.studio.store.schema import decisions, layers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Connection
+
+    from eigentext.studio.store.records import Place
+
+__all__ = [
+    "append",
+    "check_change",
+    "check_seen",
+    "find_decisions",
+    "keep_version",
+    "last_change",
+    "next_version",
+    "redoable_change",
+    "state_of",
+    "work_of",
+]
+
+
+def check_change(change: Change, n_sentences: int) -> None:
+    """Refuse a decision that cannot be stored."""
+    if not 0 <= change.sentence < n_sentences:
+        raise SettingsError(
+            f"there is no sentence {change.sentence}: the document has {n_sentences}, from 0"
+        )
+    check_name(change.item, "the item of a decision")
+    check_text(change.note, "the note")
+    check_json(change.value, "the value")
+    for what, number in (("rank", change.rank), ("keys", change.keys)):
+        if number is not None and not 0 <= number < 2**31:
+            raise SettingsError(f"{what} {number} is out of range")
+    if change.seconds is not None and not 0 <= change.seconds < math.inf:
+        raise SettingsError(f"seconds {change.seconds} is out of range")
+
+
+def work_of(c: Connection, number: int) -> tuple[int, str]:
+    """Sentences and task of a layer's document, if neither that nor its project was deleted."""
+    document = there(find_facts(c, find_layer(c, number).document), "document")
+    project = there(find_project(c, document.project), "project")
+    return document.n_sentences, project.task
+
+
+def next_version(c: Connection, layer: int) -> tuple[int, int, str]:
+    """Raise the version; whoever else wants to change the layer waits until we are done.
+
+    Besides the new version: the sentences of the document, and the task.
+    """
+    n_sentences, task = work_of(c, layer)
+    raised = update(layers).where(layers.c.id == layer).values(version=layers.c.version + 1)
+    row = c.execute(raised.returning(*layers.c)).first()
+    if row is None:
+        raise MissingError(f"there is no layer {layer}")
+    changed = Layer(*row)
+    if changed.closed:
+        raise ClosedError
+    return changed.version, n_sentences, task
+
+
+def keep_version(c: Connection, layer: int, version: int) -> None:
+    """Take back that the version was raised: nothing was changed."""
+    c.execute(update(layers).where(layers.c.id == layer).values(version=version - 1))
+
+
+def check_seen(
+    c: Connection,
+    layer: int,
+    seen: int,
+    version: int,
+    places: set[Place] | None,
+    new: Sequence[Change] | None,
+) -> None:
+    """Refuse a change whose sentences (or ``places``; without ``new``: anything) changed since.
+
+    ``done`` speaks of a whole sentence: it is in the way of every item there, and they of it.
+    """
+    if not 0 <= seen < version:
+        raise ConflictError(f"version {seen} is not one of this layer", version - 1, ())
+    if seen == version - 1:
+        return
+    since = or_(decisions.c.version > seen, decisions.c.undone_version > seen)
+    changed = find_decisions(c, decisions.c.layer == layer, since)
+    if new is not None:
+        whole = {one.sentence for one in new if places is None or one.item == "done"}
+        sentences = {one.sentence for one in new}
+        changed = [
+            one
+            for one in changed
+            if one.sentence in whole
+            or (places is not None and one.place in places)
+            or (one.item == "done" and one.sentence in sentences)
+        ]
+    if changed:
+        where = ", ".join(dict.fromkeys(f"{d.item} of sentence {d.sentence + 1}" for d in changed))
+        raise ConflictError(
+            f"something else was stored since version {seen}: {shortened(where, 200)}; nothing "
+            "was saved",
+            version - 1,
+            changed,
+        )
+
+
+def append(
+    c: Connection,
+    layer: int,
+    version: int,
+    new: Sequence[Change],
+    by: int | None,
+    at: str,
+    redo_of: Sequence[int | None] | None = None,
+) -> None:
+    """Add the rows of a change."""
+    rows = [
+        {
+            "layer": layer,
+            "version": version,
+            **change._asdict(),
+            "user": by,
+            "at": at,
+            "redo_of": original,
+        }
+        for change, original in zip(new, redo_of or [None] * len(new), strict=True)
+    ]
+    c.execute(insert(decisions), rows)
+
+
+def find_decisions(c: Connection, *conditions: Any) -> list[Decision]:
+    """Decisions in the order they were made."""
+    query = select(decisions).where(*conditions).order_by(decisions.c.version, decisions.c.id)
+    return [Decision(*row) for row in c.execute(query)]
+
+
+def last_change(c: Connection, layer: int) -> list[Decision]:
+    """The decisions that an undo takes back: those of the newest change that still hold."""
+    holding = and_(decisions.c.layer == layer, decisions.c.undone.is_(None))
+    newest = select(func.max(decisions.c.version)).where(holding).scalar_subquery()
+    return find_decisions(c, holding, decisions.c.version == newest)
+
+
+def redoable_change(c: Connection, layer: int) -> list[Decision]:
+    """The change taken back last that was not brought back, if no new one was made since."""
+    mine = decisions.c.layer == layer
+    fresh = select(func.coalesce(func.max(decisions.c.version), 0))
+    since = fresh.where(mine, decisions.c.redo_of.is_(None)).scalar_subquery()
+    brought_back = select(decisions.c.redo_of).where(mine, decisions.c.redo_of.is_not(None))
+    waiting = and_(mine, decisions.c.undone_version > since, decisions.c.id.not_in(brought_back))
+    newest = select(func.max(decisions.c.undone_version)).where(waiting).scalar_subquery()
+    return find_decisions(c, waiting, decisions.c.undone_version == newest)
+
+
+def state_of(c: Connection, layer: Layer) -> State:
+    """What holds in a layer."""
+    held = find_decisions(c, decisions.c.layer == layer.id, decisions.c.undone.is_(None))
+    last = tuple(one for one in held if one.version == held[-1].version)
+    redoable = tuple(redoable_change(c, layer.id))
+    before = held[: len(held) - len(last)]
+    return State(layer, _holding(held), last, redoable, _holding(before))
+
+
+def _holding(held: Sequence[Decision]) -> dict[Place, Decision]:
+    """Of decisions in the order of time the last about each item, in the order of the text."""
+    newest = {decision.place: decision for decision in held}
+    return {place: newest[place] for place in sorted(newest, key=_text_order)}
+
+
+def _text_order(place: Place) -> tuple[int, list[tuple[int, int, str]]]:
+    """Items by the numbers in them: w10 comes behind w9."""
+    sentence, item = place
+    pieces = re.findall(r"(\d+)|(\D+)", item)
+    return sentence, [(0, int(n[:18]), "") if n else (1, 0, text) for n, text in pieces]

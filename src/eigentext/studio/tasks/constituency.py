@@ -1,0 +1,586 @@
+"""Constituent trees: spans and tags that are decided are constraints, and the rest is parsed anew.
+
+1. Decided spans are required, forbidden ones forbidden, decided tags given to the parser.  A label
+   that the grammar does not know is asked for as a span of any label, and then set.
+2. What is decided is written into the tree that comes back: there it is, whoever parsed.
+3. Where the grammar has no tree with all of it, decided spans are laid over the parse without
+   them; without a model, over a flat tree.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from eigentext.constituency.chart.constraints import Constraints
+from eigentext.constituency.transform import unwrap, user_labels
+from eigentext.errors import SettingsError
+from eigentext.language.trees.constituent import Tree
+from eigentext.studio.tasks.common import CommonTask, bad, is_text, ranked, searched
+from eigentext.studio.tasks.records import (
+    Candidate,
+    Finished,
+    Item,
+    Proposal,
+    Score,
+)
+from eigentext.studio.tasks.records import Tree as Answer
+from eigentext.studio.tasks.tags import scored
+from eigentext.studio.tasks.texts import column_of, conllu_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eigentext.base.progress import Progress
+    from eigentext.constituency.answer import Parse
+    from eigentext.studio.tasks.records import Decisions, Document, Sentence
+
+__all__ = ["Brackets", "ConstituencyTask", "brackets_of", "tree_of"]
+
+LABELS = tuple(
+    """ADJP ADVP CONJP FRAG INTJ LST NAC NP NX PP PRN PRT QP RRC S SBAR SBARQ SINV SQ UCP VP WHADJP
+    WHADVP WHNP WHPP X""".split()
+)
+_NONE = "X"  # the label of what nobody has named
+_ANY = "\0"  # asked of the parser: a span of any label
+_KBEST = 8  # trees that chains of labels are offered from
+_SHOWN = 4
+_LONGEST_CHAIN = 20
+
+Span = tuple[int, int]
+
+
+@dataclass
+class Brackets:
+    """A tree as spans: chains of labels, the outermost first, and the tags of words."""
+
+    words: list[str]
+    tags: list[str]
+    chains: dict[Span, tuple[str, ...]] = field(default_factory=dict)
+    wrapper: str | None = None
+
+
+def brackets_of(tree: Tree) -> Brackets:
+    """The spans of a tree.
+
+    >>> brackets_of(Tree.from_brackets("(TOP (S (NP (UH Hi)) (. .)))")).chains
+    {(0, 2): ('S',), (0, 1): ('NP',)}
+    """
+    bare, wrapper = unwrap(tree)
+    chains: dict[Span, tuple[str, ...]] = {}
+    spans, leaf, tag = bare.spans().tolist(), bare.is_leaf.tolist(), bare.is_preterminal.tolist()
+    for node, label in enumerate(bare.labels):
+        if not leaf[node] and not tag[node]:
+            start, end = spans[node]
+            chains[start, end] = (*chains.get((start, end), ()), label)
+    return Brackets(list(bare.words), list(bare.tags), chains, wrapper)
+
+
+def tree_of(brackets: Brackets) -> Tree:
+    """The tree with these spans, which do not cross; it gets a top where it has none.
+
+    >>> print(tree_of(Brackets(["Hi", "."], ["UH", "."], {(0, 1): ("S", "NP")})))
+    (X (S (NP (UH Hi))) (. .))
+    """
+    n = len(brackets.words)
+    chains = dict(brackets.chains)
+    if (0, n) not in chains and (n > 1 or brackets.wrapper is None) and n:
+        chains[0, n] = (_NONE,)
+    opens: dict[int, list[tuple[int, str]]] = {}
+    for (start, end), labels in sorted(chains.items(), key=lambda one: (one[0][0], -one[0][1])):
+        opens.setdefault(start, []).extend((end, label) for label in labels)
+    names: list[str] = []
+    sizes: list[int] = []
+    still_open: list[tuple[int, int]] = []
+    if brackets.wrapper is not None:
+        names.append(brackets.wrapper)
+        sizes.append(0)
+        still_open.append((n, 0))
+    for at, (tag, word) in enumerate(zip(brackets.tags, brackets.words, strict=True)):
+        for end, label in opens.get(at, ()):
+            still_open.append((end, len(names)))
+            names.append(label)
+            sizes.append(0)
+        names += [tag, word]
+        sizes += [2, 1]
+        while still_open and still_open[-1][0] == at + 1:
+            _, node = still_open.pop()
+            sizes[node] = len(names) - node
+    return Tree.unchecked(names, sizes)
+
+
+@dataclass
+class _Wanted:
+    """What is decided: chains of spans (exactly so, or having a label), what is not, tags."""
+
+    exact: dict[Span, tuple[str, ...]] = field(default_factory=dict)
+    having: dict[Span, str] = field(default_factory=dict)
+    forbidden: dict[Span, str | None] = field(default_factory=dict)
+    tags: dict[int, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.exact or self.having or self.forbidden or self.tags)
+
+    @property
+    def spans(self) -> dict[Span, tuple[str, ...]]:
+        """All that must be there, in reading order."""
+        both = {**{span: (label,) for span, label in self.having.items()}, **self.exact}
+        return dict(sorted(both.items(), key=lambda one: (one[0][0], -one[0][1])))
+
+
+@dataclass(frozen=True)
+class _Demand:
+    """One decision as constraints."""
+
+    required: Sequence[Any] = ()
+    forbidden: Sequence[Any] = ()
+    tags: Mapping[int, str] = field(default_factory=dict)
+
+
+class ConstituencyTask(CommonTask):
+    """Items ``s2-5`` and ``t3``; see `eigentext.studio.tasks`."""
+
+    name = "constituency"
+    formats = ("ptb", "conllu")
+    ITEMS = re.compile(r"s(0|[1-9][0-9]{0,5})-([1-9][0-9]{0,5})|t(0|[1-9][0-9]{0,5})")
+    STAGE = "const"
+    KINDS = ("lpcfg",)
+
+    def __init__(
+        self,
+        model: Any = None,
+        *,
+        labels: Sequence[str] = LABELS,
+        tags: Sequence[str] = (),
+        wrapper: str | None = None,
+    ) -> None:
+        super().__init__(model, labels=labels)
+        self.more_tags = tuple(tags)
+        self.wrapper = wrapper if self.model is None else self.model.grammar_.wrapper
+
+    def _check(self, document: Document, given: Sentence, item: str, value: Any) -> Any:
+        if item[0] == "t":
+            if set(value) != {"tag"} or not _is_label(value["tag"]):
+                raise bad(item, 'expected {"tag": ...} with a tag without brackets and spaces')
+            return dict(value)
+        if value.get("forbid") is True and set(value) <= {"forbid", "label"}:
+            if "label" in value and not _is_label(value["label"]):
+                raise bad(item, "expected a label without brackets and spaces")
+            return dict(value)
+        if set(value) == {"label"} and _is_label(value["label"]):
+            return dict(value)
+        labels = value.get("labels")
+        if set(value) == {"labels"} and isinstance(labels, list) and all(map(_is_label, labels)):
+            if 0 < len(labels) <= _LONGEST_CHAIN:
+                return {"labels": list(labels)}
+            raise bad(item, f"expected 1 to {_LONGEST_CHAIN} labels, found {len(labels)}")
+        raise bad(item, 'expected {"label": "NP"}, {"labels": ["S", "VP"]} or {"forbid": true}')
+
+    def _check_analysis(self, given: Sentence, analysis: Any) -> dict[str, Any]:
+        text = analysis.get("brackets") if isinstance(analysis, dict) else None
+        if not isinstance(text, str) or len(text) > 1_000_000:
+            raise bad("done", 'expected {"brackets": "(S ...)"}')
+        try:
+            tree = Tree.from_brackets(text)
+        except ValueError as error:
+            raise bad("done", f"brackets: {error}") from error
+        if len(tree.words) != len(tree.tags) or not all(tree.tags):
+            raise bad("done", "brackets: expected every word under a tag of its own")
+        if list(tree.words) != [_word(form) for form in given.forms]:
+            raise bad("done", "brackets: the words are not those of the sentence")
+        return {"brackets": str(tree)}
+
+    def items_of(self, given: Sentence, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """What decisions would make this analysis."""
+        brackets = brackets_of(Tree.from_brackets(analysis["brackets"]))
+        items = [
+            (f"s{start}-{end}", {"labels": list(chain)})
+            for (start, end), chain in brackets.chains.items()
+        ]
+        return items + [(f"t{word}", {"tag": tag}) for word, tag in enumerate(brackets.tags)]
+
+    def _removal(self, item: str) -> Any:
+        return {"forbid": True}
+
+    # ------------------------------------------------------------ proposals
+
+    def _wanted(self, decisions: Decisions, sentence: int) -> _Wanted:
+        wanted = _Wanted()
+        for item, value in self.decided(decisions, sentence).items():
+            if item[0] == "t":
+                wanted.tags[int(item[1:])] = value["tag"]
+                continue
+            start, end = map(int, item[1:].split("-"))
+            if value.get("forbid"):
+                wanted.forbidden[start, end] = value.get("label")
+            elif "labels" in value:
+                wanted.exact[start, end] = tuple(value["labels"])
+            else:
+                wanted.having[start, end] = value["label"]
+        return wanted
+
+    def _propose(
+        self, document: Document, decisions: Decisions, sentence: int, k: int
+    ) -> Proposal:
+        given = self.sentence(document, sentence)
+        wanted = self._wanted(decisions, sentence)
+        if not given.tokens:
+            return self._proposal(sentence, (), analysis={"brackets": ""}, source="none")
+        notes: list[str] = []
+        _drop_crossing(wanted, notes)
+        marginals: Mapping[tuple[int, int, str], float] = {}
+        trees: list[tuple[Brackets, float]] = []
+        if self.model is None:
+            brackets, source = self._without_model(given)
+            trees = [(brackets, 0.0)]
+        else:
+            source = "model"
+            parse = self._parsed(given, wanted, notes, k=k)
+            marginals = parse.marginals
+            found = [(one.tree, one.log_score) for one in parse.kbest]
+            for tree, score in found or [(parse.tree, parse.log_score)]:
+                trees.append((brackets_of(tree), score))
+        trees = [(_overlaid(brackets, wanted), score) for brackets, score in trees]
+        best = trees[0][0]
+        items = self._items(best, wanted, marginals, named=source != "none")
+        return self._proposal(
+            sentence,
+            items,
+            analysis={"brackets": str(tree_of(best))},
+            kbest=tuple(
+                Answer({"brackets": str(tree_of(one))}, score)
+                for one, score in (trees if source == "model" else ())
+            ),
+            source=source,
+            followed=not notes,
+            notes=tuple(notes),
+        )
+
+    def _items(
+        self,
+        best: Brackets,
+        wanted: _Wanted,
+        marginals: Mapping[tuple[int, int, str], float],
+        *,
+        named: bool,
+    ) -> list[Item]:
+        items: list[tuple[Any, Item]] = []
+        for (start, end), chain in best.chains.items():
+            is_decided = (start, end) in wanted.spans
+            if not named and not is_decided:
+                continue
+            sure = min((marginals.get((start, end, label), 0.0) for label in chain), default=0.0)
+            value = {"labels": list(chain)} if len(chain) > 1 else {"label": chain[0]}
+            own = _at(marginals, start, end, best.tags[start])
+            items.append(
+                (
+                    (start, -end),
+                    Item(
+                        f"s{start}-{end}",
+                        value,
+                        is_decided,
+                        1.0 if is_decided else min(max(sure, 0.0), 1.0),
+                        tuple(ranked(({"label": label}, p) for label, p in own[:_SHOWN])),
+                    ),
+                )
+            )
+        for start, end in wanted.forbidden:
+            label = wanted.forbidden[start, end]
+            against: dict[str, Any] = {"forbid": True}
+            if label is not None:
+                against["label"] = label
+            items.append(((start, -end), Item(f"s{start}-{end}", against, True, 1.0)))
+        for word, tag in enumerate(best.tags):
+            is_decided = word in wanted.tags
+            sure = 1.0 if is_decided else marginals.get((word, word + 1, tag), 0.0)
+            shown = {"tag": tag} if named or is_decided else None
+            items.append(
+                ((word, 0), Item(f"t{word}", shown, is_decided, min(max(sure, 0.0), 1.0)))
+            )
+        return [item for _, item in sorted(items, key=lambda one: one[0])]
+
+    def _without_model(self, given: Sentence) -> tuple[Brackets, str]:
+        text = given.columns.get("brackets")
+        if isinstance(text, str):
+            return brackets_of(Tree.from_brackets(text)), "imported"
+        tags = column_of(given, "xpos") or column_of(given, "upos") or [_NONE] * len(given.tokens)
+        tags = [_NONE if tag == "_" else tag for tag in tags]
+        return Brackets([_word(form) for form in given.forms], tags, {}, self.wrapper), "none"
+
+    def _known(self) -> tuple[set[str], set[str]]:
+        """Labels and tags of the grammar."""
+        chains = [user_labels(label) for label in self.model.grammar_.labels]
+        tags = {chain[-1] for chain in chains if chain}
+        return {label for chain in chains for label in chain}, tags
+
+    def _parsed(self, given: Sentence, wanted: _Wanted, notes: list[str], *, k: int) -> Parse:
+        """The parse under what is decided, or under as much of it as the grammar can follow."""
+        words = [_word(form) for form in given.forms]
+
+        def parse(some: Sequence[_Demand]) -> Parse | None:
+            constraints = Constraints(
+                [span for one in some for span in one.required],
+                [span for one in some for span in one.forbidden],
+                {word: tag for one in some for word, tag in one.tags.items()},
+            )
+            found: Parse = self.model.parse(
+                words, constraints=constraints or None, kbest=k, marginals=True
+            )
+            return found if "fallback" not in found.flags or not some else None
+
+        demands = self._demands(wanted, notes)
+        try:
+            answer = parse(demands)
+            if answer is not None:
+                return answer
+            # a word that was never seen with its tag is the usual reason
+            spans = [demand for demand in demands if not demand.tags]
+            if len(spans) < len(demands):
+                answer = parse(spans)
+            if answer is not None:
+                notes.append("The grammar has no such tree with your tags: they stand.")
+                return answer
+            notes.append(
+                "The grammar has no tree with all that is decided: it stands, and the rest is "
+                "parsed without it."
+            )
+            answer = parse([])
+        except SettingsError as error:
+            notes.append(f"The parser cannot follow: {error}. What you decided stands.")
+            answer = parse([])
+        if answer is None:
+            raise SettingsError("the parser has no tree at all")
+        return answer
+
+    def _demands(self, wanted: _Wanted, notes: list[str]) -> list[_Demand]:
+        """What is decided as the grammar's labels can say it."""
+        labels, tags = self._known() if wanted else (set(), set())
+        demands = []
+        for (start, end), chain in wanted.spans.items():
+            known = [label for label in dict.fromkeys(chain) if label in labels]
+            required: list[Any] = [(start, end, label) for label in known]
+            if not known and end - start > 1:
+                required = [(start, end)]
+            notes += [
+                f"The grammar has no label {label!r}: yours stands."
+                for label in dict.fromkeys(chain)
+                if label not in known and label != _ANY
+            ]
+            demands.append(_Demand(required))
+        for (start, end), name in wanted.forbidden.items():
+            forbidden: list[Any] = []
+            if name is not None:
+                forbidden += [(start, end, name)] if name in labels else []
+            elif end - start > 1:
+                forbidden.append((start, end))
+            else:  # a word always has its tag
+                forbidden += [(start, end, label) for label in sorted(labels - tags)]
+            demands.append(_Demand([], forbidden))
+        for word, tag in wanted.tags.items():
+            if tag in tags:
+                demands.append(_Demand([], [], {word: tag}))
+            else:
+                notes.append(
+                    f"The grammar has no tag {tag!r}, that of word {word + 1}: it stands."
+                )
+        return demands
+
+    def candidates(
+        self,
+        document: Document,
+        decisions: Decisions,
+        sentence: int,
+        item: str,
+        *,
+        k: int = 20,
+        search: str = "",
+    ) -> list[Candidate]:
+        """Labels of the span (chains of the best trees first), or tags of the word."""
+        given = self.sentence(document, sentence)
+        if not self.ITEMS.fullmatch(item):
+            raise bad(item, f"{self.name} has no such item")
+        place = self._place(document, given, item)
+        wanted = self._wanted(decisions, sentence)
+        made: list[tuple[Any, float | None]] = []
+        _drop_crossing(wanted, [])
+        if item[0] == "t":
+            (word,) = place
+            wanted.tags.pop(word, None)
+            known: list[str] = []
+            if self.model is not None:
+                parse = self._parsed(given, wanted, [], k=1)
+                known = sorted(self._known()[1])
+                shares = [(parse.marginals.get((word, word + 1, tag), 0.0), tag) for tag in known]
+                shares.sort(key=lambda pair: (-pair[0], pair[1]))
+                made = [({"tag": tag}, share) for share, tag in shares]
+            upos = column_of(given, "upos") or []
+            made += [({"tag": tag}, None) for tag in (*upos[word : word + 1], *self.more_tags)]
+            return list(searched(ranked(made), search))[:k]
+        start, end = place
+        for table in (wanted.exact, wanted.having, wanted.forbidden):
+            table.pop((start, end), None)
+        names = list(self.labels)
+        if self.model is not None:
+            labels, tags = self._known()
+            names = sorted(labels - tags) + names
+            try:
+                made = self._chains_at(given, wanted, start, end)
+            except SettingsError:
+                made = []
+        made += [({"label": label}, None) for label in names]
+        made.append(({"forbid": True}, None))
+        return list(searched(ranked(made), search))[:k]
+
+    def _chains_at(
+        self, given: Sentence, wanted: _Wanted, start: int, end: int
+    ) -> list[tuple[Any, float | None]]:
+        """Chains of labels of the best trees that have this span, then labels by themselves."""
+        from dataclasses import replace
+
+        free = self._parsed(given, wanted, [], k=1).marginals
+        asked = replace(wanted, having={**wanted.having})
+        if end - start > 1:
+            asked.having[start, end] = _ANY
+        parse = self._parsed(given, asked, [], k=_KBEST)
+        trees = [one.tree for one in parse.kbest] or [parse.tree]
+        made: list[tuple[Any, float | None]] = []
+        for tree in trees:
+            chain = brackets_of(tree).chains.get((start, end))
+            if chain:
+                share = min(free.get((start, end, label), 0.0) for label in chain)
+                value = {"labels": list(chain)} if len(chain) > 1 else {"label": chain[0]}
+                made.append((value, share))
+        tags = self._known()[1]
+        single = [
+            (label, free.get((start, end, label), p))
+            for label, p in _at(parse.marginals, start, end, "")
+            if label not in tags
+        ]
+        made += [({"label": label}, share) for label, share in single]
+        made.sort(key=lambda pair: -(pair[1] or 0.0))
+        return made
+
+    # ------------------------------------------------------------ what comes out
+
+    def decided_only(
+        self, document: Document, decisions: Decisions, sentence: int
+    ) -> dict[str, Any]:
+        """A flat tree with what is decided alone."""
+        given = self.sentence(document, sentence)
+        wanted = self._wanted(decisions, sentence)
+        _drop_crossing(wanted, [])
+        words = [_word(form) for form in given.forms]
+        flat = Brackets(words, [_NONE] * len(words), {}, self.wrapper)
+        return {"brackets": str(tree_of(_overlaid(flat, wanted))) if words else ""}
+
+    def _lines(
+        self,
+        document: Document,
+        given: Sentence,
+        analysis: Mapping[str, Any],
+        comments: list[str],
+        form: str,
+    ) -> Iterator[str]:
+        if form == "ptb":
+            yield analysis["brackets"]
+            return
+        tree = Tree.from_brackets(analysis["brackets"]) if analysis["brackets"] else None
+        tags = list(tree.tags) if tree is not None else []
+        told = [*comments, f"# brackets = {analysis['brackets']}"]
+        yield from conllu_lines(given, {"xpos": tags}, told)
+
+    def train(
+        self,
+        examples: Sequence[Finished],
+        *,
+        base: str | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """A parser with the settings of the one there is."""
+        from eigentext.constituency import LPCFG
+        from eigentext.language.formats.ptb import read_trees
+
+        trees = list(read_trees(base)) if base else []
+        trees += [Tree.from_brackets(one.analysis["brackets"]) for one in examples]
+        settings = {} if self.model is None else self.model.get_params(deep=False)
+        return LPCFG(**settings).fit(trees, progress=progress)
+
+    def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
+        """F1 of brackets by EVALB's rules."""
+        from eigentext.evaluate.parseval import evaluate
+
+        gold = [Tree.from_brackets(one.analysis["brackets"]) for one in held_out]
+        found = model.predict([tree.words for tree in gold])
+        result = evaluate(gold, found)
+        counts = [(float(m), float(g), float(t)) for m, g, t in result.counts()]
+        return scored("bracket F1", counts)
+
+
+def _is_label(value: Any) -> bool:
+    return is_text(value) and not re.search(r"[\s()]", value)
+
+
+def _word(form: str) -> str:
+    """A word as brackets can hold it."""
+    from eigentext.language.formats.ptb import escape
+
+    return escape(form) if re.search(r"[\s()]", form) else form
+
+
+def _at(
+    marginals: Mapping[tuple[int, int, str], float], start: int, end: int, tag: str
+) -> list[tuple[str, float]]:
+    found = [
+        (label, p) for (s, e, label), p in marginals.items() if (s, e) == (start, end) and p > 0
+    ]
+    if end - start == 1:
+        found = [(label, p) for label, p in found if label != tag]
+    return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
+
+def _crosses(one: Span, other: Span) -> bool:
+    (start, end), (later, later_end) = sorted((one, other))
+    return start < later < end < later_end
+
+
+def _drop_crossing(wanted: _Wanted, notes: list[str]) -> None:
+    """Of decided spans that cross, one alone can be in a tree: the first one."""
+    kept: list[Span] = []
+    for span in wanted.spans:
+        clash = next((other for other in kept if _crosses(span, other)), None)
+        if clash is None:
+            kept.append(span)
+            continue
+        wanted.exact.pop(span, None)
+        wanted.having.pop(span, None)
+        notes.append(
+            f"Words {span[0] + 1} to {span[1]} and words {clash[0] + 1} to {clash[1]} cross: no "
+            "tree has both. The second is not shown until one of them is taken back."
+        )
+
+
+def _overlaid(brackets: Brackets, wanted: _Wanted) -> Brackets:
+    """The tree with all that is decided in it."""
+    chains = {
+        span: chain
+        for span, chain in brackets.chains.items()
+        if not any(_crosses(span, other) for other in wanted.spans)
+    }
+    for span, label in wanted.having.items():
+        chain = chains.get(span, ())
+        if label not in chain:
+            # a span that was asked for by itself has a label of no meaning
+            chains[span] = (label,) if len(chain) <= 1 else (label, *chain[1:])
+    chains.update(wanted.exact)
+    for span, forbidden in wanted.forbidden.items():
+        if span not in chains or span in wanted.spans:
+            continue
+        left = tuple(label for label in chains[span] if forbidden not in (None, label))
+        chains[span] = left
+        if not left:
+            del chains[span]
+    tags = list(brackets.tags)
+    for word, tag in wanted.tags.items():
+        tags[word] = tag
+    return Brackets(brackets.words, tags, chains, brackets.wrapper)

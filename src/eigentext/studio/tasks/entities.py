@@ -1,0 +1,325 @@
+"""Entities: spans of words with a type; the rest is proposed given those that are decided.
+
+A decided span is B-X I-X ... in the tagger's search, the word behind it no I-X; a span that is no
+entity leaves its words O.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from eigentext.studio.tasks.common import CommonTask, bad, is_text, ranked, searched
+from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
+from eigentext.studio.tasks.tags import list_shares, scored
+from eigentext.studio.tasks.texts import (
+    column_of,
+    conllu_lines,
+    spans_of_tags,
+    tags_of_spans,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eigentext.base.progress import Progress
+    from eigentext.studio.tasks.records import Decisions, Document, Sentence
+
+__all__ = ["EntitiesTask"]
+
+_MOST_ANSWERS = 16  # tag sequences that certainties come from
+_SHOWN = 5
+
+
+class EntitiesTask(CommonTask):
+    """Item ``e2-5`` -> {"type": "PER"}, or {"type": null}: no entity is, or overlaps, here."""
+
+    name = "entities"
+    formats = ("columns", "jsonl", "conllu")
+    ITEMS = re.compile(r"e(0|[1-9][0-9]{0,5})-([1-9][0-9]{0,5})")
+    STAGE = "ner"
+    KINDS = ("tagger",)
+
+    def _check(self, document: Document, given: Sentence, item: str, value: Any) -> Any:
+        if set(value) != {"type"}:
+            raise bad(item, 'expected {"type": ...}, or {"type": null} for no entity')
+        kind = value["type"]
+        if kind is not None and (not is_text(kind) or re.search(r"\s", kind)):
+            raise bad(item, f"type is {str(kind)[:60]!r}, expected a name without white space")
+        return dict(value)
+
+    def _check_analysis(self, given: Sentence, analysis: Any) -> dict[str, Any]:
+        spans = analysis.get("entities") if isinstance(analysis, dict) else None
+        if not isinstance(spans, list):
+            raise bad("done", 'expected {"entities": [{"start", "end", "type"}, ...]}')
+        n = len(given.tokens)
+        kept = []
+        for span in spans:
+            if not isinstance(span, dict) or not {"start", "end", "type"} <= set(span):
+                raise bad("done", "expected entities with start, end and type")
+            start, end, kind = span["start"], span["end"], span["type"]
+            if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= n):
+                raise bad("done", f"expected entities within the {n} words of the sentence")
+            self._check(None, given, f"e{start}-{end}", {"type": kind})  # type: ignore[arg-type]
+            if kind is not None:
+                kept.append({"start": start, "end": end, "type": kind})
+        kept.sort(key=lambda one: (one["start"], -one["end"], one["type"]))
+        return {"entities": kept, "tags": tags_of_spans(n, kept)}
+
+    def items_of(self, given: Sentence, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """What decisions would make this analysis."""
+        return [
+            (f"e{one['start']}-{one['end']}", {"type": one["type"]})
+            for one in analysis["entities"]
+        ]
+
+    def _removal(self, item: str) -> Any:
+        return {"type": None}
+
+    # ------------------------------------------------------------ proposals
+
+    def _wanted(
+        self, decisions: Decisions, sentence: int
+    ) -> tuple[dict[tuple[int, int], str], list[tuple[int, int]]]:
+        """Entities that are decided, and spans that are none."""
+        entities, none = {}, []
+        for item, value in self.decided(decisions, sentence).items():
+            start, end = map(int, item[1:].split("-"))
+            if value["type"] is None:
+                none.append((start, end))
+            else:
+                entities[start, end] = value["type"]
+        return dict(sorted(entities.items())), sorted(none)
+
+    def _propose(
+        self, document: Document, decisions: Decisions, sentence: int, k: int
+    ) -> Proposal:
+        given = self.sentence(document, sentence)
+        n = len(given.tokens)
+        wanted, none = self._wanted(decisions, sentence)
+        notes: list[str] = []
+        shares: dict[tuple[int, int], dict[str, float]] = {}
+        source, found = "none", []
+        if self.model is not None and n:
+            source = "model"
+            answers = self.model.kbest(
+                given.forms, _MOST_ANSWERS, allowed=self._allowed(n, wanted, none, notes)
+            )
+            if not answers:
+                notes.append("The tagger has no answer under these decisions: they stand alone.")
+            else:
+                found = spans_of_tags(answers[0].tags)
+                for answer, share in zip(answers, list_shares(answers), strict=True):
+                    for span in spans_of_tags(answer.tags):
+                        own = shares.setdefault((span["start"], span["end"]), {})
+                        own[span["type"]] = own.get(span["type"], 0.0) + share
+        elif (tags := column_of(given, "ner")) is not None:
+            source, found = "imported", spans_of_tags(tags)
+        spans: list[dict[str, Any]] = [
+            {"start": s, "end": e, "type": kind} for (s, e), kind in wanted.items()
+        ]
+        taken = [*wanted, *none]
+        spans += [
+            span
+            for span in found
+            if not any(_overlap((span["start"], span["end"]), one) for one in taken)
+        ]
+        spans.sort(key=lambda one: (one["start"], -one["end"]))
+        notes += _overlaps(wanted)
+        items = []
+        for span in spans:
+            place = span["start"], span["end"]
+            known = sorted(shares.get(place, {}).items(), key=lambda pair: (-pair[1], pair[0]))
+            is_decided = place in wanted
+            sure = 1.0 if is_decided else dict(known).get(span["type"], 0.0)
+            best = ranked(({"type": kind}, share) for kind, share in known[:_SHOWN])
+            name = f"e{place[0]}-{place[1]}"
+            items.append(Item(name, {"type": span["type"]}, is_decided, sure, tuple(best)))
+        for start, end in none:
+            items.append(Item(f"e{start}-{end}", {"type": None}, True, 1.0))
+        items.sort(key=lambda one: tuple(map(int, one.item[1:].split("-"))))
+        proposal = self._proposal(
+            sentence,
+            items,
+            analysis={"entities": spans, "tags": tags_of_spans(n, spans)},
+            source=source,
+            followed=not notes,
+            notes=tuple(notes),
+        )
+        if source != "model":
+            return proposal
+        # an entity that the tagger nearly found is a doubt too, though there is no item for it
+        doubts = [
+            1.0 - share
+            for place, of_type in shares.items()
+            for share in (sum(of_type.values()),)
+            if not any(_overlap(place, one) for one in taken)
+            and not any((s["start"], s["end"]) == place for s in spans)
+        ]
+        least = min((proposal.certainty, *doubts))
+        return replace(proposal, certainty=least)
+
+    def _allowed(
+        self,
+        n: int,
+        wanted: Mapping[tuple[int, int], str],
+        none: Sequence[tuple[int, int]],
+        notes: list[str],
+    ) -> dict[int, list[str]]:
+        """BIO2 tags that each word may have under the decisions; what clashes is left out."""
+        known = {tag[2:] for tag in self.model.tag_set_.inside if tag != "O"}
+        inside = [f"I-{kind}" for kind in known]
+        outside = ["O", *(f"B-{kind}" for kind in known)]
+        allowed: dict[int, list[str]] = {}
+        free = 0
+        for (start, end), kind in wanted.items():
+            if start < free:
+                continue  # it overlaps one that is kept; `_overlaps` tells
+            free = end
+            if kind not in known:
+                notes.append(
+                    f"The tagger does not know the type {kind!r}: your entity stands, and the "
+                    "others are proposed without it."
+                )
+                for word in range(start, end):
+                    allowed[word] = ["O"]
+            else:
+                for word in range(start, end):
+                    allowed[word] = [f"{'B' if word == start else 'I'}-{kind}"]
+            if end < n and end not in allowed:
+                allowed[end] = outside
+        for start, end in none:
+            for word in range(start, end):
+                if not any(s <= word < e for s, e in wanted):
+                    allowed[word] = ["O"]
+            if end < n and end not in allowed:
+                allowed[end] = outside
+        for word, tags in allowed.items():
+            before = allowed.get(word - 1)
+            if before == ["O"] and tags and all(tag in inside for tag in tags):
+                allowed[word] = ["O"]
+        return allowed
+
+    def candidates(
+        self,
+        document: Document,
+        decisions: Decisions,
+        sentence: int,
+        item: str,
+        *,
+        k: int = 20,
+        search: str = "",
+    ) -> list[Candidate]:
+        """Types of the span, ranked by the tagger, then all that are known, then no entity."""
+        given = self.sentence(document, sentence)
+        if not self.ITEMS.fullmatch(item):
+            raise bad(item, f"{self.name} has no such item")
+        self._place(document, given, item)
+        start, end = map(int, item[1:].split("-"))
+        known: list[tuple[Any, float | None]] = []
+        kinds: list[str] = []
+        if self.model is not None:
+            kinds = sorted({tag[2:] for tag in self.model.tag_set_.inside if tag != "O"})
+            scores = []
+            for kind in kinds:
+                allowed = self._allowed(len(given.tokens), {(start, end): kind}, [], [])
+                answers = self.model.kbest(given.forms, 1, allowed=allowed)
+                if answers:
+                    scores.append((answers[0], kind))
+            scores.sort(key=lambda pair: (-pair[0].score, pair[1]))
+            shares = list_shares([answer for answer, _ in scores])
+            known = [
+                ({"type": kind}, share) for (_, kind), share in zip(scores, shares, strict=True)
+            ]
+        known += [({"type": kind}, None) for kind in (*kinds, *self.labels)]
+        known.append(({"type": None}, None))
+        return list(searched(ranked(known), search))[:k]
+
+    # ------------------------------------------------------------ what comes out
+
+    def decided_only(
+        self, document: Document, decisions: Decisions, sentence: int
+    ) -> dict[str, Any]:
+        """The entities that are decided."""
+        n = len(self.sentence(document, sentence).tokens)
+        wanted, _ = self._wanted(decisions, sentence)
+        spans = [{"start": s, "end": e, "type": kind} for (s, e), kind in wanted.items()]
+        return {"entities": spans, "tags": tags_of_spans(n, spans)}
+
+    def _lines(
+        self,
+        document: Document,
+        given: Sentence,
+        analysis: Mapping[str, Any],
+        comments: list[str],
+        form: str,
+    ) -> Iterator[str]:
+        if form == "jsonl":
+            record = {"tokens": list(given.forms), "entities": analysis["entities"]}
+            yield json.dumps(record, ensure_ascii=False)
+            return
+        tags = analysis["tags"]
+        if form == "columns":
+            for word, tag in zip(given.forms, tags, strict=True):
+                yield f"{word}\t{tag}"
+            yield ""
+            return
+        misc = column_of(given, "misc") or ["_"] * len(tags)
+        cells = []
+        for old, tag in zip(misc, tags, strict=True):
+            pieces = [p for p in old.split("|") if p != "_" and not p.startswith("NER=")]
+            cells.append("|".join([*pieces, *([f"NER={tag}"] if tag != "O" else [])]) or "_")
+        yield from conllu_lines(given, {"misc": cells}, comments)
+
+    def train(
+        self,
+        examples: Sequence[Finished],
+        *,
+        base: str | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """A tagger with the settings of the one there is."""
+        from eigentext.tagging.sequence import SequenceTagger
+        from eigentext.tagging.sequence.reading import read_tagged
+
+        tokens: list[Sequence[str]] = []
+        tags: list[Sequence[str]] = []
+        if base:
+            read = read_tagged([base], repair=True)
+            tokens += read[0]
+            tags += read[1]
+        tokens += [one.given.forms for one in examples]
+        tags += [one.analysis["tags"] for one in examples]
+        settings = {} if self.model is None else self.model.get_params(deep=False)
+        if self.model is not None:
+            # chosen once by cross-validation: it need not be chosen again in every round
+            settings |= {"entity_margin": self.model.entity_margin_, "beam": self.model.beam_}
+        settings["scheme"] = "bio2"
+        return SequenceTagger(**settings).fit(tokens, tags, progress=progress)
+
+    def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
+        """F1 of entities."""
+        answers = model.predict([one.given.forms for one in held_out])
+        counts = []
+        for one, tags in zip(held_out, answers, strict=True):
+            gold = {(s["start"], s["end"], s["type"]) for s in spans_of_tags(one.analysis["tags"])}
+            found = {(s["start"], s["end"], s["type"]) for s in spans_of_tags(tags)}
+            counts.append((float(len(gold & found)), float(len(gold)), float(len(found))))
+        return scored("F1 of entities", counts)
+
+
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _overlaps(wanted: Mapping[tuple[int, int], str]) -> list[str]:
+    places = list(wanted)
+    return [
+        f"The entities of words {a[0] + 1} to {a[1]} and {b[0] + 1} to {b[1]} overlap: a file of "
+        "tags can only hold the first of them."
+        for at, a in enumerate(places)
+        for b in places[at + 1 :]
+        if _overlap(a, b)
+    ]

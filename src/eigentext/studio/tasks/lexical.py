@@ -1,0 +1,460 @@
+"""Readings of words: ranked in context, and ranked anew as words are decided.
+
+Decided labels are ``fixed`` for the ranker: the words around are ranked given them.  A reading of
+one's own (a label typed by hand, with lemma, vocalisation, gloss) counts like any other; "none is
+right" decides the word and tells its neighbours nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eigentext.base.remembering import Remembered
+from eigentext.errors import DataError, SettingsError
+from eigentext.studio.tasks.common import CommonTask, bad, is_text, searched
+from eigentext.studio.tasks.records import (
+    Candidate,
+    Document,
+    Finished,
+    Item,
+    Proposal,
+    Score,
+)
+from eigentext.studio.tasks.tags import scored
+from eigentext.studio.tasks.texts import column_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eigentext.base.progress import Progress
+    from eigentext.lexical import Label, RankedWord
+    from eigentext.lexical.analysis import Analyzer
+    from eigentext.lexical.schemes.labels import LabelScheme
+    from eigentext.studio.tasks.records import Decisions, Sentence
+
+__all__ = ["LexicalTask"]
+
+_TYPED = ("lemma", "gloss", "vocalised")
+_SHOWN = 9  # candidates with each item: as many as there are number keys
+_WORDS_KEPT = 8_000
+
+
+class _Says(NamedTuple):
+    """What output asks of a ranker."""
+
+    scheme_: LabelScheme
+    analyzer_: Analyzer
+
+
+class LexicalTask(CommonTask):
+    """Item ``w3`` -> {"label": {...}} or {"none": true}; lemma, gloss, vocalised by hand."""
+
+    name = "lexical"
+    formats = ("jsonl", "conllu")
+    ITEMS = re.compile(r"w(0|[1-9][0-9]{0,5})")
+    KINDS = ("lexical",)
+
+    def __init__(
+        self,
+        model: Any = None,
+        *,
+        labels: Sequence[str] = (),
+        scheme: str = "arabic14",
+        analyzer: str | None = None,
+    ) -> None:
+        super().__init__(model, labels=labels)
+        from eigentext.lexical.schemes.labels import load_scheme
+
+        self.scheme: LabelScheme = (
+            load_scheme(scheme) if self.model is None else self.model.scheme_
+        )
+        self._analyzer = analyzer
+        self._remembered: Remembered[Any, list[list[RankedWord]]] = Remembered(
+            _WORDS_KEPT, lambda ranked: sum(map(len, ranked))
+        )
+
+    def _check(self, document: Document, given: Sentence, item: str, value: Any) -> Any:
+        if value.get("none") is True:
+            if set(value) != {"none"}:
+                raise bad(item, '{"none": true} stands alone')
+            return {"none": True}
+        if not set(value) <= {"label", *_TYPED} or not isinstance(value.get("label"), dict):
+            raise bad(item, 'expected {"label": {...}}, or {"none": true}')
+        for name, text in value["label"].items():
+            if name not in self.scheme.elements:
+                known = ", ".join(self.scheme.elements)
+                raise bad(item, f"labels have no element {str(name)[:60]!r}; they have {known}")
+            if text != "" and not is_text(text):
+                raise bad(item, f"{name} is {str(text)[:60]!r}, expected a text")
+        for name in _TYPED:
+            if name in value and value[name] != "" and not is_text(value[name]):
+                raise bad(item, f"{name} is {str(value[name])[:60]!r}, expected a text")
+        kept = {"label": self.scheme.as_mapping(self.label(value))}
+        kept |= {name: value[name] for name in _TYPED if value.get(name)}
+        return kept
+
+    def label(self, value: Mapping[str, Any]) -> Label:
+        """The label of a value; elements that are not named are missing."""
+        values = dict(value["label"])
+        if value.get("lemma") and "lemma" in self.scheme.elements:
+            values.setdefault("lemma", value["lemma"])
+        return tuple(values.get(name, self.scheme.missing) for name in self.scheme.elements)
+
+    def _check_analysis(self, given: Sentence, analysis: Any) -> dict[str, Any]:
+        words = analysis.get("words") if isinstance(analysis, dict) else None
+        if not isinstance(words, list) or len(words) != len(given.tokens):
+            raise bad("done", 'expected {"words": [...]} with an entry for each word')
+        kept = []
+        for number, (word, token) in enumerate(zip(words, given.tokens, strict=True)):
+            if not isinstance(word, dict):
+                raise bad("done", f"word {number}: expected an object")
+            bare = {name: word[name] for name in ("label", *_TYPED) if word.get(name) is not None}
+            value = {"none": True} if "label" not in bare else bare
+            checked = self._check(None, given, f"w{number}", value)  # type: ignore[arg-type]
+            kept.append({"form": token.text, **_as_word(checked)})
+        return {"words": kept}
+
+    def items_of(self, given: Sentence, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """What decisions would make this analysis."""
+        items: list[tuple[str, Any]] = []
+        for number, word in enumerate(analysis["words"]):
+            if word.get("label") is None:
+                items.append((f"w{number}", {"none": True}))
+            else:
+                typed = {name: word[name] for name in _TYPED if word.get(name)}
+                items.append((f"w{number}", {"label": word["label"], **typed}))
+        return items
+
+    def differ(self, one: Any, other: Any) -> bool:
+        """Whether two values have different labels; what is shown of them does not count."""
+        return bool(one.get("label") != other.get("label"))
+
+    # ------------------------------------------------------------ proposals
+
+    def _fixed(self, document: Document, decisions: Decisions) -> dict[tuple[int, int], Label]:
+        """Labels that hold, those of finished sentences included."""
+        fixed = {}
+        for (number, item), value in decisions.items():
+            if value is None or not 0 <= number < len(document.sentences):
+                continue
+            given = document.sentences[number]
+            pairs = [(item, value)]
+            if item == "done":
+                analysis = value.get("analysis")
+                pairs = self.items_of(given, analysis) if analysis else []
+            elif decisions.get((number, "done"), {}):
+                continue  # the finished sentence says it all
+            for name, one in pairs:
+                if one.get("label") is not None and int(name[1:]) < len(given.tokens):
+                    fixed[number, int(name[1:])] = self.label(one)
+        return fixed
+
+    def rank(self, document: Document, decisions: Decisions) -> list[list[RankedWord]]:
+        """All words of a text ranked under the decisions; the latest rankings are remembered."""
+        from eigentext.lexical import Document as Words
+        from eigentext.lexical import Word
+
+        fixed = self._fixed(document, decisions)
+        forms = tuple(sentence.forms for sentence in document.sentences)
+        key = forms, tuple(sorted(fixed.items()))
+        known = self._remembered.get(key)
+        if known is not None:
+            return known
+        starts = [0]
+        for words in forms:
+            starts.append(starts[-1] + len(words))
+        text = Words("text", [[Word(form) for form in words] for words in forms])
+        by_place = {starts[s] + w: label for (s, w), label in fixed.items()}
+        (ranked,) = self.model.rank_documents([text], fixed=by_place)
+        return self._remembered.put(key, ranked)
+
+    def _propose(
+        self, document: Document, decisions: Decisions, sentence: int, k: int
+    ) -> Proposal:
+        given = self.sentence(document, sentence)
+        decided = self.decided(decisions, sentence)
+        source = "none" if self.model is None else "model"
+        ranked = None if self.model is None else self.rank(document, decisions)[sentence]
+        items, words = [], []
+        for number, token in enumerate(given.tokens):
+            own: tuple[Candidate, ...] = ()
+            value: Any = None
+            sure = 0.0
+            if ranked is not None:
+                own = tuple(self._shown(ranked[number], _SHOWN))
+                value, sure = _value(own[0]), own[0].probability or 0.0
+            elif self._analyzer is not None:
+                own = tuple(self._unranked(token.text)[:_SHOWN])
+            else:
+                value = self._imported(given, number)
+                source = "imported" if value is not None else source
+            name = f"w{number}"
+            if name in decided:
+                # as it was decided; what is shown of a known reading comes with it
+                chosen = decided[name]
+                told = next((_value(c) for c in own if c.value == _bare(chosen)), {})
+                value = chosen if chosen.get("none") else {**told, **chosen}
+            is_decided = name in decided
+            items.append(Item(name, value, is_decided, 1.0 if is_decided else float(sure), own))
+            words.append({"form": token.text, **_as_word(value)})
+        return self._proposal(sentence, items, analysis={"words": words}, source=source)
+
+    def _imported(self, given: Sentence, number: int) -> Any:
+        columns = {name: column_of(given, name) for name in ("lemma", "upos", "xpos", "feats")}
+        if not any(columns.values()):
+            return None
+        from eigentext.language.formats.conllu import parse_pairs
+
+        cells = {
+            name: (values or ["_"] * (number + 1))[number] for name, values in columns.items()
+        }
+        features = {**parse_pairs(cells["feats"]), "upos": cells["upos"]}
+        lemma = cells["lemma"] if cells["lemma"] != "_" else ""
+        label = self.scheme.gold(given.forms[number], lemma, cells["xpos"], features)
+        return {"label": self.scheme.as_mapping(label)}
+
+    def _shown(self, word: RankedWord, most: int | None = None) -> list[Candidate]:
+        from eigentext.lexical.shown import shown_reading
+
+        found = []
+        for rank, candidate in enumerate(word.candidates[:most], start=1):
+            reading = shown_reading(word, candidate, self.model)
+            values = self.scheme.as_mapping(candidate.label)
+            shown = {
+                "lemma": reading.lemma if reading else values.get("lemma", ""),
+                "vocalised": reading.vocalised if reading else "",
+                "gloss": reading.gloss if reading else "",
+                "source": candidate.source,
+            }
+            found.append(Candidate({"label": values}, rank, candidate.probability, shown))
+        return found
+
+    def _unranked(self, form: str) -> list[Candidate]:
+        """The analyzer's readings in its own order."""
+        from eigentext.lexical.analyzers import open_analyzer
+
+        if self._analyzer is None:
+            return []
+        analyzer = open_analyzer(self._analyzer)
+        found: dict[Label, Any] = {}
+        for reading in analyzer.analyse(form):
+            for label in self.scheme.project(reading):
+                found.setdefault(label, reading)
+        return [
+            Candidate(
+                {"label": self.scheme.as_mapping(label)},
+                rank,
+                None,
+                {
+                    "lemma": one.lemma,
+                    "vocalised": one.vocalised,
+                    "gloss": one.gloss,
+                    "source": one.source,
+                },
+            )
+            for rank, (label, one) in enumerate(found.items(), start=1)
+        ]
+
+    def candidates(
+        self,
+        document: Document,
+        decisions: Decisions,
+        sentence: int,
+        item: str,
+        *,
+        k: int = 20,
+        search: str = "",
+    ) -> list[Candidate]:
+        """All readings of the word, ranked as if it were open; ``search`` finds the rare ones."""
+        given = self.sentence(document, sentence)
+        if not self.ITEMS.fullmatch(item):
+            raise bad(item, f"{self.name} has no such item")
+        (word,) = self._place(document, given, item)
+        if self.model is None:
+            found = self._unranked(given.forms[word])
+        else:
+            others = {at: value for at, value in decisions.items() if at != (sentence, item)}
+            found = self._shown(self.rank(document, others)[sentence][word])
+        return list(searched(found, search))[:k]
+
+    # ------------------------------------------------------------ what comes out
+
+    def decided_only(
+        self, document: Document, decisions: Decisions, sentence: int
+    ) -> dict[str, Any]:
+        """The words, with labels where they are decided."""
+        given = self.sentence(document, sentence)
+        decided = self.decided(decisions, sentence)
+        words = [
+            {"form": token.text, **_as_word(decided.get(f"w{number}"))}
+            for number, token in enumerate(given.tokens)
+        ]
+        return {"words": words}
+
+    def _lines(
+        self,
+        document: Document,
+        given: Sentence,
+        analysis: Mapping[str, Any],
+        comments: list[str],
+        form: str,
+    ) -> Iterator[str]:
+        if form == "jsonl":
+            words = [
+                {
+                    "form": word["form"],
+                    "label": word.get("label"),
+                    "scored": word.get("label") is not None and _has_letter(word["form"]),
+                    "vocalised": word.get("vocalised", ""),
+                    "gloss": word.get("gloss", ""),
+                }
+                for word in analysis["words"]
+            ]
+            record = {"doc": document.name, "words": words}
+            yield json.dumps(record, ensure_ascii=False)
+            return
+        yield from self._conllu(analysis, comments)
+
+    def _conllu(self, analysis: Mapping[str, Any], comments: list[str]) -> Iterator[str]:
+        from eigentext.lexical.analysis import Analysis
+        from eigentext.lexical.analyzers import open_analyzer
+        from eigentext.lexical.output import as_conllu
+        from eigentext.lexical.ranked import RankedCandidate, RankedWord
+
+        empty = (self.scheme.missing,) * len(self.scheme.elements)
+        analyzer = open_analyzer("sample") if self.model is None else self.model.analyzer_
+        words = []
+        for word in analysis["words"]:
+            label = empty if word.get("label") is None else self.label(word)
+            reading = Analysis(
+                word.get("lemma", ""),
+                word.get("vocalised", ""),
+                (),
+                "",
+                {},
+                word.get("gloss", ""),
+                source="gold",
+            )
+            first = RankedCandidate(label, 1.0, 0.0, (reading,), "gold")
+            words.append(RankedWord(word["form"], [first], 1.0, False))
+        yield from comments
+        lines = list(as_conllu(1, words, _Says(self.scheme, _Plain(analyzer.name))))
+        for word, line in zip(analysis["words"], lines[2:-1], strict=True):
+            cells = line.split("\t")
+            if word.get("label") is None:
+                yield "\t".join([*cells[:2], *["_"] * 8])
+            else:
+                misc = cells[9].partition("|")[2] or "_"  # a decision has no probability
+                yield "\t".join([*cells[:9], misc])
+        yield ""
+
+    def train(
+        self,
+        examples: Sequence[Finished],
+        *,
+        base: str | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """A ranker with the settings of the one there is, or with the analyzer of the task."""
+        from eigentext.lexical import LexicalRanker
+        from eigentext.lexical.documents import read_conllu_documents, read_words_jsonl
+
+        documents = []
+        if base:
+            is_conllu = ".conllu" in str(base)
+            read = read_conllu_documents if is_conllu else read_words_jsonl
+            documents = list(read(base, self.scheme))
+        documents += self._documents(examples, {document.id for document in documents})
+        settings: dict[str, Any] = {"scheme": self.scheme}
+        if self.model is not None:
+            settings = {**self.model.get_params(deep=False), **settings}
+        elif self._analyzer is not None:
+            settings["analyzer"] = self._analyzer
+        else:
+            raise SettingsError(
+                "a ranker needs an analyzer: give the task one, such as analyzer='sample' or a "
+                "lexicon file"
+            )
+        return LexicalRanker(**settings).fit(documents, progress=progress)
+
+    def _documents(self, examples: Sequence[Finished], taken: set[str]) -> list[Any]:
+        from eigentext.lexical import Document as Words
+        from eigentext.lexical import Word
+
+        gathered: dict[str, list[list[Any]]] = {}
+        for one in examples:
+            words = [
+                Word(
+                    word["form"],
+                    None if word.get("label") is None else self.label(word),
+                    word.get("label") is not None and _has_letter(word["form"]),
+                )
+                for word in one.analysis["words"]
+            ]
+            gathered.setdefault(one.document, []).append(words)
+        made = []
+        for name, sentences in gathered.items():
+            own = name
+            while own in taken:
+                own += "+"
+            taken.add(own)
+            made.append(Words(own, sentences))
+        return made
+
+    def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
+        """A1: words with a letter whose label is ranked first."""
+        other = LexicalTask(model)
+        by_document: dict[str, list[Finished]] = {}
+        for one in held_out:
+            by_document.setdefault(one.document, []).append(one)
+        found: dict[tuple[str, int], tuple[float, float, float]] = {}
+        for name, group in by_document.items():
+            text = Document(name, tuple(one.given for one in group))
+            for one, words in zip(group, other.rank(text, {}), strict=True):
+                gold = one.analysis["words"]
+                asked = [
+                    (ranked, self.label(word))
+                    for ranked, word in zip(words, gold, strict=True)
+                    if word.get("label") is not None and _has_letter(word["form"])
+                ]
+                right = sum(ranked.best.label == label for ranked, label in asked)
+                n = float(len(asked))
+                found[name, one.sentence] = float(right), n, n
+        counts = [found[one.document, one.sentence] for one in held_out]
+        if not sum(count[1] for count in counts):
+            raise DataError("<held-out sentences>", None, "no words with labels to score")
+        return scored("A1", counts)
+
+
+class _Plain(NamedTuple):
+    """An analyzer that adds nothing to what was decided."""
+
+    name: str
+
+    def analyse(self, word: str) -> list[Any]:
+        return []
+
+    def normalise(self, word: str) -> str:
+        return word
+
+
+def _has_letter(form: str) -> bool:
+    return any(char.isalpha() for char in form)
+
+
+def _bare(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {"label": value["label"]} if "label" in value else dict(value)
+
+
+def _value(candidate: Candidate) -> dict[str, Any]:
+    """A candidate as a decision for it would be, with what is shown of it."""
+    shown = {name: candidate.shown.get(name) for name in _TYPED}
+    return {**candidate.value, **{name: text for name, text in shown.items() if text}}
+
+
+def _as_word(value: Any) -> dict[str, Any]:
+    if value is None or value.get("none"):
+        return {"label": None}
+    return {name: value[name] for name in ("label", *_TYPED) if name in value}

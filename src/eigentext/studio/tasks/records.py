@@ -1,0 +1,299 @@
+"""What tasks take and give: texts with their sentences, decisions, proposals, finished sentences.
+
+All of it is plain data: ``as_record`` gives what JSON can hold, ``from_record`` takes it back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from eigentext.base.progress import Progress
+
+__all__ = [
+    "DONE",
+    "Candidate",
+    "Certainty",
+    "Decisions",
+    "Document",
+    "Finding",
+    "Finished",
+    "Item",
+    "Proposal",
+    "Score",
+    "Sentence",
+    "Task",
+    "Token",
+    "Tree",
+]
+
+DONE = "done"  # the item that says that a sentence is finished
+Decisions: TypeAlias = "Mapping[tuple[int, str], Any]"
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word as it stands in the text: ``text[start:end]``, or -1 where there is no text.
+
+    ``text`` is the word's form: that of a syntactic word where a treebank was imported.
+    """
+
+    text: str
+    start: int = -1
+    end: int = -1
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence as it was imported.
+
+    ``columns``   what came with it: columns of CoNLL-U by their small names (``upos``, ``head``,
+                  ...: a string for each word), ``ner`` (BIO2 tags), ``brackets`` (one string, a
+                  Penn Treebank tree), ``ranges`` (multiword tokens: [first, last, form, misc],
+                  words from 1 on), ``empty`` (empty nodes: [number of the word before, line])
+    ``comments``  lines of CoNLL-U that begin with ``#``
+
+    >>> Sentence.of(["a", "dog"]).forms
+    ('a', 'dog')
+    """
+
+    tokens: tuple[Token, ...]
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    comments: tuple[str, ...] = ()
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The words."""
+        return tuple(token.text for token in self.tokens)
+
+    @classmethod
+    def of(cls, forms: Iterable[str], **columns: Any) -> Sentence:
+        """A sentence of bare words."""
+        return cls(tuple(map(Token, forms)), columns)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Sentence:
+        """The sentence of a record such as a store keeps.
+
+        >>> Sentence.from_record({"tokens": [{"text": "a", "start": 0, "end": 1}]}).tokens
+        (Token(text='a', start=0, end=1),)
+        """
+        tokens = (
+            Token(token["text"], token.get("start", -1), token.get("end", -1))
+            for token in record["tokens"]
+        )
+        return cls(
+            tuple(tokens), dict(record.get("columns") or {}), tuple(record.get("comments") or ())
+        )
+
+    def as_record(self) -> dict[str, Any]:
+        """What JSON can hold."""
+        return {
+            "tokens": [vars(token) for token in self.tokens],
+            "columns": dict(self.columns),
+            "comments": list(self.comments),
+        }
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text and its sentences; ``text`` may be empty where words came without one."""
+
+    name: str
+    sentences: tuple[Sentence, ...]
+    text: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One value that an item could have, ``rank`` from 1 on.
+
+    ``probability``  None where no model speaks
+    ``shown``        what a page shows of it beside the value: gloss, plain words, ...
+    """
+
+    value: Any
+    rank: int
+    probability: float | None = None
+    shown: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing to decide, or decided, in a sentence.
+
+    ``item``       its name within the sentence, such as ``a3``
+    ``value``      as decided, or as proposed; None: nothing is proposed
+    ``certainty``  from 0 to 1: the probability of the value; 1 if decided, 0 without a model
+    ``candidates`` the best few values; :meth:`Task.candidates` has all
+    """
+
+    item: str
+    value: Any
+    decided: bool
+    certainty: float
+    candidates: tuple[Candidate, ...] = ()
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A whole answer among the k best; ``score`` is the model's, higher is better."""
+
+    analysis: Mapping[str, Any]
+    score: float
+    probability: float | None = None
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a model says of a sentence under all decisions so far.
+
+    ``analysis``   the whole answer, decisions included; its keys are the task's
+    ``items``      all that can be decided in it, in reading order
+    ``certainty``  of the sentence: that of its least certain open item; 1 when none is open
+    ``kbest``      other whole answers under the same decisions, best first (the best included);
+                   empty where the task has none
+    ``source``     ``model``, ``imported`` (what came with the text), ``none`` (no model, nothing
+                   imported), or ``done`` (the sentence is finished)
+    ``followed``   whether the proposal is the model's under all decisions; if not, decisions stand
+                   as given, and ``notes`` says why
+    ``notes``      sentences in plain English for the annotator
+    """
+
+    task: str
+    sentence: int
+    analysis: Mapping[str, Any]
+    items: tuple[Item, ...]
+    certainty: float
+    kbest: tuple[Tree, ...] = ()
+    source: str = "model"
+    followed: bool = True
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """How sure the model is of what is still open in a sentence."""
+
+    sentence: int
+    certainty: float
+    n_open: int
+    n_decided: int
+    done: bool
+    least: str | None  # the open item that it is least sure of; None: nothing is open
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check has to say of a sentence; ``words`` are numbers from 0 on."""
+
+    level: str  # "error" or "hint"
+    words: tuple[int, ...]
+    message: str
+    source: str = "eigentext"  # or "udtools"
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A sentence that is done: what a model learns from and is scored on."""
+
+    document: str
+    sentence: int
+    given: Sentence
+    analysis: Mapping[str, Any]
+    text: str = ""  # from its first token to its last, where there is a text
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well a model does on finished sentences.
+
+    ``name``    the figure's name: LAS, F1, A1, ...
+    ``figure``  from 0 to 100: F1 of the sums of ``counts``
+    ``counts``  (right, gold, answered) of each sentence, for `eigentext.evaluate.bootstrap`
+    """
+
+    name: str
+    figure: float
+    counts: tuple[tuple[float, float, float], ...]
+
+
+class Task(Protocol):
+    """What is decided in one kind of annotation; see `eigentext.studio.tasks`."""
+
+    name: str
+    model: Any
+
+    def propose(
+        self, document: Document, decisions: Decisions, sentence: int, *, k: int = 1
+    ) -> Proposal:
+        """The model's answer under all decisions so far, with at most ``k`` whole answers."""
+        ...
+
+    def check(self, document: Document, sentence: int, item: str, value: Any) -> Any:
+        """The value as it is kept; a bad item or value is a DataError that says what is wrong."""
+        ...
+
+    def candidates(
+        self,
+        document: Document,
+        decisions: Decisions,
+        sentence: int,
+        item: str,
+        *,
+        k: int = 20,
+        search: str = "",
+    ) -> list[Candidate]:
+        """Values that the item could have, ranked; ``search`` keeps those in which it occurs."""
+        ...
+
+    def certainty(
+        self, document: Document, decisions: Decisions, sentences: Iterable[int] | None = None
+    ) -> list[Certainty]:
+        """How sure the model is of each sentence (or of these), in the order of the text."""
+        ...
+
+    def apply(self, document: Document, decisions: Decisions, sentence: int) -> dict[str, Any]:
+        """The whole analysis of a sentence: decisions, and proposals for what is open."""
+        ...
+
+    def export(
+        self,
+        document: Document,
+        decisions: Decisions,
+        *,
+        annotator: str = "",
+        format: str | None = None,  # noqa: A002
+        unfinished: bool = False,
+    ) -> Iterator[str]:
+        """Lines (without line ends) of what was decided.
+
+        ``format`` is one of ``formats``, by default the first.  Sentences that are not done are
+        left out, unless ``unfinished``: then open cells are empty.
+        """
+        ...
+
+    formats: tuple[str, ...]
+
+    def finished(self, document: Document, decisions: Decisions) -> list[Finished]:
+        """The sentences that are done, with what was accepted."""
+        ...
+
+    def train(
+        self,
+        examples: Sequence[Finished],
+        *,
+        base: str | None = None,
+        progress: Progress | None = None,
+    ) -> Any:
+        """A new model of these examples, and of the training data in the file ``base``."""
+        ...
+
+    def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
+        """How well a model answers for finished sentences, no decisions given."""
+        ...

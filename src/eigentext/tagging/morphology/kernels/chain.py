@@ -1,0 +1,335 @@
+"""Scores of tag sequences, the best one, and the share of each tag: arrays and scalars only.
+
+A cell is a candidate tag of a word.  With f the features of a word's surroundings, p the parts of
+a tag (its part of speech, its features one by one, the whole), and g what two neighbouring tags
+have in common, all hashed into one table of weights w:
+
+    score(t_1 .. t_n) = sum_i  sum_{f, p of t_i} w[f, p] + v log share(t_i)
+                      + sum_i  sum_{g of t_i-1, t_i} w[g]
+
+A part that all candidates of a word have is left out: it decides nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eigentext.base import hashing
+from eigentext.base.compiling import njit
+from eigentext.tagging.morphology.kernels.words import mix
+
+_MIXER = np.uint64(hashing.MIXER)
+_HALF = np.uint64(32)
+
+
+class Text(NamedTuple):
+    """Sentences in numbers; sentence s is the words ``starts[s] : starts[s + 1]``.
+
+    ``rows``  (words,) the row of each word in ``Lists`` and among the slots of words
+    """
+
+    starts: Any
+    rows: Any
+
+
+class Slots(NamedTuple):
+    """``keys`` (rows, slots) of words; templates: ``parts`` (n, 3, 2) slot, place; ``seeds``."""
+
+    keys: Any
+    parts: Any
+    seeds: Any
+
+
+class Tags(NamedTuple):
+    """What tags are made of; number T stands before the sentence.
+
+    ``ptr, parts``  parts of tag t: ``parts[ptr[t] : ptr[t + 1]]``; ``part_keys`` by part
+    ``keys, upos``  (T + 1,) keys of the whole tag and of its part of speech
+    ``values``      (T + 1, names) key of the value of each feature, 0 for none
+    """
+
+    ptr: Any
+    parts: Any
+    part_keys: Any
+    keys: Any
+    upos: Any
+    values: Any
+
+
+class Weights(NamedTuple):
+    """A table (2 ** bits,), times ``scale``; ``prior`` is the weight v of the log shares."""
+
+    table: Any
+    scale: Any
+    prior: Any
+
+
+@njit(inline="always")
+def place(feature, part, mask):
+    """The weight of a feature with a part."""
+    key = (feature ^ part) * _MIXER
+    return (key ^ (key >> _HALF)) & mask
+
+
+@njit
+def step(weights, squares, at, gradient, rate):
+    """One weight goes up its gradient."""
+    squares[at] += gradient * gradient
+    weights[at] += rate * gradient / math.sqrt(squares[at])
+
+
+@njit
+def features_at(i, first, last, rows, slots, out):
+    """Keys of the templates that a word's surroundings fill; returns how many."""
+    n = 0
+    for t in range(slots.parts.shape[0]):
+        key = slots.seeds[t]
+        for p in range(slots.parts.shape[1]):
+            slot = slots.parts[t, p, 0]
+            if slot < 0:
+                break
+            at = i + slots.parts[t, p, 1]
+            # rows 0 and 1 stand before and behind the sentence
+            row = 0 if at < first else 1 if at >= last else rows[at]
+            part = slots.keys[row, slot]
+            if part == 0:
+                key = np.uint64(0)
+                break
+            key = mix(key, part)
+        if key != 0:
+            out[n] = key
+            n += 1
+    return n
+
+
+@njit
+def telling_parts(candidates, n, tags, seen, out):
+    """Parts that some of the candidates have and others do not; ``seen`` (parts,) is zeros."""
+    for c in range(n):
+        for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
+            seen[tags.parts[e]] += 1
+    n_parts = 0
+    for c in range(n):
+        for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
+            part = tags.parts[e]
+            if 0 < seen[part] < n:
+                out[n_parts] = part
+                n_parts += 1
+            seen[part] = 0
+    return n_parts
+
+
+@njit
+def pair_places(a, b, tags, mask, out):
+    """Weights of what two neighbouring tags have in common; returns how many."""
+    upos_a, upos_b, tag_a, tag_b = tags.upos[a], tags.upos[b], tags.keys[a], tags.keys[b]
+    both = mix(mix(np.uint64(11), upos_a), upos_b)
+    out[0] = place(both, np.uint64(0), mask)
+    out[1] = place(mix(np.uint64(12), tag_a), tag_b, mask)
+    out[2] = place(mix(np.uint64(13), tag_a), upos_b, mask)
+    out[3] = place(mix(np.uint64(14), upos_a), tag_b, mask)
+    n = 4
+    for name in range(tags.values.shape[1]):
+        value = tags.values[b, name]
+        if value == 0:
+            continue
+        before = tags.values[a, name]
+        out[n] = place(mix(both, before), value, mask)
+        # agreement whatever the values are: 0 none before, 1 the same, 2 another
+        same = np.uint64(0 if before == 0 else 1 if before == value else 2)
+        out[n + 1] = place(mix(both, np.uint64(name)), mix(np.uint64(15), same), mask)
+        n += 2
+    return n
+
+
+@njit
+def candidate_places(key, tag, tags, mask, out):
+    """Weights of what is known of a candidate by itself."""
+    out[0] = place(key, np.uint64(1), mask)
+    out[1] = place(key, tags.upos[tag], mask)
+    out[2] = place(key, tags.keys[tag], mask)
+
+
+@njit
+def score_words(first, last, text, slots, lists, tags, weights, scores, room):
+    """Scores (words, most) of the candidates of a sentence by their surroundings.
+
+    ``room``: arrays to work in (features, seen, parts, sums by part).
+    """
+    features, seen, parts, sums, three = room
+    mask = np.uint64(len(weights.table) - 1)
+    for i in range(first, last):
+        row = text.rows[i]
+        n, candidates, own = lists.n[row], lists.tags[row], scores[i - first]
+        own[0] = 0.0
+        if n == 1:
+            continue
+        n_features = features_at(i, first, last, text.rows, slots, features)
+        n_parts = telling_parts(candidates, n, tags, seen, parts)
+        for k in range(n_parts):
+            key = tags.part_keys[parts[k]]
+            total = np.float32(0.0)
+            for f in range(n_features):
+                total += weights.table[place(features[f], key, mask)]
+            sums[parts[k]] = total * weights.scale
+        for c in range(n):
+            candidate_places(lists.keys[row, c], candidates[c], tags, mask, three)
+            total = np.float32(0.0)
+            for k in range(3):
+                total += weights.table[three[k]]
+            own[c] = weights.prior * lists.shares[row, c] + total * weights.scale
+            for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
+                own[c] += sums[tags.parts[e]]
+        for k in range(n_parts):
+            sums[parts[k]] = 0.0
+
+
+@njit
+def keep_likely(first, last, text, lists, gold, width, scores, kept, counts):
+    """Which candidates (words, most) are left for the chain, and how many (words,).
+
+    Those whose score is at most ``width`` below the best of their word, and the one that ``gold``
+    (all words,) names, stay; ``scores`` closes up after those that go.
+    """
+    for i in range(first, last):
+        own, names = scores[i - first], kept[i - first]
+        n = lists.n[text.rows[i]]
+        top = own[0]
+        for c in range(1, n):
+            top = max(top, own[c])
+        left = 0
+        for c in range(n):
+            if own[c] >= top - width or (len(gold) > 0 and gold[i] == c):
+                names[left] = c
+                own[left] = own[c]
+                left += 1
+        counts[i - first] = left
+
+
+@njit
+def score_pairs(first, last, text, lists, kept, counts, tags, weights, pairs, places):
+    """Scores (words, most, most) of each candidate after each candidate of the word before."""
+    mask = np.uint64(len(weights.table) - 1)
+    n_tags = len(tags.keys) - 1
+    for i in range(last - first):
+        row = text.rows[first + i]
+        before = 1 if i == 0 else counts[i - 1]
+        if before == 1 and counts[i] == 1:
+            pairs[i, 0, 0] = 0.0
+            continue
+        for c in range(before):
+            a = n_tags if i == 0 else lists.tags[text.rows[first + i - 1], kept[i - 1, c]]
+            for d in range(counts[i]):
+                b = lists.tags[row, kept[i, d]]
+                n_places = pair_places(a, b, tags, mask, places)
+                total = np.float32(0.0)
+                for k in range(n_places):
+                    total += weights.table[places[k]]
+                pairs[i, c, d] = total * weights.scale
+
+
+@njit
+def best_path(counts, scores, pairs, path):
+    """The best candidates (words,) of a sentence; among equals those that stand first.
+
+    ``counts`` (words,) of candidates.  best[i, d]: the score of the best path to candidate d.
+    """
+    length = len(counts)
+    best = np.empty((length, scores.shape[1]))
+    back = np.empty((length, scores.shape[1]), np.int64)
+    for i in range(length):
+        before = 1 if i == 0 else counts[i - 1]
+        for d in range(counts[i]):
+            top, where = -np.inf, 0
+            for c in range(before):
+                value = pairs[i, c, d] + (best[i - 1, c] if i > 0 else 0.0)
+                if value > top:
+                    top, where = value, c
+            best[i, d] = top + scores[i, d]
+            back[i, d] = where
+    at = 0
+    for d in range(1, counts[length - 1]):
+        if best[length - 1, d] > best[length - 1, at]:
+            at = d
+    for i in range(length - 1, -1, -1):
+        path[i] = at
+        at = back[i, at]
+
+
+@njit
+def shares_of(counts, scores, pairs, single, double, heat):
+    """Share of each candidate (words, most), and of each pair with the word before.
+
+    p(t) is proportional to exp(score / heat).  ahead[i, c]: log of the sum of all ways to
+    candidate c;  behind[i, c]: of all ways from it to the end.  ``double`` of no words is left.
+    """
+    length, most = scores.shape[0], scores.shape[1]
+    ahead, behind = np.empty((length, most)), np.zeros((length, most))
+    for i in range(length):
+        before = 1 if i == 0 else counts[i - 1]
+        for d in range(counts[i]):
+            top = -np.inf
+            for c in range(before):
+                top = max(top, pairs[i, c, d] / heat + (ahead[i - 1, c] if i > 0 else 0.0))
+            total = 0.0
+            for c in range(before):
+                value = pairs[i, c, d] / heat + (ahead[i - 1, c] if i > 0 else 0.0)
+                total += math.exp(value - top)
+            ahead[i, d] = top + math.log(total) + scores[i, d] / heat
+    for i in range(length - 2, -1, -1):
+        for c in range(counts[i]):
+            top = -np.inf
+            for d in range(counts[i + 1]):
+                value = (pairs[i + 1, c, d] + scores[i + 1, d]) / heat + behind[i + 1, d]
+                top = max(top, value)
+            total = 0.0
+            for d in range(counts[i + 1]):
+                value = (pairs[i + 1, c, d] + scores[i + 1, d]) / heat + behind[i + 1, d]
+                total += math.exp(value - top)
+            behind[i, c] = top + math.log(total)
+    top = -np.inf
+    for d in range(counts[length - 1]):
+        top = max(top, ahead[length - 1, d])
+    total = 0.0
+    for d in range(counts[length - 1]):
+        total += math.exp(ahead[length - 1, d] - top)
+    whole = top + math.log(total)
+    for i in range(length):
+        before = 1 if i == 0 else counts[i - 1]
+        for d in range(counts[i]):
+            single[i, d] = math.exp(ahead[i, d] + behind[i, d] - whole)
+            for c in range(before if len(double) else 0):
+                value = (pairs[i, c, d] + scores[i, d]) / heat + behind[i, d] - whole
+                double[i, c, d] = math.exp(value + (ahead[i - 1, c] if i > 0 else 0.0))
+    return whole
+
+
+@njit
+def runners_up(names, counts, single, path, upos, others, chances):
+    """For each word of a sentence the most probable part of speech that is not the best path's.
+
+    ``names`` (words, most): the tag of each candidate; ``single`` their shares; ``upos``: a key
+    of each tag's part of speech, whose probability is the sum over its tags.  ``others`` (words,)
+    gets a tag with it, -1 for none; ``chances`` (words, 2) what the best path's and it have.
+    """
+    for i in range(len(counts)):
+        own = upos[names[i, path[i]]]
+        others[i] = -1
+        chances[i, 1] = 0.0
+        if counts[i] == 1:
+            chances[i, 0] = 1.0
+            continue
+        for c in range(counts[i]):
+            key = upos[names[i, c]]
+            total = 0.0
+            for e in range(counts[i]):
+                if upos[names[i, e]] == key:
+                    total += single[i, e]
+            if key == own:
+                chances[i, 0] = total
+            elif total > chances[i, 1]:
+                chances[i, 1] = total
+                others[i] = names[i, c]

@@ -1,0 +1,293 @@
+"""Which rule makes the lemma of a word: arrays and scalars only, nothing is checked.
+
+A rule cuts an ending off (and seldom a beginning), so the rules that fit a word with a tag are
+those that were seen to cut off one of its endings under that tag, or under its part of speech.
+With f the features of word and tag (endings, beginnings, case), and d what is known of the lemma
+that the rule makes (seen with this part of speech, with another one, never):
+
+    score(rule) = sum_f w[f, rule] + sum_d w[d]
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eigentext.base.compiling import njit
+from eigentext.tagging.morphology.kernels.chain import place, step
+from eigentext.tagging.morphology.kernels.words import mix
+
+_ONE = np.uint64(1)
+_SMALL = 0.01  # a gradient below this is left out
+MOST_RULES = 32  # that are tried for a word with a tag
+FEW_RULES = 3
+
+
+class Words(NamedTuple):
+    """Words in the cases of rules: word i in case c is ``codes[starts[c, i] : starts[c, i] + n]``.
+
+    ``n``          (cases, words) lengths
+    ``endings``    (words, longest) keys of the last 1, 2, ... characters, 0 for none
+    ``features``   (words, F) keys, 0 for none
+    """
+
+    codes: Any
+    starts: Any
+    n: Any
+    endings: Any
+    features: Any
+
+
+class Rules(NamedTuple):
+    """``case`` (R,) and the pieces ``codes[at[r, p] : at[r, p + 1]]``: front, new, back, new.
+
+    ``keys`` (R,)
+    """
+
+    case: Any
+    at: Any
+    codes: Any
+    keys: Any
+
+
+class Rows(NamedTuple):
+    """Words with tags: ``word`` (rows,) its number, keys of its ``tag`` and ``upos``.
+
+    ``own, own_upos``  keys of a lemma and its part of speech that are held out, 0 for none
+    """
+
+    word: Any
+    tag: Any
+    upos: Any
+    own: Any
+    own_upos: Any
+
+
+class Room(NamedTuple):
+    """What is found of one word with a tag; to work in.
+
+    ``found, lemmas``  rules, and the key of what each makes
+    ``known``          2 for a lemma seen with this part of speech, 1 with another, 0 for none
+    ``scores``         of the rules;  ``features, places``  keys and weights
+    """
+
+    found: Any
+    lemmas: Any
+    known: Any
+    scores: Any
+    features: Any
+    places: Any
+
+
+class Index(NamedTuple):
+    """Rules by what they cut off and under which tag: those of node v, the most frequent first.
+
+    ``keys``         (nodes,) sorted;  ``ptr``, ``rules``
+    ``lemmas``       (L,) sorted keys of lemmas with their part of speech, and of lemmas alone
+    ``lemma_counts`` (L,) how many forms with tags have them
+    """
+
+    keys: Any
+    ptr: Any
+    rules: Any
+    lemmas: Any
+    lemma_counts: Any
+
+
+@njit
+def find(keys, key):
+    """Where a key stands among sorted ones, -1 for nowhere."""
+    at = np.searchsorted(keys, key)
+    return at if at < len(keys) and keys[at] == key else -1
+
+
+@njit
+def lemma_key(words, w, rules, r):
+    """The key of the lemma that rule r makes of word w; 0 where it does not fit or makes none."""
+    case = rules.case[r]
+    first, n = words.starts[case, w], words.n[case, w]
+    at = rules.at[r]
+    front, back = at[1] - at[0], at[3] - at[2]
+    if front + back > n or n - front - back + at[2] - at[1] + at[4] - at[3] == 0:
+        return np.uint64(0)
+    for k in range(front):
+        if words.codes[first + k] != rules.codes[at[0] + k]:
+            return np.uint64(0)
+    for k in range(back):
+        if words.codes[first + n - back + k] != rules.codes[at[2] + k]:
+            return np.uint64(0)
+    key = _ONE
+    for k in range(at[1], at[2]):
+        key = mix(key, np.uint64(rules.codes[k]))
+    for k in range(first + front, first + n - back):
+        key = mix(key, np.uint64(words.codes[k]))
+    for k in range(at[3], at[4]):
+        key = mix(key, np.uint64(rules.codes[k]))
+    return key
+
+
+@njit
+def lemma_keys(words, which, rules, numbers, out):
+    """Keys (rows,) of what rules make of words."""
+    for i in range(len(which)):
+        out[i] = lemma_key(words, which[i], rules, numbers[i])
+
+
+@njit
+def fitting_rules(w, tag_key, upos_key, words, rules, index, own, own_upos, room):
+    """Fill ``room`` with the rules that may make the lemma of word w; returns how many.
+
+    Rules of the part of speech are looked for where the tag has few.  The lemma ``own``, 0 for
+    none, of the part of speech ``own_upos``, is held out once.
+    """
+    found, lemmas, known = room.found, room.lemmas, room.known
+    most = len(found)
+    n = 0
+    for level in range(2):
+        key = tag_key if level == 0 else upos_key
+        for k in range(words.endings.shape[1] + 1):
+            if k > 0 and words.endings[w, k - 1] == 0:
+                break
+            v = find(index.keys, mix(key, words.endings[w, k - 1] if k > 0 else _ONE))
+            if v < 0:
+                continue
+            for e in range(index.ptr[v], index.ptr[v + 1]):
+                r = index.rules[e]
+                seen = n == most
+                for c in range(n):
+                    seen = seen or found[c] == r
+                if seen:
+                    continue
+                lemma = lemma_key(words, w, rules, r)
+                if lemma == 0:
+                    continue
+                found[n] = r
+                lemmas[n] = lemma
+                held = 1 if lemma == own else 0
+                at = find(index.lemmas, mix(lemma, upos_key))
+                known[n] = 0
+                if at >= 0 and index.lemma_counts[at] > (held if upos_key == own_upos else 0):
+                    known[n] = 2
+                else:
+                    at = find(index.lemmas, lemma)
+                    if at >= 0 and index.lemma_counts[at] > held:
+                        known[n] = 1
+                n += 1
+        if n >= FEW_RULES:
+            break
+    return n
+
+
+@njit
+def features_of(w, tag_key, upos_key, words, out):
+    """Keys of what the rule is chosen by; returns how many."""
+    out[0] = mix(np.uint64(21), _ONE)
+    out[1] = mix(np.uint64(22), upos_key)
+    out[2] = mix(np.uint64(23), tag_key)
+    n = 3
+    for f in range(words.features.shape[1]):
+        key = words.features[w, f]
+        if key != 0:
+            out[n] = mix(key, np.uint64(24))
+            out[n + 1] = mix(key, upos_key)
+            n += 2
+    return n
+
+
+@njit
+def known_places(rule, known, upos_key, rules, mask, out):
+    """Weights of what is known of the lemma."""
+    key = mix(np.uint64(25), np.uint64(known + 1))
+    back = np.uint64(rules.at[rule, 3] - rules.at[rule, 2] + 1)
+    out[0] = place(key, _ONE, mask)
+    out[1] = place(key, upos_key, mask)
+    out[2] = place(mix(key, upos_key), back, mask)
+    out[3] = place(key, rules.keys[rule], mask)
+
+
+@njit
+def score_rules(n, n_features, upos_key, rules, table, scale, room):
+    """Fill ``room.scores`` of the n rules found."""
+    mask = np.uint64(len(table) - 1)
+    for c in range(n):
+        total = 0.0
+        key = rules.keys[room.found[c]]
+        for f in range(n_features):
+            total += table[place(room.features[f], key, mask)]
+        known_places(room.found[c], room.known[c], upos_key, rules, mask, room.places)
+        for k in range(len(room.places)):
+            total += table[room.places[k]]
+        room.scores[c] = total * scale
+
+
+@njit
+def room_for(words):
+    """Arrays to work in."""
+    return Room(
+        np.empty(MOST_RULES, np.int64),
+        np.empty(MOST_RULES, np.uint64),
+        np.empty(MOST_RULES, np.int64),
+        np.empty(MOST_RULES),
+        np.empty(3 + 2 * words.features.shape[1], np.uint64),
+        np.empty(4, np.uint64),
+    )
+
+
+@njit
+def choose_rules(rows, words, rules, index, table, scale, best, flags):
+    """The best rule (rows,), -1 for none, of each word with a tag, and what is known of it."""
+    room = room_for(words)
+    for i in range(len(rows.word)):
+        w, tag, upos = rows.word[i], rows.tag[i], rows.upos[i]
+        n = fitting_rules(w, tag, upos, words, rules, index, rows.own[i], rows.own_upos[i], room)
+        best[i], flags[i] = -1, 0
+        if n == 0:
+            continue
+        n_features = features_of(w, tag, upos, words, room.features)
+        score_rules(n, n_features, upos, rules, table, scale, room)
+        top = 0
+        for c in range(1, n):
+            if room.scores[c] > room.scores[top]:
+                top = c
+        best[i], flags[i] = room.found[top], room.known[top]
+
+
+@njit
+def train_rules(order, rows, words, rules, index, table, squares, rate):
+    """One pass over ``order``; ``rows.own`` are the keys of the right lemmas, held out."""
+    room = room_for(words)
+    scores, lemmas = room.scores, room.lemmas
+    mask = np.uint64(len(table) - 1)
+    shares = np.empty(MOST_RULES)
+    for position in range(len(order)):
+        i = order[position]
+        w, tag, upos, gold = rows.word[i], rows.tag[i], rows.upos[i], rows.own[i]
+        n = fitting_rules(w, tag, upos, words, rules, index, gold, upos, room)
+        n_features = features_of(w, tag, upos, words, room.features)
+        score_rules(n, n_features, upos, rules, table, 1.0, room)
+        top = -np.inf
+        for c in range(n):
+            top = max(top, scores[c])
+        total, right = 0.0, 0.0
+        for c in range(n):
+            shares[c] = math.exp(scores[c] - top)
+            total += shares[c]
+            if lemmas[c] == gold:
+                right += shares[c]
+        if right == 0.0 or right > (1.0 - _SMALL) * total:
+            continue
+        # d/dw = sum over rules of ([right] share / right - share) times its features
+        for c in range(n):
+            change = -shares[c] / total
+            if lemmas[c] == gold:
+                change += shares[c] / right
+            if abs(change) < _SMALL:
+                continue
+            key = rules.keys[room.found[c]]
+            for f in range(n_features):
+                step(table, squares, place(room.features[f], key, mask), change, rate)
+            known_places(room.found[c], room.known[c], upos, rules, mask, room.places)
+            for k in range(len(room.places)):
+                step(table, squares, room.places[k], change, rate)

@@ -1,0 +1,176 @@
+"""The weights of the chain: trained, brought to bytes, and used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.base.ragged import pointers
+from eigentext.tagging.morphology.bytes import ByteWeights
+from eigentext.tagging.morphology.templates import compiled
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+    from eigentext.tagging.morphology.decided import Decided
+    from eigentext.tagging.morphology.kernels.chain import Slots, Weights
+    from eigentext.tagging.morphology.levels import Ints
+    from eigentext.tagging.morphology.settings import MorphTaggerSettings
+    from eigentext.tagging.morphology.tags import TagSet
+    from eigentext.tagging.morphology.words import WordTable
+
+__all__ = ["gold_candidates", "shares", "tagged", "trained"]
+
+WIDTH = 6.0  # candidates whose score is so far below the best are left out of the chain
+PRIOR = 0.5  # weight of the log shares of candidates
+_SNAPSHOTS = 4  # of the weights in a pass, for their mean
+_EVERY, _MOST_LEFT = 20, 300  # sentences that the heat is fitted on
+_HEATS = tuple(2.0 ** (k / 6) for k in range(-6, 19))
+
+
+def _arrays(weights: ByteWeights) -> Weights:
+    """For the kernels."""
+    from eigentext.tagging.morphology.kernels.chain import Weights
+
+    return Weights(weights.table, np.float32(weights.scale), PRIOR)
+
+
+def gold_candidates(table: WordTable, rows: Ints, tags: Ints) -> Ints:
+    """Which candidate of each word is its tag, -1 where none is."""
+    hits = table.lists.tags[rows] == tags[:, None]
+    hits &= np.arange(hits.shape[1]) < table.lists.n[rows][:, None]
+    return np.where(hits.any(axis=1), hits.argmax(axis=1), -1)
+
+
+def trained(
+    table: WordTable,
+    tags: TagSet,
+    rows: Ints,
+    gold: Ints,
+    starts: Ints,
+    settings: MorphTaggerSettings,
+    progress: Progress | None = None,
+) -> tuple[ByteWeights, float]:
+    """The mean of the weights over all passes but the first, and the heat of their shares.
+
+    ``gold`` (words,): which candidate is right (:func:`gold_candidates`).
+    Some sentences are left to the last pass: before it, the heat is fitted on them.
+    """
+    from eigentext.tagging.morphology.kernels.chain import Text, Weights
+    from eigentext.tagging.morphology.kernels.training import train
+
+    size, n = 1 << settings.bits, len(starts) - 1
+    # a weight and its squares lie side by side: they are changed together
+    weights, squares = np.zeros((size, 2), np.float32).T
+    squares[:] = 1.0
+    text, slots = Text(starts, rows), _slots(table)
+    left = np.arange(_EVERY - 1, n if settings.epochs > 1 else 0, _EVERY)[:_MOST_LEFT]
+    total, taken, heat = np.zeros(size), 0, 1.0
+    for epoch in range(settings.epochs):
+        order = np.random.default_rng([settings.seed, epoch]).permutation(n)
+        if len(left) and epoch == settings.epochs - 1:
+            now = ByteWeights.rounded(total / taken if taken else weights)
+            heat = _fitted_heat(table, tags, rows, gold, starts, left, now)
+        elif len(left):
+            order = order[~np.isin(order, left)]
+        for part in np.array_split(order, _SNAPSHOTS):
+            train(
+                part,
+                text,
+                gold,
+                slots,
+                table.lists,
+                tags.arrays,
+                Weights(weights, np.float32(1.0), PRIOR),
+                squares,
+                WIDTH,
+                settings.rate,
+            )
+            if epoch > 0 or settings.epochs == 1:
+                total += weights
+                taken += 1
+        if progress is not None:
+            progress(epoch + 1, settings.epochs, "training the tagger")
+    return ByteWeights.rounded(total / taken), heat
+
+
+def _fitted_heat(
+    table: WordTable,
+    tags: TagSet,
+    rows: Ints,
+    gold: Ints,
+    starts: Ints,
+    left: Ints,
+    weights: ByteWeights,
+) -> float:
+    """The heat that makes the gold candidates of the sentences ``left`` most probable."""
+    words = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in left])
+    own_starts = pointers(starts[left + 1] - starts[left])
+    right = np.flatnonzero(gold[words] >= 0)
+    best, fitted = -np.inf, 1.0
+    for heat in _HEATS:
+        given = shares(table, tags, rows[words], own_starts, weights, heat)
+        value = float(np.log(np.maximum(given[right, gold[words[right]]], 1e-12)).sum())
+        if value > best + 1e-9 * abs(value):
+            best, fitted = value, heat
+    return fitted
+
+
+def _slots(table: WordTable | Decided) -> Slots:
+    from eigentext.tagging.morphology.kernels.chain import Slots
+
+    return Slots(table.keys, *compiled())
+
+
+class Tagged(NamedTuple):
+    """Numbers of the tags of words.
+
+    ``best``    (words,) of the best sequence
+    ``others``   (words,) a tag of the most probable other part of speech; -1: there is none
+    ``chances``  (words, 2) of the part of speech of the best tag, and of the other
+    """
+
+    best: Ints
+    others: Ints
+    chances: npt.NDArray[np.float64]
+
+
+def tagged(
+    table: WordTable | Decided,
+    tags: TagSet,
+    rows: Ints,
+    starts: Ints,
+    weights: ByteWeights,
+    heat: float,
+) -> Tagged:
+    """The best tag of each word, and the runner-up."""
+    from eigentext.tagging.morphology.kernels.chain import Text
+    from eigentext.tagging.morphology.kernels.training import tag_text
+
+    n = len(rows)
+    answers = Tagged(np.zeros(n, np.int64), np.full(n, -1, np.int64), np.zeros((n, 2)))
+    given = _slots(table), table.lists, tags.arrays, _arrays(weights)
+    tag_text(Text(starts, rows), *given, WIDTH, heat, *answers)
+    return answers
+
+
+def shares(
+    table: WordTable | Decided,
+    tags: TagSet,
+    rows: Ints,
+    starts: Ints,
+    weights: ByteWeights,
+    heat: float,
+) -> npt.NDArray[np.float64]:
+    """(words, candidates) the probability of each candidate in its sentence."""
+    from eigentext.tagging.morphology.kernels.chain import Text
+    from eigentext.tagging.morphology.kernels.training import tag_shares
+
+    answers = np.zeros((len(rows), table.lists.tags.shape[1]))
+    text = Text(starts, rows)
+    tag_shares(
+        text, _slots(table), table.lists, tags.arrays, _arrays(weights), WIDTH, heat, answers
+    )
+    return answers

@@ -1,0 +1,149 @@
+"""Counts of outcomes (tags, lemma rules) by nodes from coarse to fine, and their likeliest ones.
+
+A word has a node at each level, found by a key: its case, its last letter, its last two letters,
+and so on.  ``kernels/words.py`` has the equation by which a finer level refines a coarser one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.base.hashing import text_key
+from eigentext.base.ragged import pointers
+from eigentext.tagging.morphology.templates import N_BEGINNINGS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.tagging.morphology.kernels.words import Lists
+
+    Ints = npt.NDArray[np.int64]
+    Keys = npt.NDArray[np.uint64]
+
+__all__ = ["LONGEST_ENDING", "Edges", "Levels", "key_of", "mixed_keys"]
+
+LONGEST_ENDING = 7
+
+
+@lru_cache(maxsize=1 << 14)
+def key_of(name: str) -> int:
+    """The key of a text, never 0 (0 means that there is none)."""
+    return text_key(name) or 1
+
+
+class Edges(NamedTuple):
+    """Keys of texts: of their last 1, 2, ... characters, and of their first ones; 0 for none.
+
+    A key one character longer than the text stands for all of it.
+
+    >>> both = Edges.of(["cats", "hats"])
+    >>> (both.endings[0] == both.endings[1]).tolist()
+    [True, True, True, False, False, True, True, True]
+    """
+
+    endings: Keys
+    beginnings: Keys
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Edges:
+        """The keys of these texts."""
+        from eigentext.tagging.morphology.kernels.words import edge_keys
+
+        codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
+        endings = np.zeros((len(texts), LONGEST_ENDING + 1), np.uint64)
+        beginnings = np.zeros((len(texts), N_BEGINNINGS), np.uint64)
+        edge_keys(codes, pointers(map(len, texts)), endings, beginnings)
+        return cls(endings, beginnings)
+
+
+def mixed_keys(keys: Keys, more: Keys) -> Keys:
+    """(n, m) keys with one more in each; 0, for none, stays 0."""
+    from eigentext.tagging.morphology.kernels.words import mix_all
+
+    out = np.empty(keys.shape, np.uint64)
+    mix_all(keys, np.broadcast_to(more, keys.shape), out)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Counts of outcomes by node.
+
+    ``keys``          (nodes,) sorted
+    ``tags, counts``  those of node v: ``tags[ptr[v] : ptr[v + 1]]``
+    ``n_tags``        how many outcomes there are
+    """
+
+    keys: Keys
+    ptr: Ints
+    tags: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.float32]
+    n_tags: int
+
+    @classmethod
+    def counted(
+        cls, keys: Keys, tags: Ints, counts: npt.NDArray[np.float64], n_tags: int
+    ) -> Levels:
+        """Sums of ``counts`` (rows, levels) by key and tag (rows,); key 0 counts for nothing."""
+        distinct, node = np.unique(keys, return_inverse=True)
+        cell = node.reshape(keys.shape) * n_tags + tags[:, None]
+        cells, at = np.unique(cell, return_inverse=True)
+        total = np.bincount(at.ravel(), counts.ravel(), len(cells))
+        n_before = int(distinct[0] == 0)  # the key 0, if it is there, is the first
+        keep = cells >= n_before * n_tags
+        cells, total = cells[keep] - n_before * n_tags, total[keep]
+        sizes = np.bincount(cells // n_tags, minlength=len(distinct) - n_before)
+        return cls(
+            distinct[n_before:],
+            pointers(sizes),
+            (cells % n_tags).astype(np.int32),
+            total.astype(np.float32),
+            n_tags,
+        )
+
+    def nodes(self, keys: Keys) -> Ints:
+        """The node of each key, -1 for none."""
+        if not len(self.keys):
+            return np.full(keys.shape, -1, np.int64)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, at, -1)
+
+    def lists(
+        self,
+        keys: Keys,
+        most: int,
+        *,
+        least: float,
+        own: Ints | None = None,
+        own_last: npt.NDArray[np.bool_] | None = None,
+        n_types: int = 0,
+    ) -> Lists:
+        """The likeliest outcomes of rows with these keys (rows, levels), at most so many.
+
+        See ``candidate_lists`` for the others; ``least`` is a share of the best one's.
+        """
+        from eigentext.tagging.morphology.kernels.words import Counts, Lists, candidate_lists
+
+        n = len(keys)
+        lists = Lists(
+            np.zeros(n, np.int64),
+            np.zeros((n, most), np.int32),
+            np.zeros((n, most), np.float32),
+            np.zeros((n, most), np.uint64),
+        )
+        candidate_lists(
+            self.nodes(keys),
+            n_types,
+            np.full(n, -1) if own is None else own,
+            np.zeros(n, np.bool_) if own_last is None else own_last,
+            Counts(self.ptr, self.tags, self.counts),
+            self.n_tags,
+            least,
+            lists,
+        )
+        return lists

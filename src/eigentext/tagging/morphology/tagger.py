@@ -1,0 +1,324 @@
+"""``MorphTagger``: a treebank in, a tagger out; then words in, their morphology out.
+
+1. ``fit`` numbers the tags (``tags``), counts forms and their tags (``words``), learns lemma rules
+   (``lemmas``), and trains the weights of the chain on candidates that each word is held out of
+   (``learn``).
+2. ``tag`` answers for many sentences; ``nbest`` gives several readings of each word, with
+   probabilities.
+3. :func:`jackknifed` tags a treebank by taggers that have not seen it: what a parser must learn
+   from.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.base import settings as declarations
+from eigentext.base.folds import held_out
+from eigentext.base.model import Model, Packed
+from eigentext.base.parallel import side_by_side
+from eigentext.base.ragged import pointers
+from eigentext.base.tokens import checked_sentences, checked_tokens
+from eigentext.errors import DataError, SettingsError
+from eigentext.features.word_classes import clusters_of, vector_bits
+from eigentext.language.formats.conllu import each_conllu
+from eigentext.language.tokenise.typed_forms import familiar_forms
+from eigentext.tagging.morphology import learn, storage
+from eigentext.tagging.morphology.decided import COLUMNS, restricted
+from eigentext.tagging.morphology.lemmas import Lemmatiser
+from eigentext.tagging.morphology.settings import MorphTaggerSettings
+from eigentext.tagging.morphology.tags import OtherXpos, TagSet, joins_xpos
+from eigentext.tagging.morphology.words import Lexicon, WordTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from eigentext.base.progress import Progress
+    from eigentext.language.formats.conllu import Sentence
+    from eigentext.lexical.analysis import Analyzer
+
+__all__ = ["DecidedMorphology", "MorphTagger", "Morphology", "Reading", "jackknifed"]
+
+
+_SURE = (0.7, 0.9)  # probabilities of the best upos beyond which a second is less near
+_LEAST = 0.02  # and of the second, to be told at all
+
+
+class Morphology(NamedTuple):
+    """The morphology of one sentence, a tuple a column; ``_`` where the treebank has none.
+
+    ``others``  the second-best upos of each word and how near it comes, such as ``1:VERB``: from 1
+                (nearly as good) to 3; ``_`` for none that is near
+    """
+
+    upos: tuple[str, ...]
+    xpos: tuple[str, ...]
+    feats: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+
+class Reading(NamedTuple):
+    """One reading of a word, and how probable it is in its sentence."""
+
+    upos: str
+    xpos: str
+    feats: str
+    lemma: str
+    probability: float
+
+
+class DecidedMorphology(NamedTuple):
+    """A sentence of which some was decided: the best of the rest, and readings of each word.
+
+    ``followed``  for each word with a decided tag whether the tagger knows such a tag
+    """
+
+    best: Morphology
+    readings: list[list[Reading]]
+    followed: dict[int, bool]
+
+
+@dataclass(eq=False, repr=False)
+class MorphTagger(Model, MorphTaggerSettings):
+    """Part of speech, features and lemma of every word, by a chain over candidate tags.
+
+    Settings: :class:`MorphTaggerSettings`.
+
+    >>> from eigentext.language.formats.conllu import make_sentence
+    >>> text = [make_sentence(["the", "dogs", "ran"], upos=["DET", "NOUN", "VERB"],
+    ...                       feats=["_", "Number=Plur", "Tense=Past"],
+    ...                       lemma=["the", "dog", "run"])] * 3
+    >>> tagger = MorphTagger(bits=12).fit(text)
+    >>> tagger.tag([["the", "cats"]])[0].lemmas
+    ('the', 'cat')
+    """
+
+    KIND = "morph-tagger"
+    SPEC = storage.SPEC
+
+    def fit(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        analyzer: Analyzer | str | None = None,
+        progress: Progress | None = None,
+    ) -> MorphTagger:
+        """Learn from the sentences of a treebank.
+
+        ``analyzer``, or its name (:func:`eigentext.lexical.open_analyzer`), adds what it says of
+        a word to what endings say; a model file keeps its name, that of its file with it.
+        """
+        self.check()
+        read = [sentence.rows for sentence in each_conllu(sentences)]
+        words = [word for rows in read for word in rows]
+        if not words:
+            raise DataError("<training sentences>", None, "no words, expected some to learn from")
+        forms = [word[1] for word in words]
+        triples = [(word[3], word[4], word[5]) for word in words]
+        joint = joins_xpos(forms, triples)
+        known = triples if joint else [(upos, "_", feats) for upos, _, feats in triples]
+        self.tag_set_ = TagSet(known)
+        tags = np.array([self.tag_set_.number[triple] for triple in known], np.int64)
+        pairs = list(zip(forms, tags.tolist(), strict=True))
+        self.lexicon_ = Lexicon.counted(Counter(pairs))
+        lemmas = Counter((*pair, word[2]) for pair, word in zip(pairs, words, strict=True))
+        self.lemmatiser_ = Lemmatiser.learned(self.lexicon_, self.tag_set_, lemmas)
+        self.other_xpos_ = None
+        if not joint:
+            xpos = Counter((*pair, triple[1]) for pair, triple in zip(pairs, triples, strict=True))
+            self.other_xpos_ = OtherXpos.learned(self.lexicon_.entry, len(self.tag_set_), xpos)
+        self.clusters_ = clusters_of(self.clusters)
+        self.near_ = vector_bits(self.vectors)
+        self.analyzer_ = storage.opened(analyzer)
+        self.analyzer_name_ = storage.name_of(analyzer)
+        table = self._prepare()
+        rows = table.training_rows(forms, tags)
+        starts = pointers(map(len, read))
+        gold = learn.gold_candidates(table, rows, tags)
+        given = table, self.tag_set_, rows, gold, starts
+        self.weights_, self.heat_ = learn.trained(*given, self, progress)
+        # each word was held out of the counts that its candidates come from
+        alone = np.array([self.lexicon_.form_counts[form] == 1 for form in forms])
+        self.coverage_ = tuple(
+            float(np.mean(gold[words_of] >= 0)) if words_of.any() else 1.0
+            for words_of in (~alone, alone)
+        )
+        return self
+
+    def _prepare(self) -> WordTable:
+        """The table of words, empty; another one for training."""
+        given = self.lexicon_, self.tag_set_, self.clusters_, self.near_
+        self._words = WordTable(*given, self.lemmatiser_, self.analyzer_)
+        return WordTable(*given, self.lemmatiser_, self.analyzer_)
+
+    def _read(self, sentences: Sequence[Sequence[str]]) -> tuple[list[str], Any, Any]:
+        """The words as training spelt them, their rows, and where sentences begin."""
+        knows = self.lexicon_.form_counts.__contains__
+        forms = [form for words in sentences for form in familiar_forms(words, knows)]
+        return forms, self._words.rows(forms), pointers(map(len, sentences))
+
+    def tag(self, sentences: Sequence[Sequence[str]]) -> list[Morphology]:
+        """The morphology of each sentence."""
+        self.check_fitted()
+        forms, rows, starts = self._read(checked_sentences(sentences))
+        given = self._words, self.tag_set_, rows, starts, self.weights_, self.heat_
+        return self._morphology(forms, learn.tagged(*given), starts)
+
+    def _morphology(
+        self, forms: Sequence[str], found: learn.Tagged, starts: Any
+    ) -> list[Morphology]:
+        tags = found.best.tolist()
+        columns = [[of_tag[tag] for tag in tags] for of_tag in self.tag_set_.columns]
+        if self.other_xpos_ is not None:
+            columns[1] = self.other_xpos_.of(forms, tags)
+        columns.append(self.lemmatiser_.lemmas(forms, tags))
+        columns.append(self._others(found))
+        return [
+            Morphology(*(tuple(column[first:last]) for column in columns))
+            for first, last in pairwise(starts.tolist())
+        ]
+
+    def _others(self, found: learn.Tagged) -> list[str]:
+        """The column of the same name."""
+        near = 1 + np.searchsorted(_SURE, found.chances[:, 0])
+        upos = self.tag_set_.columns[0]
+        names = ["_"] * len(near)
+        for at in np.flatnonzero(found.chances[:, 1] >= _LEAST).tolist():
+            names[at] = f"{near[at]}:{upos[found.others[at]]}"
+        return names
+
+    def tag_decided(
+        self, sentence: Sequence[str], decided: Mapping[int, Mapping[str, str]], k: int = 5
+    ) -> DecidedMorphology:
+        """One sentence of which some is decided: word -> any of its upos, xpos, feats, lemma.
+
+        The others are tagged given that.  Decided columns come back as they are, in a feature's
+        own order; ``followed`` says for each decided word whether the tagger knows such a tag.
+
+        >>> from eigentext.language.formats.conllu import make_sentence
+        >>> text = [make_sentence(["saw", "saws"], upos=["VERB", "NOUN"]),
+        ...         make_sentence(["saws", "saw"], upos=["NOUN", "VERB"])] * 3
+        >>> tagger = MorphTagger(bits=12).fit(text)
+        >>> tagger.tag_decided(["saw"], {0: {"upos": "NOUN"}}).best.upos
+        ('NOUN',)
+        """
+        if k < 1:
+            raise SettingsError(f"k is {k}, expected a whole number of at least 1")
+        self.check_fitted()
+        forms, rows, starts = self._read([checked_tokens(sentence)])
+        wanted: dict[int, dict[str, str]] = {}
+        for word, values in decided.items():
+            if not 0 <= word < len(forms):
+                raise SettingsError(f"decided: no word {word} among {len(forms)}")
+            wanted[word] = {name: values[name] for name in COLUMNS if name in values}
+        wanted = {word: values for word, values in wanted.items() if values}
+        table = restricted(
+            self._words, self.tag_set_, self.lexicon_, self.lemmatiser_, forms, rows, wanted
+        )
+        given = table, self.tag_set_, table.rows, starts, self.weights_, self.heat_
+        found = learn.tagged(*given)
+        best = self._morphology(forms, found, starts)[0]
+        columns = {name: list(getattr(best, name)) for name in (*COLUMNS, "lemmas")}
+        readings = self._readings(forms, table.rows, table.lists, learn.shares(*given), k)
+        for word, values in decided.items():
+            for name, value in values.items():
+                columns["lemmas" if name == "lemma" else name][word] = value
+        shown = {name: tuple(column) for name, column in columns.items()}
+        return DecidedMorphology(best._replace(**shown), readings, table.followed)
+
+    def nbest(self, sentence: Sequence[str], k: int = 5) -> list[list[Reading]]:
+        """At most k readings of each word of one sentence, the most probable first.
+
+        A probability is that the reading is right.  The sum over all readings is below 1: words
+        have tags that were no candidates, as often as it was found in training.
+        """
+        if k < 1:
+            raise SettingsError(f"k is {k}, expected a whole number of at least 1")
+        self.check_fitted()
+        forms, rows, starts = self._read([checked_tokens(sentence)])
+        given = self._words, self.tag_set_, rows, starts, self.weights_, self.heat_
+        return self._readings(forms, rows, self._words.lists, learn.shares(*given), k)
+
+    def _readings(
+        self, forms: Sequence[str], rows: Any, lists: Any, shares: Any, k: int
+    ) -> list[list[Reading]]:
+        answers = []
+        for form, row, own in zip(forms, rows.tolist(), shares, strict=True):
+            n = int(np.count_nonzero(own))
+            own *= self.coverage_[form not in self.lexicon_.form_counts]
+            best = np.argsort(-own, kind="stable")[: min(n, k)]
+            tags = lists.tags[row, best].tolist()
+            lemmas = self.lemmatiser_.lemmas([form] * len(tags), tags)
+            xpos = [self.tag_set_.columns[1][tag] for tag in tags]
+            if self.other_xpos_ is not None:
+                xpos = self.other_xpos_.of([form] * len(tags), tags)
+            upos, _, feats = zip(*(self.tag_set_.triples[tag] for tag in tags), strict=True)
+            columns = upos, xpos, feats, lemmas, own[best].tolist()
+            answers.append([Reading(*reading) for reading in zip(*columns, strict=True)])
+        return answers
+
+    def _summary(self) -> str:
+        return f"{len(self.tag_set_):,} tags, {len(self.lexicon_.forms):,} forms"
+
+    def _pack_learned(self) -> Packed:
+        return storage.pack(self)
+
+    def _restore(self, packed: Packed) -> None:
+        storage.restore(self, packed)
+        self._prepare()
+
+
+def jackknifed(
+    sentences: Iterable[Sentence],
+    settings: MorphTaggerSettings,
+    *,
+    ways: int,
+    analyzer: Analyzer | str | None = None,
+    progress: Progress | None = None,
+) -> list[Morphology]:
+    """The morphology of each sentence by a tagger that learned from the other stretches.
+
+    The sentences are cut into ``ways`` stretches, which processes share among them if several
+    cores are in use; that changes nothing.
+    """
+    works = fold_works(sentences, settings, ways=ways, analyzer=analyzer)
+    answers: list[Morphology] = []
+    for way, tagged in enumerate(side_by_side(works), start=1):
+        answers += tagged
+        if progress is not None:
+            progress(way, ways, "tagging out of sample")
+    return answers
+
+
+def fold_works(
+    sentences: Iterable[Sentence],
+    settings: MorphTaggerSettings,
+    *,
+    ways: int,
+    analyzer: Analyzer | str | None = None,
+) -> list[Callable[[], list[Morphology]]]:
+    """The works of :func:`jackknifed`, a stretch each, to be done beside others."""
+    read, values = list(each_conllu(sentences)), declarations.values_of(settings)
+    return [
+        partial(_tag_fold, read, values, analyzer, others.tolist(), fold.tolist())
+        for others, fold in held_out(len(read), ways)
+    ]
+
+
+def _tag_fold(
+    read: list[Sentence],
+    settings: dict[str, Any],
+    analyzer: Analyzer | str | None,
+    others: list[int],
+    fold: list[int],
+) -> list[Morphology]:
+    """The answers for a fold by a tagger that learned from the others."""
+    tagger = MorphTagger(**settings).fit([read[k] for k in others], analyzer=analyzer)
+    return tagger.tag([read[k].forms for k in fold])

@@ -1,0 +1,274 @@
+"""Words in numbers: what is known of each by itself, and the tags it may have.
+
+1. :class:`Lexicon` holds the forms of the training text with the counts of their tags.
+2. From these come counts of tags by level, from coarse to fine: the case of a word, its endings,
+   what an analyzer says of it, its form in lower case, the form (``levels.py``); they say which
+   tags a word may have, known or not.
+3. :class:`WordTable` has a row for each word met: the keys of its slots, and its candidates.  In
+   training a row belongs to a form with its gold tag, which is held out of all counts once: so
+   training sees words as unknown as those of new text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+from unicodedata import normalize
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.base.hashing import text_key
+from eigentext.base.ragged import pointers
+from eigentext.features.known_words import KnownWords
+from eigentext.features.shapes import case_of, kind_of, lowered, outline
+from eigentext.features.symbols import looked_up
+from eigentext.tagging.morphology.levels import LONGEST_ENDING, Edges, Levels, key_of, mixed_keys
+from eigentext.tagging.morphology.templates import (
+    BITS,
+    CLUSTER_SLOTS,
+    N_BEGINNINGS,
+    N_ENDINGS,
+    SLOTS,
+    VECTOR_SLOTS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eigentext.lexical.analysis import Analyzer
+    from eigentext.tagging.morphology.kernels.words import Lists
+    from eigentext.tagging.morphology.lemmas import Lemmatiser
+    from eigentext.tagging.morphology.levels import Ints, Keys
+    from eigentext.tagging.morphology.tags import TagSet
+
+__all__ = ["Lexicon", "WordTable", "analysis_of"]
+
+MOST_CANDIDATES = 12
+LEAST_SHARE = 3e-4  # of the best candidate's
+LIKELY = -3.0  # log share, less the best one's, of tags that make a word ambiguous
+KNOWN = 2  # a form seen so often is a feature
+KNOWN_KEYS = [key_of(f"lemma\t{n}") for n in range(3)]  # by what is known of a lemma
+_MOST_WORDS = 3 << 13  # then the table starts anew: memory stays flat on endless input
+_BEFORE, _AFTER = "\n<", "\n>"  # no token holds a line end
+_N_TYPE_LEVELS = 1 + LONGEST_ENDING + 2  # case, endings, a whole short word, its analyses
+
+
+@dataclass(frozen=True, eq=False)
+class Lexicon:
+    """Forms of the training text: form k has ``tags[ptr[k] : ptr[k + 1]]`` with ``counts``."""
+
+    forms: tuple[str, ...]
+    ptr: Ints
+    tags: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+
+    @classmethod
+    def counted(cls, pairs: Mapping[tuple[str, int], int]) -> Lexicon:
+        """Of counts by form and tag."""
+        items = sorted(pairs.items())
+        sizes: dict[str, int] = {}
+        for (form, _), _ in items:
+            sizes[form] = sizes.get(form, 0) + 1
+        tags = np.array([tag for (_, tag), _ in items], np.int32)
+        counts = np.array([count for _, count in items], np.int32)
+        return cls(tuple(sizes), pointers(sizes.values()), tags, counts)
+
+    @cached_property
+    def entry(self) -> dict[tuple[str, int], int]:
+        """Where each form stands with each of its tags."""
+        forms = np.repeat(np.arange(len(self.forms)), np.diff(self.ptr)).tolist()
+        pairs = zip(forms, self.tags.tolist(), strict=True)
+        return {(self.forms[form], tag): at for at, (form, tag) in enumerate(pairs)}
+
+    @cached_property
+    def form_counts(self) -> dict[str, int]:
+        """How often each form was seen."""
+        totals = np.diff(np.concatenate([[0], np.cumsum(self.counts)])[self.ptr])
+        return dict(zip(self.forms, totals.tolist(), strict=True))
+
+    @cached_property
+    def known_words(self) -> KnownWords:
+        """Is a word among them?"""
+        return KnownWords(self.form_counts)
+
+    @cached_property
+    def lower_counts(self) -> dict[str, int]:
+        """The same in lower case."""
+        counts: dict[str, int] = {}
+        for form, count in self.form_counts.items():
+            lower = lowered(form)
+            counts[lower] = counts.get(lower, 0) + count
+        return counts
+
+    def levels(self, n_tags: int, analyzer: Analyzer | None) -> Levels:
+        """Counts of tags by case, ending, analyses, lower case and form."""
+        lower = [lowered(form) for form in self.forms]
+        keys = _level_keys(self.forms, lower, Edges.of(lower), analyzer)
+        rows = np.repeat(np.arange(len(self.forms)), np.diff(self.ptr))
+        weight = np.ones((len(rows), keys.shape[1]))
+        weight[:, _N_TYPE_LEVELS:] = self.counts[:, None]
+        return Levels.counted(keys[rows], self.tags.astype(np.int64), weight, n_tags)
+
+
+def analysis_of(analyzer: Analyzer | None, word: str) -> int:
+    """What an analyzer says of a word, as a key: its tags and features; 0 where it knows nothing.
+
+    >>> analysis_of(None, "word")
+    0
+    """
+    if analyzer is None:
+        return 0
+    readings = {
+        f"{reading.tag}\t{sorted(reading.features.items())}"
+        for reading in analyzer.analyse(word)
+        if not reading.is_guess
+    }
+    return key_of("\n".join(sorted(readings))) if readings else 0
+
+
+def _level_keys(
+    forms: Sequence[str], lower: Sequence[str], edges: Edges, analyzer: Analyzer | None
+) -> Keys:
+    """(words, levels) keys of the levels of words, coarse to fine; 0 for none."""
+    case = np.array([key_of(f"case\t{case_of(form)}") for form in forms], np.uint64)
+    keys = np.zeros((len(forms), _N_TYPE_LEVELS + 2), np.uint64)
+    keys[:, 0] = case
+    keys[:, 1 : LONGEST_ENDING + 2] = mixed_keys(edges.endings, case[:, None])
+    keys[:, -3] = [analysis_of(analyzer, form) for form in forms]
+    keys[:, -2] = [text_key(f"lower\t{text}") or 1 for text in lower]
+    keys[:, -1] = [text_key(f"word\t{form}") or 1 for form in forms]
+    return keys
+
+
+class WordTable:
+    """Rows of words met so far; see the module.
+
+    ``keys``   (rows, slots); rows 0 and 1 stand before and behind a sentence
+    ``lists``  the candidates of each row
+    """
+
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        tags: TagSet,
+        clusters: Mapping[str, str],
+        near: Mapping[str, str],
+        lemmatiser: Lemmatiser,
+        analyzer: Analyzer | None = None,
+    ) -> None:
+        self._lexicon, self._tags, self._lemmatiser = lexicon, tags, lemmatiser
+        self._bits = ((clusters, CLUSTER_SLOTS[0]), (near, VECTOR_SLOTS[0]))
+        self._analyzer = analyzer
+        self._levels = lexicon.levels(len(tags), analyzer)
+        self._start()
+
+    def _start(self) -> None:
+        from eigentext.tagging.morphology.kernels.words import Lists
+
+        self._row_of: dict[str, int] = {}
+        room, most = 1024, MOST_CANDIDATES
+        self.keys = np.zeros((room, len(SLOTS)), np.uint64)
+        self.lists = Lists(
+            np.ones(room, np.int64),
+            np.zeros((room, most), np.int32),
+            np.zeros((room, most), np.float32),
+            np.zeros((room, most), np.uint64),
+        )
+        self._n_rows = 2
+        for row, text in enumerate((_BEFORE, _AFTER)):
+            self.keys[row] = key_of(text)
+
+    def rows(self, forms: Sequence[str]) -> Ints:
+        """The row of each word of a text; new words are added."""
+        if len(self._row_of) > _MOST_WORDS:
+            self._start()
+        row_of = self._row_of
+        new = [form for form in dict.fromkeys(forms) if form not in row_of]
+        if new:
+            first = self._append(new, [-1] * len(new))
+            row_of.update(zip(new, range(first, first + len(new)), strict=True))
+        return np.array([row_of[form] for form in forms], np.int64)
+
+    def training_rows(self, forms: Sequence[str], tags: Ints) -> Ints:
+        """The same of the text that the lexicon counted: its tags are held out of the counts."""
+        pairs = list(zip(forms, tags.tolist(), strict=True))
+        new = list(dict.fromkeys(pairs))
+        first = self._append([form for form, _ in new], [tag for _, tag in new])
+        row_of = dict(zip(new, range(first, first + len(new)), strict=True))
+        return np.array([row_of[pair] for pair in pairs], np.int64)
+
+    def _append(self, forms: Sequence[str], own: Sequence[int]) -> int:
+        """Add words, each with a tag that is held out, -1 for none; returns the first row."""
+        known = self._lexicon.form_counts
+        texts = [form if form in known else normalize("NFC", form) for form in forms]
+        lower = [lowered(text) for text in texts]
+        edges = Edges.of(lower)
+        levels = _level_keys(texts, lower, edges, self._analyzer)
+        entry, counts = self._lexicon.entry, self._lexicon.counts
+        pairs = list(zip(forms, own, strict=True))
+        alone = [pair[1] >= 0 and counts[entry[pair]] == 1 for pair in pairs]
+        lists = self._levels.lists(
+            levels,
+            MOST_CANDIDATES,
+            least=LEAST_SHARE,
+            own=np.array(own, np.int64),
+            own_last=np.array(alone, np.bool_),
+            n_types=_N_TYPE_LEVELS,
+        )
+        # what is known of the lemma of each candidate
+        which, column = np.nonzero(np.arange(MOST_CANDIDATES) < lists.n[:, None])
+        held = np.array(
+            [entry[pair] if one else -1 for pair, one in zip(pairs, alone, strict=True)], np.int64
+        )
+        tags = lists.tags[which, column].astype(np.int64)
+        _, flags = self._lemmatiser.chosen(texts, which, tags, held[which])
+        lists.keys[which, column] = np.array(KNOWN_KEYS, np.uint64)[flags]
+        first, last = self._n_rows, self._n_rows + len(forms)
+        while last > len(self.keys):
+            self.keys = np.concatenate([self.keys, np.zeros_like(self.keys)])
+            doubled = (np.concatenate([part, np.zeros_like(part)]) for part in self.lists)
+            self.lists = type(self.lists)(*doubled)
+        self.keys[first:last] = self._slots(texts, lower, edges, levels, lists)
+        for part, new in zip(self.lists, lists, strict=True):
+            part[first:last] = new
+        self._n_rows = last
+        return first
+
+    def _slots(
+        self,
+        texts: Sequence[str],
+        lower: Sequence[str],
+        edges: Edges,
+        levels: Keys,
+        lists: Lists,
+    ) -> Keys:
+        """(words, slots) keys; 0 for what a word has not."""
+        from eigentext.tagging.morphology.kernels.words import class_keys
+
+        at = {slot: column for column, slot in enumerate(SLOTS)}
+        keys = np.zeros((len(texts), len(SLOTS)), np.uint64)
+        form_counts, lower_counts = self._lexicon.form_counts, self._lexicon.lower_counts
+        known = [form_counts.get(text, 0) >= KNOWN for text in texts]
+        keys[:, at["word"]] = np.where(known, levels[:, -1], 0)
+        known = [lower_counts.get(text, 0) >= KNOWN for text in lower]
+        keys[:, at["lower"]] = np.where(known, levels[:, -2], 0)
+        keys[:, at["analysis"]] = levels[:, -3]
+        keys[:, at["shape"]] = [key_of(f"shape\t{outline(text)}") for text in texts]
+        keys[:, at["kind"]] = [key_of(f"kind\t{text and kind_of(text)}") for text in texts]
+        keys[:, at["ending1"] : at["ending1"] + N_ENDINGS] = edges.endings[:, :N_ENDINGS]
+        keys[:, at["beginning1"] : at["beginning1"] + N_BEGINNINGS] = edges.beginnings
+        for table, slot in self._bits:
+            if table:
+                for row, text in enumerate(texts):
+                    bits = looked_up(table, text)
+                    if bits is not None:
+                        keys[row, at[slot] : at[slot] + len(BITS)] = [
+                            key_of(f"bits\t{bits[:n]}") for n in BITS
+                        ]
+        classes = [np.zeros(len(texts), np.uint64) for _ in range(3)]
+        arrays = self._tags.arrays
+        class_keys(lists, arrays.upos, arrays.keys, LIKELY, *classes)
+        keys[:, at["ambiguity"]], keys[:, at["best"]], keys[:, at["upos"]] = classes
+        return keys

@@ -1,0 +1,282 @@
+"""``Segmenter``: raw text in; sentences, tokens and the words of multiword tokens out.
+
+1. ``fit`` lays the sentences of a treebank out as raw text (``raw.py``) and learns three stages
+   from it: where tokens end (``tokens.py``), which tokens end a sentence (``sentence_ends.py``),
+   and which tokens stand for several words (``multiword.py``).
+2. ``segment`` squeezes the text into numbers (``characters.py``) and asks one stage after the
+   other; ``segment_sentence`` and ``words_of`` begin later, where more is known.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.base.model import Model, Packed
+from eigentext.base.tokens import checked_tokens
+from eigentext.errors import DataError, SettingsError
+from eigentext.language.formats.conll import controls_as_blanks
+from eigentext.tagging.segmentation import storage
+from eigentext.tagging.segmentation.characters import (
+    Squeezed,
+    addresses,
+    decided_places,
+    glued,
+    squeezed,
+)
+from eigentext.tagging.segmentation.multiword import MultiwordStage
+from eigentext.tagging.segmentation.raw import lay_out
+from eigentext.tagging.segmentation.sentence_ends import SentenceStage
+from eigentext.tagging.segmentation.settings import SegmenterSettings
+from eigentext.tagging.segmentation.tokens import TokenStage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+    from eigentext.language.formats.conllu import Sentence
+    from eigentext.tagging.segmentation.raw import Layout
+
+__all__ = ["DecidedSegmentation", "Place", "SegmentedSentence", "Segmenter", "SurfaceToken"]
+
+_SPACES = re.compile(r"\s+")
+_END_OF = {"sentence": 1, "word": -1}  # what a cut says of the token before it
+_UNIT = 0.03  # about what one step of a rounded weight is worth, in log odds
+
+
+class SurfaceToken(NamedTuple):
+    """A token: ``text[start:end]`` is what stands in the text.
+
+    ``words`` are the two or more syntactic words of a multiword token, none of an ordinary one.
+    """
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+
+
+class SegmentedSentence(NamedTuple):
+    """The tokens of a sentence; ``new_paragraph``: it is the first of a paragraph."""
+
+    tokens: tuple[SurfaceToken, ...]
+    new_paragraph: bool
+
+
+class Place(NamedTuple):
+    """A place in a text: how probable it is that a token begins there, and that a sentence does.
+
+    Rough: whole numbers were made of the weights, and what one of them is worth is not kept.
+    ``sentence`` is None where a sentence cannot begin.
+    """
+
+    token: float
+    sentence: float | None
+
+
+class DecidedSegmentation(NamedTuple):
+    """Sentences under decisions, the places that are open, and whether all could be followed."""
+
+    sentences: list[SegmentedSentence]
+    places: dict[int, Place]
+    followed: bool
+
+
+@dataclass(eq=False, repr=False)
+class Segmenter(Model, SegmenterSettings):
+    """Sentences, tokens and multiword tokens of raw text, learned from a treebank.
+
+    Settings: :class:`SegmenterSettings`.
+
+    >>> from eigentext.language.formats.conllu import make_sentence
+    >>> misc = ["_", "SpaceAfter=No", "_"]
+    >>> treebank = [make_sentence([*pair.split(), "."], misc=misc) for pair in
+    ...     ("Ann ran", "Bob sang", "Ben sat", "Eve left", "Tom fell")] * 4
+    >>> segmenter = Segmenter().fit(treebank)
+    >>> text = "Ann sang. Tom sat."
+    >>> for sentence in segmenter.segment(text):
+    ...     print([text[token.start:token.end] for token in sentence.tokens])
+    ['Ann', 'sang', '.']
+    ['Tom', 'sat', '.']
+    """
+
+    KIND = "segmenter"
+    VERSION = 2
+    SPEC = storage.SPEC
+
+    def fit(self, sentences: Iterable[Sentence], *, progress: Progress | None = None) -> Segmenter:
+        """Learn from the sentences of a treebank, in their order."""
+        self.check()
+        layout = lay_out(sentences)
+        if not layout.spans:
+            raise DataError("<treebank>", None, "no tokens, expected some to learn from")
+        plain = squeezed(layout.text, line_breaks=True)
+        self.line_breaks_ = bool(np.any(plain.chars == storage.LINE_BREAK))
+        self.addresses_ = _keeps_addresses(layout)
+        text = glued(plain, addresses(layout.text)) if self.addresses_ else plain
+        places = np.full(len(layout.text) + 1, -1, np.int64)
+        real = text.classes > 2
+        places[text.at[real]] = np.flatnonzero(real)
+        spans = np.array(layout.spans, np.int64)
+        starts, ends = places[spans[:, 0]], places[spans[:, 1] - 1] + 1
+        settings = {"epochs": self.epochs, "bits": self.bits, "seed": self.seed}
+
+        def told(stage: str) -> Callable[[int], None]:
+            return lambda epoch: progress(epoch, self.epochs, stage) if progress else None
+
+        self.tokens_ = TokenStage.learn(text, starts, ends, **settings, told=told("tokens"))
+        self.sentences_ = SentenceStage.learn(
+            text,
+            starts,
+            ends,
+            np.array(layout.ends, np.int64) - 1,
+            **settings,
+            told=told("sentences"),
+        )
+        forms = [form_of(layout.text[start:end]) for start, end in layout.spans]
+        self.multiwords_ = MultiwordStage.learn(
+            forms, layout.words, layout.lemmas, layout.ends, **settings
+        )
+        return self
+
+    def segment(self, text: str) -> list[SegmentedSentence]:
+        """The sentences of raw text; a blank line ends a paragraph."""
+        self.check_fitted()
+        given = self._squeezed(text)
+        starts, ends = self.tokens_.answer(given)
+        if not len(starts):
+            return []
+        is_end, is_last = self.sentences_.answer(given, starts, ends)
+        after = np.flatnonzero(is_end) + 1
+        tokens = self._tokens(text, given.at[starts], given.at[ends - 1] + 1, after.tolist())
+        new = [True, *is_last[after[:-1] - 1].tolist()]
+        bounds = [0, *after.tolist()]
+        return [
+            SegmentedSentence(tuple(tokens[first:last]), paragraph)
+            for (first, last), paragraph in zip(pairwise(bounds), new, strict=True)
+        ]
+
+    def segment_decided(self, text: str, cuts: Mapping[int, str]) -> DecidedSegmentation:
+        """Sentences of raw text in which some places are decided; the others follow from that.
+
+        ``cuts``: before a character of the text, by its number, ``sentence`` (a sentence begins
+        there, and so a token), ``word`` (a token begins there, no sentence) or ``none`` (neither).
+
+        >>> from eigentext.language.formats.conllu import make_sentence
+        >>> misc = ["_", "SpaceAfter=No", "_"]
+        >>> treebank = [make_sentence([*pair.split(), "."], misc=misc) for pair in
+        ...     ("Ann ran", "Bob sang", "Ben sat", "Eve left", "Tom fell")] * 4
+        >>> found = Segmenter().fit(treebank).segment_decided("Ann sang. Tom sat.", {10: "word"})
+        >>> len(found.sentences), found.followed
+        (1, True)
+        """
+        self.check_fitted()
+        given, place_of, lost = decided_places(self._squeezed(text), cuts)
+        odds = np.full(len(given.chars), np.nan)
+        starts, ends = self.tokens_.answer(given, odds)
+        if not len(starts):
+            return DecidedSegmentation([], {}, not cuts)
+        cut_of = {place: cuts[offset] for offset, place in place_of.items()}
+        next_cut = [cut_of.get(place) for place in starts.tolist()[1:]]
+        decided = np.array([_END_OF.get(cut or "", 0) for cut in next_cut] + [0], np.int8)
+        end_odds = np.full(len(starts), np.nan)
+        is_end, is_last = self.sentences_.answer(given, starts, ends, decided, end_odds)
+        is_end |= decided > 0
+        is_end &= decided >= 0
+        after = np.flatnonzero(is_end) + 1
+        spans = given.at[starts], given.at[ends - 1] + 1
+        tokens = self._tokens(text, *spans, after.tolist(), joined=bool(cuts))
+        bounds = [0, *after.tolist()]
+        new = [True, *is_last[after[:-1] - 1].tolist()]
+        sentences = [
+            SegmentedSentence(tuple(tokens[first:last]), paragraph)
+            for (first, last), paragraph in zip(pairwise(bounds), new, strict=True)
+        ]
+        asked = np.flatnonzero(~np.isnan(odds))
+        places = {
+            int(given.at[place]): Place(_chance(odds[place]), None) for place in asked.tolist()
+        }
+        for token in np.flatnonzero(~np.isnan(end_odds)).tolist():
+            offset = int(given.at[starts[token + 1]])
+            known = places.get(offset, Place(1.0, None))
+            places[offset] = known._replace(sentence=_chance(end_odds[token]))
+        for offset in cuts:
+            places.pop(offset, None)
+        return DecidedSegmentation(sentences, places, not lost)
+
+    def segment_sentence(self, text: str) -> SegmentedSentence:
+        """The tokens of a text that is one sentence, whatever stands in it."""
+        self.check_fitted()
+        given = self._squeezed(text, paragraphs=False)
+        starts, ends = self.tokens_.answer(given)
+        tokens = self._tokens(text, given.at[starts], given.at[ends - 1] + 1, ())
+        return SegmentedSentence(tuple(tokens), True)
+
+    def words_of(self, forms: Sequence[str]) -> list[tuple[str, ...]]:
+        """The words of the tokens of one sentence: none for an ordinary token."""
+        self.check_fitted()
+        return self.multiwords_.answer(list(map(form_of, checked_tokens(forms))), ())
+
+    def _squeezed(self, text: str, *, paragraphs: bool = True) -> Squeezed:
+        text = controls_as_blanks(_checked(text))  # as long as it was
+        given = squeezed(text, paragraphs=paragraphs, line_breaks=self.line_breaks_)
+        return glued(given, addresses(text)) if self.addresses_ else given
+
+    def _tokens(
+        self,
+        text: str,
+        starts: npt.NDArray[np.int64],
+        ends: npt.NDArray[np.int64],
+        sentence_ends: Iterable[int],
+        joined: bool = False,
+    ) -> list[SurfaceToken]:
+        """``joined``: white space may be inside of tokens, whatever the treebank has."""
+        first, last = starts.tolist(), ends.tolist()
+        forms = [text[start:end] for start, end in zip(first, last, strict=True)]
+        if joined or self.tokens_.spaces:
+            forms = list(map(form_of, forms))
+        return list(map(SurfaceToken, first, last, self.multiwords_.answer(forms, sentence_ends)))
+
+    def _pack_learned(self) -> Packed:
+        return storage.pack_segmenter(self)
+
+    def _restore(self, packed: Packed) -> None:
+        storage.restore_segmenter(self, packed)
+
+    def _summary(self) -> str:
+        return (
+            f"{len(self.tokens_.known.keys):,} tokens, "
+            f"{len(self.multiwords_.rules) - 1:,} rules of multiword tokens"
+        )
+
+
+def _keeps_addresses(layout: Layout) -> bool:
+    """Whether addresses are one token: so it is in treebanks, and where this one has none."""
+    starts = np.array([start for start, _ in layout.spans])
+    spans = np.array(addresses(layout.text)).reshape(-1, 2)
+    begun = np.searchsorted(starts, spans[:, 1]) - np.searchsorted(starts, spans[:, 0] + 1)
+    return bool(np.count_nonzero(begun) <= len(spans) / 2)
+
+
+def form_of(piece: str) -> str:
+    """FORM of a piece of text: its white space, if it has some, as single spaces.
+
+    >>> form_of("10\\u00a0 000")
+    '10 000'
+    """
+    return _SPACES.sub(" ", controls_as_blanks(piece))
+
+
+def _chance(score: float) -> float:
+    return float(1.0 / (1.0 + np.exp(-np.clip(_UNIT * score, -30.0, 30.0))))
+
+
+def _checked(text: str) -> str:
+    if not isinstance(text, str):
+        raise SettingsError(f"a text is a string, not {type(text).__name__}")
+    return text

@@ -1,0 +1,350 @@
+"""Third stage: which tokens stand for several words, and for which.
+
+1. A form that the treebank always splits alike, or never, is a matter of memory.
+2. Any other form has candidates: the rules that it was split by (``splitting.py``), or if it is
+   new all that fit and were met with two forms or more; and not to split it.  A linear model
+   chooses, p(rule | token) = softmax of the sum of the weights of its features: beginning and end
+   of the form, whether the stem is a word or a lemma of the treebank, the tokens on both sides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from eigentext.base.hashing import mixed, text_key
+from eigentext.base.ragged import pointers
+from eigentext.base.remembering import Remembered
+from eigentext.tagging.segmentation.kernels import multiword as kernel
+from eigentext.tagging.segmentation.splitting import SplitRule, small_letters
+from eigentext.tagging.segmentation.tables import quantised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+__all__ = ["MultiwordStage"]
+
+_RATE = 0.2
+_REMEMBERED = 200_000  # forms
+_TOKENS_OF_A_FORM = 4  # in training, of a form that is always treated alike
+_KEEP = 0  # the rule that leaves a token as it is
+
+
+class _Form(NamedTuple):
+    """A form with its candidates.
+
+    ``fixed``  its words where nothing is to be chosen
+    ``rules``  candidates, with their ``keys``
+    ``codes``  of the form, its first three letters, its last three and its last two
+    ``base``   features of the form;  ``own``: counts for each candidate, see ``_counts``
+    """
+
+    fixed: tuple[str, ...]
+    rules: tuple[int, ...]
+    codes: tuple[int, int, int, int]
+    base: list[int]
+    keys: list[int]
+    own: list[tuple[int, ...]]
+    is_known: bool
+
+
+_Choice = tuple[_Form, tuple[int, ...]]  # a token with a choice, and the codes of its neighbours
+
+
+@dataclass
+class MultiwordStage:
+    """What was learned of multiword tokens.
+
+    ``rules``    all ways to split; number 0 is to leave the token as it is
+    ``general``  how many of them, from 1 on, are for forms that were never seen
+    ``forms``    key of a form in small letters -> the rules that it was seen with; of forms that
+                 are never split only those are kept that some rule would fit
+    ``words``    key of a word, or of a lemma (``_lemma``) -> how often it was seen
+    """
+
+    rules: list[SplitRule]
+    general: int
+    forms: dict[int, tuple[int, ...]]
+    words: dict[int, int]
+    weights: npt.NDArray[np.int8]
+    _memory: Remembered[str, _Form] = field(
+        default_factory=lambda: Remembered(_REMEMBERED), repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        self._by_ends: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for number in range(1, self.general + 1):
+            rule = self.rules[number]
+            self._by_ends[rule.front, rule.back].append(number)
+        self._fronts = {front for front, _ in self._by_ends}
+        self._backs = {back for _, back in self._by_ends}
+        self._longest_front = max(map(len, self._fronts), default=0)
+        self._longest_back = max(map(len, self._backs), default=0)
+        self._rule_keys = [
+            mixed(number, [text_key("\t".join(map(str, rule)))])
+            for number, rule in enumerate(self.rules)
+        ]
+
+    # ------------------------------------------------------------ training
+
+    @classmethod
+    def learn(
+        cls,
+        forms: Sequence[str],
+        words: Sequence[tuple[str, ...]],
+        lemmas: Sequence[tuple[str, ...]],
+        ends: Sequence[int],
+        *,
+        epochs: int,
+        bits: int,
+        seed: int,
+    ) -> MultiwordStage:
+        """Learn from the tokens of sentences and their words, none for an ordinary token.
+
+        ``lemmas`` are those of the words of each token, of an ordinary one its own.
+        """
+        small = list(map(small_letters, forms))
+        splits = [
+            (form, tuple(map(small_letters, parts))) if parts else None
+            for form, parts in zip(small, words, strict=True)
+        ]
+        rule_of = {pair: SplitRule.of(*pair) for pair in dict.fromkeys(splits) if pair}
+        met_with: dict[SplitRule, set[str]] = defaultdict(set)
+        for (form, _), rule in rule_of.items():
+            met_with[rule].add(form)
+        order = sorted(met_with, key=lambda rule: (-len(met_with[rule]), rule))
+        general = sum(len(met_with[rule]) > 1 and rule.has_stem for rule in order)
+        order.sort(key=lambda rule: not (len(met_with[rule]) > 1 and rule.has_stem))
+        rules = [SplitRule("", (), "", "", (), "", False), *order]
+        numbers = {rule: number for number, rule in enumerate(rules)}
+        gold = [numbers[rule_of[pair]] if pair else _KEEP for pair in splits]
+        seen: dict[str, Counter[int]] = defaultdict(Counter)
+        own: dict[str, Counter[int]] = defaultdict(Counter)  # what was seen in tokens of a form
+        for form, number, pair, names in zip(small, gold, splits, lemmas, strict=True):
+            seen[form][number] += 1
+            own[form].update(map(_code, pair[1] if pair else (form,)))
+            own[form].update(_lemma(small_letters(name)) for name in names)
+        bits = min(bits, 17)
+        stage = cls(rules, general, {}, {}, np.zeros(1 << bits, np.int8))
+        if len(rules) == 1:
+            stage.weights = np.zeros(8, np.int8)
+            return stage
+        total: Counter[int] = Counter()
+        for counts in own.values():
+            total.update(counts)
+        stage.words = {key: min(count, 255) for key, count in total.items()}
+        for form, counts in seen.items():
+            if len(counts) > 1 or _KEEP not in counts or stage._general_rules(form):
+                stage.forms[_code(form)] = tuple(sorted(counts, key=lambda n: (-counts[n], n)))
+        instances = stage._instances(forms, small, gold, seen, own, ends)
+        stage._train(instances, epochs, bits, seed)
+        return stage
+
+    def _instances(
+        self,
+        forms: Sequence[str],
+        small: Sequence[str],
+        gold: Sequence[int],
+        seen: Mapping[str, Counter[int]],
+        own: Mapping[str, Counter[int]],
+        ends: Sequence[int],
+    ) -> list[tuple[_Choice, int]]:
+        """Tokens with a choice: of ambiguous forms all, of others some as if they were new."""
+        is_first = {0, len(small), *ends}
+        taken: Counter[str] = Counter()
+        new: dict[str, _Form] = {}
+        known: dict[str, _Form] = {}
+        instances = []
+        for at, form in enumerate(small):
+            counts = seen[form]
+            made = []
+            if len(counts) > 1:
+                if form not in known:
+                    known[form] = self._analysed(forms[at], tuple(sorted(counts)), {}, True)
+                made.append(known[form])
+            if taken[form] < _TOKENS_OF_A_FORM:
+                taken[form] += 1
+                if form not in new:
+                    rules = (_KEEP, *self._general_rules(form))
+                    new[form] = self._analysed(forms[at], rules, own[form], False)
+                if gold[at] in new[form].rules:
+                    made.append(new[form])
+            for one in made:
+                if len(one.rules) > 1:
+                    before = _codes(small[at - 1]) if at not in is_first else _NOBODY
+                    behind = _codes(small[at + 1]) if at + 1 not in is_first else _NOBODY
+                    choice = one, _sides(before, behind)
+                    instances.append((choice, one.rules.index(gold[at])))
+        return instances
+
+    def _train(
+        self,
+        instances: list[tuple[_Choice, int]],
+        epochs: int,
+        bits: int,
+        seed: int,
+    ) -> None:
+        if not instances:
+            return
+        base, starts, keys, own = _joined([choice for choice, _ in instances])
+        gold = np.array([number for _, number in instances], np.int64)
+        weights = np.zeros(1 << bits, np.float32)
+        squares = np.ones(1 << bits, np.float32)
+        chance = np.random.default_rng(seed)
+        for _ in range(epochs):
+            order = chance.permutation(len(instances))
+            kernel.train(base, starts, keys, own, gold, order, weights, squares, 64 - bits, _RATE)
+        self.weights = quantised(weights)[0]
+
+    # ------------------------------------------------------------ answers
+
+    def answer(self, forms: Sequence[str], ends: Iterable[int]) -> list[tuple[str, ...]]:
+        """The words of each token, none of an ordinary one; ``ends``: where sentences end."""
+        if len(self.rules) == 1:
+            return [()] * len(forms)
+        get, put = self._memory.get, self._memory.put
+        looked = []
+        for form in forms:
+            known = get(form)
+            if known is None:
+                known = put(form, self._look_at(form))
+            looked.append(known)
+        answers = [one.fixed for one in looked]
+        choices = [at for at, one in enumerate(looked) if len(one.rules) > 1]
+        if choices:
+            is_first = {0, len(forms), *ends}
+            asked = []
+            for at in choices:
+                before = looked[at - 1].codes if at not in is_first else _NOBODY
+                behind = looked[at + 1].codes if at + 1 not in is_first else _NOBODY
+                asked.append((looked[at], _sides(before, behind)))
+            shift = 64 - (len(self.weights).bit_length() - 1)
+            base, starts, keys, own = _joined(asked)
+            chosen = kernel.choose(base, starts, keys, own, self.weights, shift)
+            for at, number in zip(choices, chosen.tolist(), strict=True):
+                rule = looked[at].rules[number]
+                answers[at] = (self.rules[rule].apply(forms[at]) or ()) if rule else ()
+        return answers
+
+    def _look_at(self, form: str) -> _Form:
+        small = small_letters(form)
+        known = self.forms.get(_code(small))
+        if known is None:
+            rules: tuple[int, ...] = (_KEEP, *self._general_rules(small))
+            return self._analysed(form, rules, {}, False)
+        # a hash may be that of another form
+        fitting = tuple(n for n in known if not n or self.rules[n].fits(small)) or (_KEEP,)
+        return self._analysed(form, tuple(sorted(fitting)), {}, True)
+
+    def _general_rules(self, small: str) -> list[int]:
+        """Rules for new forms that fit, in order."""
+        fronts = [
+            small[:n]
+            for n in range(min(self._longest_front, len(small) - 1) + 1)
+            if small[:n] in self._fronts
+        ]
+        backs = [
+            small[len(small) - n :]
+            for n in range(min(self._longest_back, len(small) - 1) + 1)
+            if small[len(small) - n :] in self._backs
+        ]
+        found: list[int] = []
+        for front in fronts:
+            for back in backs:
+                if len(front) + len(back) < len(small):
+                    found += self._by_ends.get((front, back), ())
+        return sorted(found)
+
+    def _analysed(
+        self, form: str, rules: tuple[int, ...], own_words: Mapping[int, int], is_known: bool
+    ) -> _Form:
+        """The form with its candidates; ``own_words`` are left out of what is known of words."""
+        small = small_letters(form)
+        codes = _codes(small)
+        if len(rules) == 1:
+            fixed = (self.rules[rules[0]].apply(form) or ()) if rules[0] else ()
+            return _Form(fixed, rules, codes, [], [], [], is_known)
+        keys = [self._rule_keys[number] for number in rules]
+        own = [_NO_COUNTS] * len(rules) if is_known else self._counts(small, rules, own_words)
+        return _Form((), rules, codes, _base(form, small, is_known), keys, own, is_known)
+
+    def _counts(
+        self, small: str, rules: tuple[int, ...], own_words: Mapping[int, int]
+    ) -> list[tuple[int, ...]]:
+        """For each rule: kind, how often its stem and the form are words, length of the stem.
+
+        Last, how often its stem is a lemma.
+        """
+
+        def count(key: int, most: int = 7) -> int:
+            times = self.words.get(key, 0) - own_words.get(key, 0)
+            return min(times.bit_length(), most) if times > 0 else 0
+
+        whole = count(_code(small))
+        counts: list[tuple[int, ...]] = []
+        best = best_lemma = 0
+        for number in rules:
+            if number == _KEEP:
+                continue
+            rule = self.rules[number]
+            stem = rule.stem(small)
+            known, lemma = count(_code(stem)), count(_lemma(stem), 3)
+            best, best_lemma = max(best, known), max(best_lemma, lemma)
+            kind = 1 + len(rule.before) + 4 * len(rule.after)
+            counts.append((kind, known, whole, min(len(stem), 6), lemma))
+        if rules[0] != _KEEP:
+            return counts
+        # to keep the token is no rule of a kind: the best of the others is what counts
+        return [(1, best, whole, 0, best_lemma + 4 * count(_lemma(small), 3)), *counts]
+
+
+_NO_COUNTS: tuple[int, ...] = (0, 0, 0, 0, 0)
+_NOBODY = (1, 1, 1, 1)  # the neighbour of a token at the end of a sentence
+
+
+def _code(piece: str) -> int:
+    """A number of 32 bits for a piece of text, never 0."""
+    return crc32(piece.encode("utf-8", "surrogatepass")) or 1
+
+
+def _lemma(piece: str) -> int:
+    """The same for a lemma; no word begins with a line break."""
+    return _code(f"\n{piece}")
+
+
+def _codes(small: str) -> tuple[int, int, int, int]:
+    return _code(small), _code(small[:3]), _code(small[-3:]), _code(small[-2:])
+
+
+def _base(form: str, small: str, is_known: bool) -> list[int]:
+    """Features of a form by itself; for a known one it is enough."""
+    if is_known:
+        pieces = [f"={small}", f"={small}\t{form[:1].isupper()}", *[""] * 10]
+    else:
+        shape = "A" if form.isupper() else "Aa" if form[:1].isupper() else "a"
+        pieces = ["*", f"s{shape}{form.isalpha()}", f"l{min(len(small), 10)}"]
+        pieces += [f"<{small[:n]}" if len(small) >= n else "" for n in range(1, 5)]
+        pieces += [f">{small[-n:]}" if len(small) >= n else "" for n in range(1, 6)]
+    return [_code(piece) if piece else 0 for piece in pieces]
+
+
+def _sides(before: tuple[int, ...], behind: tuple[int, ...]) -> tuple[int, ...]:
+    """What is looked at of the tokens on both sides."""
+    return before[0], behind[0], before[2], behind[1], behind[2], behind[3]
+
+
+def _joined(choices: Sequence[_Choice]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """What the loops take: base features, candidates of each token, their keys and counts."""
+    base = np.array([one.base for one, _ in choices], np.uint64)
+    sides = np.array([sides for _, sides in choices], np.uint64)
+    forms = np.array([one.codes[0] if one.is_known else 0 for one, _ in choices], np.uint64)
+    starts = pointers([len(one.rules) for one, _ in choices])
+    keys = np.array([key for one, _ in choices for key in one.keys], np.uint64)
+    own = np.array([counts for one, _ in choices for counts in one.own], np.int64)
+    return kernel.with_sides(base, sides, forms), starts, keys, own

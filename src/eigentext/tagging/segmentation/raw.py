@@ -1,0 +1,159 @@
+r"""The raw text behind a treebank: what a writer typed before anybody cut it into words.
+
+1. :func:`surface` gives the tokens of one sentence as they stand in its text, multiword tokens
+   with their words.
+2. :func:`lay_out` puts sentences one behind the other: between two of them a space, or nothing
+   after ``SpaceAfter=No``, or what ``SpacesAfter`` says; a blank line at ``newpar``, ``newdoc``.
+3. :func:`raw_text` is the text of that alone, as segmentation is trained and judged on it.
+
+>>> from eigentext.language.formats.conllu import make_sentence
+>>> no_space = ["SpaceAfter=No", "_"]
+>>> first = make_sentence(["Hi", "!"], misc=no_space)
+>>> second = make_sentence(["Go", "."], misc=no_space, metadata={"newpar": ""})
+>>> raw_text([first, first, second])
+'Hi! Hi!\n\nGo.\n'
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from eigentext.language.formats.conll import controls_as_blanks
+from eigentext.language.formats.conllu import each_conllu, parse_pairs, unescape_spaces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eigentext.language.formats.conllu import Sentence
+
+__all__ = ["Layout", "Surface", "lay_out", "raw_text", "surface"]
+
+_SPACES = re.compile(r"\s+")
+
+
+class Surface(NamedTuple):
+    """One sentence: ``text[start:end]`` of each token, and the words of multiword tokens.
+
+    ``lemmas`` are those of all words; ``after`` is the white space behind the sentence.
+    """
+
+    text: str
+    spans: list[tuple[int, int]]
+    words: list[tuple[str, ...]]
+    lemmas: list[tuple[str, ...]]
+    after: str
+
+
+class Layout(NamedTuple):
+    """A text with its gold answer.
+
+    ``spans``  (start, end) of each token in the text
+    ``words``  of each token its syntactic words, none of an ordinary token
+    ``lemmas`` of each token those of its words, of an ordinary token its own
+    ``ends``   for each sentence the number of tokens up to its end
+    """
+
+    text: str
+    spans: list[tuple[int, int]]
+    words: list[tuple[str, ...]]
+    lemmas: list[tuple[str, ...]]
+    ends: list[int]
+
+
+def surface(sentence: Sentence) -> Surface:
+    """The tokens of a sentence in its text; the text is made of the forms where they differ."""
+    ranges = {unit.start: unit for unit in sentence.ranges}
+    rows = sentence.rows
+    forms: list[str] = []
+    miscs: list[str] = []
+    words: list[tuple[str, ...]] = []
+    lemmas: list[tuple[str, ...]] = []
+    done = 0  # the last word that is in a token
+    for number, row in enumerate(rows, start=1):
+        if number <= done:
+            continue
+        unit = ranges.get(number)
+        done = unit.end if unit else number
+        forms.append(unit.form if unit else row[1])
+        miscs.append(unit.misc if unit else row[9])
+        parts = tuple(part[1] for part in rows[number - 1 : done]) if unit else ()
+        words.append(parts if len(parts) > 1 else ())
+        lemmas.append(tuple(part[2] for part in rows[number - 1 : done]))
+    text = sentence.text
+    spans = _found(text, forms)
+    if spans is None:
+        gaps = [_space(misc) for misc in miscs]
+        text, spans = "", []
+        for form, gap in zip(forms, gaps, strict=True):
+            spans.append((len(text), len(text) + len(form)))
+            text += form + gap
+        text = text[: spans[-1][1]]
+    return Surface(text[: spans[-1][1]], spans, words, lemmas, _space(miscs[-1]))
+
+
+def _found(text: str, forms: list[str]) -> list[tuple[int, int]] | None:
+    """Where the forms stand in the text, one after the other with white space between them."""
+    spans = []
+    at = 0
+    for form in forms:
+        while at < len(text) and text[at].isspace():
+            at += 1
+        end = at + len(form)
+        if text[at:end] != form:
+            pieces = map(re.escape, form.split())
+            found = re.compile(r"\s+".join(pieces)).match(text, at)
+            if found is None:
+                return None
+            end = found.end()
+        if end == at:
+            return None
+        spans.append((at, end))
+        at = end
+    return spans if not text[at:].strip() else None
+
+
+def _space(misc: str) -> str:
+    """The white space behind a token, by its MISC."""
+    pairs = parse_pairs(misc)
+    if (spaces := pairs.get("SpacesAfter")) is not None:
+        spaces = controls_as_blanks(unescape_spaces(spaces))
+        if not spaces.strip():
+            return spaces
+    return "" if pairs.get("SpaceAfter") == "No" else " "
+
+
+def lay_out(sentences: Iterable[Sentence]) -> Layout:
+    """All sentences in one text."""
+    pieces: list[str] = []
+    spans: list[tuple[int, int]] = []
+    words: list[tuple[str, ...]] = []
+    lemmas: list[tuple[str, ...]] = []
+    ends: list[int] = []
+    length = 0
+    gap = ""
+    for sentence in each_conllu(sentences):
+        one = surface(sentence)
+        starts_paragraph = any(
+            _SPACES.split(comment[1:].strip(), maxsplit=1)[0] in ("newpar", "newdoc")
+            for comment in sentence.comments
+        )
+        if pieces:
+            gap = "\n\n" if starts_paragraph else gap
+            pieces.append(gap)
+            length += len(gap)
+        spans += [(start + length, end + length) for start, end in one.spans]
+        words += one.words
+        lemmas += one.lemmas
+        ends.append(len(spans))
+        pieces.append(one.text)
+        length += len(one.text)
+        gap = one.after
+    if pieces:
+        pieces.append("\n")
+    return Layout("".join(pieces), spans, words, lemmas, ends)
+
+
+def raw_text(sentences: Iterable[Sentence]) -> str:
+    """The text that the sentences were cut from, as far as the treebank tells."""
+    return lay_out(sentences).text

@@ -1,0 +1,50 @@
+"""Counts of strings behind their hashes, as compiled loops look them up and a file keeps them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.tagging.segmentation.kernels import tables as kernel
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["HashedCounts", "quantised"]
+
+
+class HashedCounts(NamedTuple):
+    """Distinct 32-bit keys in order with a small number each, and the table made of them."""
+
+    keys: npt.NDArray[np.uint32]
+    values: npt.NDArray[Any]
+    table_keys: npt.NDArray[np.uint32]
+    table_values: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, keys: npt.NDArray[np.uint32], values: npt.NDArray[Any]) -> HashedCounts:
+        """Of distinct keys that rise."""
+        size = 2
+        while size < 2 * len(keys):
+            size *= 2
+        table_keys, table_values = np.zeros(size, np.uint32), np.zeros(size, values.dtype)
+        kernel.fill(keys, values, table_keys, table_values)
+        return cls(keys, values, table_keys, table_values)
+
+    @property
+    def table(self) -> tuple[Any, Any]:
+        """What the loops take."""
+        return self.table_keys, self.table_values
+
+
+def quantised(weights: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], float]:
+    """Weights as whole numbers from -127 to 127, and what one of these is worth.
+
+    >>> steps, unit = quantised(np.array([0.5, -1.0, 0.001]))
+    >>> steps.tolist(), round(unit * 127, 3)
+    ([64, -127, 0], 1.0)
+    """
+    largest = float(np.abs(weights).max(initial=0.0))
+    unit = largest / 127 if largest else 1.0
+    return np.round(weights / unit).astype(np.int8), unit

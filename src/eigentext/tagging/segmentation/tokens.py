@@ -1,0 +1,105 @@
+"""First stage: the tokens of a text.
+
+A token ends at place j with probability
+
+    p(j) = 1 / (1 + exp(-sum over features f of j of w_f))
+
+with hashed features of the characters around j, of what stands between two white spaces, of the
+token that has begun, and of a dictionary of the training tokens (``kernels/boundaries.py``).
+The weights are learned by AdaGrad, one place after the other.  Where no token of the treebank has
+a space inside, all white space ends a token.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.tagging.segmentation.kernels import boundaries as kernel
+from eigentext.tagging.segmentation.kernels import tables as table_kernel
+from eigentext.tagging.segmentation.tables import HashedCounts, quantised
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from eigentext.tagging.segmentation.characters import Squeezed
+
+__all__ = ["TokenStage"]
+
+_RATE = 0.2
+
+
+@dataclass
+class TokenStage:
+    """What was learned of tokens.
+
+    ``weights``  as small numbers; their unit does not matter, only the sign of a sum is asked
+    ``known``    the tokens of the training text
+    ``spaces``   whether tokens may have spaces inside
+    """
+
+    weights: npt.NDArray[np.int8]
+    known: HashedCounts
+    spaces: bool
+
+    @classmethod
+    def learn(
+        cls,
+        text: Squeezed,
+        starts: npt.NDArray[np.int64],
+        ends: npt.NDArray[np.int64],
+        *,
+        epochs: int,
+        bits: int,
+        seed: int,
+        told: Callable[[int], None],
+    ) -> TokenStage:
+        """Learn from tokens ``starts`` to ``ends`` of a squeezed text."""
+        spaces = bool(kernel.any_space(text.classes, starts, ends))
+        known = _counted(kernel.token_keys(text.chars, starts, ends))
+        ended = np.zeros(len(text.chars), np.int64)
+        ended[starts] = ends
+        token_starts = np.zeros(len(text.chars), np.int64)
+        token_starts[starts] = starts
+        np.maximum.accumulate(token_starts, out=token_starts)
+        table = kernel.Known(*known.table)
+        prepared = _prepared(text, table, ended, spaces)
+        weights = np.zeros(1 << bits, np.float32)
+        squares = np.full(1 << bits, 1.0, np.float32)
+        chance = np.random.default_rng(seed)
+        for epoch in range(epochs):
+            order = chance.permutation(len(prepared.starts))
+            kernel.train(
+                prepared, table, token_starts, order, weights, squares, 64 - bits, _RATE, spaces
+            )
+            told(epoch + 1)
+        return cls(quantised(weights)[0], known, spaces)
+
+    def answer(
+        self, text: Squeezed, odds: npt.NDArray[np.float64] | None = None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Where the tokens start and end in a squeezed text.
+
+        ``odds`` (places,) gets the score of every place: above 0 a token begins there.
+        """
+        table = kernel.Known(*self.known.table)
+        prepared = _prepared(text, table, np.zeros(len(text.chars), np.int64), self.spaces)
+        shift = 64 - (len(self.weights).bit_length() - 1)
+        asked = np.empty(0) if odds is None else odds
+        starts, ends = kernel.answer(prepared, table, self.weights, shift, self.spaces, asked)
+        return starts, ends
+
+
+def _counted(keys: npt.NDArray[np.uint64]) -> HashedCounts:
+    distinct, counts = np.unique(table_kernel.shortened(keys), return_counts=True)
+    return HashedCounts.of(distinct, np.minimum(counts, 255).astype(np.uint8))
+
+
+def _prepared(text: Squeezed, table: Any, ended: Any, spaces: bool) -> Any:
+    longest = kernel.longest_known(text.chars, text.classes, ended, table, spaces)
+    starts, ends, hashes = kernel.chunks_of(text.chars, text.classes)
+    return kernel.Text(text.chars, text.classes, text.glue, starts, ends, hashes, longest, ended)

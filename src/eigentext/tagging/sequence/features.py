@@ -1,0 +1,169 @@
+"""From words to feature numbers.
+
+1. :class:`WordTable` looks at each word type once: the keys of its slots (with its cluster, where
+   a table of clusters is given), and the row of its vector.
+2. Sentences become arrays of word ids (:class:`Batch`); the kernel forms the key of every
+   template at every token.
+3. :class:`FeatureTable` numbers keys: those that training saw often enough have a number, all
+   others none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from eigentext.errors import SettingsError
+from eigentext.features.shapes import SLOTS, slots_of
+from eigentext.features.symbols import looked_up
+from eigentext.tagging.sequence.templates import REACH, Templates, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Batch", "FeatureTable", "WordTable", "slot_keys"]
+
+_MOST_TYPES = 1 << 19  # then the table starts anew: memory stays flat on endless input
+_BEFORE, _AFTER = "\n<", "\n>"  # no token holds a line end
+
+
+def slot_keys(word: str, bits: str | None) -> dict[str, int]:
+    """Keys of the slots of a word; boundaries have a few of them only."""
+    if word in (_BEFORE, _AFTER):
+        slots = dict.fromkeys(("word", "lower", "form", "case", "kind"), word)
+        slots.update(dict.fromkeys(("bits4", "bits20"), word))
+    else:
+        slots = slots_of(word, bits)
+    return {slot: key_of(f"{slot}\t{value}") for slot, value in slots.items()}
+
+
+@lru_cache(maxsize=1 << 16)  # many taggers learn from the same words: folds, columns
+def _slot_row(word: str, bits: str | None) -> npt.NDArray[np.uint64]:
+    """(slots,): the keys in the order of SLOTS, 0 for none."""
+    keys = slot_keys(word, bits)
+    return np.array([keys.get(slot, 0) for slot in SLOTS], np.uint64)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentences as arrays: word ids, where each begins, and the row of each token's vector."""
+
+    types: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    vector_of: npt.NDArray[np.int32]
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of tokens."""
+        return len(self.types)
+
+
+class WordTable:
+    """Words met so far: slot keys and vector of each.
+
+    ``clusters`` maps words to bit strings.  A word that is not there is looked for in small
+    letters, then with a capital; failing that it has no cluster.  Vectors are found likewise.
+    """
+
+    def __init__(
+        self,
+        clusters: Mapping[str, str] | None = None,
+        vector_rows: Mapping[str, int] | None = None,
+    ) -> None:
+        self._clusters = clusters or {}
+        self._vector_rows = vector_rows or {}
+        self._start()
+
+    def _start(self) -> None:
+        self._ids: dict[str, int] = {}
+        self.keys = np.zeros((1024, len(SLOTS)), np.uint64)
+        self._vectors = np.full(1024, -1, np.int32)
+        for word in (_BEFORE, _AFTER):
+            self._add(word)
+
+    def cluster_of(self, word: str) -> str | None:
+        """The bits of a word, or None."""
+        return looked_up(self._clusters, word)
+
+    def _add(self, word: str) -> int:
+        number = len(self._ids)
+        if number == len(self.keys):
+            self.keys = np.concatenate([self.keys, np.zeros_like(self.keys)])
+            self._vectors = np.concatenate([self._vectors, np.full_like(self._vectors, -1)])
+        self.keys[number] = _slot_row(word, self.cluster_of(word))
+        row = looked_up(self._vector_rows, word)
+        self._vectors[number] = -1 if row is None else row
+        self._ids[word] = number
+        return number
+
+    def batch(self, sentences: Sequence[Sequence[str]]) -> Batch:
+        """The sentences as arrays; new words are added to the table."""
+        if len(self._ids) > _MOST_TYPES:
+            self._start()
+        ids = self._ids
+        types = [
+            number if (number := ids.get(word)) is not None else self._add(word)
+            for tokens in sentences
+            for word in tokens
+        ]
+        starts = np.zeros(len(sentences) + 1, np.int64)
+        np.cumsum([len(tokens) for tokens in sentences], out=starts[1:])
+        array = np.array(types, np.int64)
+        return Batch(array, starts, self._vectors[array])
+
+    def feature_keys(self, batch: Batch, templates: Templates) -> npt.NDArray[np.uint64]:
+        """(tokens, templates): the keys that the kernel forms."""
+        from eigentext.tagging.sequence.kernels.perceptron import feature_keys
+
+        out = np.empty((batch.n_tokens, len(templates.all)), np.uint64)
+        feature_keys(batch.types, batch.starts, self.keys, templates.parts, templates.seeds, out)
+        return out
+
+    def plain_keys(self, tokens: Sequence[str], templates: Templates) -> list[list[int]]:
+        """The same for one sentence, in plain Python: slow, and easy to follow."""
+        around = [_BEFORE] * REACH + list(tokens) + [_AFTER] * REACH
+        words = [slot_keys(word, self.cluster_of(word)) for word in around]
+        return [templates.keys_at(words, at) for at in range(len(tokens))]
+
+
+@dataclass(frozen=True)
+class FeatureTable:
+    """Numbers of keys, by an open-addressing table that the kernel reads.
+
+    >>> table = FeatureTable(np.array([7, 9], np.uint64))
+    >>> table.numbers(np.array([[9, 8, 0]], np.uint64)).tolist()
+    [[1, -1, -1]]
+    """
+
+    keys: npt.NDArray[np.uint64]
+    _slots: list[npt.NDArray[Any]] = field(default_factory=list, repr=False, compare=False)
+
+    def _table(self) -> list[npt.NDArray[Any]]:
+        if not self._slots:
+            from eigentext.tagging.sequence.kernels.perceptron import fill_table
+
+            size = 1 << max(4, (2 * len(self.keys)).bit_length())
+            if size > 1 << 31:
+                raise SettingsError(f"{len(self.keys)} features are too many; raise min_count")
+            self._slots.extend([np.zeros(size, np.uint64), np.zeros(size, np.int32)])
+            fill_table(self.keys, self._slots[0], self._slots[1])
+        return self._slots
+
+    def numbers(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+        """The number of each key of a two-dimensional array, -1 where it has none."""
+        from eigentext.tagging.sequence.kernels.perceptron import look_up
+
+        out = np.empty(keys.shape, np.int32)
+        table_keys, table_values = self._table()
+        look_up(keys, table_keys, table_values, out)
+        return out
+
+    @classmethod
+    def counted(cls, keys: npt.NDArray[np.uint64], min_count: int) -> FeatureTable:
+        """The keys that occur so often, in the order of their values."""
+        distinct, counts = np.unique(keys, return_counts=True)
+        return cls(distinct[(counts >= min_count) & (distinct != 0)])

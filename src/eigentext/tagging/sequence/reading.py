@@ -1,0 +1,165 @@
+"""Tagged and untagged sentences from files, and tags put back into them.
+
+1. :func:`read_items` gives the sentences of a file in any of four formats as :class:`Item`: the
+   tokens, the tags where the format has them, and how to write the sentence with other tags.
+2. :func:`read_tagged` gathers what training needs and checks every tag: in entity tags a fault
+   is an error that names file and line, or is repaired.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eigentext.base.files.archives import suffix_of
+from eigentext.base.files.opening import raise_or_tell
+from eigentext.errors import DataError, SettingsError
+from eigentext.language.formats import columns, conllu, text
+from eigentext.language.formats.records import kind_of
+from eigentext.tagging.sequence.schemes import looks_like_entities, repaired
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from eigentext.base.files.opening import OnError
+
+__all__ = ["FORMATS", "Item", "bare_item", "format_of", "read_items", "read_tagged"]
+
+FORMATS = ("columns", "conllu", "tokens")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A sentence of a file; ``with_tags`` gives its text with these tags in their place."""
+
+    tokens: Sequence[str]
+    tags: Sequence[str] | None
+    lines: Sequence[int]
+    source: str
+    with_tags: Callable[[Sequence[str]], str]
+
+
+def format_of(source: str, asked: str = "auto") -> str:
+    """The format of a file by its name: ``.conllu``, tokens (``.txt``, records), else columns.
+
+    >>> format_of("a.conllu.xz"), format_of("train.bio"), format_of("text.txt")
+    ('conllu', 'columns', 'tokens')
+    >>> format_of("text.parquet")
+    'tokens'
+    """
+    if asked != "auto":
+        if asked not in FORMATS:
+            raise SettingsError(f"format is auto, {', '.join(FORMATS)}, not {asked!r}")
+        return asked
+    if kind_of(source):
+        return "tokens"
+    name = source.removesuffix(suffix_of(source) or "")
+    ending = os.path.splitext(name)[1]
+    return {".conllu": "conllu", ".txt": "tokens"}.get(ending, "columns")
+
+
+def read_items(
+    source: str,
+    *,
+    file_format: str = "auto",
+    column: str = "upos",
+    on_error: OnError | None = None,
+) -> Iterator[Item]:
+    """The sentences of a file; ``column`` is where CoNLL-U keeps the tags: upos or xpos."""
+    if column not in ("upos", "xpos"):
+        raise SettingsError(f"column is upos or xpos, not {column!r}")
+    kind = format_of(source, file_format)
+    if kind == "conllu":
+        for parsed in conllu.read_sentences(source, on_error=on_error):
+            yield _from_conllu(parsed, column)
+    elif kind == "tokens":
+        for number, tokens in enumerate(text.read_sentences(source, on_error=on_error), 1):
+            yield bare_item(tokens, number, source)
+    else:
+        for sentence in columns.read_columns(source, on_error=on_error):
+            yield _from_columns(sentence, source)
+
+
+def bare_item(tokens: Sequence[str], number: int, source: str) -> Item:
+    """A sentence of bare tokens, from line ``number``; its tags are written beside them."""
+    return Item(tokens, None, [number] * len(tokens), source, _bare(tokens))
+
+
+def _from_conllu(sentence: conllu.Sentence, column: str) -> Item:
+    lines = [n for n, line in sentence.numbered_lines if line.split("\t", 1)[0].isdigit()]
+
+    def with_tags(tags: Sequence[str]) -> str:
+        if column == "upos":
+            return sentence.with_columns(upos=tags).verbatim
+        return sentence.with_columns(xpos=tags).verbatim
+
+    return Item(sentence.forms, sentence.column(column), lines, sentence.source, with_tags)
+
+
+def _from_columns(sentence: columns.ColumnSentence, source: str) -> Item:
+    def with_tags(tags: Sequence[str]) -> str:
+        lines = sentence.verbatim.split("\n")
+        new = iter(zip(sentence.tags, tags, strict=True))
+        for index, line in enumerate(lines):
+            content = line.rstrip("\r \t")
+            if content and content.split()[0] != columns.DOCUMENT_MARK:
+                old, tag = next(new)
+                lines[index] = content[: len(content) - len(old)] + tag + line[len(content) :]
+        return "\n".join(lines)
+
+    lines = range(sentence.line, sentence.line + len(sentence))
+    return Item(sentence.tokens, sentence.tags, lines, source, with_tags)
+
+
+def _bare(tokens: Sequence[str]) -> Callable[[Sequence[str]], str]:
+    def with_tags(tags: Sequence[str]) -> str:
+        pairs = zip(tokens, tags, strict=True)
+        return "".join(f"{token}\t{tag}\n" for token, tag in pairs) + "\n"
+
+    return with_tags
+
+
+def read_tagged(
+    sources: Iterable[str],
+    *,
+    file_format: str = "auto",
+    column: str = "upos",
+    scheme: str = "auto",
+    repair: bool = False,
+    on_error: OnError | None = None,
+) -> tuple[list[Sequence[str]], list[Sequence[str]], str]:
+    """Tokens and tags of all sentences, and the scheme of the tags: bio2 or plain."""
+    items: list[Item] = []
+    names = list(sources)
+    for source in names:
+        before = len(items)
+        items.extend(read_items(source, file_format=file_format, column=column, on_error=on_error))
+        if len(items) == before:
+            raise DataError(source, None, "no sentences in this file")
+        if items[before].tags is None:
+            raise DataError(source, None, "text without tags, expected columns or CoNLL-U")
+    if scheme == "auto":
+        is_entities = looks_like_entities(tag for item in items for tag in item.tags or ())
+        scheme = "bio2" if is_entities else "plain"
+    good: list[tuple[Sequence[str], Sequence[str]]] = []
+    for item in items:
+        tags = list(item.tags or ())
+        fault = _fault(tags, scheme, is_conllu=format_of(item.source, file_format) == "conllu")
+        if fault and repair and scheme == "bio2":
+            tags, fault = repaired(tags), None
+        if fault is None:
+            good.append((item.tokens, tags))
+            continue
+        raise_or_tell(DataError(item.source, item.lines[fault[0]], fault[1]), on_error)
+    if not good:
+        raise DataError(names[0], None, "no sentence with good tags")
+    return [tokens for tokens, _ in good], [tags for _, tags in good], scheme
+
+
+def _fault(tags: Sequence[str], scheme: str, *, is_conllu: bool) -> tuple[int, str] | None:
+    if scheme == "bio2":
+        return columns.find_tag_fault(tags, "bio2")
+    if is_conllu and "_" in tags:
+        return list(tags).index("_"), "found no tag ('_'); expected one for training"
+    return None

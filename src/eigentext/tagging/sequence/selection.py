@@ -1,0 +1,103 @@
+"""Which margin and which beam suit these entities: asked of the training data itself.
+
+Texts differ: where entities are long a beam finds ends that a greedy tagger misses, where they are
+rare it drops them.  So neither is a constant: the sentences are cut into stretches, taggers with
+each margin learn from the others and tag a stretch with each beam, and the pair with the best F1
+over all stretches is taken.  Stretches are contiguous, since neighbours come from one text.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eigentext.base.folds import held_out
+from eigentext.base.parallel import side_by_side
+from eigentext.evaluate.ner import evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+    from eigentext.tagging.sequence.tagger import SequenceTagger
+
+    Tags = Sequence[Sequence[str]]
+    Tagged = tuple[Sequence[str], Sequence[str]]  # tokens and tags of a sentence
+
+__all__ = ["BEAMS", "FEW", "MARGINS", "best_pair", "cross_validated"]
+
+MARGINS = (0.5, 1.0, 2.0)
+BEAMS = (1, 4)
+FEW = (1.0, 4)  # margin and beam for data too small to ask: best on most tasks measured
+_LEAST = 50  # sentences
+_STRETCHES = 2
+
+Pair = tuple[float, int]
+
+
+def cross_validated(
+    new_tagger: Callable[[float], SequenceTagger],
+    sentences: Sequence[Sequence[str]],
+    tags: Tags,
+    margins: Sequence[float],
+    beams: Sequence[int],
+    *,
+    progress: Progress | None = None,
+) -> dict[Pair, float]:
+    """F1 of every pair of margin and beam over all stretches; nothing for too little data.
+
+    ``new_tagger`` makes an untrained tagger with a margin; training in it may be short, since only
+    the order of the pairs matters.
+    """
+    if len(sentences) < _LEAST:
+        return {}
+    works = []
+    for others, inside in held_out(len(sentences), _STRETCHES):
+        if not any(tag != "O" for number in others for tag in tags[number]):
+            continue  # nothing to learn from
+        known, asked = ([(sentences[k], tags[k]) for k in part] for part in (others, inside))
+        works += [partial(_tried, new_tagger, margin, beams, known, asked) for margin in margins]
+    counts = {(margin, beam): np.zeros(3) for margin in margins for beam in beams}
+    for done, found in enumerate(side_by_side(works), start=1):
+        for pair, correct in found.items():
+            counts[pair] += correct
+        if progress is not None:
+            progress(done, len(works), "choosing margin and beam")
+    return {pair: _f1(*sums) for pair, sums in counts.items()}
+
+
+def _tried(
+    new_tagger: Callable[[float], SequenceTagger],
+    margin: float,
+    beams: Sequence[int],
+    known: Sequence[Tagged],
+    asked: Sequence[Tagged],
+) -> dict[Pair, npt.NDArray[np.float64]]:
+    """Correct, gold and predicted entities of the sentences asked, for each beam."""
+    tagger = new_tagger(margin).fit([tokens for tokens, _ in known], [tags for _, tags in known])
+    counts = {}
+    for beam in beams:
+        tagger.beam = beam
+        predicted = tagger.predict([tokens for tokens, _ in asked])
+        result = evaluate([tags for _, tags in asked], predicted)
+        counts[margin, beam] = np.sum(result.sentence_counts, axis=0)
+    return counts
+
+
+def best_pair(scores: dict[Pair, float]) -> Pair:
+    """The pair with the highest score, the first of equals.
+
+    >>> best_pair({(0.5, 1): 0.6, (0.5, 4): 0.62, (2.0, 4): 0.62})
+    (0.5, 4)
+    >>> best_pair({}) == FEW
+    True
+    """
+    return max(scores, key=scores.__getitem__) if any(scores.values()) else FEW
+
+
+def _f1(correct: float, gold: float, predicted: float) -> float:
+    return 2.0 * correct / (gold + predicted) if gold + predicted else 0.0

@@ -1,0 +1,193 @@
+"""Kernels: their stamps, machine code that a package brings, and the word that one is compiled."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eigentext.base import compiling
+from eigentext.base.compiling import PORTABLE, compiled_folder, manifest, stamp_of
+from eigentext.cli.warm import run_part
+
+KERNEL = """
+import logging, sys
+from pathlib import Path
+import numpy as np
+from numba.core import event
+from eigentext.base import compiling
+
+compiled, told = [], []
+class Listener(event.Listener):
+    def on_start(self, one): compiled.append(one.data["dispatcher"].py_func.__name__)
+    def on_end(self, one): pass
+class Remarks(logging.Handler):
+    def emit(self, record): told.append(record.getMessage())
+event.register("numba:compile", Listener())
+log = logging.getLogger("eigentext.compiling")
+log.addHandler(Remarks())
+log.setLevel(logging.INFO)
+if len(sys.argv) > 1:
+    compiling._SHIPPED = Path(sys.argv[1])
+from eigentext.linalg.kernels import add_csr_times_block
+y = np.zeros((1, 1))
+for _ in range(2):
+    starts, indices = np.array([[0, 2]]), np.array([0, 1], np.uint32)
+    add_csr_times_block(starts, indices, np.array([2.0, 3.0]), np.ones((2, 1)), 0, y)
+print(float(y[0, 0]), len(compiled), len(told))
+"""
+
+
+def compute(cache: Path, *arguments: str, kernel: str = KERNEL, **more: str) -> list[str]:
+    path = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        [sys.executable, "-c", kernel, *arguments],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": path, **more},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Machine code of one kernel, as a wheel brings it."""
+    name, features = PORTABLE.get(platform.machine(), ("", ()))
+    if not name:
+        pytest.skip(f"no processor is known that all {platform.machine()} machines have")
+    folder = tmp_path_factory.mktemp("compiled")
+    made = compute(
+        tmp_path_factory.mktemp("none"),
+        EIGENTEXT_KERNELS_TO=str(folder),
+        NUMBA_CPU_NAME=name,
+        NUMBA_CPU_FEATURES=",".join(f"+{one}" for one in features),
+    )
+    assert made == ["10.0", "1", "1"]
+    (folder / "made-for.json").write_text(json.dumps(manifest()))
+    return folder
+
+
+def test_a_kernel_is_compiled_once_and_says_so(tmp_path: Path) -> None:
+    assert compute(tmp_path) == ["10.0", "1", "1"]
+    assert compute(tmp_path) == ["10.0", "0", "0"]
+
+
+def test_where_no_folder_can_be_written_it_is_compiled_anew(tmp_path: Path) -> None:
+    kernel = f"""
+from numba.core import caching
+def refuse(self): raise OSError("read-only")
+for locator in caching.CacheImpl._locator_classes: locator.ensure_cache_path = refuse
+{KERNEL}
+print(told[0])
+"""
+    answer = compute(tmp_path / "cache", kernel=kernel)
+    assert answer[:3] == ["10.0", "1", "1"]
+    assert "NUMBA_CACHE_DIR" in " ".join(answer)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_machine_code_in_the_package_is_used(shipped: Path, tmp_path: Path) -> None:
+    monkey = compiling._SHIPPED
+    try:
+        compiling._SHIPPED = shipped
+        compiled_folder.cache_clear()
+        usable = compiled_folder() is not None
+    finally:
+        compiling._SHIPPED = monkey
+        compiled_folder.cache_clear()
+    if not usable:
+        pytest.skip("this processor cannot do what most can")
+    assert compute(tmp_path, str(shipped)) == ["10.0", "0", "0"]
+    # not for those who ask for another processor
+    found = compute(tmp_path / "other", str(shipped), NUMBA_CPU_NAME="generic")
+    assert found[:2] == ["10.0", "1"]
+
+
+@pytest.mark.parametrize("what", ["numba", "python", "machine", "system", "processor"])
+def test_machine_code_for_others_is_left_alone(
+    what: str, shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = shutil.copytree(shipped, tmp_path / "compiled")
+    (copy / "made-for.json").write_text(json.dumps({**manifest(), what: "other"}))
+    monkeypatch.setattr(compiling, "_SHIPPED", copy)
+    compiled_folder.cache_clear()
+    try:
+        assert compiled_folder() is None
+    finally:
+        compiled_folder.cache_clear()
+
+
+def test_a_half_made_folder_serves_nobody(
+    shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = shutil.copytree(shipped, tmp_path / "compiled")
+    (copy / "made-for.json").write_text("{")
+    monkeypatch.setattr(compiling, "_SHIPPED", copy)
+    compiled_folder.cache_clear()
+    try:
+        assert compiled_folder() is None
+    finally:
+        compiled_folder.cache_clear()
+
+
+class TestStamps:
+    @pytest.fixture
+    def package(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+        package = tmp_path / "eigentext"
+        (package / "room" / "kernels").mkdir(parents=True)
+        (package / "base").mkdir()
+        monkeypatch.setattr(compiling, "_PACKAGE", package)
+        self.write(package / "base" / "hashing.py", "MIXER = 1\n")
+        self.write(package / "base" / "other.py", "X = 1\n")
+        self.write(
+            package / "room" / "kernels" / "inner.py", "from eigentext.base import hashing\n"
+        )
+        self.write(
+            package / "room" / "kernels" / "outer.py",
+            "from eigentext.room.kernels.inner import (\n    one,\n    two,\n)\n"
+            "if TYPE_CHECKING:\n    from eigentext.base.other import X\n",
+        )
+        yield package
+        self.forget()
+
+    @staticmethod
+    def forget() -> None:
+        compiling._read.cache_clear()
+        compiling._files.cache_clear()
+
+    def write(self, path: Path, text: str) -> None:
+        path.write_text(text)
+        self.forget()
+
+    def test_what_is_compiled_in_counts(self, package: Path) -> None:
+        outer = package / "room" / "kernels" / "outer.py"
+        before = stamp_of(str(outer))
+        assert stamp_of(str(outer)) == before
+        self.write(package / "base" / "hashing.py", "MIXER = 2\n")
+        assert stamp_of(str(outer)) != before
+        self.write(package / "base" / "hashing.py", "MIXER = 1\n")
+        assert stamp_of(str(outer)) == before
+
+    def test_what_only_type_checkers_read_does_not(self, package: Path) -> None:
+        outer = package / "room" / "kernels" / "outer.py"
+        before = stamp_of(str(outer))
+        self.write(package / "base" / "other.py", "X = 2\n")
+        assert stamp_of(str(outer)) == before
+
+
+# all parts run in tests/core/cli/test_commands.py: they are the example in the help of `warm`
+def test_a_part_of_the_warming_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_part("tags")
+    assert Path.cwd() == tmp_path
+    assert not list(tmp_path.iterdir())
