@@ -189,7 +189,7 @@ def formats() -> dict[str, dict[str, str]]:
     from eigentext.errors import SettingsError
     from eigentext.language.formats import convert, records
     from eigentext.studio.store import imports
-    from eigentext.tagging import reading
+    from eigentext.tagging.sequence import reading
 
     def format_by(of: Callable[[str], str], ending: str) -> str:
         try:
