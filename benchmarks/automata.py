@@ -41,22 +41,17 @@ from rivals.ngrams import NGrams, SuffixGuesser, best_order
 from rivals.trigram_tagger import TrigramTagger
 
 from eigentext.dependency import DependencyParser, Reranker
-from eigentext.dependency.generative.head_automata import HeadAutomata, dependents
 from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.rerank.lists import cross_validated, tagged_lists
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.evaluate.bootstrap import compare
+from eigentext.lab import ClassAutomata, StringAutomaton, StringTransducer
+from eigentext.lab.automata.model import ended
+from eigentext.lab.automata.ngrams import KneserNey
+from eigentext.lab.automata.transducer import sequences_of_pairs
+from eigentext.lab.head_automata.expert import HeadAutomata, dependents
 from eigentext.language.formats.conllu import Sentence, read_sentences
-from eigentext.sequences import (
-    HMM,
-    ClassAutomata,
-    LatentTagger,
-    StringAutomaton,
-    StringTransducer,
-)
-from eigentext.sequences.automata.model import ended
-from eigentext.sequences.automata.ngrams import KneserNey
-from eigentext.sequences.automata.transducer import sequences_of_pairs
+from eigentext.sequences import HMM, LatentTagger
 from eigentext.tagging.morphology.lemmas import Lemmatiser
 from eigentext.tagging.morphology.tags import TagSet
 from eigentext.tagging.morphology.words import Lexicon

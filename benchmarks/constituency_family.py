@@ -33,10 +33,10 @@ from constituency_gum import RULES, grammar_of, peer_trees
 
 from eigentext.constituency import LPCFG
 from eigentext.constituency import model as parsing
-from eigentext.constituency.learn import pivot
 from eigentext.datasets import load_english
 from eigentext.evaluate.bootstrap import compare, f1
 from eigentext.evaluate.parseval import evaluate
+from eigentext.lab.pivot import learn as pivot
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.determinism import single_threaded

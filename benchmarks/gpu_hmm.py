@@ -21,10 +21,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
 import numpy as np
 
+from eigentext.accel.devices import CupyBackend, TorchBackend
+from eigentext.accel.hmm import DeviceMachine
 from eigentext.base.cores import available_cores, using_cores
-from eigentext.linalg.devices import CupyBackend, TorchBackend
 from eigentext.sequences.hmm.batches import Counts, Machine
-from eigentext.sequences.hmm.device import DeviceMachine
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import Encoded
 

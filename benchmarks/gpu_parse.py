@@ -30,8 +30,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from eigentext.accel.constituency.parser import CardParser
     from eigentext.constituency import LPCFG
-    from eigentext.constituency.card.parser import CardParser
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "src"))
 DECODER: Any = "max-constituents"
@@ -116,7 +116,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 def parts(card: CardParser, sentences: Sequence[Sequence[str]]) -> dict[str, float]:
     """Seconds of each part of one window, the card waited for behind every kernel."""
-    from eigentext.constituency.card import parser as module
+    from eigentext.accel.constituency import parser as module
 
     spent: Counter[str] = Counter()
     engine: Any = card.engine
@@ -192,8 +192,8 @@ def run(path: str, result: str | None, engine: Any = None) -> dict[str, Any]:
         print(f"[{time.perf_counter() - start:7.2f} s] {name}: {figures_line}", flush=True)
 
     def make() -> str:
-        from eigentext.constituency.card.engine import Card
-        from eigentext.constituency.card.parser import CardParser
+        from eigentext.accel.constituency.engine import Card
+        from eigentext.accel.constituency.parser import CardParser
 
         class Waiting(Card):
             """The card, which can be waited for."""
@@ -273,7 +273,7 @@ def _with_sizes(
     card: CardParser, sentences: Sequence[Sequence[str]], kilobytes: int, warps: int
 ) -> dict[str, float]:
     """The parts with other sizes of blocks."""
-    from eigentext.constituency.card import parser as module
+    from eigentext.accel.constituency import parser as module
 
     usual = module._MOST_SHARED, module._WARPS
     module._MOST_SHARED, module._WARPS = kilobytes << 10, {**module._WARPS, "fine": warps}
@@ -285,7 +285,7 @@ def _with_sizes(
 
 def _forget_words(card: CardParser) -> None:
     """All words are new again, as in the first text that a parser sees."""
-    from eigentext.constituency.card.batch import WordTable
+    from eigentext.accel.constituency.batch import WordTable
 
     lexicon = card.table.lexicon
     for known in (lexicon, lexicon.tag_level):

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from _data import data
 
-from eigentext.constituency import Bracketer
-from eigentext.constituency.induction.model import is_punctuation
 from eigentext.evaluate.bootstrap import compare
 from eigentext.evaluate.unlabelled import Span, spans_f1, spans_of
+from eigentext.lab import Bracketer
+from eigentext.lab.induction.model import is_punctuation
 from eigentext.language.formats.ptb import read_trees
 from eigentext.linalg.determinism import single_threaded
 

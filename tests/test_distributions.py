@@ -60,7 +60,7 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> No
         "py.typed",
         "studio/store/migrations/env.py",
         "studio/store/migrations/versions/0001_first.py",
-        "constituency/card/parse.cu",
+        "accel/constituency/parse.cu",
         "datasets/catalogue.json",
         "datasets/english/train.mrg",
         "lexical/schemes/turkish.json",

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from eigentext.errors import ModelFileError as ModelFileError
     from eigentext.errors import RankError as RankError
     from eigentext.errors import SettingsError as SettingsError
+    from eigentext.lab import StringAutomaton as StringAutomaton
     from eigentext.language.trees.constituent import Tree as Tree
     from eigentext.lexical import LexicalRanker as LexicalRanker
     from eigentext.pipeline import Pipeline as Pipeline
     from eigentext.sequences import HMM as HMM
     from eigentext.sequences import LatentTagger as LatentTagger
     from eigentext.sequences import SpectralHMM as SpectralHMM
-    from eigentext.sequences import StringAutomaton as StringAutomaton
     from eigentext.tagging.morphology import MorphTagger as MorphTagger
     from eigentext.tagging.segmentation import Segmenter as Segmenter
     from eigentext.tagging.sequence import SequenceTagger as SequenceTagger
@@ -49,15 +49,16 @@ __getattr__, __dir__, __all__ = lazy(
         "dependency": "DependencyParser LatentTreeModel Reranker",
         "errors": "DataError EigentextError MissingExtraError ModelFileError RankError "
         "SettingsError",
+        "lab": "StringAutomaton",
         "language.trees.constituent": "Tree",
         "lexical": "LexicalRanker",
         "pipeline": "Pipeline",
-        "sequences": "HMM LatentTagger SpectralHMM StringAutomaton",
+        "sequences": "HMM LatentTagger SpectralHMM",
         "tagging": "MorphTagger Segmenter SequenceTagger",
         "words": "LRMVL CCAEmbedding SpectralClusters TopicModel",
     },
-    modules="base cli constituency counting datasets dependency drawing errors evaluate features "
-    "integrations language lexical linalg linear pipeline recipes reports sequences studio "
-    "tagging words",
+    modules="accel base cli constituency counting datasets dependency drawing errors evaluate "
+    "features integrations lab language lexical linalg linear pipeline recipes reports sequences "
+    "studio tagging words",
 )
 __all__ += ["__version__"]

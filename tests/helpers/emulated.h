@@ -1,4 +1,4 @@
-// Threads of a graphics card, emulated on the processor for tests of constituency/card/parse.cu.
+// Threads of a graphics card, emulated on the processor for tests of accel/constituency/parse.cu.
 //
 // LANES * WARPS threads of the operating system run a block; with one lane and one warp nothing
 // has to wait for anything, and the kernels are plain loops.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eigentext.constituency.card.engine import DEFINES, SOURCE
+from eigentext.accel.constituency.engine import DEFINES, SOURCE
 
 HERE = Path(__file__).parent
 

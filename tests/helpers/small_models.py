@@ -396,7 +396,7 @@ _TAGS = ["N", "N", "N", "N", "V", "V"] * 6
 
 SMALL: dict[str, Small] = {
     "bracketer": Small(
-        "constituency.induction.model:Bracketer",
+        "lab.induction.model:Bracketer",
         lambda kind: kind(n_components=3),
         _given([s.forms for s in TREES], [s.column("upos") for s in TREES]),
         _bracketed,
@@ -405,7 +405,7 @@ SMALL: dict[str, Small] = {
         "words.lm.class_bigram:ClassBigram", lambda kind: kind(BITS), _given(TEXT), _bigram_answers
     ),
     "class-automata": Small(
-        "sequences.automata.classes:ClassAutomata",
+        "lab.automata.classes:ClassAutomata",
         lambda kind: kind(2, basis=20, min_strings=5),
         _given(_WORDS, _TAGS),
         lambda model: (model.posteriors(["ran", "cats"]).tolist(), model.predict(["birds"])),
@@ -564,13 +564,13 @@ SMALL: dict[str, Small] = {
         _topics_answers,
     ),
     "string-automaton": Small(
-        "sequences.automata.model:StringAutomaton",
+        "lab.automata.model:StringAutomaton",
         lambda kind: kind(3, basis=20),
         _given(_WORDS),
         _automaton_answers,
     ),
     "string-transducer": Small(
-        "sequences.automata.transducer:StringTransducer",
+        "lab.automata.transducer:StringTransducer",
         lambda kind: kind(3, basis=20, beam=3),
         _given(_WORDS, [word[:3] for word in _WORDS]),
         lambda model: (model.predict(["dogs", "rat"]), model.kbest("cat", 2)),

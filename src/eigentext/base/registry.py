@@ -35,7 +35,7 @@ KINDS = {
     "bracketer": Kind(
         "a bracketer learned without trees",
         "const induce",
-        "constituency.induction.model:Bracketer",
+        "lab.induction.model:Bracketer",
     ),
     "class-bigram": Kind(
         "a language model of word classes",
@@ -45,7 +45,7 @@ KINDS = {
     "class-automata": Kind(
         "automata of strings, one a class",
         "automaton train --of classes",
-        "sequences.automata.classes:ClassAutomata",
+        "lab.automata.classes:ClassAutomata",
     ),
     "clusters": Kind("word clusters", "words cluster", "words.clusters.model:SpectralClusters"),
     "counts": Kind("counts of words", "words count", "counting.counts:Counts"),
@@ -98,12 +98,12 @@ KINDS = {
     "string-automaton": Kind(
         "an automaton of strings",
         "automaton train",
-        "sequences.automata.model:StringAutomaton",
+        "lab.automata.model:StringAutomaton",
     ),
     "string-transducer": Kind(
         "a transducer of strings",
         "automaton train --of pairs",
-        "sequences.automata.transducer:StringTransducer",
+        "lab.automata.transducer:StringTransducer",
     ),
     "tagger": Kind("a tagger", "tag train", "tagging.sequence.tagger:SequenceTagger"),
 }

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigentext.cli import const_induce, const_inspect, const_train, options
+from eigentext.cli import const_inspect, const_train, options
 from eigentext.cli.command import Given, with_flags
 from eigentext.cli.output import show_figures
 from eigentext.cli.run import Applying
 from eigentext.cli.text_input import TextInput
 from eigentext.cli.workers import Workers
 from eigentext.constituency.settings import ParsingSettings
+from eigentext.lab.induction import cli as const_induce
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog

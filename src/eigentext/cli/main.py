@@ -38,7 +38,7 @@ GROUPS = {
     "tag": ("cli.tag", "Tags of tokens: entities and parts of speech."),
     "hmm": ("cli.hmm", "Hidden Markov models: spectral, recovered, EM; latent taggers."),
     "automaton": (
-        "cli.automaton",
+        "lab.automata.cli",
         "Weighted automata of strings, from moments: words, classes of words, pairs.",
     ),
     "const": ("cli.const", "Constituency parsing with latent-variable PCFGs."),

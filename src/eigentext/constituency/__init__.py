@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.answer import Candidate as Candidate
     from eigentext.constituency.answer import Parse as Parse
     from eigentext.constituency.chart.constraints import Constraints as Constraints
-    from eigentext.constituency.induction.model import Bracketer as Bracketer
     from eigentext.constituency.model import LPCFG as LPCFG
 
 __getattr__, __dir__, __all__ = lazy(
@@ -22,7 +21,6 @@ __getattr__, __dir__, __all__ = lazy(
     {
         "answer": "Candidate Parse",
         "chart.constraints": "Constraints",
-        "induction.model": "Bracketer",
         "model": "LPCFG",
     },
 )

@@ -29,7 +29,7 @@ import numpy as np
 
 from eigentext.base.cores import each
 from eigentext.base.ragged import pointers
-from eigentext.linalg.cp import Products, cp_fit
+from eigentext.lab.products.cp import Products, cp_fit
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:

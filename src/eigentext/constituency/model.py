@@ -73,9 +73,9 @@ from eigentext.language.trees.constituent import Tree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from eigentext.accel.constituency.parser import CardParser
     from eigentext.base.device import Device
     from eigentext.base.progress import Progress
-    from eigentext.constituency.card.parser import CardParser
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.chart.constraints import Masks
     from eigentext.constituency.chart.fine import FinePass
@@ -380,7 +380,7 @@ class LPCFG(Model, LPCFGSettings):
         marginals: bool = False,
     ) -> str | None:
         """Why :meth:`parse_many` parses on the processor; None where the card does it."""
-        from eigentext.constituency.card.parser import why_not_card
+        from eigentext.accel.constituency.parser import why_not_card
 
         self.check_fitted()
         chosen = decoder or self.decoder or self._usual_decoder
@@ -388,7 +388,7 @@ class LPCFG(Model, LPCFGSettings):
 
     def _on_the_card(self) -> CardParser:
         """This parser with its grammar on the card, made once; no pickle has it."""
-        from eigentext.constituency.card.parser import CardParser
+        from eigentext.accel.constituency.parser import CardParser
 
         memory: Remembered[str, CardParser] = vars(self).get("_on_card") or Remembered(4)
         known = memory.get("card")

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 from eigentext.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from eigentext.sequences.automata.classes import ClassAutomata as ClassAutomata
-    from eigentext.sequences.automata.model import StringAutomaton as StringAutomaton
-    from eigentext.sequences.automata.transducer import StringTransducer as StringTransducer
     from eigentext.sequences.blocked.model import BlockedHMM as BlockedHMM
     from eigentext.sequences.hmm.model import HMM as HMM
     from eigentext.sequences.hmm.parameters import Parameters as Parameters
@@ -21,9 +18,6 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
-        "automata.classes": "ClassAutomata",
-        "automata.model": "StringAutomaton",
-        "automata.transducer": "StringTransducer",
         "blocked.model": "BlockedHMM",
         "hmm.model": "HMM",
         "hmm.parameters": "Parameters",

@@ -15,7 +15,7 @@ from eigentext.base.settings import declared
 from eigentext.base.values import Auto, Flag, Real, Text, Value, Whole
 from eigentext.cli.command import flag_of
 from eigentext.cli.main import app
-from eigentext.constituency import LPCFG, Bracketer
+from eigentext.constituency import LPCFG
 from eigentext.constituency.settings import InductionSettings, LPCFGSettings
 from eigentext.dependency import DependencyParser, GenerativeParser, LatentTreeModel, Reranker
 from eigentext.dependency.settings import (
@@ -24,20 +24,13 @@ from eigentext.dependency.settings import (
     LatentTreeSettings,
     RerankerSettings,
 )
+from eigentext.lab import Bracketer, ClassAutomata, StringAutomaton, StringTransducer
 from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.settings import LearnedAnalyzerSettings, RankerSettings
 from eigentext.pipeline.model import Pipeline
 from eigentext.pipeline.settings import PipelineSettings
-from eigentext.sequences import (
-    HMM,
-    BlockedHMM,
-    ClassAutomata,
-    LatentTagger,
-    SpectralHMM,
-    StringAutomaton,
-    StringTransducer,
-)
+from eigentext.sequences import HMM, BlockedHMM, LatentTagger, SpectralHMM
 from eigentext.sequences.settings import (
     AutomatonSettings,
     BlockedHMMSettings,

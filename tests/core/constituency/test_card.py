@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from gpu_parse import processor_posteriors
 
+from eigentext.accel.constituency import parser as card_parser
+from eigentext.accel.constituency.engine import fields
+from eigentext.accel.constituency.parser import CardParser
 from eigentext.constituency import LPCFG
-from eigentext.constituency.card import parser as card_parser
-from eigentext.constituency.card.engine import fields
-from eigentext.constituency.card.parser import CardParser
 from eigentext.datasets import load_english
 from eigentext.errors import SettingsError
 from eigentext.language.trees.constituent import Tree

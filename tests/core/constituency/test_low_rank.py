@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.accel.constituency.batch import grammar_arrays
 from eigentext.constituency import LPCFG
-from eigentext.constituency.card.batch import grammar_arrays
 from eigentext.constituency.chart.coarse import build_chart
 from eigentext.constituency.chart.constraints import build_masks
 from eigentext.constituency.chart.decode import viterbi_skeleton
@@ -24,7 +24,7 @@ from eigentext.constituency.low_rank import (
     n_numbers,
 )
 from eigentext.errors import ModelFileError
-from eigentext.linalg.cp import cp_of_slices
+from eigentext.lab.products.cp import cp_of_slices
 from oracle import lpcfg_trees
 
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from eigentext.base.model import NotFittedError
 from eigentext.dependency.graph.answer import Parse
 from eigentext.dependency.graph.parser import DependencyParser
-from eigentext.dependency.latent.path_hmm import PathHMM, SurfaceHMM, root_paths
 from eigentext.dependency.rerank import lists as kbest_lists
 from eigentext.dependency.rerank.experts import expert_to_bytes, fit_expert, jackknifed
 from eigentext.dependency.rerank.features import (
@@ -41,6 +40,7 @@ from eigentext.dependency.rerank.lists import (
 from eigentext.dependency.rerank.reranker import Reranker
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import DataError, SettingsError
+from eigentext.lab.paths.expert import PathHMM, SurfaceHMM, root_paths
 from eigentext.language.formats.conllu import make_sentence
 from eigentext.language.trees.dependency import DependencyTree
 

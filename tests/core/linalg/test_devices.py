@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from eigentext.accel import devices
+from eigentext.accel.devices import TorchBackend, backend_for
+from eigentext.accel.rows import _pieces
 from eigentext.base.device import device_in_use, using_device
 from eigentext.errors import RankWarning, SettingsError
-from eigentext.linalg import devices
 from eigentext.linalg.backend import CPU, Backend
-from eigentext.linalg.card import _pieces
 from eigentext.linalg.cca import cca, generalised_cca
-from eigentext.linalg.devices import TorchBackend, backend_for
 from eigentext.linalg.operators import HStack, Product, RankOneCorrected, Scaled, as_operator
 from eigentext.linalg.svd import subspace_overlap, truncated_svd
 from eigentext.linalg.ties import leading_entries

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eigentext.accel import hmm as device
+from eigentext.accel.devices import TorchBackend
+from eigentext.accel.hmm import DeviceMachine
 from eigentext.linalg.backend import Backend
-from eigentext.linalg.devices import TorchBackend
-from eigentext.sequences.hmm import device
 from eigentext.sequences.hmm.batches import Counts, Machine
-from eigentext.sequences.hmm.device import DeviceMachine
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import Encoded

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.errors import DataError, RankError, SettingsError
+from eigentext.lab.tensor.recover import likely_pairs
 from eigentext.sequences import HMM, Encoded, Parameters
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.inference import log_likelihoods, sample
@@ -20,7 +21,6 @@ from eigentext.sequences.spectral.recover import (
     recover_parameters,
     spectral_start,
 )
-from eigentext.sequences.spectral.tensor import likely_pairs
 
 
 def planted(seed, k=3, V=9):

@@ -302,7 +302,7 @@ def test_clusters_are_written_before_their_figures_are_made(tmp_path, monkeypatc
 
 @pytest.mark.parametrize("command", ["embed", "cluster"])
 def test_a_device_that_is_not_there_and_one_that_is(folder, monkeypatch, capsys, command):
-    from eigentext.linalg import devices
+    from eigentext.accel import devices
 
     size = ["--n-components", "2"] if command == "embed" else ["--n-clusters", "2"]
     arguments = ["text", "-q", *size]

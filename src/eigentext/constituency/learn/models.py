@@ -89,7 +89,7 @@ def _learn(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -
 
 
 def _of_pivots(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> LatentParams:
-    from eigentext.constituency.learn.pivot import pivot_counts
+    from eigentext.lab.pivot.learn import pivot_counts
 
     counts, words, m, spectra = pivot_counts(bank, settings, progress=progress)
     lexicon = build_lexicon(

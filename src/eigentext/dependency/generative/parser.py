@@ -35,7 +35,13 @@ from eigentext.dependency.generative.learn import (
     fit_states,
     length_classes,
 )
-from eigentext.dependency.generative.semi import (
+from eigentext.dependency.long_sentences import check_length
+from eigentext.dependency.sentence import TagColumns, TaggedSentence
+from eigentext.dependency.settings import GenerativeParserSettings
+from eigentext.errors import DataError, SettingsError
+from eigentext.features.signatures import signatures
+from eigentext.features.symbols import frequent_words
+from eigentext.lab.unlabelled.generative import (
     TagText,
     Unlabelled,
     UnlabelledReport,
@@ -44,12 +50,6 @@ from eigentext.dependency.generative.semi import (
     usable_text,
     with_text_words,
 )
-from eigentext.dependency.long_sentences import check_length
-from eigentext.dependency.sentence import TagColumns, TaggedSentence
-from eigentext.dependency.settings import GenerativeParserSettings
-from eigentext.errors import DataError, SettingsError
-from eigentext.features.signatures import signatures
-from eigentext.features.symbols import frequent_words
 from eigentext.language.formats.conllu import Sentence, each_conllu
 from eigentext.language.trees.dependency import DependencyTree
 

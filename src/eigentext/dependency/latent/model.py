@@ -43,7 +43,6 @@ from eigentext.base.fields import (
 from eigentext.base.model import Model, Packed
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item
-from eigentext.dependency.generative.semi import UnlabelledReport, usable_text
 from eigentext.dependency.latent import learn
 from eigentext.dependency.latent.learn import (
     EDGES,
@@ -60,10 +59,11 @@ from eigentext.dependency.latent.observations import (
     check_heads,
     each_tree,
 )
-from eigentext.dependency.latent.semi import KBEST, TreeText, parser_of, weight_by
 from eigentext.dependency.settings import LatentTreeSettings
 from eigentext.errors import RankError, SettingsError
 from eigentext.features.symbols import UNKNOWN
+from eigentext.lab.unlabelled.generative import UnlabelledReport, usable_text
+from eigentext.lab.unlabelled.latent import KBEST, TreeText, parser_of, weight_by
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.dependency.generative.semi import Unlabelled
+    from eigentext.lab.unlabelled.generative import Unlabelled
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]

@@ -120,10 +120,10 @@ def fit_expert(
     name: str, sentences: Sequence[Sentence], *, seed: int = 0, **settings: Any
 ) -> Expert:
     """Learn one of ``EXPERTS`` from sentences with heads; ``settings`` go to its model."""
-    from eigentext.dependency.generative.head_automata import HeadAutomata
     from eigentext.dependency.generative.parser import GenerativeParser
     from eigentext.dependency.latent.operators import SpectralTreeOperators
-    from eigentext.dependency.latent.path_hmm import PathHMM, SurfaceHMM
+    from eigentext.lab.head_automata.expert import HeadAutomata
+    from eigentext.lab.paths.expert import PathHMM, SurfaceHMM
 
     if name == "latent":
         return _OfTags(_latent(_trees(sentences), seed, settings))
@@ -180,11 +180,11 @@ def expert_to_bytes(name: str, expert: Any) -> bytes:
 
 def expert_from_bytes(name: str, raw: bytes) -> Expert:
     """What :func:`expert_to_bytes` wrote."""
-    from eigentext.dependency.generative.head_automata import HeadAutomata
     from eigentext.dependency.generative.parser import GenerativeParser
     from eigentext.dependency.latent.model import LatentTreeModel
-    from eigentext.dependency.latent.path_hmm import PathHMM, SurfaceHMM
-    from eigentext.sequences.automata.classes import ClassAutomata
+    from eigentext.lab.automata.classes import ClassAutomata
+    from eigentext.lab.head_automata.expert import HeadAutomata
+    from eigentext.lab.paths.expert import PathHMM, SurfaceHMM
 
     if name == "automata":
         return HeadAutomata(ClassAutomata.from_bytes(raw))

@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.accel.hmm import machine_for
 from eigentext.base.em import EMResult, iterate
 from eigentext.errors import DataError, SettingsError
 from eigentext.sequences.hmm.batches import Counts
-from eigentext.sequences.hmm.device import machine_for
 from eigentext.sequences.hmm.parameters import Parameters
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from eigentext.accel.hmm import DeviceMachine
     from eigentext.base.progress import Progress
     from eigentext.sequences.hmm.batches import Machine
-    from eigentext.sequences.hmm.device import DeviceMachine
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Precision
 

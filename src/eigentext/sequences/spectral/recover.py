@@ -32,12 +32,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from eigentext.errors import RankError, SettingsError
+from eigentext.lab.tensor.recover import likely_pairs, states_from_tensor
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import number_alike, unit_rows
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.spectral.moments import Moments, dictionary
 from eigentext.sequences.spectral.operators import make_operators
-from eigentext.sequences.spectral.tensor import likely_pairs, states_from_tensor
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -27,8 +27,8 @@ from eigentext.constituency.storage_fields import (
     params_fields,
     params_fit,
 )
+from eigentext.lab.automata.characters import CharacterTags
 from eigentext.sequences.tagger.chain import Chain
-from eigentext.sequences.tagger.characters import CharacterTags
 from eigentext.sequences.tagger.shapes import ShapeModel
 from eigentext.sequences.tagger.words import WordTags
 
@@ -136,7 +136,7 @@ def restore_tagger(tagger: LatentTagger, packed: Packed) -> None:
         model = ShapeModel(tuple(strings["shape_features"]), arrays["shape_weights"])
     characters = None
     if "characters" in arrays:
-        from eigentext.sequences.automata.classes import ClassAutomata
+        from eigentext.lab.automata.classes import ClassAutomata
 
         automata = ClassAutomata.from_bytes(arrays["characters"].tobytes())
         if unknown := sorted({*automata.classes_} - {*tagger.tags_}):

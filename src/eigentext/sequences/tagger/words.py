@@ -29,7 +29,7 @@ import numpy as np
 
 from eigentext.base.remembering import Remembered
 from eigentext.features.shapes import slots_of
-from eigentext.sequences.tagger.characters import CharacterTags, HeldOut
+from eigentext.lab.automata.characters import CharacterTags, HeldOut
 from eigentext.sequences.tagger.shapes import LONGEST_SEEN, ShapeModel
 
 if TYPE_CHECKING:

@@ -1,0 +1,129 @@
+"""What all characters of a word say of its tag: automata of rare words, and Bayes.
+
+1. Each tag has a weighted automaton of the rare words that it has (:class:`ClassAutomata`)::
+
+       P_characters(t | w) = p(t) p(w | t) / sum over tags u of p(u) p(w | u)
+
+2. That is a further opinion on an unknown word, beside its shape, with a power::
+
+       P(t | w) ~ P(t | shape) P_characters(t | w)^power
+
+   A product over all characters of a word is too sure of itself, so the power is a small one.
+   Power and rank are those for which held-out words have the most probable tags; 0 does without.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.sequences.tagger.shapes import LONGEST_SEEN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.lab.automata.classes import ClassAutomata
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["POWERS", "RANKS", "CharacterTags", "HeldOut"]
+
+POWERS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.75, 1.0)
+RANKS = (25, 50, 100)  # every character has a matrix: more takes hundreds of megabytes
+_BASIS = 250
+_LEAST = 1e-6  # share of a tag that no rare word has, or that underflows
+_ERRORS = 2.0  # standard errors that automata, or a larger rank of them, have to gain
+
+
+class HeldOut(NamedTuple):
+    """Words, the numbers of their tags, and (S, T) what their shapes say of them."""
+
+    words: Sequence[str]
+    tags: Sequence[int]
+    p: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class CharacterTags:
+    """``automata`` of words by tag, for a tagger with the tags ``names``; the ``power`` of them.
+
+    >>> words = [("aab", 0), ("ab", 0), ("ba", 1), ("baa", 1)] * 10
+    >>> tags = CharacterTags.learned(["X", "Y"], words, 0.5)
+    >>> int(tags.joined(np.array([0.5, 0.5]), "aaab").argmax())
+    0
+    """
+
+    names: tuple[str, ...]
+    automata: ClassAutomata
+    power: float
+
+    @classmethod
+    def learned(
+        cls,
+        names: Sequence[str],
+        words: Sequence[tuple[str, int]],
+        power: float = 1.0,
+        rank: int = max(RANKS),
+    ) -> CharacterTags:
+        """From words and the numbers of their tags; a pair that comes twice counts once."""
+        from eigentext.lab.automata.classes import ClassAutomata
+
+        pairs = sorted(set(words))
+        automata = ClassAutomata(rank, basis=_BASIS).fit(
+            [_seen(word) for word, _ in pairs], [names[tag] for _, tag in pairs]
+        )
+        return cls(tuple(names), automata, power)
+
+    @cached_property
+    def _columns(self) -> Ints:
+        number = {name: at for at, name in enumerate(self.names)}
+        return np.array([number[name] for name in self.automata.classes_], dtype=np.int64)
+
+    def p(self, words: Sequence[str]) -> Floats:
+        """(S, T) P_characters(t | w), of which no share is less than a millionth."""
+        shares = np.zeros((len(words), len(self.names)))
+        shares[:, self._columns] = self.automata.posteriors([_seen(word) for word in words])
+        shares = np.maximum(shares, _LEAST)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def joined(self, p: Floats, word: str) -> Floats:
+        """(T,) the opinion ``p`` on a word, and that of its characters."""
+        return np.asarray(_product(p[None], self.p([word]), self.power)[0])
+
+    def chosen(self, held: HeldOut) -> tuple[float, int]:
+        """Power and rank for which tags of held-out words are the most probable; power 0 if none.
+
+        Of two ranks the smaller one, and rather none than some, unless the mean gain in nats is
+        more than twice its standard error.
+        """
+        best, power, rank = _nats(held, held.p), 0.0, RANKS[0]
+        for larger in RANKS:
+            own = replace(self, automata=self.automata.truncated(larger)).p(held.words)
+            tried = {one: _nats(held, _product(held.p, own, one)) for one in POWERS[1:]}
+            least = min(tried, key=lambda one: tried[one].mean())
+            gain = best - tried[least]
+            if gain.mean() > _ERRORS * gain.std(ddof=1) / np.sqrt(len(gain)):
+                best, power, rank = tried[least], least, larger
+        return power, rank
+
+
+def _nats(held: HeldOut, p: Floats) -> Floats:
+    """(S,) -log of the share of the right tag."""
+    right = p[np.arange(len(held.words)), held.tags]
+    return np.asarray(-np.log(np.maximum(right, 1e-300)))
+
+
+def _seen(word: str) -> str:
+    """The characters that are looked at: a word has no end of them."""
+    return word[-LONGEST_SEEN:]
+
+
+def _product(p: Floats, own: Floats, power: float) -> Floats:
+    both = p * own**power
+    return np.asarray(both / both.sum(axis=1, keepdims=True))

@@ -1,0 +1,188 @@
+"""ClassAutomata: one automaton for each class of strings, and the class of a string by Bayes.
+
+    p(c | string) = p(c) p(string | c) / sum over classes d of p(d) p(string | d)
+
+Of words and their tags it is a guesser of unknown words; of sequences of dependents and their
+heads it is a model of trees (``lab/head_automata/expert.py``).  All automata are over
+the same symbols, so that their probabilities can be compared.  Classes of few strings share the
+automaton of all strings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigentext.base.fields import Bits, Ints, Parts, Spec, Strings, Whole
+from eigentext.base.model import Model, Packed
+from eigentext.base.settings import values_of
+from eigentext.errors import DataError, SettingsError
+from eigentext.lab.automata.model import (
+    StringAutomaton,
+    answer_as,
+    checked_strings,
+    ended,
+    share_right,
+    symbols_of,
+)
+from eigentext.linalg.determinism import single_threaded
+from eigentext.sequences.observations import Encoded
+from eigentext.sequences.settings import ClassAutomataSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["ClassAutomata"]
+
+
+def _parts(facts: dict[str, Any]) -> Parts:
+    models = {f"model.{at}": Bits((f"bytes_{at}",)) for at in range(facts["n_models"])}
+    return Parts(
+        {
+            "sizes": Ints(("classes",), low=0, below=10**15),
+            "model_of": Ints(("classes",), low=0, below=facts["n_models"]),
+            **models,
+        },
+        {"classes": Strings("classes", distinct=True)},
+    )
+
+
+def _checked_classes(y: Iterable[str]) -> list[str]:
+    if isinstance(y, (str, bytes)) or not hasattr(y, "__iter__"):
+        raise SettingsError("expected a list of classes, one for each string")
+    classes = list(y)
+    for name in classes:
+        if not isinstance(name, str):
+            raise SettingsError(f"expected classes that are strings, found {name!r:.40}")
+    return classes
+
+
+@dataclass(eq=False, repr=False)
+class ClassAutomata(Model, ClassAutomataSettings):
+    """An automaton of strings for each class; settings: :class:`ClassAutomataSettings`.
+
+    After ``fit``: ``classes_``, ``sizes_`` (strings of each) and ``models_``, the automata; the
+    first is that of all strings.
+
+    >>> words, tags = ["aa", "aaa", "bb", "bbb"] * 20, ["A", "A", "B", "B"] * 20
+    >>> ClassAutomata(2).fit(words, tags).predict(["aaaa", "b"])
+    ['A', 'B']
+    """
+
+    KIND = "class-automata"
+    SPEC = Spec({"n_models": Whole(1, 100_000)}, _parts)
+
+    def fit(self, X: Iterable[Sequence[str]], y: Sequence[str]) -> ClassAutomata:
+        """Learn from strings and the class of each."""
+        self.check()
+        strings, classes = checked_strings(X), _checked_classes(y)
+        if len(strings) != len(classes):
+            raise SettingsError(f"{len(strings)} strings, but {len(classes)} classes")
+        if not strings:
+            raise DataError("strings", None, "no strings to learn from")
+        sizes = Counter(classes)
+        self.classes_ = tuple(sorted(sizes))
+        self.sizes_ = np.array([sizes[name] for name in self.classes_], np.int64)
+        symbols = symbols_of(strings)
+        data = symbols.encode(map(ended, strings))
+        self.models_ = [self._automaton().fit_encoded(data, symbols)]
+        self.model_of_ = np.zeros(len(self.classes_), np.int64)
+        for at, name in enumerate(self.classes_):
+            if sizes[name] >= self.min_strings:
+                own = [data[i].tolist() for i, one in enumerate(classes) if one == name]
+                self.model_of_[at] = len(self.models_)
+                own_symbols = symbols.recounted(Encoded.of(own))
+                self.models_.append(self._automaton().fit_encoded(Encoded.of(own), own_symbols))
+        return self
+
+    def _automaton(self) -> StringAutomaton:
+        own = values_of(self)
+        own.pop("min_strings")
+        return StringAutomaton(**own)
+
+    def truncated(self, k: int) -> ClassAutomata:
+        """All automata cut to their leading ``k`` dimensions; the weights of unigrams stay."""
+        self.check_fitted()
+        small = ClassAutomata(**{**values_of(self), "n_states": k})
+        small.classes_, small.sizes_, small.model_of_ = self.classes_, self.sizes_, self.model_of_
+        small.models_ = [model.truncated(k) for model in self.models_]
+        return small
+
+    # ---------------------------------------------------------------- queries
+
+    def log_probs(self, X: Iterable[Sequence[str]]) -> Floats:
+        """(S, C) log p(string | class)."""
+        self.check_fitted()
+        data = self.models_[0].symbols_.encode(map(ended, checked_strings(X)))
+        if not len(data):
+            return np.zeros((0, len(self.classes_)))
+        answer_as(self, self.models_)
+        with single_threaded():  # once for all of them
+            nats = np.array([model.surprisals_encoded(data) for model in self.models_])
+        logs = 0.0 - np.add.reduceat(nats, data.first[:-1], axis=1)
+        return np.asarray(logs.T[:, self.model_of_])
+
+    def posteriors(self, X: Iterable[Sequence[str]]) -> Floats:
+        """(S, C) p(class | string); of a string that no class can have, p(class)."""
+        logs = self.log_probs(X)
+        logs[np.isneginf(logs).all(axis=1)] = 0.0
+        logs += np.log(self.sizes_ / self.sizes_.sum())
+        shares = np.exp(logs - logs.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def predict(self, X: Iterable[Sequence[str]]) -> list[str]:
+        """The most probable class of each string; of equals the first by name."""
+        return [self.classes_[at] for at in self.posteriors(X).argmax(axis=1).tolist()]
+
+    def score(self, X: Iterable[Sequence[str]], y: Sequence[str]) -> float:
+        """Share of strings whose class is right."""
+        return share_right(self.predict(X), y)
+
+    def log_prob_of(self, X: Sequence[Sequence[str]], y: Sequence[str]) -> Floats:
+        """(S,) log p(string | its class); a class that was not seen has the automaton of all."""
+        self.check_fitted()
+        answer_as(self, self.models_)
+        X, y = checked_strings(X), _checked_classes(y)
+        if len(X) != len(y):
+            raise SettingsError(f"{len(X)} strings, but {len(y)} classes")
+        number = {name: at for at, name in enumerate(self.classes_)}
+        model_of = [self.model_of_[number[one]] if one in number else 0 for one in y]
+        logs = np.zeros(len(X))
+        for model in sorted(set(model_of)):
+            here = [at for at, one in enumerate(model_of) if one == model]
+            logs[here] = self.models_[model].log_prob([X[at] for at in here])
+        return logs
+
+    # ---------------------------------------------------------------- storage
+
+    def _pack_learned(self) -> Packed:
+        arrays = {"sizes": self.sizes_, "model_of": self.model_of_}
+        for at, model in enumerate(self.models_):
+            arrays[f"model.{at}"] = np.frombuffer(model.to_bytes(), np.uint8)
+        return Packed(arrays, {"classes": self.classes_}, {"n_models": len(self.models_)})
+
+    def _restore(self, packed: Packed) -> None:
+        self.classes_ = tuple(packed.strings["classes"])
+        self.sizes_, self.model_of_ = packed.arrays["sizes"], packed.arrays["model_of"]
+        self.models_ = [
+            StringAutomaton.from_bytes(packed.arrays[f"model.{at}"].tobytes())
+            for at in range(packed.facts["n_models"])
+        ]
+        if len({model.symbols_.names for model in self.models_}) > 1:
+            raise ValueError("automata have different symbols, expected the same")
+
+    def _summary(self) -> str:
+        return f"{len(self.classes_)} classes, {len(self.models_)} automata"
+
+    def figures(self) -> dict[str, Any]:
+        """What is worth telling of training."""
+        self.check_fitted()
+        ranks = [model.automaton_.k for model in self.models_]
+        return {"classes": len(self.classes_), "automata": len(ranks), "most_states": max(ranks)}

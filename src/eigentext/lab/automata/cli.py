@@ -1,0 +1,321 @@
+"""``eigentext automaton``: weighted automata of strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import typer
+
+from eigentext.base.files.opening import OnError
+from eigentext.cli import options
+from eigentext.cli.command import Given, with_flags
+from eigentext.cli.run import Applying, Training, of_files
+from eigentext.sequences.settings import (
+    AutomatonSettings,
+    ClassAutomataSettings,
+    TransducerSettings,
+)
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Weighted automata of strings, from moments: words, classes of words, pairs.",
+)
+Model = Annotated[str, typer.Argument(help="A model of `automaton train`.")]
+Of = Annotated[
+    Literal["strings", "classes", "pairs"],
+    typer.Option(
+        "--of",
+        help="What is learned: strings, one a line; strings with their classes behind a tab; "
+        "inputs with their outputs behind a tab.",
+    ),
+]
+Tokens = Annotated[
+    bool,
+    typer.Option("--tokens", help="Symbols are tokens between spaces, instead of characters."),
+]
+AsLearned = Annotated[
+    bool | None,
+    typer.Option(
+        "--tokens/--characters",
+        help="Symbols are tokens between spaces, or characters; by default as in training.",
+        show_default=False,
+    ),
+]
+_KINDS = ("string-automaton", "class-automata", "string-transducer")
+
+
+def _rows(
+    files: list[str], of: str, tokens: bool, on_error: OnError | None
+) -> Iterator[tuple[Any, str]]:
+    """Strings, with what stands behind the tab; of CoNLL-U the words, with tags or lemmas.
+
+    An input of pairs from CoNLL-U has the tag of the word for its first symbol.  Words whose tag
+    or lemma is not given are left out where it is what is learned.
+    """
+    from eigentext.base.files.opening import expand, raise_or_tell
+    from eigentext.dependency.sentence import TaggedSentence
+    from eigentext.errors import DataError
+    from eigentext.lab.automata.model import STOP
+    from eigentext.language.formats.conllu import read_sentences
+    from eigentext.language.formats.text import text_lines
+    from eigentext.tagging.sequence.reading import format_of
+
+    for source in expand(files):
+        if source != "-" and format_of(source) == "conllu":
+            seen: dict[tuple[Any, str], None] = {}
+            for sentence in read_sentences(source, on_error=on_error):
+                tags = TaggedSentence.from_conllu(sentence).coarse
+                columns = zip(sentence.forms, tags, sentence.column("lemma"), strict=True)
+                for form, tag, lemma in columns:
+                    if of == "strings":
+                        seen[form, ""] = None
+                    elif of == "inputs":
+                        seen[(f"<{tag}>", *form), ""] = None
+                    elif of == "classes" and tag != "_":
+                        seen[form, tag] = None
+                    elif of == "pairs" and lemma != "_":
+                        seen[(f"<{tag}>", *form), lemma] = None
+            if not seen:
+                what = {"classes": " with a tag", "pairs": " with a lemma"}.get(of, "")
+                raise DataError(source, None, f"no word{what} in this file")
+            yield from seen
+            continue
+        for number, line in text_lines(source, on_error=on_error):
+            if not line.strip():
+                continue
+            string, *others = line.split("\t")
+            bare = of in ("strings", "inputs")
+            other = others[0] if others else ""
+            symbols = string.split() if tokens else string
+            why = ""
+            if len(others) != (not bare) or not symbols or (of == "classes" and not other):
+                expected = {
+                    "classes": "string TAB class, one tab a line",
+                    "pairs": "input TAB output, one tab a line",
+                }.get(of, "a string and no tab")
+                why = f"expected {expected}"
+            elif of in ("strings", "classes") and STOP in list(symbols):
+                why = f"{STOP} is the end of strings, expected other tokens"
+            if why:
+                raise_or_tell(DataError(source, number, f"{line[:60]!r}: {why}"), on_error)
+                continue
+            yield symbols, other
+
+
+@app.command("train")
+@with_flags(AutomatonSettings, ClassAutomataSettings, TransducerSettings)
+def train(
+    files: options.Sources,
+    run: Training,
+    given: Given,
+    of: Of = "strings",
+    tokens: Tokens = False,
+) -> None:
+    """Learn an automaton of strings, automata of classes of strings, or a transducer.
+
+    A file is one string a line; of CoNLL-U files the different words are taken, with their UPOS as
+    class (XPOS in sentences without), and for pairs tag and letters as input and the lemma as
+    output.  Rank and basis are chosen on a tenth of the strings unless given.
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext automaton train train.conllu -o words.model --basis 100
+
+        $ eigentext automaton train train.conllu -o tags.model --of classes --basis 50
+
+        $ eigentext automaton score words.model train.conllu --summary
+    """
+    from eigentext.base.files.opening import expand
+    from eigentext.errors import DataError
+    from eigentext.lab import ClassAutomata, StringAutomaton, StringTransducer
+    from eigentext.tagging.sequence.reading import format_of
+
+    model: Any
+    if of == "strings":
+        model = StringAutomaton(**given.settings(AutomatonSettings))
+    elif of == "classes":
+        model = ClassAutomata(**given.settings(ClassAutomataSettings))
+    else:
+        model = StringTransducer(**given.settings(TransducerSettings))
+    model.check()
+    sources = expand(files)
+    with run.reading("strings") as (log, _):
+        rows = list(_rows(files, of, tokens, log))
+        if not rows:
+            raise DataError(sources[0], None, "no strings to learn from")
+        strings = [string for string, _ in rows]
+        try:
+            model.fit(strings, *([] if of == "strings" else [[other for _, other in rows]]))
+        except DataError as error:  # the model was given strings, and knows no files
+            raise of_files(error, sources, "strings", "pairs") from None
+    figures = {"strings": len(rows), **model.figures()}
+    text = any(format_of(source) != "conllu" for source in sources)  # of which words are taken
+    run.save(model, sources, figures, read_as="tokens" if tokens and text else "characters")
+
+
+def _load(path: str, tokens: bool | None, *kinds: str) -> tuple[Any, bool]:
+    """The model, and whether strings are tokens: as told, or else as in training."""
+    from eigentext.base.model import load
+    from eigentext.base.modelfile import read_header
+    from eigentext.base.registry import wrong_kind
+
+    header = read_header(path, *kinds)
+    if header.kind not in kinds:
+        raise wrong_kind(path, header.kind, *kinds)
+    model, read_as = load(path), header.data.get("read_as")
+    if tokens is None:
+        tokens = _by_tokens(model) if read_as is None else read_as == "tokens"
+    return model, tokens
+
+
+def _automaton_of(model: Any) -> Any:
+    """An automaton whose symbols are those of the model."""
+    if model.KIND == "string-automaton":
+        return model
+    return model.models_[0] if model.KIND == "class-automata" else model.automaton_
+
+
+def _by_tokens(model: Any) -> bool:
+    """Were the symbols of training longer than a character?  Tags and the end do not count.
+
+    That is asked of a file that does not say, such as one that was saved from Python.
+    """
+    names = (name.partition("\t")[0] for name in _automaton_of(model).symbols_.names)
+    return any(len(name) > 1 and not (name[0] == "<" and name[-1] == ">") for name in names)
+
+
+@app.command("score")
+@with_flags()
+def score(
+    model: Model,
+    files: options.Sources,
+    run: Applying,
+    tokens: AsLearned = None,
+    summary: Annotated[bool, typer.Option("--summary", help="The figures alone.")] = False,
+) -> None:
+    """Print log probability of every string, and the perplexity of all.
+
+    Natural logarithms; the end of a string is one of its symbols.  The figures tell for how many
+    symbols the automaton's own value was not positive.
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext automaton train train.conllu -o words.model --basis 100
+
+        $ eigentext automaton score words.model train.conllu --json --summary
+    """
+    import numpy as np
+
+    automaton, tokens = _load(model, tokens, "string-automaton")
+    with run.reading() as (log, _):
+        strings = [string for string, _ in _rows(files, "strings", tokens, log)]
+        nats = automaton.surprisals(strings)
+    if not summary:
+        run.write(
+            f"{-float(own.sum()):.4f}\t{string if isinstance(string, str) else ' '.join(string)}"
+            for string, own in zip(strings, nats, strict=True)
+        )
+    everything = np.concatenate([np.zeros(0), *nats])
+    figures = {
+        "strings": len(strings),
+        "symbols": len(everything),
+        "log_prob": 0.0 - float(everything.sum()),
+        "perplexity": float(np.exp(everything.mean())) if len(everything) else None,
+        "negative_rate": automaton.negative_rate_ if len(everything) else 0.0,
+        "skipped": run.skipped,
+    }
+    if summary:
+        from eigentext.cli.output import show_figures
+
+        show_figures(figures, as_json=run.json)
+    else:
+        run.tell(figures)
+
+
+@app.command("apply")
+@with_flags()
+def apply(
+    model: Model,
+    files: options.Sources,
+    run: Applying,
+    tokens: AsLearned = None,
+    kbest: Annotated[
+        int, typer.Option("--kbest", min=1, help="How many answers, each with its score.")
+    ] = 1,
+) -> None:
+    """Print the class of every string, or the output of every input, behind a tab.
+
+    A file is one string a line, or CoNLL-U, whose different words are asked about; a transducer
+    that learned from CoNLL-U is told their tags.  With --kbest each answer is followed by its
+    probability (classes) or log score (outputs).
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext automaton train train.conllu -o tags.model --of classes --basis 50
+
+        $ eigentext automaton apply tags.model train.conllu --kbest 2
+    """
+    import numpy as np
+
+    from eigentext.lab import ClassAutomata
+
+    answering, tokens = _load(model, tokens, *_KINDS[1:])
+    with run.reading() as (log, _):
+        transducer = answering.KIND == "string-transducer"
+        of = "inputs" if transducer else "strings"
+        strings = [string for string, _ in _rows(files, of, tokens, log)]
+        answers: list[list[tuple[str, float]]]
+        if isinstance(answering, ClassAutomata):
+            shares = answering.posteriors(strings) if strings else np.zeros((0, 1))
+            answers = [
+                [
+                    (answering.classes_[at], float(row[at]))
+                    for at in np.argsort(-row, kind="stable")
+                ]
+                for row in shares
+            ]
+        else:
+            answers = [[*map(tuple, answering.kbest(string, kbest))] for string in strings]
+            strings = ["".join(s[1:]) if isinstance(s, tuple) else s for s in strings]
+
+    def lines() -> Iterator[str]:
+        for string, own in zip(strings, answers, strict=True):
+            shown = string if isinstance(string, str) else " ".join(string)
+            if kbest == 1:
+                yield f"{shown}\t{own[0][0]}"
+            else:
+                cells = (f"{answer}\t{value:.4f}" for answer, value in own[:kbest])
+                yield "\t".join((shown, *cells))
+
+    run.write(lines())
+    run.tell({"strings": len(strings), "skipped": run.skipped})
+
+
+@app.command("sample")
+def sample(
+    model: Model,
+    number: Annotated[int, typer.Option("--number", "-n", min=0, help="How many strings.")] = 10,
+    longest: Annotated[int, typer.Option("--longest", min=0, help="Most symbols of each.")] = 50,
+    tokens: AsLearned = None,
+    seed: options.Seed = 0,
+) -> None:
+    """Print strings drawn from an automaton.
+
+    Example:
+
+        $ eigentext convert sample/train.mrg -o train.conllu
+
+        $ eigentext automaton train train.conllu -o words.model --basis 100
+
+        $ eigentext automaton sample words.model --number 3
+    """
+    automaton, tokens = _load(model, tokens, "string-automaton")
+    for symbols in automaton.sample(number, longest=longest, seed=seed):
+        print((" " if tokens else "").join(symbols))

@@ -1,0 +1,286 @@
+"""Hankel blocks of strings, and the automaton that they determine.
+
+1. A *basis* is a set of beginnings ``p`` and one of endings ``s``: the most frequent pieces of
+   strings.  A piece with the mark ``^`` before it stands at the beginning of the string, one with
+   ``$`` behind it at the end; without marks it stands anywhere.
+2. The *Hankel block* ``H[p, s]`` is the expected number of times that ``ps`` occurs in a string,
+   so with both marks ``f(ps)`` itself (Hsu, Kakade, Zhang 2009; Balle, Quattoni, Carreras 2011),
+   without marks the expectation of a substring (Luque et al. 2012).  ``H_x[p, s]`` is that of
+   ``p x s``.  All of them have one rank, that of the automaton::
+
+       H[ p, s ] = usual' A_p A_s total      H[^p, s ] = start' A_p A_s total
+       H[ p, s$] = usual' A_p A_s stop       H[^p, s$] = start' A_p A_s stop
+
+   (``usual'`` is ``start' (I - A)^-1`` here, ``A_x`` the transpose of ``B_x``.)
+3. An SVD ``D_p H D_s = U S V'``, cut at rank k, gives the operators (``D``: see ``scaling``)::
+
+       A_x = (D_p H D_s V)^+ D_p H_x D_s V = S^-1 U' D_p H_x D_s V
+
+4. The row of ``^`` alone gives ``start``, the column of ``$`` alone gives ``stop``.
+
+The directions are in the order of their singular values, so an automaton of a smaller rank is the
+leading part of one of a larger rank.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.errors import RankWarning
+from eigentext.lab.automata.automaton import Automaton
+from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.svd import truncated_svd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.sequences.settings import HankelScaling, Statistic
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = [
+    "BEGIN",
+    "END",
+    "Basis",
+    "Hankel",
+    "all_pieces",
+    "exact_hankel",
+    "spectral_automaton",
+    "strings_of",
+]
+
+BEGIN, END = -1, -2  # marks, beside the numbers of symbols
+_SINGULAR = 1e-10  # directions below this share of the largest are rounding
+
+Piece = tuple[int, ...]
+Strings = dict[Piece, float]
+
+
+def strings_of(sequences: Iterable[Sequence[int]]) -> Strings:
+    """How often each string comes, in order.
+
+    >>> strings_of([[1, 2], [0], [1, 2]])
+    {(0,): 1.0, (1, 2): 2.0}
+    """
+    counts = Counter(tuple(int(x) for x in sequence) for sequence in sequences)
+    return {string: float(counts[string]) for string in sorted(counts)}
+
+
+class Basis(NamedTuple):
+    """Beginnings and endings, with their numbers."""
+
+    beginnings: dict[Piece, int]
+    endings: dict[Piece, int]
+
+    @classmethod
+    def of(cls, beginnings: Iterable[Piece], endings: Iterable[Piece]) -> Basis:
+        """Number them in this order."""
+        return cls(
+            {piece: at for at, piece in enumerate(beginnings)},
+            {piece: at for at, piece in enumerate(endings)},
+        )
+
+    @classmethod
+    def frequent(
+        cls, strings: Mapping[Piece, float], size: int, longest: int, statistic: Statistic = "both"
+    ) -> Basis:
+        """The ``size`` most frequent of each, of up to ``longest`` symbols and marks.
+
+        >>> Basis.frequent({(7, 7): 1.0}, 3, 1).beginnings
+        {(): 0, (7,): 1, (-1,): 2}
+        """
+        before: Counter[Piece] = Counter()
+        after: Counter[Piece] = Counter()
+        for string, n in strings.items():
+            marked = (BEGIN, *string, END)
+            for place in range(1, len(marked)):
+                for piece in _ends(marked, place, longest):
+                    before[piece] += n  # type: ignore[assignment]
+                for piece in _starts(marked, place, longest):
+                    after[piece] += n  # type: ignore[assignment]
+        wanted = {
+            "both": (lambda piece: True, lambda piece: True),
+            "strings": (lambda p: p[:1] == (BEGIN,), lambda s: s[-1:] == (END,)),
+            "substrings": (lambda p: BEGIN not in p, lambda s: END not in s),
+        }[statistic]
+        return cls.of(*map(lambda c, want: _top(c, size, want), (before, after), wanted))
+
+
+def _top(counts: Counter[Piece], size: int, wanted: Any) -> list[Piece]:
+    ranked = sorted(
+        (piece for piece in counts if wanted(piece)),
+        key=lambda piece: (-counts[piece], len(piece), [-x for x in piece]),
+    )
+    return ranked[:size]
+
+
+def _ends(marked: Piece, place: int, longest: int) -> list[Piece]:
+    """Pieces that end before ``place``, the empty one first."""
+    return [marked[place - n : place] for n in range(min(longest, place) + 1)]
+
+
+def _starts(marked: Piece, place: int, longest: int) -> list[Piece]:
+    """Pieces that start at ``place``, the empty one first."""
+    return [marked[place : place + n] for n in range(min(longest, len(marked) - place) + 1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Hankel:
+    """Hankel blocks over a basis of P beginnings and S endings, in counts or expectations.
+
+    ``block``      (P, S) H
+    ``by_symbol``  V of them, H_x, dense or sparse
+    ``first``      (S,) the row of ``^``            ``places``  (S,) the row of the empty beginning
+    ``last``       (P,) the column of ``$``         ``total``   (P,) of the empty ending
+    ``n``          how many strings; 1 for expectations
+
+    >>> two = Hankel.counted({(0,): 1.0}, Basis.of([(), (BEGIN,)], [(), (END,)]), 1)
+    >>> two.block.tolist(), two.by_symbol[0].toarray().tolist()
+    ([[2.0, 1.0], [1.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]])
+    """
+
+    block: Floats
+    by_symbol: Sequence[Any]
+    first: Floats
+    last: Floats
+    places: Floats
+    total: Floats
+    n: float
+
+    @classmethod
+    def counted(cls, strings: Mapping[Piece, float], basis: Basis, n_symbols: int) -> Hankel:
+        """Count in strings, each with a weight."""
+        from scipy.sparse import csr_array
+
+        longest = max(map(len, (*basis.beginnings, *basis.endings)), default=0)
+        rows: tuple[list[int], list[int]] = ([], [])
+        columns: tuple[list[int], list[int]] = ([], [])
+        symbol: list[int] = []
+        weight: list[float] = []
+        first: list[int] = []
+        last: list[int] = []
+        for string, n in strings.items():
+            marked = (BEGIN, *string, END)
+            first.append(len(symbol))
+            for place in range(1, len(marked)):
+                here = len(symbol)
+                for side, (numbers, pieces) in enumerate(
+                    (
+                        (basis.beginnings, _ends(marked, place, longest)),
+                        (basis.endings, _starts(marked, place, longest)),
+                    )
+                ):
+                    for piece in pieces:
+                        number = numbers.get(piece)
+                        if number is not None:
+                            rows[side].append(here)
+                            columns[side].append(number)
+                symbol.append(marked[place])
+                weight.append(n)
+            last.append(len(symbol) - 1)
+        N, (P, S) = len(symbol), map(len, basis)
+        left = csr_array((np.ones(len(rows[0])), (rows[0], columns[0])), shape=(N, P))
+        right = csr_array((np.ones(len(rows[1])), (rows[1], columns[1])), shape=(N, S))
+        weights = np.asarray(weight, np.float64)
+        left = left.multiply(weights[:, None]).tocsr()  # every place counts as often as its string
+        which = np.asarray(symbol)
+        blocks = []
+        for x in range(n_symbols):
+            here_ = np.flatnonzero(which == x)
+            blocks.append((left[here_].T @ right[here_ + 1]).tocsr())
+        at_first, at_last = np.asarray(first, np.int64), np.asarray(last, np.int64)
+        return cls(
+            (left.T @ right).toarray(),
+            blocks,
+            right[at_first].T @ weights[at_first],
+            np.asarray(left[at_last].sum(axis=0)).ravel(),
+            right.T @ weights,
+            np.asarray(left.sum(axis=0)).ravel(),
+            float(sum(strings.values())),
+        )
+
+
+def exact_hankel(automaton: Automaton, basis: Basis) -> Hankel:
+    """The expectations of a known automaton, for tests."""
+    A = np.swapaxes(automaton.matrices, 1, 2)
+    rest = np.linalg.inv(np.eye(automaton.k) - A.sum(axis=0).T)
+    places = float(automaton.total @ rest @ automaton.start)
+
+    def left(piece: Piece) -> Floats:
+        row = automaton.usual * places
+        for x in piece:
+            row = automaton.start if x == BEGIN else row @ A[x]
+        return row
+
+    def right(piece: Piece) -> Floats:
+        column = automaton.total
+        for x in reversed(piece):
+            column = automaton.stop if x == END else A[x] @ column
+        return column
+
+    F = np.array([left(piece) for piece in basis.beginnings])
+    G = np.array([right(piece) for piece in basis.endings]).T
+    return Hankel(
+        F @ G,
+        [F @ A_x @ G for A_x in A],
+        left((BEGIN,)) @ G,
+        F @ right((END,)),
+        left(()) @ G,
+        F @ right(()),
+        1.0,
+    )
+
+
+def all_pieces(n_symbols: int, longest: int) -> list[Piece]:
+    """Every string of up to ``longest`` symbols.
+
+    >>> all_pieces(2, 1)
+    [(), (0,), (1,)]
+    """
+    return [piece for n in range(longest + 1) for piece in product(range(n_symbols), repeat=n)]
+
+
+def spectral_automaton(
+    hankel: Hankel, rank: int, *, scaling: HankelScaling = "cca", kappa: float = 0.0
+) -> Automaton:
+    """The automaton of a Hankel block; of smaller rank, where the block has not so much.
+
+    ``scaling``  ``cca``: ``D_p = diag(count of p + kappa)^-1/2``, ``D_s`` alike; ``none``: 1
+
+    >>> coin = Automaton.known([1.0], [0.5], [[[0.25]], [[0.25]]])
+    >>> learned = spectral_automaton(exact_hankel(coin, Basis.of([()], [()])), 1)
+    >>> round(learned.weight([0, 1]), 9)
+    0.03125
+    """
+    D_p, D_s = np.ones(len(hankel.total)), np.ones(len(hankel.places))
+    if scaling == "cca":
+        D_p = 1 / np.sqrt(np.maximum(hankel.total, 1e-300) + kappa)
+        D_s = 1 / np.sqrt(np.maximum(hankel.places, 1e-300) + kappa)
+    with single_threaded(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)
+        svd = truncated_svd(
+            D_p[:, None] * hankel.block * D_s,
+            min(rank, *hankel.block.shape),
+            method="dense",
+            on_rank="warn",
+            rank_tol=_SINGULAR,
+            symbol="H",
+        )
+        left = D_p[:, None] * svd.U / svd.S  # (P, k): left' H right = I
+        right = D_s[:, None] * svd.Vt.T  # (S, k)
+        total, places = left.T @ hankel.total, hankel.places @ right
+        return Automaton(
+            hankel.first @ right / hankel.n,
+            left.T @ hankel.last,
+            total,
+            places / float(total @ places),
+            np.array([right.T @ (H_x.T @ left) for H_x in hankel.by_symbol]),
+        )

@@ -1,0 +1,375 @@
+"""StringTransducer: a weighted automaton of aligned pairs, which turns strings into strings.
+
+1. :func:`aligned` puts every symbol of the output to a symbol of the input, in order, by least
+   edits (``alignment.py``): a pair is an input symbol with the piece of output that belongs to
+   it, which may be empty or longer than one symbol.  Before and behind the input stand two marks,
+   which take what is put in front or at the end: the ending of *walk-ed* belongs to no letter.
+2. Sequences of pairs are strings of a :class:`StringAutomaton` (Balle, Quattoni, Carreras 2011)::
+
+       p(x, y) = sum over alignments of p(x_1:y_1, ..., x_n:y_n)
+
+   They are read from the end, where most languages change their words.  Symbols in angle brackets
+   that go before an input, such as its tag, ``["<VERB>", *"walked"]``, are its context: they stand
+   at both ends of the sequence, so that what happens to either end is seen beside them.
+3. Beside the automaton stand :class:`KneserNey` n-grams of the same pairs.  What comes next is a
+   mixture, whose weight is that for which most held-out outputs are right::
+
+       p(x:y | before) = (1 - w) p_automaton(x:y | before) + w p_ngrams(x:y | before)
+
+4. The answer for an input is the output of its best sequence of pairs, by beam search: every step
+   takes the pairs of one input symbol.  A symbol that no pair has is copied.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from eigentext.base.fields import Bits, Ints, Parts, Reals, Spec, Whole
+from eigentext.base.model import Model, Packed
+from eigentext.base.settings import values_of
+from eigentext.errors import DataError, SettingsError
+from eigentext.lab.automata.alignment import aligned, costs_of
+from eigentext.lab.automata.model import (
+    STOP,
+    StringAutomaton,
+    answer_as,
+    checked_strings,
+    ended,
+    share_right,
+)
+from eigentext.lab.automata.ngrams import KneserNey
+from eigentext.sequences.observations import Encoded
+from eigentext.sequences.settings import TransducerSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.sequences.observations import Symbols
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["StringTransducer", "Transduced", "aligned", "sequences_of_pairs"]
+
+_BETWEEN = "\t"  # input symbol and piece of output in the name of a pair; two behind a context
+_MARKS = _FIRST, _LAST = "<^>", "<$>"  # stand before and behind an input
+_WEIGHTS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.0)  # of n-grams
+_MOST_ASKED = 500  # held-out inputs
+_FEW, _OF_FEW = 30, 0.5  # strings, below which nothing is held out, and the weight then
+
+
+def _all_or_none(
+    arrays: Mapping[str, np.ndarray], strings: Mapping[str, list[str]], settings: dict[str, Any]
+) -> None:
+    there = [name in arrays for name in ("grams", "gram_counts", "gram_weight")]
+    if any(there) and not all(there):
+        raise ValueError("arrays 'grams', 'gram_counts', 'gram_weight': expected all of them")
+
+
+class Transduced(NamedTuple):
+    """An output, and log p of its best sequence of pairs with the input.
+
+    An output may have several sequences of pairs; p(x, y), their sum, is no less than that.
+    """
+
+    output: str
+    log_score: float
+
+
+class _Path(NamedTuple):
+    state: Floats
+    context: tuple[int, ...]
+    output: str
+    log_score: float
+
+
+class _Step(NamedTuple):
+    """The pairs of which one comes next, or what is copied."""
+
+    numbers: npt.NDArray[np.int64] | None
+    copied: str
+
+
+@dataclass(eq=False, repr=False)
+class StringTransducer(Model, TransducerSettings):
+    """Strings to strings; settings: :class:`TransducerSettings`.
+
+    After ``fit``: ``automaton_`` (a :class:`StringAutomaton` of pairs), ``ngrams_`` and ``weight_``
+    (n-grams of pairs and their weight; None and 0 in files that were made before there were any,
+    whose inputs are read from the beginning) and ``left_out_``, how many strings had a pair that
+    is too rare.
+
+    >>> model = StringTransducer(4, basis=60).fit(["cats", "dogs", "cows"] * 9, ["cat", "dog", "cow"] * 9)
+    >>> model.predict(["dogs", "cogs"])
+    ['dog', 'cog']
+    """  # noqa: E501
+
+    KIND = "string-transducer"
+    SPEC = Spec(
+        {"left_out": Whole(0)},
+        Parts(
+            {
+                "automaton": Bits(("bytes",)),
+                # n-grams of pairs and their weight; all or none
+                "grams": Ints(("grams", "order"), low=-1, optional=True),
+                "gram_counts": Ints(("grams",), low=1, below=10**15, optional=True),
+                "gram_weight": Reals((1,), low=0, high=1, optional=True),
+            },
+            {},
+        ),
+        _all_or_none,
+    )
+
+    def fit(self, X: Iterable[Sequence[str]], y: Iterable[Sequence[str]]) -> StringTransducer:
+        """Learn from inputs and their outputs."""
+        self.check()
+        sources, targets = checked_strings(X), checked_strings(y)
+        if len(sources) != len(targets):
+            raise SettingsError(f"{len(sources)} inputs, but {len(targets)} outputs")
+        strings = sequences_of_pairs(sources, targets)
+        counts = Counter(pair for string in strings for pair in string)
+        rows = [
+            (string, (source, "".join(target)))
+            for string, source, target in zip(strings, sources, targets, strict=True)
+            if min(counts[pair] for pair in string) >= self.min_count
+        ]
+        usable = [string for string, _ in rows]
+        if not usable:
+            why = "no pair of strings to learn from"
+            if strings:
+                why = f"each of {len(strings)} pairs has a change that comes less than "
+                why += f"{self.min_count} times: more pairs are needed, or min_count 1"
+            raise DataError("pairs", None, why)
+        self.left_out_ = len(strings) - len(usable)
+        own = values_of(self)
+        for name in ("beam", "min_count", "order", "ngram_weight"):
+            own.pop(name)
+        automaton = StringAutomaton(**own).fit(usable)
+        data = automaton.symbols_.encode(map(ended, usable))
+        weight = self.ngram_weight
+        if weight == "auto":
+            weight = _chosen_weight(self, automaton, data, [row for _, row in rows])
+        self._take(automaton, _counted(data, automaton.symbols_, self.order), float(weight))
+        return self
+
+    def _take(
+        self, automaton: StringAutomaton, ngrams: KneserNey | None = None, weight: float = 0.0
+    ) -> None:
+        self.automaton_, self.ngrams_, self.weight_ = automaton, ngrams, weight
+        pairs: dict[str, list[int]] = {}
+        self._contexts: dict[str, int] = {}
+        for number, name in enumerate(automaton.symbols_.names):
+            source, between, piece = name.partition(_BETWEEN)
+            if piece == _BETWEEN:
+                self._contexts[source] = number
+            elif between:
+                pairs.setdefault(source, []).append(number)
+        self._pairs = {source: np.array(numbers) for source, numbers in pairs.items()}
+        self._end = automaton.symbols_.names.index(STOP)
+
+    # ---------------------------------------------------------------- queries
+
+    def kbest(self, sentence: Sequence[str], k: int = 5) -> list[Transduced]:
+        """Different outputs of one input, best first, as far as the beam has them."""
+        self.check_fitted()
+        answer_as(self, [self.automaton_])
+        ngrams, names = self.ngrams_, self.automaton_.symbols_.names
+        width = max(self.beam, k)
+        begun = () if ngrams is None else ngrams.begun()
+        paths = [_Path(self.automaton_.operators_.start, begun, "", 0.0)]
+        for numbers, copied in self._steps(checked_strings([sentence])[0]):
+            if numbers is None:  # never seen: the state stays
+                paths = [path._replace(output=self._joined(path, copied)) for path in paths]
+                continue
+            logs = np.array([path.log_score for path in paths])[:, None]
+            with np.errstate(divide="ignore"):
+                scores = logs + np.log(self._shares(paths)[:, numbers])
+            best = np.argsort(-scores, axis=None, kind="stable")[:width].tolist()
+            paths = [
+                self._extended(
+                    paths[at // len(numbers)],
+                    int(numbers[at % len(numbers)]),
+                    names,
+                    float(scores.flat[at]),
+                )
+                for at in best
+            ]
+        found: dict[str, float] = {}
+        with np.errstate(divide="ignore"):
+            ends = np.log(self._shares(paths)[:, self._end]).tolist()
+        for path, end in zip(paths, ends, strict=True):
+            score = path.log_score + end
+            found[path.output] = max(score, found.get(path.output, -np.inf))
+        ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        return [Transduced(output, score) for output, score in ranked[:k]]
+
+    def _steps(self, source: Sequence[str]) -> list[_Step]:
+        """What is decided, in order; see :func:`sequences_of_pairs`."""
+        context = list(takewhile(_is_context, source))
+        # what no input of training had says nothing
+        seen = [symbol for symbol in context if self.knows(symbol)]
+        symbols = source[len(context) :]
+        if self.ngrams_ is None:
+            return [_Step(self._pairs.get(symbol), symbol) for symbol in (*seen, *symbols)]
+        steps = [
+            _Step(None if symbol in _MARKS else self._pairs.get(symbol), symbol)
+            for symbol in reversed(symbols)
+        ]
+        last, first = (_Step(self._pairs.get(mark), "") for mark in (_LAST, _FIRST))
+        around = [_Step(np.array([self._contexts[symbol]]), "") for symbol in seen]
+        return [*around, last, *steps, first, *reversed(around)]
+
+    def _shares(self, paths: Sequence[_Path]) -> Floats:
+        """(paths, V) p(pair | what is before)."""
+        weight = self._weight()
+        if self.ngrams_ is None or weight == 0:
+            return self.automaton_._next_of_states(np.array([path.state for path in paths]))
+        grams = np.array([self.ngrams_.shares(path.context) for path in paths])
+        if weight == 1:
+            return grams
+        own = self.automaton_._next_of_states(np.array([path.state for path in paths]))
+        return np.asarray((1 - weight) * own + weight * grams)
+
+    def _weight(self) -> float:
+        return self.weight_ if self.ngram_weight == "auto" else float(self.ngram_weight)
+
+    def _joined(self, path: _Path, piece: str) -> str:
+        """From the end, where there are n-grams."""
+        return path.output + piece if self.ngrams_ is None else piece + path.output
+
+    def _extended(self, path: _Path, number: int, names: Sequence[str], score: float) -> _Path:
+        piece = names[number].partition(_BETWEEN)[2].removeprefix(_BETWEEN)
+        return _Path(
+            self.automaton_._after(path.state, number),
+            () if self.ngrams_ is None else self.ngrams_.after(path.context, number),
+            self._joined(path, piece),
+            score,
+        )
+
+    def knows(self, symbol: str) -> bool:
+        """Did an input of training have this symbol?"""
+        self.check_fitted()
+        return symbol in self._pairs or symbol in self._contexts
+
+    def predict(self, X: Iterable[Sequence[str]]) -> list[str]:
+        """The best output of each input."""
+        return [self.kbest(source, 1)[0].output for source in checked_strings(X)]
+
+    def score(self, X: Iterable[Sequence[str]], y: Iterable[str]) -> float:
+        """Share of inputs whose output is right."""
+        return share_right(self.predict(X), y)
+
+    # ---------------------------------------------------------------- storage
+
+    def _pack_learned(self) -> Packed:
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "automaton": np.frombuffer(self.automaton_.to_bytes(), np.uint8)
+        }
+        if self.ngrams_ is not None:
+            arrays["grams"], arrays["gram_counts"] = self.ngrams_.grams, self.ngrams_.counts
+            arrays["gram_weight"] = np.array([self.weight_])
+        return Packed(arrays, {}, {"left_out": self.left_out_})
+
+    def _restore(self, packed: Packed) -> None:
+        self.left_out_ = packed.facts["left_out"]
+        arrays = packed.arrays
+        automaton = StringAutomaton.from_bytes(arrays["automaton"].tobytes())
+        if "grams" not in arrays:
+            self._take(automaton)
+            return
+        grams, n_symbols = np.asarray(arrays["grams"]), len(automaton.symbols_)
+        if not grams.shape[1] or grams.max(initial=-1) >= n_symbols:
+            raise ValueError(f"array 'grams': expected numbers of {n_symbols} pairs")
+        ngrams = KneserNey(grams, np.asarray(arrays["gram_counts"]), n_symbols)
+        self._take(automaton, ngrams, float(arrays["gram_weight"][0]))
+
+    def _summary(self) -> str:
+        return f"{self.automaton_.automaton_.k} dimensions, {len(self.automaton_.symbols_)} pairs"
+
+    def figures(self) -> dict[str, Any]:
+        """What is worth telling of training."""
+        self.check_fitted()
+        own = self.automaton_.figures()
+        own["pairs"] = own.pop("symbols")
+        return {**own, "ngram_weight": self.weight_, "left_out": self.left_out_}
+
+
+# ---------------------------------------------------------------- sequences of pairs
+
+
+def sequences_of_pairs(
+    sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]
+) -> list[list[str]]:
+    """Names of pairs, from the end of each input to its beginning, between its context.
+
+    >>> [name.split(_BETWEEN) for name in sequences_of_pairs([["<V>", "a"]], ["ab"])[0]]
+    [['<V>', '', ''], ['<$>', 'b'], ['a', 'a'], ['<^>', ''], ['<V>', '', '']]
+    """
+    contexts = [list(takewhile(_is_context, source)) for source in sources]
+    rest = [source[len(context) :] for source, context in zip(sources, contexts, strict=True)]
+    costs = costs_of(list(zip(rest, targets, strict=True)))
+    found = []
+    for source, target, context in zip(rest, targets, contexts, strict=True):
+        if set(_MARKS) & set(source):
+            why = f"an input holds {_FIRST} or {_LAST}, which are marks of its ends"
+            raise DataError("pairs", None, why)
+        pairs = [_named(*pair) for pair in aligned([_FIRST, *source, _LAST], target, costs)]
+        around = [_named(symbol, "") + _BETWEEN for symbol in context]
+        found.append([*around, *reversed(pairs), *reversed(around)])
+    return found
+
+
+def _is_context(symbol: str) -> bool:
+    """Is it in angle brackets?  The marks of the ends are not."""
+    return len(symbol) > 2 and symbol[0] == "<" and symbol[-1] == ">" and symbol not in _MARKS
+
+
+def _named(source: str, piece: str) -> str:
+    if _BETWEEN in source or _BETWEEN in piece:
+        raise DataError("pairs", None, "a string holds a tab, which strings of pairs cannot have")
+    return f"{source}{_BETWEEN}{piece}"
+
+
+# ---------------------------------------------------------------- n-grams beside the automaton
+
+
+def _counted(data: Encoded, symbols: Symbols, order: int) -> KneserNey:
+    sequences = [data[at].tolist() for at in range(len(data))]
+    return KneserNey.counted(sequences, order=order, n_symbols=len(symbols))
+
+
+def _chosen_weight(
+    model: StringTransducer,
+    automaton: StringAutomaton,
+    data: Encoded,
+    rows: Sequence[tuple[Sequence[str], str]],
+) -> float:
+    """The weight of n-grams with most right outputs of every tenth input; of equals the largest.
+
+    ``rows`` are inputs and outputs of the sequences ``data``; of those held out at most
+    ``_MOST_ASKED`` are asked for, at even distances.
+    """
+    if len(data) < _FEW:
+        return _OF_FEW
+    kept = Encoded.of([data[at].tolist() for at in range(len(data)) if at % 10])
+    own = StringAutomaton(**values_of(automaton))
+    for name in ("n_states", "basis", "unigram_weight"):
+        setattr(own, name, automaton.figures()[name])
+    held = StringTransducer(**values_of(model))
+    if held.negatives == "error":
+        held.negatives = "clip"
+    own.fit_encoded(kept, automaton.symbols_)
+    held._take(own, _counted(kept, automaton.symbols_, model.order))
+    asked = rows[::10]
+    asked = asked[:: -(-len(asked) // _MOST_ASKED)]
+    right = []
+    for weight in _WEIGHTS:
+        held.ngram_weight = weight
+        right.append(sum(held.kbest(x, 1)[0].output == y for x, y in asked))
+    return max(zip(right, _WEIGHTS, strict=True))[1]

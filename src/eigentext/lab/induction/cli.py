@@ -1,0 +1,159 @@
+"""``eigentext const induce`` and ``const bracket``: trees without a treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from eigentext.cli.command import Given, with_flags
+from eigentext.cli.run import Applying, Training
+from eigentext.cli.text_input import Column
+from eigentext.constituency.settings import BracketingSettings, InductionSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.base.files.opening import OnError
+
+Tagged = Annotated[
+    list[str],
+    typer.Argument(
+        help="Tagged sentences: columns, .conllu, or trees (.mrg), whose brackets are not read; "
+        "files, globs or URLs.",
+        show_default=False,
+    ),
+]
+
+
+@with_flags(InductionSettings)
+def induce(
+    files: Tagged,
+    run: Training,
+    given: Given,
+    column: Column = "upos",
+    vectors: Annotated[
+        str | None, typer.Option("--vectors", help="word2vec file; else made from this text.")
+    ] = None,
+) -> None:
+    """Learn to bracket sentences from tagged text, without a tree.
+
+    Words whose vectors vary together, given the tags around them, are near each other in a hidden
+    tree; `const bracket` finds the shortest tree for such distances.
+
+    Example:
+
+        $ eigentext const induce sample/train.mrg -o english.bracketer
+
+        $ eigentext const bracket english.bracketer sample/test.mrg -o brackets.mrg
+    """
+    from eigentext.base.files.opening import expand
+    from eigentext.lab import Bracketer
+
+    bracketer = Bracketer(**given.settings(InductionSettings))
+    bracketer.check()
+    sources = expand(files)
+    with run.reading("directions") as (log, progress):
+        read = list(_tagged(sources, column, log))
+        words, tags = [tokens for tokens, _ in read], [its for _, its in read]
+        bracketer.fit(words, tags, vectors=vectors, progress=progress)
+    figures = {
+        "sentences": len(read),
+        "words": sum(map(len, words)),
+        "tags": len(bracketer.tags_),
+        "contexts": sum(map(len, bracketer.contexts_.keys)),
+        "smoothing": bracketer.smoothing_,
+    }
+    run.save(bracketer, sources, figures)
+
+
+@with_flags(BracketingSettings, show_defaults=False)
+def bracket(
+    model: Annotated[str, typer.Argument(help="A model written by `const induce`.")],
+    files: Tagged,
+    run: Applying,
+    given: Given,
+    column: Column = "upos",
+) -> None:
+    """Brackets of tagged sentences, one tree a line; every bracket is X.
+
+    Binary brackets, and punctuation where it falls between them. Where the root lies is the
+    model's own choice unless told.
+
+    Example:
+
+        $ eigentext const induce sample/train.mrg -o english.bracketer
+
+        $ eigentext const bracket english.bracketer sample/test.mrg -o brackets.mrg --root first
+    """
+    from eigentext.base.files.opening import expand
+    from eigentext.lab import Bracketer
+    from eigentext.language.formats.ptb import format_escaped
+
+    bracketer = Bracketer.load(model)
+    bracketer.set_params(**given.settings(BracketingSettings))
+    bracketer.check()
+    figures = {"sentences": 0}
+
+    def lines(log: OnError | None) -> Iterator[str]:
+        for tokens, tags in _tagged(expand(files), column, log):
+            figures["sentences"] += 1
+            yield format_escaped(bracketer.bracket(tokens, tags))
+
+    with run.reading("sentences") as (log, _):
+        run.write(lines(log))
+    if run.json:
+        rates = run.clock.figures(sentences=figures["sentences"])
+        run.tell({**figures, "skipped": run.skipped, **rates})
+
+
+def _tagged(
+    sources: list[str], column: str, log: OnError | None
+) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Words and tags of every sentence; a file without any, or without tags, is an error."""
+    from eigentext.errors import DataError
+
+    for source in sources:
+        empty = True
+        for pair in _pairs(source, column, log):
+            empty = False
+            yield pair
+        if empty:
+            raise DataError(source, None, "no sentences in this file")
+
+
+def _pairs(
+    source: str, column: str, log: OnError | None
+) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    from eigentext.base.files.opening import raise_or_tell
+    from eigentext.errors import DataError
+    from eigentext.language.formats.ptb import read_trees
+    from eigentext.language.trees.clean import strip_traces
+    from eigentext.tagging.sequence.reading import read_items
+
+    if _is_ptb(source):
+        for tree in read_trees(source, on_error=log):
+            spoken = strip_traces(tree)
+            if spoken is not None:
+                yield spoken.words, spoken.tags
+        return
+    for item in read_items(source, column=column, on_error=log):
+        tags = item.tags
+        if tags is None:
+            raise DataError(source, None, "text without tags, expected columns, CoNLL-U or trees")
+        if "_" in tags and set(tags) <= {"_"}:
+            why = f"a sentence without tags in column {column}, expected some"
+            raise_or_tell(DataError(source, item.lines[0], why), log)
+            continue
+        yield item.tokens, tags
+
+
+def _is_ptb(source: str) -> bool:
+    from eigentext.errors import SettingsError
+    from eigentext.language.formats.convert import format_of
+
+    try:
+        return format_of(source) == "ptb"
+    except SettingsError:  # a name that tells nothing: columns
+        return False

@@ -1,0 +1,250 @@
+"""Distances of words given the tags around them, from covariances of their vectors.
+
+If the words of a sentence are leaves of a hidden tree given its tags, and every hidden node is a
+vector of m dimensions that depends linearly on its neighbours, then (Parikh, Cohen and Xing 2014)
+
+    d(i, j) = - log L(Sigma_ij) + 1/2 log L(Sigma_ii) + 1/2 log L(Sigma_jj)
+
+is additive: the length of the path from word i to word j.  Sigma_ij is the covariance of their
+vectors given the tags, and L(A) the product of the m largest singular values of A.
+
+1. No sentence of the same tags need ever have been seen.  So covariances are smoothed by a kernel
+   over places in tag sequences: pairs of words whose tags, distance and neighbours agree count
+   most, those that agree in less count less.  With the contexts c_0 (any pair), c_1 (both tags),
+   c_2 (and the distance), c_3 (and the tags next to them between the two), c_4 (and those outside)
+
+       Sigma(c_l) = (sum over the n_l pairs in c_l of x y' + C Sigma(c_(l-1))) / (n_l + C)
+
+   where x and y are vectors less the mean of their tag.
+2. C is chosen on text that was held out (:func:`chosen_strength`): the one whose covariances are
+   nearest, in squared error, to the products x y' there.
+3. What is kept of a context is one number, - log L(Sigma(c)), and of a tag 1/2 log L(Sigma_ii).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentext.base.ragged import pointers
+from eigentext.linalg.determinism import single_threaded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+
+__all__ = [
+    "N_LEVELS",
+    "Contexts",
+    "TagText",
+    "chosen_strength",
+    "learn_contexts",
+    "log_product",
+    "tree_distances",
+]
+
+N_LEVELS = 5
+STRENGTHS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)
+_FAR = 12  # distances from here on are one
+_LEAST = (1, 1, 5, 20, 20)  # pairs that a context of each level must have to be kept
+_MOST_PAIRS = 40  # words: pairs of longer sentences are not looked at
+_FLOOR = 1e-12  # a singular value is at least this share of the variance
+
+
+class TagText(NamedTuple):
+    """Tagged text end to end; sentence s is at ``ptr[s]:ptr[s + 1]``.
+
+    ``tag``      (N,) numbers of tags;  ``vectors`` (N, d) of words, less the mean of their tag
+    """
+
+    ptr: Ints
+    tag: Ints
+    vectors: Floats
+
+    def part(self, sentences: Ints) -> TagText:
+        """Some of the sentences."""
+        stretches = [np.arange(self.ptr[s], self.ptr[s + 1]) for s in sentences.tolist()]
+        at = np.concatenate(stretches) if stretches else np.zeros(0, np.int64)
+        return TagText(pointers(map(len, stretches)), self.tag[at], self.vectors[at])
+
+
+class Contexts(NamedTuple):
+    """What is known of the contexts of each level, sorted by key.
+
+    ``keys``   (levels,) of rising integers;  ``cross`` (levels,) of - log L(Sigma_ij)
+    ``own``    (tags + 1,) 1/2 log L(Sigma_ii) of each tag, and of a tag not seen
+    """
+
+    keys: tuple[Ints, ...]
+    cross: tuple[Floats, ...]
+    own: Floats
+
+
+def log_product(Sigma: Floats, m: int, scale: float = 1.0) -> Floats:
+    """log of the product of the m largest singular values, over the last two axes.
+
+    None of them counts as less than 1e-12 times ``scale``.
+
+    >>> round(float(np.exp(log_product(np.diag([4.0, 2.0, 1.0]), 2))), 6)
+    8.0
+    """
+    values = np.linalg.svd(Sigma, compute_uv=False)[..., :m]
+    return np.asarray(np.log(np.maximum(values, _FLOOR * scale)).sum(-1))
+
+
+# ---------------------------------------------------------------- contexts
+
+
+def _pairs(ptr: Ints) -> tuple[Ints, Ints]:
+    """All pairs of words of the same sentence, the first before the second."""
+    first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for start, end in zip(ptr[:-1].tolist(), ptr[1:].tolist(), strict=True):
+        if end - start <= _MOST_PAIRS:
+            i, j = np.triu_indices(end - start, 1)
+            first.append(i + start)
+            second.append(j + start)
+    return np.concatenate(first), np.concatenate(second)
+
+
+def _keys(ptr: Ints, tag: Ints, n_tags: int, first: Ints, second: Ints) -> list[Ints]:
+    """The context of each pair at every level; a context says those of lower levels."""
+    none, base = n_tags, n_tags + 1  # no neighbour
+    before, after = np.full(len(tag), none), np.full(len(tag), none)
+    before[1:], after[:-1] = tag[:-1], tag[1:]
+    starts = ptr[:-1][np.diff(ptr) > 0]
+    before[starts] = none
+    after[starts[1:] - 1] = none
+    tags = tag[first] * base + tag[second]
+    near = tags * (_FAR + 1) + np.minimum(second - first, _FAR)
+    between = (near * base + after[first]) * base + before[second]
+    around = (between * base + before[first]) * base + after[second]
+    return [np.zeros(len(first), np.int64), tags, near, between, around]
+
+
+def _places(keys: Ints, wanted: Ints) -> Ints:
+    """Where each of the wanted keys is among the (rising) keys, -1 where it is not."""
+    if not len(keys):
+        return np.full(len(wanted), -1)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[at] == wanted, at, -1)
+
+
+class _Level(NamedTuple):
+    """Contexts of one level: keys, the places of their own in the level below, counts, sums."""
+
+    keys: Ints
+    below: Ints
+    n: Floats
+    sums: Floats
+
+
+def _levels(text: TagText, n_tags: int) -> list[_Level]:
+    from eigentext.lab.induction.kernels import add_products
+
+    first, second = _pairs(text.ptr)
+    d = text.vectors.shape[1]
+    levels: list[_Level] = []
+    below = np.zeros(len(first), np.int64)  # place of each pair in the level below
+    for keys, least in zip(_keys(text.ptr, text.tag, n_tags, first, second), _LEAST, strict=True):
+        distinct, at, n = np.unique(keys, return_index=True, return_counts=True)
+        kept = n >= least
+        distinct, at, n = distinct[kept], at[kept], n[kept]
+        place = _places(distinct, keys)
+        sums = np.zeros((len(distinct), d, d))
+        add_products(place, first, second, text.vectors, text.vectors, sums)
+        levels.append(_Level(distinct, below[at], n.astype(np.float64), sums))
+        below = place
+    return levels
+
+
+def _smoothed(levels: Sequence[_Level], strength: float) -> list[Floats]:
+    """Sigma of every context, see the module."""
+    found: list[Floats] = []
+    for level in levels:
+        prior = found[-1][level.below] if found else np.zeros_like(level.sums)
+        c = strength if found else 0.0
+        found.append((level.sums + c * prior) / (np.maximum(level.n, 1.0) + c)[:, None, None])
+    return found
+
+
+def _finest(keys: Sequence[Ints], wanted: Sequence[Ints]) -> tuple[Ints, Ints]:
+    """For each pair the highest level that knows its context, and the place there."""
+    level, place = np.zeros(len(wanted[0]), np.int64), np.zeros(len(wanted[0]), np.int64)
+    alive = np.ones(len(wanted[0]), bool)
+    for number, (known, keys_of) in enumerate(zip(keys, wanted, strict=True)):
+        at = _places(known, keys_of)
+        alive &= at >= 0
+        level[alive], place[alive] = number, at[alive]
+    return level, place
+
+
+def chosen_strength(text: TagText, n_tags: int) -> float:
+    """The C with the least squared error on the half of the sentences not learned from.
+
+    For covariances S of contexts learned from one half, and the products x y' of the other half,
+    the error is the sum of ``|S - x y'|^2 = |S|^2 - 2 <S, x y'> + ...``; both halves take turns.
+    """
+    from eigentext.lab.induction.kernels import add_products
+
+    numbers = np.arange(len(text.ptr) - 1)
+    errors = np.zeros(len(STRENGTHS))
+    for turn in range(2):
+        levels = _levels(text.part(numbers[turn::2]), n_tags)
+        other = text.part(numbers[1 - turn :: 2])
+        first, second = _pairs(other.ptr)
+        wanted = _keys(other.ptr, other.tag, n_tags, first, second)
+        level, place = _finest([known.keys for known in levels], wanted)
+        sums, n = [], []
+        for number, known in enumerate(levels):
+            group = np.where(level == number, place, -1)
+            added = np.zeros_like(known.sums)
+            add_products(group, first, second, other.vectors, other.vectors, added)
+            sums.append(added)
+            n.append(np.bincount(group[group >= 0], minlength=len(known.keys)))
+        for trial, strength in enumerate(STRENGTHS):
+            for Sigma, added, count in zip(_smoothed(levels, strength), sums, n, strict=True):
+                squares = np.einsum("kab,kab->k", Sigma, Sigma)
+                errors[trial] += float(count @ squares - 2 * (Sigma * added).sum())
+    return STRENGTHS[int(np.argmin(errors))]
+
+
+def learn_contexts(text: TagText, n_tags: int, m: int, strength: float) -> Contexts:
+    """All contexts of a text with their - log L(Sigma)."""
+    with single_threaded():
+        d = text.vectors.shape[1]
+        scale = float(np.square(text.vectors).sum() / max(text.vectors.size, 1)) or 1.0
+        levels = _levels(text, n_tags)
+        cross = [-log_product(Sigma, m, scale) for Sigma in _smoothed(levels, strength)]
+        own = np.zeros(n_tags + 1)
+        total = text.vectors.T @ text.vectors / max(len(text.tag), 1)
+        for t in range(n_tags):
+            X = text.vectors[text.tag == t]
+            own[t] = log_product((X.T @ X + strength * total) / (len(X) + strength), m, scale) / 2
+        own[n_tags] = log_product(total.reshape(d, d), m, scale) / 2
+    return Contexts(tuple(level.keys for level in levels), tuple(cross), own)
+
+
+def tree_distances(contexts: Contexts, tags: Ints) -> Floats:
+    """(n, n) distances of the words of a sentence with these tags; unseen ones are n_tags."""
+    n, n_tags = len(tags), len(contexts.own) - 1
+    i, j = np.triu_indices(n, 1)
+    wanted = _keys(np.array([0, n]), tags, n_tags, i, j)
+    # _keys has one number for an unseen tag and for the edge of a sentence; but a context with an
+    # unseen tag was never seen, and has no key
+    unseen = np.pad(tags == n_tags, 1)  # of word i at i + 1
+    wanted[1][unseen[i + 1] | unseen[j + 1]] = -1
+    wanted[3][unseen[i + 2] | unseen[j]] = -1
+    wanted[4][unseen[i] | unseen[j + 2]] = -1
+    level, place = _finest(contexts.keys, wanted)
+    cross = np.zeros(len(i))
+    for number, values in enumerate(contexts.cross):
+        here = level == number
+        cross[here] = values[place[here]]
+    D = np.zeros((n, n))
+    D[i, j] = D[j, i] = cross + contexts.own[tags[i]] + contexts.own[tags[j]]
+    return D

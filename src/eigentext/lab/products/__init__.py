@@ -1,0 +1,1 @@
+"""Rules as sums of products of three vectors (Cohen and Collins 2012)."""

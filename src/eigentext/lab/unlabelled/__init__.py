@@ -1,0 +1,1 @@
+"""Sentences without trees beside a treebank of dependencies."""

@@ -1,0 +1,231 @@
+"""Sentences without trees beside a small treebank: EM over all trees, or self-training.
+
+1. :class:`Unlabelled` are tagged sentences whose trees are not known, and how much they count.
+2. An E step adds two sorts of counts: of trees, as always, and w times those of sentences without,
+   expected over all projective trees and states (inside-outside), or of their best trees alone::
+
+       counts = sum over trees of E[counts | tree, words]
+              + w sum over sentences of E[counts | words]
+
+   The M step is that of ``learn``.  With all trees and without smoothing the weighted likelihood
+   sum log p(words, tree) + w sum log p(words) never falls.
+3. w is chosen by the right heads in held-out parts of the trees (:func:`chosen_weight`).  0 is
+   among the choices: then the sentences are not used at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from eigentext.base.em import EMResult, iterate
+from eigentext.base.folds import held_out
+from eigentext.dependency.generative.learn import (
+    Corpus,
+    Counts,
+    GenerativeParams,
+    Smoothing,
+    em_counts,
+    length_classes,
+    smoothed,
+)
+from eigentext.dependency.sentence import TaggedSentence
+from eigentext.errors import DataError, SettingsError
+from eigentext.language.formats.conllu import each_conllu
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
+
+    from eigentext.base.progress import Progress
+    from eigentext.language.formats.conllu import Sentence
+
+    Ints = npt.NDArray[np.int64]
+
+__all__ = [
+    "FOLDS",
+    "MOST_WORDS",
+    "WEIGHTS",
+    "TagText",
+    "Unlabelled",
+    "UnlabelledReport",
+    "chosen_weight",
+    "improve",
+    "parts_of",
+    "usable_text",
+    "with_text_words",
+]
+
+WEIGHTS: tuple[float, ...] = (0.0, 0.02, 0.1, 0.5)
+FOLDS = 3
+MOST_WORDS = 25  # longer sentences without trees are passed over: time grows with the cube
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """Sentences with tags and without trees, for a generative parser or a latent tree model.
+
+    ``sentences``  of CoNLL-U; their heads are not looked at
+    ``weight``     what a count in them is worth beside one in a tree; None: by held-out trees
+    ``rounds``     EM iterations over trees and sentences; a latent tree model has its ``n_iter``
+    ``trees``      ``all`` trees of a sentence by their posteriors, or its ``best`` tree alone;
+                   ``all`` are a short list of the best ones in a latent tree model
+    """
+
+    sentences: Sequence[Sentence]
+    weight: float | None = None
+    rounds: int = 3
+    trees: Literal["all", "best"] = "all"
+
+
+class UnlabelledReport(NamedTuple):
+    """What became of sentences without trees.
+
+    ``weight``    that they counted with; 0: not at all
+    ``n_used``    how many there were;  ``n_left_out`` how many more were too long
+    ``held_out``  by weight, where it was chosen, in percent: UAS, or with a latent tree model in
+                  how many pairs the drawn tree scores above another one
+    """
+
+    weight: float
+    n_used: int
+    n_left_out: int
+    held_out: dict[float, float]
+
+
+def usable_text(unlabelled: Unlabelled) -> tuple[Unlabelled, int]:
+    """The same with the sentences that are not too long, and how many are.
+
+    What it cannot be is a SettingsError, and a sentence without tags a DataError.
+
+    >>> from eigentext.language.formats.conllu import make_sentence
+    >>> usable_text(Unlabelled([make_sentence(["Hi"])]))
+    Traceback (most recent call last):
+    ...
+    eigentext.errors.DataError: <text>:1: no word of this sentence has a tag, expected UPOS or XPOS
+    """
+    if unlabelled.weight is not None and not 0 <= unlabelled.weight < float("inf"):
+        raise SettingsError(f"weight is {unlabelled.weight}, expected 0 or more")
+    if unlabelled.rounds < 0:
+        raise SettingsError(f"rounds is {unlabelled.rounds}, expected 0 or more")
+    if unlabelled.trees not in ("all", "best"):
+        raise SettingsError(f"trees is {unlabelled.trees!r}, expected 'all' or 'best'")
+    given = [sentence for sentence in each_conllu(unlabelled.sentences) if len(sentence)]
+    text = [sentence for sentence in given if len(sentence) <= MOST_WORDS]
+    if not text:
+        found = f"{len(given)} of more words" if given else "none at all"
+        raise SettingsError(
+            f"no sentence of up to {MOST_WORDS} words among those without trees, but {found}"
+        )
+    for sentence in text:
+        if set(TaggedSentence.from_conllu(sentence).coarse) <= {"_"}:
+            why = "no word of this sentence has a tag, expected UPOS or XPOS"
+            raise DataError(sentence.source, sentence.first_line, why)
+    return replace(unlabelled, sentences=text), len(given) - len(text)
+
+
+class TagText(NamedTuple):
+    """Sentences end to end; numbers of (word, tag) pairs and of tags as in ``Corpus``."""
+
+    ptr: Ints
+    word: Ints
+    tag: Ints
+
+
+def all_trees_counts(
+    text: TagText, corpus: Corpus, params: GenerativeParams, weight: float, counts: Counts
+) -> float:
+    """Add expected counts over all trees; ``weight`` times the log likelihood."""
+    from eigentext.dependency.kernels.generative import Automaton
+    from eigentext.dependency.kernels.generative_trees import TagStates
+    from eigentext.lab.unlabelled.kernels import text_counts
+
+    tags = TagStates(params.first, params.m, corpus.kind_of)
+    length = length_classes(int(np.diff(text.ptr).max(initial=1)))
+    automaton = Automaton(params.T, params.go, 1.0 - params.go, params.root)
+    likelihood = text_counts(
+        text.ptr, text.word, text.tag, tags, length, params.E, automaton, weight, counts
+    )
+    return float(likelihood)
+
+
+def best_trees(text: TagText, corpus: Corpus, params: GenerativeParams) -> Corpus:
+    """The text with the trees of most expected right arcs."""
+    from eigentext.dependency.decoding.best import eisner
+    from eigentext.dependency.kernels.generative import Automaton, Words, inside, outside
+
+    automaton = Automaton(params.T, params.go, 1.0 - params.go, params.root)
+    length = length_classes(int(np.diff(text.ptr).max(initial=1)))
+    heads = np.zeros(len(text.word), np.int64)
+    for start, end in zip(text.ptr[:-1].tolist(), text.ptr[1:].tolist(), strict=True):
+        tag = text.tag[start:end]
+        m = params.m[tag]
+        emit = np.ascontiguousarray(params.E[text.word[start:end]][:, : m.max()])
+        words = Words(emit, params.first[tag], m, corpus.kind_of[tag], length)
+        chart, log_z = inside(words, automaton)
+        arcs = outside(words, automaton, chart, log_z) if log_z > -np.inf else None
+        heads[start:end] = eisner(np.zeros((end - start + 1,) * 2) if arcs is None else arcs)[0]
+    none = np.zeros(len(heads), np.int64)
+    return corpus._replace(ptr=text.ptr, word=text.word, tag=text.tag, heads=heads, relation=none)
+
+
+def with_text_words(counts: Counts, text: TagText, corpus: Corpus, weight: float) -> Counts:
+    """Counts in which the words of the text are there, spread over the states of their tags."""
+    n_tags, M = len(corpus.kind_of), counts.E.shape[1]
+    of_tag = np.zeros((n_tags, M))
+    np.add.at(of_tag, corpus.tag_of, counts.E)
+    share = of_tag / np.maximum(of_tag.sum(1, keepdims=True), 1e-300)
+    said = np.bincount(text.word, minlength=len(counts.E)).astype(np.float64)
+    return counts._replace(E=counts.E + weight * said[:, None] * share[corpus.tag_of])
+
+
+def improve(
+    corpus: Corpus,
+    text: TagText,
+    params: GenerativeParams,
+    settings: Unlabelled,
+    weight: float,
+    *,
+    smoothing: Smoothing | None = None,
+    progress: Progress | None = None,
+) -> EMResult[GenerativeParams]:
+    """Go on from ``params`` with trees and sentences; the history is the weighted likelihood."""
+    smoothing = smoothing or Smoothing()
+
+    def step(params: GenerativeParams) -> tuple[GenerativeParams, float]:
+        counts, likelihood = em_counts(corpus, params)
+        if settings.trees == "all":
+            likelihood += all_trees_counts(text, corpus, params, weight, counts)
+        else:
+            more, extra = em_counts(best_trees(text, corpus, params), params)
+            likelihood += weight * extra
+            counts = Counts(*(a + weight * b for a, b in zip(counts, more, strict=True)))
+        return smoothed(corpus, params.m, counts, smoothing), likelihood
+
+    return iterate(params, step, n_iter=settings.rounds, progress=progress, stage="text")
+
+
+def parts_of(n_trees: int) -> list[tuple[Ints, Ints]]:
+    """The trees that are learned from and those that are held out, by turns."""
+    if n_trees < 2:
+        raise SettingsError("the weight of sentences without trees is chosen by two trees or more")
+    return list(held_out(n_trees, min(FOLDS, n_trees)))
+
+
+def chosen_weight(
+    right: Callable[[float, Ints, Ints], float], n_trees: int, n_words: int
+) -> tuple[float, dict[float, float]]:
+    """The weight of most right heads in held-out trees, the least of equal ones; UAS of all.
+
+    ``right(weight, others, fold)`` learns from the other trees and counts right heads in the fold
+    (or what else is to be right, of ``n_words`` in all).
+    """
+    parts = parts_of(n_trees)
+    found = {
+        weight: 100 * sum(right(weight, others, fold) for others, fold in parts) / n_words
+        for weight in WEIGHTS
+    }
+    return max(found, key=lambda weight: (found[weight], -weight)), found
