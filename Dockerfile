@@ -6,7 +6,7 @@
 #     eigentext serve --host 0.0.0.0 --model /models/english.pipe
 #
 # The service has no passwords but for annotators: publish the port to 127.0.0.1, as above, or put
-# it behind a proxy that asks who comes (docs/service.md).
+# it behind a proxy that asks who comes (docs/reference/service.md).
 
 FROM python:3.13-slim AS build
 WORKDIR /source

@@ -47,7 +47,7 @@ wheel: $(BUILD)/.wheel
 dist:
 	PYTHON=$(PYTHON) .ci/dist
 
-# what we need of others, and under which licences: docs/licences.md, from what is installed
+# what we need of others, and under which licences: docs/reference/licences.md, from what is installed
 licences: $(VENV)/.installed-dev
 	$(BIN)/python docs/licences.py
 

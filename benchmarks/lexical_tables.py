@@ -1,4 +1,4 @@
-"""The tables of docs/results-lexical.md, from the rows that lexical.py and its rivals kept.
+"""The tables of docs/guide/lexical.md, from the rows that lexical.py and its rivals kept.
 
     python benchmarks/lexical_tables.py [KEEP [RIVALS_KEEP]]
 

@@ -4,7 +4,7 @@
     python benchmarks/quick.py --keep           # and writes it, if nothing is worse
     python benchmarks/quick.py dep pipe         # these parts alone
     python benchmarks/quick.py --accept         # writes it whatever was found
-    python benchmarks/quick.py --page           # writes docs/results-quick.md, no more
+    python benchmarks/quick.py --page           # writes docs/guide/results-quick.md, no more
 
 One part for each model, on data below $EIGENTEXT_DATA, each in processes of its own, one thread,
 compiled code warm.  Costs are CPU seconds over those of a fixed loop measured right before and
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LAST = Path(__file__).parent / "last.json"
-PAGE = Path(__file__).parent.parent / "docs" / "results-quick.md"
+PAGE = Path(__file__).parent.parent / "docs" / "guide" / "results-quick.md"
 ONE_THREAD = dict.fromkeys(
     ("EIGENTEXT_JOBS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1"
 )
@@ -387,7 +387,7 @@ def main() -> int:
     parser.add_argument("--tolerance", type=float, default=1.3, help="times the cost")
     parser.add_argument("--keep", action="store_true", help="write last.json if nothing is worse")
     parser.add_argument("--accept", action="store_true", help="write last.json in any case")
-    parser.add_argument("--page", action="store_true", help="write docs/results-quick.md")
+    parser.add_argument("--page", action="store_true", help="write docs/guide/results-quick.md")
     parser.add_argument("--measure", choices=PARTS, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.page:

@@ -7,7 +7,7 @@
     python benchmarks/words_clusters.py --text wiki.txt --scaling             # in n, m and N
 
 ``--text`` is a tokenised file, uncompressed ($EIGENTEXT_DATA/text/wiki.txt.xz for the figures in
-docs/results-words.md).  CPU seconds of one thread, from the file to ``paths``; compiled code is
+docs/guide/words.md).  CPU seconds of one thread, from the file to ``paths``; compiled code is
 warm.  One evaluator (pairs within lines, natural logarithm, words outside the clustering are
 ``<unk>``) computes the mutual information of every tool.  wcluster's stored paths in
 $EIGENTEXT_DATA/peers are scored when the text is wiki; its seconds there are the reference.

@@ -5,7 +5,7 @@
     python benchmarks/words_tables.py --keep FOLDER --show                        # what is there
 
 ``--text`` is a tokenised file, uncompressed ($EIGENTEXT_DATA/text/wiki.txt.xz for the figures in
-docs/results-words.md).  Every row is kept in FOLDER (rows.jsonl, and the paths of its clusters) as
+docs/guide/words.md).  Every row is kept in FOLDER (rows.jsonl, and the paths of its clusters) as
 soon as it is known, and is not made again: the work can be stopped and taken up at any time.
 
 Seconds are CPU seconds of one thread with compiled code warm, without reading and writing, as in

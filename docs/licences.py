@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - the lines of the page are as long as its paragraphs
-"""Writes docs/licences.md: what eigentext needs of others, and under which licences.
+"""Writes docs/reference/licences.md: what eigentext needs of others, and under which licences.
 
     python docs/licences.py            # needs the packages installed: `make licences` does that
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "licences.md"
+PAGE = ROOT / "docs" / "reference" / "licences.md"
 NEEDED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*?)\s*(?:;\s*(.+))?$")
 
 FOR = {
@@ -175,7 +175,9 @@ def page(before: str) -> str:
         for name, versions in needed:
             licence = licence_of(name) or kept.get(name)
             if licence is None:
-                sys.exit(f"{name} is not installed, and docs/licences.md has no licence for it")
+                sys.exit(
+                    f"{name} is not installed, and docs/reference/licences.md has no licence for it"
+                )
             lines.append(f"| {name} | {versions} | {licence} | {FOR[name]} |")
         lines.append("")
     text = "\n".join(lines).replace("\n\n\n", "\n\n")

@@ -52,7 +52,7 @@ from eigentext.studio.store.store import AnnotationStore
 from eigentext.words import SpectralClusters
 from helpers.record_files import parquet, warc_record, wet
 
-PAGE = Path(__file__).parents[1] / "docs" / "bad-input.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "bad-input.md"
 
 
 def _all(read: Callable[[str], Iterable[object]]) -> Callable[[str], None]:

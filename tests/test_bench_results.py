@@ -227,7 +227,11 @@ DOCS = Path(quick.__file__).parents[1] / "docs"
 
 @pytest.mark.parametrize("column", ["LAS", "MLAS"])
 def test_means_of_the_pipeline_are_those_of_its_rows(column: str) -> None:
-    page = (DOCS / "results-pipeline.md").read_text("utf-8").split("## Treebanks of the data")[1]
+    page = (
+        (DOCS / "guide" / "results-pipeline.md")
+        .read_text("utf-8")
+        .split("## Treebanks of the data")[1]
+    )
     for part in page.split("| treebank | |")[1:3]:
         table, _, mean = part.partition("Mean of the 6 but PADT")
         header, _, *lines = table.strip().splitlines()
@@ -246,12 +250,12 @@ def test_means_of_the_pipeline_are_those_of_its_rows(column: str) -> None:
 
 def test_claims_that_did_not_hold_are_gone() -> None:
     """FastText with its five epochs; n-grams on speech; who ran beside whom."""
-    names = ("results.md", "family.md", "papers.md", "index.md", "../README.md")
+    names = ("results.md", "lab/index.md", "reference/papers.md", "index.md", "../README.md")
     pages = {name: (DOCS / name).read_text("utf-8") for name in names}
     for name, text in pages.items():
         for gone in ("2 epochs", "two epochs", "all five texts", "the peer in one run"):
             assert gone not in text, f"{name}: {gone}"
-        if "FastText" in text and name != "papers.md":
+        if "FastText" in text and name != "reference/papers.md":
             assert "21.8" in text, name
         if "blocked" in text and "130.8" in text:
             assert re.search(r"99\.2.*97\.1.*95\.0|97\.13.*95\.0", text, re.DOTALL), name
@@ -260,7 +264,7 @@ def test_claims_that_did_not_hold_are_gone() -> None:
 
 def test_the_page_of_constituency_begins_with_the_default() -> None:
     """Its settings and what its plain commands gave; former decoders come last."""
-    page = (DOCS / "results-constituency.md").read_text("utf-8")
+    page = (DOCS / "guide" / "results-constituency.md").read_text("utf-8")
     _, today, *_ = page.split("\n## ")
     chosen = LPCFGSettings()
     for default in (chosen.n_states, chosen.threshold, chosen.bracket_weight):
@@ -290,7 +294,7 @@ def test_the_benchmark_of_pipelines_has_no_figure_for_a_column_that_is_blank() -
 
 def test_no_figure_for_what_a_treebank_lacks_or_what_was_given() -> None:
     """UDPipe's scores have a dash there; ours, of a column that is blank, would be near 100."""
-    page = (DOCS / "results-pipeline.md").read_text("utf-8")
+    page = (DOCS / "guide" / "results-pipeline.md").read_text("utf-8")
     n_rows = 0
     for table in re.findall(r"^\| treebank \| \| Words .*\n(?:\|.*\n)+", page, re.MULTILINE):
         lacking: dict[str, list[bool]] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 import eigentext
 
 ROOT = Path(__file__).parents[1]
-BIBLIOGRAPHY = (ROOT / "docs" / "bibliography.md").read_text(encoding="utf-8")
+BIBLIOGRAPHY = (ROOT / "docs" / "reference" / "bibliography.md").read_text(encoding="utf-8")
 # the last author before the year, as in "(Koo et al. 2007)" or "Huang and Chiang (2005)"
 CITATION = re.compile(r"([A-Z][a-zé]+)(?: et al\.)? \(?((?:19|20)\d\d)\b")
 MONTHS = {"January", "February", "March", "April", "May", "June", "July", "August"} | {

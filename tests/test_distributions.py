@@ -108,7 +108,11 @@ def test_the_sdist_has_tests_and_documents_and_nothing_that_was_made(sdist: Path
         *("pyproject.toml", "recipe", "src", "tests"),
     }
     assert {f"src/{name}" for name in on_disk()} <= names
-    assert {"tests/golden/released.json", "tests/conftest.py", "docs/promises.md"} <= names
+    assert {
+        "tests/golden/released.json",
+        "tests/conftest.py",
+        "docs/reference/promises.md",
+    } <= names
     assert not [name for name in names if any(part in name for part in MADE)]
 
 

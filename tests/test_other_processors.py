@@ -1,4 +1,4 @@
-"""What docs/determinism.md promises across machines, with the arithmetic of other processors.
+"""The promise of docs/reference/determinism.md across machines, on the arithmetic of others.
 
 OpenBLAS and numpy pick their code by the processor.  Children of this test are told to pick code
 for older ones; what they learn must be the same, numbers to a tolerance.

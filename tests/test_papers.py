@@ -1,8 +1,9 @@
-"""docs/papers.md: what it names is there, and nothing is left blank without a reason."""
+"""docs/reference/papers.md: what it names is there, and nothing is left blank without a reason."""
 
 from __future__ import annotations
 
 import ast
+import os
 import pkgutil
 import re
 from functools import cache
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "papers.md"
+PAGE = ROOT / "docs" / "reference" / "papers.md"
 
 
 def _rows() -> list[tuple[str, ...]]:
@@ -28,7 +29,14 @@ def _rows() -> list[tuple[str, ...]]:
 ROWS = _rows()
 
 
-FAMILY = sorted(PAGE.parent.glob("family-*.md"))
+DOCS = ROOT / "docs"
+PAYING = ("anchor-hmm", "blocked-hmm", "views")
+FAMILY = sorted(
+    [
+        *(DOCS / "guide" / f"{name}.md" for name in PAYING),
+        *(page for page in (DOCS / "lab").glob("*.md") if page.stem != "index"),
+    ]
+)
 
 
 def _check_tests(cell: str) -> None:
@@ -67,11 +75,11 @@ def test_what_a_row_names_is_there(row: tuple[str, ...]) -> None:
     assert names
     assert all(_exists(name) for name in names)
     _check_tests(tests)
-    page = re.fullmatch(r"\[[^\]]+\]\(([\w-]+\.md)\)", figure)
+    page = re.fullmatch(r"\[[^\]]+\]\(([\w./-]+\.md)\)", figure)
     if page is None:
         assert re.fullmatch(r"none: .{8,}", figure), "a figure, or why there is none"
     else:
-        assert (ROOT / "docs" / page[1]).is_file(), figure
+        assert (PAGE.parent / page[1]).is_file(), figure
 
 
 def test_a_statement_has_a_test_of_its_own() -> None:
@@ -94,15 +102,16 @@ def test_a_member_of_the_family_has_all_that_a_page_needs(page: Path) -> None:
     assert text.count("\n|---|") >= 2, "a table"
     assert re.search(r"^## When to use it, and when not$", text, re.MULTILINE)
     _check_tests(text)
-    assert f"]({page.name})" in (PAGE.parent / "family.md").read_text("utf-8")
+    index = (DOCS / "lab" / "index.md").read_text("utf-8")
+    assert f"]({Path(os.path.relpath(page, DOCS / 'lab')).as_posix()})" in index
 
 
 # ---------------------------------------------------------------- names on pages of equations
 
 EXPLAINED = sorted(
     page
-    for kind in ("equations-*", "how-*", "notation")
-    for page in PAGE.parent.glob(f"{kind}.md")
+    for kind in ("reference/equations-*", "guide/how-*", "reference/notation")
+    for page in DOCS.glob(f"{kind}.md")
 )
 SOURCE = ROOT / "src"
 

@@ -79,7 +79,7 @@ def test_every_figure_of_its_table_is_kept_or_stands_on_a_page(task: str) -> Non
         for line in lines:
             assert line in text.splitlines(), line
             stands |= set(NUMBER.findall(line))
-        if page == "results-pipeline.md":
+        if page == "guide/results-pipeline.md":
             stands |= set(_fresh(text).values())
     shown = NUMBER.findall(NAMES.sub("", f"{ours} {theirs}"))
     assert shown
@@ -104,7 +104,7 @@ def test_its_table_has_the_rows_of_the_results_and_their_commands() -> None:
 
 
 def test_the_means_of_its_table_are_those_of_the_results() -> None:
-    fresh = _fresh((DOCS / "results-pipeline.md").read_text("utf-8"))
+    fresh = _fresh((DOCS / "guide" / "results-pipeline.md").read_text("utf-8"))
     _, ours, theirs, _ = _table()["raw text to trees"]
     assert ours == "*mean LAS {ours}; {least} to {most} s to train*".format(**fresh)
     assert theirs == "*UDPipe 1.2, same files: {theirs}*".format(**fresh)

@@ -46,13 +46,13 @@ def test_one_version_everywhere() -> None:
     assert re.fullmatch(re.escape(VERSION) + r" \(\d{4}-\d\d-\d\d\)", headings[1])
     released = yaml.safe_load(page("CITATION.cff"))["date-released"]
     assert str(released) in headings[1]
-    assert f"formats that {VERSION} reads" in page("docs/promises.md")
+    assert f"formats that {VERSION} reads" in page("docs/reference/promises.md")
 
 
 def test_this_python_is_one_of_those_that_are_named() -> None:
     assert pythons() == ["3.11", "3.12", "3.13", "3.14", "3.15"]
     assert f"{sys.version_info.major}.{sys.version_info.minor}" in pythons()
-    assert "Python 3.11 to 3.15" in page("docs/promises.md")
+    assert "Python 3.11 to 3.15" in page("docs/reference/promises.md")
 
 
 # ---------------------------------------------------------------- conda
@@ -97,7 +97,7 @@ def licences() -> Any:
 
 
 def test_every_requirement_is_on_the_page_of_licences(licences: Any) -> None:
-    told = page("docs/licences.md")
+    told = page("docs/reference/licences.md")
     rows = licences.known_rows(told)
     for extra, needed in licences.requirements().items():
         title = f"## Extra `{extra}`" if extra else "## Always needed"
@@ -110,18 +110,18 @@ def test_every_requirement_is_on_the_page_of_licences(licences: Any) -> None:
 
 
 def test_what_is_always_needed_is_free_for_all_uses(licences: Any) -> None:
-    rows = licences.known_rows(page("docs/licences.md"))
+    rows = licences.known_rows(page("docs/reference/licences.md"))
     for name, _ in licences.requirements()[""]:
         assert re.search("BSD|MIT|Apache|PSF", rows[name]), (name, rows[name])
         assert "GPL" not in rows[name], name
 
 
 def test_every_data_set_is_on_the_page_of_licences(licences: Any) -> None:
-    assert licences.data_table() in page("docs/licences.md"), "run `make licences`"
+    assert licences.data_table() in page("docs/reference/licences.md"), "run `make licences`"
 
 
 def test_the_image_has_nothing_under_gpl(licences: Any) -> None:
-    rows = licences.known_rows(page("docs/licences.md"))
+    rows = licences.known_rows(page("docs/reference/licences.md"))
     extras = re.search(r"whl\)\[([\w,]+)\]", page("Dockerfile"))
     assert extras is not None
     for extra in extras[1].split(","):

@@ -9,11 +9,14 @@ import pytest
 
 from helpers.commands import blocks, run_block
 
-TUTORIALS = sorted((Path(__file__).parents[1] / "docs").glob("tutorial-*.md"))
+DOCS = Path(__file__).parents[1] / "docs"
+MODELS = ("words", "sequences", "constituency", "dependency", "lexical", "new-language")
+READERS = ("linguist", "engineer", "teacher", "annotator")
+TUTORIALS = [DOCS / "guide" / f"{name}.md" for name in (*MODELS, *READERS)]
 
 
 def test_there_are_tutorials():
-    assert TUTORIALS
+    assert all(page.is_file() for page in TUTORIALS)
 
 
 @pytest.mark.long
@@ -26,7 +29,7 @@ def test_tutorial(page, tmp_path):
 
 @pytest.mark.long
 def test_the_lines_of_the_first_page(tmp_path):
-    page = (TUTORIALS[0].parent / "index.md").read_text("utf-8")
+    page = (DOCS / "index.md").read_text("utf-8")
     (lines,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert run_block("eigentext model make sample", tmp_path) == 1
     assert run_block(lines, tmp_path) == 0

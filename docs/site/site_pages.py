@@ -13,8 +13,10 @@ ROOT = DOCS.parent
 BESIDE = ["CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"]
 LINKED = ["CITATION.cff", "LICENSE"]
 
-# what a link of a page in docs/, or beside the README, calls the same page on the site
+# what a link of a page in docs/, or beside the README, calls the same page on the site; and
+# how a page in a folder of docs/ calls what stands beside the README
 _UP = re.compile(r"(\]\()(?:\.\./|docs/)")
+_UP_TWICE = re.compile(r"(\]\(\.\./)\.\./")
 
 
 def contents() -> dict[str, list[str]]:
@@ -36,8 +38,10 @@ def lay_out(folder: Path) -> None:
         if (ROOT / name).exists():
             shutil.copy(ROOT / name, folder / name)
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__*"))
-    for page in folder.glob("*.md"):
-        page.write_text(_UP.sub(r"\1", page.read_text(encoding="utf-8")), encoding="utf-8")
+    for pattern, pages in ((_UP, folder.glob("*.md")), (_UP_TWICE, folder.glob("*/*.md"))):
+        for page in pages:
+            text = page.read_text(encoding="utf-8")
+            page.write_text(pattern.sub(r"\1", text), encoding="utf-8")
     index = folder / "index.md"
     with index.open("a", encoding="utf-8") as file:
         for caption, pages in contents().items():
@@ -45,7 +49,5 @@ def lay_out(folder: Path) -> None:
             file.write(f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{listed}\n```\n")
     with (folder / "decisions" / "index.md").open("a", encoding="utf-8") as file:
         file.write("\n```{toctree}\n:hidden:\n:glob:\n\n0*\n```\n")
-    with (folder / "reference.md").open("a", encoding="utf-8") as file:
-        file.write(
-            "\n```{toctree}\n:maxdepth: 1\n\nreference/api/index\nreference/cli/index\n```\n"
-        )
+    with (folder / "reference" / "index.md").open("a", encoding="utf-8") as file:
+        file.write("\n```{toctree}\n:maxdepth: 1\n\napi/index\ncli/index\n```\n")

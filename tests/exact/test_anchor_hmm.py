@@ -223,7 +223,7 @@ def test_states_of_a_treebank_are_nearer_to_its_tags_than_one_start_of_em(data: 
 
 
 def test_the_example_of_the_page_runs():
-    page = Path(__file__).parents[2] / "docs" / "family-anchor.md"
+    page = Path(__file__).parents[2] / "docs" / "guide" / "anchor-hmm.md"
     lines = page.read_text(encoding="utf-8").split("\n")
     code = "\n".join(line[4:] for line in lines if line.startswith("    "))
     names: dict[str, HMM] = {}

@@ -12,7 +12,7 @@ import pytest
 
 from eigentext.cli.main import run
 
-PAGE = Path(__file__).parents[2] / "docs" / "family-automata.md"
+PAGE = Path(__file__).parents[2] / "docs" / "lab" / "automata.md"
 FORMS = ["walks", "talks", "walked", "talked", "jumps", "jumped", "calls", "called"]
 
 

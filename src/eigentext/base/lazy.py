@@ -24,7 +24,7 @@ def lazy(
     with spaces between them; ``modules`` are modules that are attributes themselves.  For type
     checkers the package imports the same names in a ``TYPE_CHECKING`` block, as ``name as name``.
     ``renamed`` gives for each old name the new one and the version in which the old one goes: it
-    works until then, with a warning, and is listed nowhere (docs/promises.md).
+    works until then, with a warning, and is listed nowhere (docs/reference/promises.md).
 
     >>> getattr_, dir_, all_ = lazy("eigentext.linalg", {"svd": "SVDResult"}, modules="ties")
     >>> getattr_("SVDResult").__module__, getattr_("ties").__name__, dir_(), all_

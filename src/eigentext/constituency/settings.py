@@ -190,7 +190,7 @@ class LPCFGSettings(ParsingSettings):
     )
     partial_weight: float = setting(1.0, Real(0), "The same for a tree with some brackets.")
     unlabelled_rounds: int = setting(1, Whole(0), "EM rounds over trees and such sentences.")
-    # What follows has no flags: it is there for the experiments of docs/results-constituency.md.
+    # What follows has no flags: it is there for experiments of the benchmarks.
     direction: Direction = setting(
         "head", Text(get_args(Direction)), "Where a wide node starts to be binarised.", flag=False
     )

@@ -114,7 +114,7 @@ def _trees(report: Report, target: Path, trees: list[Tree], say: Callable[[str],
         "plain PCFG.",
         f"What {len(trees)} trees can show: that hidden states help. What they cannot: which "
         "number of states or which estimator is best, or what an ensemble is worth; a difference "
-        "of less than two points is noise here. docs/results-constituency.md has treebanks.",
+        "of less than two points is noise here. docs/guide/constituency.md has treebanks.",
     )
     rows = []
     for states in (1, 2, 4):

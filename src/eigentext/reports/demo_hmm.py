@@ -46,7 +46,7 @@ def sequences_section(
         f"A Kneser-Ney bigram has {bigram:.1f} on the same tokens: to guess the next word of a "
         "text this small, take that. A hidden Markov model is for its states, shown below, and "
         "with 100 states and a million tokens of Wikipedia passes the bigram "
-        "(docs/results-sequences.md).",
+        "(docs/guide/sequences.md).",
     )
     rows: list[tuple[Any, ...]] = [
         ("unigram", _perplexity(-np.log(symbols.unigram()[unseen.ids])), None, None)

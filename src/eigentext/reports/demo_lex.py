@@ -40,7 +40,7 @@ def lexical_section(report: Report, target: Path, say: Callable[[str], None]) ->
         f"{_FOLDS} folds by sentence: A1 is how often the right label (lemma and all features) "
         "is first, A2 how often it is among the first two.",
         "So few sentences show what a ranking looks like; how good it is on newspapers, and what "
-        "further passes add, stands in docs/results-lexical.md.",
+        "further passes add, stands in docs/guide/lexical.md.",
     )
     _folds(report, documents, say)
     fold = folds_by_document(documents, _FOLDS)

@@ -24,7 +24,7 @@ from helpers.golden_model import file_of
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 RELEASED = json.loads((GOLDEN / "released.json").read_text())
-PROMISES = GOLDEN.parents[1] / "docs" / "promises.md"
+PROMISES = GOLDEN.parents[1] / "docs" / "reference" / "promises.md"
 FINGERPRINTS = json.loads((GOLDEN / "fingerprints.json").read_text())
 
 

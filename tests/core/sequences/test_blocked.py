@@ -272,7 +272,7 @@ def test_a_wrong_file_is_refused(model, name, tmp_path):
 
 
 def test_the_example_of_the_page():
-    page = Path(__file__).parents[3] / "docs" / "family-blocked-hmm.md"
+    page = Path(__file__).parents[3] / "docs" / "guide" / "blocked-hmm.md"
     code = re.search(r"\n\n(    from .*?)\n\n`--n-blocks", page.read_text("utf-8"), re.DOTALL)
     assert code is not None
     exec(textwrap.dedent(code[1]), {})

@@ -1,4 +1,4 @@
-"""The example of docs/spectral-hmm.md runs and prints what the page says."""
+"""The example of docs/reference/spectral-hmm.md runs and prints what the page says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import textwrap
 from pathlib import Path
 
-PAGE = Path(__file__).parents[3] / "docs" / "spectral-hmm.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "spectral-hmm.md"
 
 
 def test_the_example_of_the_page(capsys):

@@ -81,7 +81,7 @@ def test_a_project_from_beginning_to_end(place, tmp_path):
 
 def test_the_page_about_the_store_runs(tmp_path):
     assert eigentext("data", "get", "sample", "-o", ".", cwd=tmp_path).returncode == 0
-    page = Path(__file__).parents[3] / "docs" / "annotation-store.md"
+    page = Path(__file__).parents[3] / "docs" / "guide" / "annotation-store.md"
     assert sum(run_block(block, tmp_path) for block in blocks(page)) >= 9
 
 

@@ -304,7 +304,7 @@ class TestLimitsAndErrors:
         assert client.get("/redoc").status_code == 404
 
     def test_the_page_about_the_service_tells_its_limits_and_errors(self) -> None:
-        page = (Path(__file__).parents[3] / "docs" / "service.md").read_text("utf-8")
+        page = (Path(__file__).parents[3] / "docs" / "reference" / "service.md").read_text("utf-8")
         for status, meaning in MEANING.items():
             assert f"| {status} | {meaning} |" in page
         limits = ServiceSettings()

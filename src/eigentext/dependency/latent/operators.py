@@ -9,8 +9,8 @@
        score = r_root' c_1
 
 3. At exact moments the score is p(words | tree).  From a sample it can be negative or zero
-   (docs/latent-trees.md); ``negatives`` says what becomes of those, and how many there were is
-   reported.
+   (docs/reference/latent-trees.md); ``negatives`` says what becomes of those, and how many
+   there were is reported.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class AnchorChoices:
-    """What text needs beyond the equations (docs/family-anchor.md: how they were chosen).
+    """What text needs beyond the equations (docs/guide/anchor-hmm.md: how they were chosen).
 
     ``power``   of the counts of contexts, before they are scaled
     ``kappa``   added to totals in the scaling, for each thousand tokens

@@ -102,7 +102,7 @@ def spectral_start(
     """The start of EM for a text: clusters, softened by ``smoothing``.
 
     A hard start stays near its clusters for long; with a tenth of them in each row EM finds its
-    way at once, and better (docs/results-sequences.md).
+    way at once, and better (docs/guide/sequences.md).
 
     With the ``data`` of the moments, so many ``passes`` of EM in small steps follow; one of them
     is worth ten iterations of Baum-Welch.

@@ -55,7 +55,7 @@ class TaggerSettings:
     templates: Sequence[str] | None = setting(
         None,
         Listed(Text()),
-        "Names of feature templates (docs/tagging.md), to try others than the default ones.",
+        "Names of feature templates (docs/guide/tagging.md), to try others than the default ones.",
         flag=False,
     )
     vector_scale: float = setting(
