@@ -31,8 +31,8 @@ from _data import data
 from eigentext.dependency import DependencyParser
 from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.latent.model import LatentTreeModel
+from eigentext.dependency.unlabelled import Unlabelled
 from eigentext.evaluate.bootstrap import compare
-from eigentext.lab.unlabelled.generative import Unlabelled
 from eigentext.language.formats.conllu import read_sentences, to_dependency_tree
 from eigentext.linalg.determinism import single_threaded
 

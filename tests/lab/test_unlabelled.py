@@ -11,10 +11,10 @@ import pytest
 
 from eigentext.dependency import GenerativeParser
 from eigentext.dependency.generative.learn import Corpus, em_counts, empty_counts, unsmoothed
+from eigentext.dependency.unlabelled import Unlabelled
 from eigentext.errors import SettingsError
 from eigentext.lab.unlabelled.generative import (
     TagText,
-    Unlabelled,
     all_trees_counts,
     best_trees,
     improve,

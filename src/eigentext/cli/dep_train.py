@@ -22,7 +22,7 @@ from eigentext.dependency.settings import DependencyParserSettings, GenerativePa
 if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser, GenerativeParser
-    from eigentext.lab.unlabelled.generative import Unlabelled
+    from eigentext.dependency.unlabelled import Unlabelled
     from eigentext.language.formats.conllu import Sentence
 
 
@@ -78,8 +78,8 @@ def train(
     """
     from eigentext.base.files.opening import expand
     from eigentext.dependency import DependencyParser, GenerativeParser
+    from eigentext.dependency.unlabelled import Unlabelled
     from eigentext.errors import SettingsError
-    from eigentext.lab.unlabelled.generative import Unlabelled
 
     if unlabelled and model != "generative":
         raise SettingsError("--unlabelled is for --model generative")

@@ -8,7 +8,7 @@ import typer
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import OnError
-    from eigentext.lab.unlabelled.generative import UnlabelledReport
+    from eigentext.dependency.unlabelled import UnlabelledReport
     from eigentext.language.formats.conllu import Sentence
 
 __all__ = ["UnlabelledTrees", "UnlabelledWeight", "check_flags", "text_figures", "text_of"]

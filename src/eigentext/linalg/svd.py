@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from eigentext.accel.devices import backend_for
 from eigentext.errors import DataError, RankError, RankWarning, SettingsError
-from eigentext.linalg.backend import CPU
+from eigentext.linalg.backend import CPU, backend_for
 from eigentext.linalg.determinism import random_block, single_threaded
 from eigentext.linalg.matrices import CardOperator, Operator, as_operator
 from eigentext.linalg.ties import TIE, canonical_turn, tied_stretches

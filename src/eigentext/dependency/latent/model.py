@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from eigentext.base.fields import (
     Ints as IntArray,
 )
 from eigentext.base.model import Model, Packed
+from eigentext.base.registry import part
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item
 from eigentext.dependency.latent import learn
@@ -62,8 +63,6 @@ from eigentext.dependency.latent.observations import (
 from eigentext.dependency.settings import LatentTreeSettings
 from eigentext.errors import RankError, SettingsError
 from eigentext.features.symbols import UNKNOWN
-from eigentext.lab.unlabelled.generative import UnlabelledReport, usable_text
-from eigentext.lab.unlabelled.latent import KBEST, TreeText, parser_of, weight_by
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.lab.unlabelled.generative import Unlabelled
+    from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
@@ -148,6 +147,16 @@ class LatentTreeParams:
     T: Floats | None = None
 
 
+class TreeLists(Protocol):
+    """Sentences without trees, each with a list of trees in their place: of the laboratory."""
+
+    def words(self) -> list[DependencyTree]:
+        """One tree of each sentence, to count words in."""
+
+    def beside(self, trees: Sequence[DependencyTree], weight: float) -> Any:
+        """``trees`` given and listed, and how often each counts (``weights``)."""
+
+
 @dataclass(eq=False, repr=False)
 class LatentTreeModel(Model, LatentTreeSettings):
     """A latent tree model; see the module's docstring.
@@ -186,45 +195,37 @@ class LatentTreeModel(Model, LatentTreeSettings):
         """Learn from trees; ``progress`` hears of each EM iteration.
 
         ``unlabelled`` are sentences without trees to learn from as well, by trees that a parser
-        gives them (``semi``); ``unlabelled_`` then tells what became of them.
+        gives them; ``unlabelled_`` then tells what became of them.
         """
         self.check()
         bank = list(each_tree(trees))
         if unlabelled is None:
-            return self._learn(bank, None, 0.0, progress)
-        unlabelled, left_out = usable_text(unlabelled)
-        text = unlabelled.sentences
-        k = 1 if unlabelled.trees == "best" else KBEST
-        weight, found = unlabelled.weight, dict[float, float]()
-        if weight is None:
-            self._observe(bank, None)  # what cannot be learned at all is told in its own words
-            weight, found = weight_by(self._scores_of, bank, text, self.language, k)
-        lists = TreeText.of(parser_of(bank, self.language), text, k) if weight else None
-        self._learn(bank, lists, weight, progress)
-        self.unlabelled_ = UnlabelledReport(weight, len(text), left_out, found)
+            return self.fit_trees(bank, None, 0.0, progress)
+        fit = part("latent trees of trees and text")
+        self.unlabelled_: UnlabelledReport = fit(self, bank, unlabelled, progress)
         return self
 
-    def _scores_of(
-        self, trees: list[DependencyTree], text: TreeText, weight: float
+    def scores_of(
+        self, trees: list[DependencyTree], text: TreeLists, weight: float
     ) -> Callable[[Sequence[str], Sequence[str] | None, npt.ArrayLike], Floats]:
         """The scores of trees by a model with these settings, of other trees."""
         other = type(self)(**values_of(self))
         try:
-            other._learn(trees, text, weight, None)
+            other.fit_trees(trees, text, weight, None)
         except (RankError, SettingsError) as error:
             why = "trees are too few to choose the weight of sentences without"
             raise SettingsError(f"{why}: {error}") from None
         return other.log_probs
 
-    def _learn(
+    def fit_trees(
         self,
         bank: list[DependencyTree],
-        text: TreeText | None,
+        text: TreeLists | None,
         weight: float,
         progress: Progress | None,
     ) -> LatentTreeModel:
         """Learn from trees, and from a text if there is one that counts."""
-        forest = self._observe(bank, text if weight else None, weight)
+        forest = self.observe(bank, text if weight else None, weight)
         encoded = self._encode(forest)
         self.members_: list[Tables] = []
         for member in range(self.n_models):
@@ -234,8 +235,8 @@ class LatentTreeModel(Model, LatentTreeSettings):
                 self.log_likelihoods_, self.shares_ = values, shares
         return self
 
-    def _observe(
-        self, bank: list[DependencyTree], text: TreeText | None, weight: float = 0.0
+    def observe(
+        self, bank: list[DependencyTree], text: TreeLists | None, weight: float = 0.0
     ) -> Forest:
         """What there is to see in trees and text: observations, and the states that they have."""
         self.observations_ = Observations.learn(
