@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eigentext.base.lazy import lazy
+from eigentext.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from eigentext.base.model import Model as Model
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from eigentext.words import CCAEmbedding as CCAEmbedding
     from eigentext.words import SpectralClusters as SpectralClusters
     from eigentext.words import TopicModel as TopicModel
-
-__version__ = "0.2.0"
 
 __getattr__, __dir__, __all__ = lazy(
     __name__,

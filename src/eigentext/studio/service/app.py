@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-import eigentext
+from eigentext import version
 from eigentext.errors import SettingsError
 from eigentext.language.formats.convert import FORMATS
 from eigentext.language.tokenise.tokens import SCHEMES
@@ -112,7 +112,7 @@ def create_app(
 
     app = FastAPI(
         title="eigentext",
-        version=eigentext.__version__,
+        version=version.VERSION,
         summary="Trees, dependencies and tokens: the functions of the command line over HTTP.",
         docs_url=None,  # FastAPI's pages load their scripts from elsewhere
         redoc_url=None,
@@ -303,7 +303,7 @@ def _add_health(
             why=None if pool.failure is None else str(pool.failure),
             pages=pages_there(pool, annotates=annotating.ready),
             models=_models(facts),
-            version=eigentext.__version__,
+            version=version.VERSION,
             features=["convert", "tokenise", "trees", *(name for name in there if there[name])],
             schemes=list(SCHEMES),
             formats=list(FORMATS),
