@@ -18,14 +18,10 @@ __all__ = ["sentences_of", "training_trees", "trees_of"]
 
 def sentences_of(path: str, on_error: OnError | None = None) -> Iterator[TenColumnSentence]:
     """The sentences of a CoNLL-U or, by its name, CoNLL-X file; one without any is an error."""
-    from eigentext.errors import SettingsError
     from eigentext.language.formats import conllu, conllx
-    from eigentext.language.formats.convert import format_of
+    from eigentext.language.formats.registry import format_of
 
-    try:
-        reader = conllx if format_of(path) == "conllx" else conllu
-    except SettingsError:  # a name that tells nothing
-        reader = conllu
+    reader = conllx if format_of(path, ("conllx",), "") else conllu
     sentences: Iterable[TenColumnSentence] = reader.read_sentences(path, on_error=on_error)
     empty = True
     for sentence in sentences:

@@ -23,18 +23,19 @@ from eigentext.base.parallel import in_order
 from eigentext.counting.workfolder import opened, stage, write_record
 from eigentext.errors import DataError, StorageError
 from eigentext.features.known_words import Share
+from eigentext.language.doc import Doc
 from eigentext.language.formats import conllu
 from eigentext.language.formats.conll import controls_as_blanks
+from eigentext.language.formats.conllu_docs import conllu_parts, numbered
 from eigentext.pipeline.annotate import Asked
-from eigentext.pipeline.doc import Doc, DocSentence
 from eigentext.pipeline.pieces import document_pieces
-from eigentext.pipeline.writing import conllu_parts, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from eigentext.base.files.opening import OnError
+    from eigentext.language.sentence import Sentence
     from eigentext.pipeline.model import Pipeline
 
 __all__ = [
@@ -217,7 +218,7 @@ def _answer(job: Job, unit: Unit) -> _Answer:
     docs = list(paragraphs_of(doc))
     if job.format == "jsonl":
         return _Answer([], "".join(f"{part.to_json()}\n" for part in docs).encode(), *counts)
-    from eigentext.pipeline.spacy_docs import doc_bin
+    from eigentext.language.formats.spacy_docs import doc_bin
 
     return _Answer([], doc_bin(docs).to_bytes(), *counts)
 
@@ -242,7 +243,7 @@ def paragraphs_of(doc: Doc) -> Iterator[Doc]:
         begin = end
 
 
-def _moved(sentence: DocSentence, by: int) -> DocSentence:
+def _moved(sentence: Sentence, by: int) -> Sentence:
     if not by:
         return sentence
     tokens = [t._replace(start=t.start + by, end=t.end + by) for t in sentence.tokens]

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eigentext.evaluate.conll18 import Measure, evaluate
+from eigentext.language.doc import Doc
 from eigentext.language.formats import conllu
-from eigentext.pipeline.doc import Doc
 from eigentext.pipeline.drafts import checked_given
 
 if TYPE_CHECKING:

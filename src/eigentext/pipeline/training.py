@@ -30,8 +30,8 @@ from eigentext.base.registry import wrong_kind
 from eigentext.dependency.sentence import with_other_upos
 from eigentext.errors import DataError, SettingsError, StorageError
 from eigentext.language.formats import conllu
+from eigentext.language.formats.conllu_docs import without_controls
 from eigentext.pipeline.annotate import ROOT, sorted_feats
-from eigentext.pipeline.reading import without_controls
 from eigentext.pipeline.settings import VALUES
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ from eigentext.language.formats.conll import (
     new_lines,
     write_sentences,
 )
+from eigentext.language.token import Word
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ __all__ = [
     "EmptyNode",
     "Range",
     "Sentence",
-    "Token",
     "comments_as_dict",
     "each_conllu",
     "escape_spaces",
@@ -47,26 +47,6 @@ __all__ = [
     "unescape_spaces",
     "write_sentences",
 ]
-
-
-class Token(NamedTuple):
-    """A syntactic word; columns are as in the file, but ``id`` and ``head`` are numbers."""
-
-    id: int
-    form: str
-    lemma: str
-    upos: str
-    xpos: str
-    feats: str
-    head: int | None
-    deprel: str
-    deps: str
-    misc: str
-
-    @property
-    def features(self) -> dict[str, str]:
-        """The column ``feats`` as a dict."""
-        return parse_pairs(self.feats)
 
 
 class Range(NamedTuple):
@@ -103,13 +83,13 @@ class Sentence(TenColumnSentence):
     (3, '2\tthere\t_\tADV\t_\t_\t1\tadvmod\t_\t_')
     """
 
-    COLUMNS = Token._fields
+    COLUMNS = Word._fields
     EXTENDED = True
 
     @property
-    def tokens(self) -> tuple[Token, ...]:
+    def tokens(self) -> tuple[Word, ...]:
         """The syntactic words; ranges and empty nodes are views of their own."""
-        return tuple(map(Token._make, self.cells))
+        return tuple(map(Word._make, self.cells))
 
     @property
     def ranges(self) -> tuple[Range, ...]:
@@ -226,7 +206,7 @@ def make_sentence(
     """
     columns = {"lemma": lemma, "upos": upos, "xpos": xpos, "feats": feats, "head": head}
     columns |= {"deprel": deprel, "deps": deps, "misc": misc}
-    lines = new_lines(Token._fields, forms, columns)
+    lines = new_lines(Word._fields, forms, columns)
     comments = ""
     for key, value in (metadata or {}).items():
         if "\n" in key or "\n" in value:

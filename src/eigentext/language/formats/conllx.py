@@ -9,18 +9,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.language.formats import conllu
 from eigentext.language.formats.conll import TenColumnSentence, write_sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from eigentext.base.files.opening import OnError, Source
 
 __all__ = [
     "Sentence",
     "Token",
     "from_conllu",
     "parse_sentence",
+    "read_as_conllu",
     "read_sentences",
     "to_conllu",
+    "write_conllu",
     "write_sentences",
 ]
 
@@ -74,6 +81,18 @@ def to_conllu(sentence: Sentence) -> conllu.Sentence:
 def from_conllu(sentence: conllu.Sentence) -> Sentence:
     """The words of a CoNLL-U sentence; comments, ranges, empty nodes, DEPS, MISC are dropped."""
     return Sentence(_shared_lines(sentence), sentence.first_line, sentence.source)
+
+
+def read_as_conllu(
+    source: Source, *, on_error: OnError | None = None
+) -> Iterator[conllu.Sentence]:
+    """The sentences of a file, each in CoNLL-U."""
+    return map(to_conllu, read_sentences(source, on_error=on_error))
+
+
+def write_conllu(sentences: Iterable[conllu.Sentence], path: Source) -> int:
+    """Write sentences of CoNLL-U in this format; returns how many."""
+    return write_sentences(map(from_conllu, sentences), path)
 
 
 def _shared_lines(sentence: TenColumnSentence) -> str:

@@ -8,15 +8,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import raise_or_tell
 from eigentext.errors import DataError, SettingsError
-from eigentext.language.formats import columns, conllu, text
-from eigentext.language.formats.records import kind_of
+from eigentext.language.formats import columns, conllu, registry, text
 from eigentext.tagging.sequence.schemes import looks_like_entities, repaired
 
 if TYPE_CHECKING:
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Item", "bare_item", "format_of", "read_items", "read_tagged"]
 
 FORMATS = ("columns", "conllu", "tokens")
+_RECORDS = registry.names_of("records")
 
 
 @dataclass(frozen=True)
@@ -52,11 +50,8 @@ def format_of(source: str, asked: str = "auto") -> str:
         if asked not in FORMATS:
             raise SettingsError(f"format is auto, {', '.join(FORMATS)}, not {asked!r}")
         return asked
-    if kind_of(source):
-        return "tokens"
-    name = source.removesuffix(suffix_of(source) or "")
-    ending = os.path.splitext(name)[1]
-    return {".conllu": "conllu", ".txt": "tokens"}.get(ending, "columns")
+    known = registry.format_of(source, (*FORMATS, *_RECORDS), "columns")
+    return "tokens" if known in _RECORDS else known
 
 
 def read_items(

@@ -15,18 +15,19 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import DataError
-from eigentext.pipeline.doc import (
+from eigentext.language.sentence import (
     Alternatives,
     Columns,
-    Doc,
-    DocSentence,
-    DocToken,
+    Sentence,
     TreeReading,
     WordReading,
 )
+from eigentext.language.token import Token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from eigentext.language.doc import Doc
 
 __all__ = ["as_dict", "as_json", "from_json"]
 
@@ -60,7 +61,7 @@ def as_dict(doc: Doc) -> dict[str, Any]:
     return record
 
 
-def _sentence_as_dict(sentence: DocSentence) -> dict[str, Any]:
+def _sentence_as_dict(sentence: Sentence) -> dict[str, Any]:
     record: dict[str, Any] = {}
     if sentence.sent_id is not None:
         record["sent_id"] = sentence.sent_id
@@ -72,7 +73,7 @@ def _sentence_as_dict(sentence: DocSentence) -> dict[str, Any]:
         record["empty_nodes"] = [list(node) for node in sentence.empty_nodes]
     record["tokens"] = [
         {"start": a, "end": b, "form": form, "misc": misc, "words": [first, last]}
-        for a, b, form, misc, first, last in sentence.tokens
+        for form, a, b, misc, first, last in sentence.tokens
     ]
     columns = sentence.columns
     known = {key: getattr(columns, name) for name, key in _KEYS.items()}
@@ -84,8 +85,8 @@ def _sentence_as_dict(sentence: DocSentence) -> dict[str, Any]:
     record["words"] = [
         dict(zip(keys, row, strict=True)) for row in zip(numbers, *rows.values(), strict=True)
     ]
-    if sentence.constituency is not None:
-        record["constituency"] = sentence.constituency
+    if sentence.brackets is not None:
+        record["constituency"] = sentence.brackets
     if sentence.alternatives is not None:
         found = sentence.alternatives
         if found.readings is not None:
@@ -101,7 +102,7 @@ def _sentence_as_dict(sentence: DocSentence) -> dict[str, Any]:
 
 def from_json(
     source: str | bytes | Mapping[str, Any],
-) -> tuple[str, tuple[DocSentence, ...], str | None, int]:
+) -> tuple[str, tuple[Sentence, ...], str | None, int]:
     """The fields of the Doc of a JSON object, or of its text."""
     if isinstance(source, (str, bytes)):
         try:
@@ -117,9 +118,9 @@ def from_json(
         raise DataError("<json>", None, f"not a document of ours: {missing}") from None
 
 
-def _sentence(record: Any) -> DocSentence:
+def _sentence(record: Any) -> Sentence:
     tokens = [
-        DocToken(t["start"], t["end"], t["form"], t["misc"], *t["words"]) for t in record["tokens"]
+        Token(t["form"], t["start"], t["end"], t["misc"], *t["words"]) for t in record["tokens"]
     ]
     words = record["words"]
     columns: dict[str, Any] = {
@@ -143,14 +144,14 @@ def _sentence(record: Any) -> DocSentence:
             record.get("arcs_p"),
         )
     comments = record.get("comments")
-    return DocSentence(
+    return Sentence(
         tokens,
         Columns(**columns),
         new_paragraph=bool(record.get("new_paragraph", False)),
         sent_id=record.get("sent_id"),
         comments=None if comments is None else tuple(comments),
         empty_nodes=tuple((int(n), str(line)) for n, line in record.get("empty_nodes", ())),
-        constituency=record.get("constituency"),
+        brackets=record.get("constituency"),
         entities=[word["ner"] for word in words] if words and "ner" in words[0] else None,
         alternatives=found,
     )

@@ -15,7 +15,9 @@ from eigentext.errors import MissingExtraError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from eigentext.pipeline.doc import Doc, DocSentence, DocToken
+    from eigentext.language.doc import Doc
+    from eigentext.language.sentence import Sentence
+    from eigentext.language.token import Token
 
 __all__ = ["as_spacy", "doc_bin", "merged"]
 
@@ -30,11 +32,11 @@ class _Unit(NamedTuple):
     words: tuple[int, ...]
 
 
-def _spelled(token: DocToken, forms: Sequence[str]) -> bool:
+def _spelled(token: Token, forms: Sequence[str]) -> bool:
     return "".join(forms) == token.form
 
 
-def _units(doc: Doc, sentence: DocSentence, following: int) -> list[_Unit]:
+def _units(doc: Doc, sentence: Sentence, following: int) -> list[_Unit]:
     """The tokens of a sentence, and of the white space after each of them."""
     units: list[_Unit] = []
     nexts = [token.start for token in sentence.tokens[1:]] + [following]
@@ -119,7 +121,7 @@ def _add_space(
 
 
 def _add_sentence(
-    columns: dict[str, list[Any]], sentence: DocSentence, units: Sequence[_Unit], begin: int
+    columns: dict[str, list[Any]], sentence: Sentence, units: Sequence[_Unit], begin: int
 ) -> None:
     """What is known of each token, at its place in the Doc."""
     words = sentence.words
