@@ -1,6 +1,6 @@
 """Hashes that are the same on every machine and in every run: of texts, and of keys in order.
 
-Compiled loops do the same arithmetic with ``np.uint64(MIXER)``; :func:`mixed` is their plain twin.
+Compiled loops do the same arithmetic (``features.kernels.hashing``).
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["MASK", "MIXER", "mixed", "text_key"]
+__all__ = ["MASK", "MIXER", "SPREAD", "mixed", "text_key"]
 
 MIXER = 0x9E3779B97F4A7C15  # odd, from the golden ratio: spreads every bit upwards
+SPREAD = 0xFF51AFD7ED558CCD
 MASK = (1 << 64) - 1
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from eigentext.errors import SettingsError
+from eigentext.features.kernels.hashing import mix_pair
 from eigentext.lexical.crossval import evaluate_ranker
 from eigentext.lexical.ranker.counts import DocumentCounts, Statistics, columns, noise
 from eigentext.lexical.ranker.kernels import weighing
-from eigentext.lexical.ranker.kernels.hash_table import mix
 from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.ranker.records import Weights
 from eigentext.lexical.ranker.softmax import Inputs, probabilities, scores
@@ -49,7 +49,7 @@ def score_by_hand(inputs, weights, word, row):
         for a in range(inputs.z.shape[1]):
             total += weights.dense[inputs.bucket[word, a], a, t] * inputs.z[unit, a]
         for a in range(inputs.atoms.shape[1]):
-            key = int(mix(inputs.atoms[word, a], e.unit_hash[unit]))
+            key = int(mix_pair(inputs.atoms[word, a], e.unit_hash[unit]))
             total += weights.sparse[key >> (64 - weights.bits)]
     return total
 

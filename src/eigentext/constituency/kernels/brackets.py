@@ -12,9 +12,9 @@ import math
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.base.hashing import MIXER
 from eigentext.constituency.brackets import BracketWords
 from eigentext.constituency.kernels.coarse import span_id
+from eigentext.features.kernels.hashing import mix
 
 PAD = 2  # places before the first word and behind the last
 N_BORDER = 7  # templates of the begin of a span, and as many of its end
@@ -23,15 +23,6 @@ _SHORT = 6  # words of a span whose tags are all looked at
 _MARKS = 3  # punctuation marks are counted up to here
 _FAINT = -20.0  # exp of it is nothing beside 1 in these sums
 _LEAST = 1e-4  # a smaller gradient changes nothing
-_MIXER = np.uint64(MIXER)
-_SHIFT = np.uint64(29)
-
-
-@njit(inline="always")
-def _mix(seed, key):
-    """The plain twin is ``base.hashing.mixed``."""
-    value = (seed ^ key) * _MIXER
-    return value ^ (value >> _SHIFT)
 
 
 @njit
@@ -55,14 +46,14 @@ def _border_features(words, shift, out):
         for side in range(2):
             seed = np.uint64(100 * (side + 1))
             row = out[border, side * N_BORDER : (side + 1) * N_BORDER]
-            tags = _mix(_mix(seed, tag[at - 1]), tag[at])
+            tags = mix(mix(seed, tag[at - 1]), tag[at])
             row[0] = tags
-            row[1] = _mix(_mix(seed + np.uint64(1), word[at - 1]), tag[at])
-            row[2] = _mix(_mix(seed + np.uint64(2), tag[at - 1]), word[at])
-            row[3] = _mix(_mix(seed + np.uint64(3), word[at - 1]), word[at])
-            row[4] = _mix(_mix(tags, np.uint64(4)), tag[at - 2])
-            row[5] = _mix(_mix(tags, np.uint64(5)), tag[at + 1])
-            row[6] = _mix(row[4], tag[at + 1])
+            row[1] = mix(mix(seed + np.uint64(1), word[at - 1]), tag[at])
+            row[2] = mix(mix(seed + np.uint64(2), tag[at - 1]), word[at])
+            row[3] = mix(mix(seed + np.uint64(3), word[at - 1]), word[at])
+            row[4] = mix(mix(tags, np.uint64(4)), tag[at - 2])
+            row[5] = mix(mix(tags, np.uint64(5)), tag[at + 1])
+            row[6] = mix(row[4], tag[at + 1])
             for f in range(N_BORDER):
                 row[f] >>= shift
 
@@ -76,27 +67,27 @@ def _span_features(words, i, j, shift, out):
     length = _length_class(j - i)
     marks = np.uint64(min(_MARKS, words.marks[j] - words.marks[i]))
     seed = np.uint64(300)
-    out[0] = _mix(_mix(_mix(seed, tag[first]), tag[last]), length)
-    out[1] = _mix(_mix(_mix(seed + np.uint64(1), tag[before]), tag[behind]), length)
-    out[2] = _mix(_mix(_mix(seed + np.uint64(2), tag[first]), tag[behind]), length)
-    out[3] = _mix(_mix(_mix(seed + np.uint64(3), tag[before]), tag[last]), length)
-    corners = _mix(_mix(seed + np.uint64(4), tag[before]), tag[first])
-    out[4] = _mix(_mix(corners, tag[last]), tag[behind])
-    out[5] = _mix(_mix(seed + np.uint64(5), word[first]), word[last])
-    out[6] = _mix(_mix(seed + np.uint64(6), word[before]), word[behind])
-    out[7] = _mix(_mix(_mix(seed + np.uint64(7), word[first]), tag[last]), tag[behind])
-    out[8] = _mix(_mix(_mix(seed + np.uint64(8), tag[before]), tag[first]), word[last])
-    out[9] = _mix(_mix(seed + np.uint64(9), word[first]), length)
-    out[10] = _mix(_mix(seed + np.uint64(10), word[behind]), length)
-    out[11] = _mix(_mix(_mix(corners, np.uint64(11)), tag[behind]), marks)
-    out[12] = _mix(_mix(_mix(seed + np.uint64(12), tag[behind]), length), marks)
-    within = _mix(seed + np.uint64(13), tag[behind])
+    out[0] = mix(mix(mix(seed, tag[first]), tag[last]), length)
+    out[1] = mix(mix(mix(seed + np.uint64(1), tag[before]), tag[behind]), length)
+    out[2] = mix(mix(mix(seed + np.uint64(2), tag[first]), tag[behind]), length)
+    out[3] = mix(mix(mix(seed + np.uint64(3), tag[before]), tag[last]), length)
+    corners = mix(mix(seed + np.uint64(4), tag[before]), tag[first])
+    out[4] = mix(mix(corners, tag[last]), tag[behind])
+    out[5] = mix(mix(seed + np.uint64(5), word[first]), word[last])
+    out[6] = mix(mix(seed + np.uint64(6), word[before]), word[behind])
+    out[7] = mix(mix(mix(seed + np.uint64(7), word[first]), tag[last]), tag[behind])
+    out[8] = mix(mix(mix(seed + np.uint64(8), tag[before]), tag[first]), word[last])
+    out[9] = mix(mix(seed + np.uint64(9), word[first]), length)
+    out[10] = mix(mix(seed + np.uint64(10), word[behind]), length)
+    out[11] = mix(mix(mix(corners, np.uint64(11)), tag[behind]), marks)
+    out[12] = mix(mix(mix(seed + np.uint64(12), tag[behind]), length), marks)
+    within = mix(seed + np.uint64(13), tag[behind])
     if j - i <= _SHORT:
         for at in range(first, behind):
-            within = _mix(within, tag[at])
+            within = mix(within, tag[at])
     else:
-        within = _mix(_mix(_mix(within, np.uint64(14)), tag[first]), tag[first + 1])
-        within = _mix(_mix(within, tag[last - 1]), tag[last])
+        within = mix(mix(mix(within, np.uint64(14)), tag[first]), tag[first + 1])
+        within = mix(mix(within, tag[last - 1]), tag[last])
     out[13] = within
     for f in range(N_SPAN):
         out[f] >>= shift

@@ -21,7 +21,8 @@ from eigentext.features.kernels.hashing import (
     hash3,
     hash4,
     hash5,
-    mix,
+    hash_more,
+    number_of,
 )
 
 Keys = npt.NDArray[np.uint64]
@@ -64,7 +65,7 @@ def tree_context(trees, t, names, tag, rule, second):
             tag[trees.start[i]] = names.bottom[trees.label[i]]
     for i in range(a + 1, b):
         above = trees.parent[i]
-        rule[above] = mix(rule[above], names.whole[trees.label[i]])
+        rule[above] = hash_more(rule[above], names.whole[trees.label[i]])
         if not trees.is_head[i]:
             second[above] = trees.head[i]
 
@@ -74,31 +75,31 @@ def _context_key(trees, a, i, names, tag, rule, second):
     """A hash of all that the features of node i look at; ``a`` is where its tree begins."""
     n = len(tag)
     s, e = trees.start[i], trees.end[i]
-    key = mix(mix(begin(0), names.whole[trees.label[i]]), np.uint64(s * 65536 + e))
+    key = hash_more(hash_more(begin(0), names.whole[trees.label[i]]), np.uint64(s * 65536 + e))
     above = trees.parent[i]
     top = -1
     if above >= 0:
-        key = mix(key, names.bottom[trees.label[a + above]])
+        key = hash_more(key, names.bottom[trees.label[a + above]])
         top = trees.parent[a + above]
     if top >= 0:
-        key = mix(key, names.bottom[trees.label[a + top]])
-    key = mix(key, tag[s - 1] if s > 0 else EDGE)
-    key = mix(key, tag[e] if e < n else EDGE)
+        key = hash_more(key, names.bottom[trees.label[a + top]])
+    key = hash_more(key, tag[s - 1] if s > 0 else EDGE)
+    key = hash_more(key, tag[e] if e < n else EDGE)
     if trees.size[i] == 1:
         return key
-    key = mix(mix(key, tag[s]), tag[e - 1])
-    key = mix(mix(key, np.uint64(trees.head[i])), tag[trees.head[i]])
-    key = mix(key, np.uint64(trees.is_head[i]))
+    key = hash_more(hash_more(key, tag[s]), tag[e - 1])
+    key = hash_more(hash_more(key, np.uint64(trees.head[i])), tag[trees.head[i]])
+    key = hash_more(key, np.uint64(trees.is_head[i]))
     if above >= 0:
-        key = mix(mix(key, rule[above]), np.uint64(trees.head[a + above]))
-        key = mix(key, tag[trees.head[a + above]])
+        key = hash_more(hash_more(key, rule[above]), np.uint64(trees.head[a + above]))
+        key = hash_more(key, tag[trees.head[a + above]])
     child = i + 1
     while child < i + trees.size[i]:
-        key = mix(mix(key, rule[child - a]), np.uint64(trees.end[child]))
-        key = mix(mix(key, tag[trees.head[child]]), np.uint64(trees.head[child]))
+        key = hash_more(hash_more(key, rule[child - a]), np.uint64(trees.end[child]))
+        key = hash_more(hash_more(key, tag[trees.head[child]]), np.uint64(trees.head[child]))
         other = second[child - a]
         if other >= 0:
-            key = mix(mix(key, np.uint64(other)), tag[other])
+            key = hash_more(hash_more(key, np.uint64(other)), tag[other])
         child += trees.size[child]
     return key
 
@@ -115,21 +116,14 @@ def group_nodes(trees, names, group, keys, slots):
     for t in range(len(trees.ptr) - 1):
         longest = max(longest, trees.ptr[t + 1] - trees.ptr[t])
     rule, second = np.empty(longest, np.uint64), np.empty(longest, np.int64)
-    mask = np.uint64(len(slots) - 1)
     n_groups = 0
     for t in range(len(trees.ptr) - 1):
         tree_context(trees, t, names, tag, rule, second)
         a = trees.ptr[t]
         for i in range(a, trees.ptr[t + 1]):
             key = _context_key(trees, a, i, names, tag, rule, second)
-            at = key & mask
-            while slots[at] >= 0 and keys[slots[at]] != key:
-                at = (at + np.uint64(1)) & mask
-            if slots[at] < 0:
-                slots[at] = n_groups
-                keys[n_groups] = key
-                n_groups += 1
-            group[i] = slots[at]
+            group[i] = number_of(key, slots, keys, n_groups)
+            n_groups += group[i] == n_groups
     return n_groups
 
 
@@ -284,10 +278,10 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
         shape = hash1(80, whole)
         for w in range(s, e):
             if w == s or names.shape[w] != names.shape[w - 1]:
-                shape = mix(shape, names.shape[w])
+                shape = hash_more(shape, names.shape[w])
         out[at] = shape
-        shape = mix(shape, names.shape[s - 1] if s > 0 else EDGE)
-        out[at + 1] = mix(shape, names.shape[e] if e < n else EDGE)
+        shape = hash_more(shape, names.shape[s - 1] if s > 0 else EDGE)
+        out[at + 1] = hash_more(shape, names.shape[e] if e < n else EDGE)
         at += 2
     # over the children, two at a time
     end = i + trees.size[i]

@@ -18,11 +18,10 @@ from eigentext.dependency.kernels.features import (
     BEFORE,
     BEHIND,
     COUNTED,
-    MIXER,
     NOBODY,
-    S29,
     distance_offset,
 )
+from eigentext.features.kernels.hashing import mix, slot_of
 
 EACH_CHILD, EACH_SIBLING = 7, 8
 NEVER = 1 << 30  # no sum of weights is as large
@@ -155,10 +154,9 @@ def label_slots(tree, model, d, out):
                 each = role
                 continue
             key = item_key(tree, rows[role], attribute, spec[t, j, 2], h, d)
-            x = (x ^ key) * MIXER
-            x ^= x >> S29
+            x = mix(x, key)
         if each == 0:
-            out[n_slots] = np.int64((x * MIXER) >> model.shift)
+            out[n_slots] = slot_of(x, model.shift)
             n_slots += 1
             continue
         # the template fires for every child of d, or every other child of h: the items of that
@@ -173,9 +171,8 @@ def label_slots(tree, model, d, out):
                         break
                     if spec[t, j, 0] == each:
                         key = item_key(tree, word, attribute, spec[t, j, 2], h, d)
-                        y = (y ^ key) * MIXER
-                        y ^= y >> S29
-                out[n_slots] = np.int64((y * MIXER) >> model.shift)
+                        y = mix(y, key)
+                out[n_slots] = slot_of(y, model.shift)
                 n_slots += 1
             word = kin[word, NEXT]
     return n_slots
@@ -266,7 +263,7 @@ def label_list(keys, heads, model, given, demands, labels, margins):
         told[:] = COUNTED
         for d in range(1, n + 1):
             h = heads[k, d - 1]
-            children[h] = _mixed(children[h], np.uint64(d))
+            children[h] = mix(children[h], np.uint64(d))
         for i in range(1, n + 1):
             d = tree.kin[i, ORDER]
             h = heads[k, d - 1]
@@ -278,10 +275,10 @@ def label_list(keys, heads, model, given, demands, labels, margins):
             above = heads[k, h - 1] if h > 0 else -1
             of_head = mine[h - 1] if h > 0 else -1
             of_above = mine[above - 1] if above > 0 else -1
-            x = _mixed(_mixed(children[h], told[h]), np.uint64(d))
-            x = _mixed(_mixed(x, np.uint64(h)), np.uint64(above + 1))
-            x = _mixed(_mixed(x, np.uint64(of_head + 1)), np.uint64(of_above + 1))
-            x = _mixed(_mixed(x, children[d]), np.uint64(mine_is + 1)) | np.uint64(1)
+            x = mix(mix(children[h], told[h]), np.uint64(d))
+            x = mix(mix(x, np.uint64(h)), np.uint64(above + 1))
+            x = mix(mix(x, np.uint64(of_head + 1)), np.uint64(of_above + 1))
+            x = mix(mix(x, children[d]), np.uint64(mine_is + 1)) | np.uint64(1)
             at = np.int64(x >> np.uint64(33)) & (size - 1)
             while seen[at] != 0 and seen[at] != x:
                 at = (at + 1) & (size - 1)
@@ -300,14 +297,8 @@ def label_list(keys, heads, model, given, demands, labels, margins):
                     found[at, 1] = max(min(won - scores.max(), SURE), -SURE)
             mine[d - 1] = found[at, 0]
             margins[k, d - 1] = found[at, 1]
-            told[h] = _mixed(told[h], np.uint64(found[at, 0] + 1))
+            told[h] = mix(told[h], np.uint64(found[at, 0] + 1))
         labels[k] = mine
-
-
-@njit(inline="always")
-def _mixed(x, key):
-    x = (x ^ key) * MIXER
-    return x ^ (x >> S29)
 
 
 @njit(nogil=True)

@@ -24,7 +24,8 @@ from eigentext.features.kernels.hashing import (
     hash4,
     hash5,
     hash6,
-    mix,
+    hash_more,
+    number_of,
 )
 
 Keys = npt.NDArray[np.uint64]
@@ -96,28 +97,23 @@ def group_words(trees, group, keys, slots):
     """
     n_trees, n = trees.heads.shape
     context = np.empty(n + 1, np.uint64)
-    mask = np.uint64(len(slots) - 1)
     n_groups = 0
     for k in range(n_trees):
         context[0] = begin(0)
         for h in range(1, n + 1):
             above = trees.heads[k, h - 1]
-            key = mix(mix(begin(h), np.uint64(above)), _relation(trees, k, h))
-            context[h] = mix(key, _relation(trees, k, above))
+            key = hash_more(hash_more(begin(h), np.uint64(above)), _relation(trees, k, h))
+            context[h] = hash_more(key, _relation(trees, k, above))
         for d in range(1, n + 1):
             h = trees.heads[k, d - 1]
-            key = mix(mix(context[h], np.uint64(d)), _relation(trees, k, d))
-            key = mix(mix(key, np.uint64(trees.first[k, d])), np.uint64(trees.last[k, d]))
-            context[h] = mix(key, np.uint64(trees.n_children[k, d]))
+            key = hash_more(hash_more(context[h], np.uint64(d)), _relation(trees, k, d))
+            key = hash_more(
+                hash_more(key, np.uint64(trees.first[k, d])), np.uint64(trees.last[k, d])
+            )
+            context[h] = hash_more(key, np.uint64(trees.n_children[k, d]))
         for h in range(n + 1):
-            at = context[h] & mask
-            while slots[at] >= 0 and keys[slots[at]] != context[h]:
-                at = (at + np.uint64(1)) & mask
-            if slots[at] < 0:
-                slots[at] = n_groups
-                keys[n_groups] = context[h]
-                n_groups += 1
-            group[k, h] = slots[at]
+            group[k, h] = number_of(context[h], slots, keys, n_groups)
+            n_groups += group[k, h] == n_groups
     return n_groups
 
 
@@ -164,7 +160,7 @@ def _of_children(trees, words, k, h, children, out, at):
     for place in range(len(children)):
         d = children[place]
         right = place >= n_left
-        relation = mix(trees.names[trees.relations[k, d - 1]], np.uint64(right))
+        relation = hash_more(trees.names[trees.relations[k, d - 1]], np.uint64(right))
         far = bucket(abs(d - h))
         # the arc with its relation
         out[at] = hash4(1, relation, upos[h], upos[d], far)
@@ -236,7 +232,9 @@ def _of_word(trees, words, k, h, children, out, at):
     n_left = 0
     for d in children:
         n_left += d < h
-        frame = mix(mix(frame, trees.names[trees.relations[k, d - 1]]), np.uint64(d > h))
+        frame = hash_more(
+            hash_more(frame, trees.names[trees.relations[k, d - 1]]), np.uint64(d > h)
+        )
     n_right = len(children) - n_left
     valence = np.uint64(min(n_left, 4) * 5 + min(n_right, 4))
     out[at] = hash2(50, frame, words.upos[h])

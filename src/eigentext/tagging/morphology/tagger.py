@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.language.formats.conllu import Sentence
     from eigentext.lexical.analysis import Analyzer
+    from eigentext.tagging.morphology.bytes import ByteWeights
 
 __all__ = ["DecidedMorphology", "MorphTagger", "Morphology", "Reading", "jackknifed"]
 
@@ -142,8 +143,8 @@ class MorphTagger(Model, MorphTaggerSettings):
         rows = table.training_rows(forms, tags)
         starts = pointers(map(len, read))
         gold = learn.gold_candidates(table, rows, tags)
-        given = table, self.tag_set_, rows, gold, starts
-        self.weights_, self.heat_ = learn.trained(*given, self, progress)
+        text = learn.Sentences(table, rows, starts)
+        self.weights_, self.heat_ = learn.trained(text, self.tag_set_, gold, self, progress)
         # each word was held out of the counts that its candidates come from
         alone = np.array([self.lexicon_.form_counts[form] == 1 for form in forms])
         self.coverage_ = tuple(
@@ -154,22 +155,26 @@ class MorphTagger(Model, MorphTaggerSettings):
 
     def _prepare(self) -> WordTable:
         """The table of words, empty; another one for training."""
-        given = self.lexicon_, self.tag_set_, self.clusters_, self.near_
-        self._words = WordTable(*given, self.lemmatiser_, self.analyzer_)
-        return WordTable(*given, self.lemmatiser_, self.analyzer_)
+        known = self.lexicon_, self.tag_set_, self.clusters_, self.near_
+        self._words = WordTable(*known, self.lemmatiser_, self.analyzer_)
+        return WordTable(*known, self.lemmatiser_, self.analyzer_)
 
-    def _read(self, sentences: Sequence[Sequence[str]]) -> tuple[list[str], Any, Any]:
-        """The words as training spelt them, their rows, and where sentences begin."""
+    def _read(self, sentences: Sequence[Sequence[str]]) -> tuple[list[str], learn.Sentences]:
+        """The words as training spelt them, and as the chain reads them."""
         knows = self.lexicon_.form_counts.__contains__
         forms = [form for words in sentences for form in familiar_forms(words, knows)]
-        return forms, self._words.rows(forms), pointers(map(len, sentences))
+        rows = self._words.rows(forms)
+        return forms, learn.Sentences(self._words, rows, pointers(map(len, sentences)))
+
+    @property
+    def _learned(self) -> tuple[TagSet, ByteWeights, float]:
+        return self.tag_set_, self.weights_, self.heat_
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[Morphology]:
         """The morphology of each sentence."""
         self.check_fitted()
-        forms, rows, starts = self._read(checked_sentences(sentences))
-        given = self._words, self.tag_set_, rows, starts, self.weights_, self.heat_
-        return self._morphology(forms, learn.tagged(*given), starts)
+        forms, text = self._read(checked_sentences(sentences))
+        return self._morphology(forms, learn.tagged(text, *self._learned), text.starts)
 
     def _morphology(
         self, forms: Sequence[str], found: learn.Tagged, starts: Any
@@ -212,7 +217,7 @@ class MorphTagger(Model, MorphTaggerSettings):
         if k < 1:
             raise SettingsError(f"k is {k}, expected a whole number of at least 1")
         self.check_fitted()
-        forms, rows, starts = self._read([checked_tokens(sentence)])
+        forms, text = self._read([checked_tokens(sentence)])
         wanted: dict[int, dict[str, str]] = {}
         for word, values in decided.items():
             if not 0 <= word < len(forms):
@@ -220,13 +225,12 @@ class MorphTagger(Model, MorphTaggerSettings):
             wanted[word] = {name: values[name] for name in COLUMNS if name in values}
         wanted = {word: values for word, values in wanted.items() if values}
         table = restricted(
-            self._words, self.tag_set_, self.lexicon_, self.lemmatiser_, forms, rows, wanted
+            self._words, self.tag_set_, self.lexicon_, self.lemmatiser_, forms, text.rows, wanted
         )
-        given = table, self.tag_set_, table.rows, starts, self.weights_, self.heat_
-        found = learn.tagged(*given)
-        best = self._morphology(forms, found, starts)[0]
+        text = learn.Sentences(table, table.rows, text.starts)
+        best = self._morphology(forms, learn.tagged(text, *self._learned), text.starts)[0]
         columns = {name: list(getattr(best, name)) for name in (*COLUMNS, "lemmas")}
-        readings = self._readings(forms, table.rows, table.lists, learn.shares(*given), k)
+        readings = self._readings(forms, text, k)
         for word, values in decided.items():
             for name, value in values.items():
                 columns["lemmas" if name == "lemma" else name][word] = value
@@ -242,19 +246,18 @@ class MorphTagger(Model, MorphTaggerSettings):
         if k < 1:
             raise SettingsError(f"k is {k}, expected a whole number of at least 1")
         self.check_fitted()
-        forms, rows, starts = self._read([checked_tokens(sentence)])
-        given = self._words, self.tag_set_, rows, starts, self.weights_, self.heat_
-        return self._readings(forms, rows, self._words.lists, learn.shares(*given), k)
+        return self._readings(*self._read([checked_tokens(sentence)]), k)
 
     def _readings(
-        self, forms: Sequence[str], rows: Any, lists: Any, shares: Any, k: int
+        self, forms: Sequence[str], text: learn.Sentences, k: int
     ) -> list[list[Reading]]:
         answers = []
-        for form, row, own in zip(forms, rows.tolist(), shares, strict=True):
+        shares = learn.shares(text, *self._learned)
+        for form, row, own in zip(forms, text.rows.tolist(), shares, strict=True):
             n = int(np.count_nonzero(own))
             own *= self.coverage_[form not in self.lexicon_.form_counts]
             best = np.argsort(-own, kind="stable")[: min(n, k)]
-            tags = lists.tags[row, best].tolist()
+            tags = text.table.lists.tags[row, best].tolist()
             lemmas = self.lemmatiser_.lemmas([form] * len(tags), tags)
             xpos = [self.tag_set_.columns[1][tag] for tag in tags]
             if self.other_xpos_ is not None:

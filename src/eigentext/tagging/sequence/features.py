@@ -117,10 +117,11 @@ class WordTable:
 
     def feature_keys(self, batch: Batch, templates: Templates) -> npt.NDArray[np.uint64]:
         """(tokens, templates): the keys that the kernel forms."""
-        from eigentext.tagging.sequence.kernels.perceptron import feature_keys
+        from eigentext.features.kernels.templates import WordFeatures, feature_keys
 
         out = np.empty((batch.n_tokens, len(templates.all)), np.uint64)
-        feature_keys(batch.types, batch.starts, self.keys, templates.parts, templates.seeds, out)
+        features = WordFeatures(self.keys, templates.parts, templates.seeds)
+        feature_keys(batch.types, batch.starts, features, out)
         return out
 
     def plain_keys(self, tokens: Sequence[str], templates: Templates) -> list[list[int]]:

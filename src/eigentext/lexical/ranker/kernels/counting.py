@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.lexical.ranker.kernels.hash_table import add, get, mix, probe, slot_shift
+from eigentext.features.kernels.hashing import mix_pair
+from eigentext.lexical.ranker.kernels.hash_table import add, get, probe, slot_shift
 
 _S24 = np.uint64(24)
 _ZERO = np.uint64(0)
@@ -75,7 +76,7 @@ def count(tokens, atoms, gold, used, seen, least, slots):
             new += add(slots, shift, atom >> _S24, 1)
             for t in range(gold.shape[1]):
                 if used[a, t]:
-                    new += add(slots, shift, mix(atom, gold[token, t]) >> _S24, 1)
+                    new += add(slots, shift, mix_pair(atom, gold[token, t]) >> _S24, 1)
     return new
 
 
@@ -104,7 +105,7 @@ def look_up(tokens, table, counted, together, alone, base):
             for u in range(unit_first[token], unit_first[token + 1]):
                 if not table.used[a, table.unit_target[u]]:
                     continue
-                key = mix(atom, unit_hash[u]) >> _S24
+                key = mix_pair(atom, unit_hash[u]) >> _S24
                 times = get(slots, shift, key)
                 if take_off and times > 0:
                     times -= get(own, own_shift, key)
@@ -177,7 +178,7 @@ def ratios(tokens, table, counted, strength, logs, columns, start, base):
             below = logs[seen] if seen < len(logs) else np.float32(np.log(seen + strength))
             for u in range(begin, end):
                 if base[u] > 0 and table.used[a, table.unit_target[u]]:
-                    key = mix(atom, unit_hash[u]) >> _S24
+                    key = mix_pair(atom, unit_hash[u]) >> _S24
                     keys[u - begin] = key
                     first_entries[u - begin] = slots[key >> shift]
             for u in range(begin, end):

@@ -10,27 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigentext.base import hashing
 from eigentext.base.compiling import njit
 
-_A = np.uint64(hashing.MIXER)
-_B = np.uint64(0xBF58476D1CE4E5B9)
 _S24 = np.uint64(24)
-_S29 = np.uint64(29)
-_S32 = np.uint64(32)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _COUNT = np.uint64(0xFFFFFF)
-
-
-@njit(inline="always")
-def mix(left, right):
-    """One key of two hashes; the order counts."""
-    mixed = (left ^ (right * _A + _ONE)) * _B
-    mixed ^= mixed >> _S29
-    mixed *= _A
-    mixed ^= mixed >> _S32
-    return mixed | _ONE
 
 
 @njit(inline="always")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.lexical.ranker.kernels.hash_table import mix
+from eigentext.features.kernels.hashing import mix_pair
 
 _ZERO = np.uint64(0)
 
@@ -35,7 +35,7 @@ def score(tokens, table, rows, columns, weights, out):
             if bits:
                 for a in range(atoms.shape[1]):
                     if atoms[token, a] != _ZERO and table.used[a, t]:
-                        total += sparse[mix(atoms[token, a], unit_hash[u]) >> shift]
+                        total += sparse[mix_pair(atoms[token, a], unit_hash[u]) >> shift]
             unit_score[u - start] = total
         for row in range(first[token], first[token + 1]):
             total = 0.0
@@ -110,7 +110,7 @@ def learn(order, gold_row, table, rows, columns, weights, squares, rate, scores)
             if bits:
                 for a in range(atoms.shape[1]):
                     if atoms[token, a] != _ZERO and table.used[a, t]:
-                        slot = mix(atoms[token, a], unit_hash[u]) >> shift
+                        slot = mix_pair(atoms[token, a], unit_hash[u]) >> shift
                         squares.sparse[slot] += g * g
                         sparse[slot] -= rate * g / np.sqrt(squares.sparse[slot])
     return loss / max(len(order), 1)

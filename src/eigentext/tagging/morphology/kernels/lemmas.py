@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.tagging.morphology.kernels.chain import place, step
-from eigentext.tagging.morphology.kernels.words import mix
+from eigentext.features.kernels.hashing import mix_some, place_of_pair
+from eigentext.tagging.morphology.kernels.chain import step
 
 _ONE = np.uint64(1)
 _SMALL = 0.01  # a gradient below this is left out
@@ -120,11 +120,11 @@ def lemma_key(words, w, rules, r):
             return np.uint64(0)
     key = _ONE
     for k in range(at[1], at[2]):
-        key = mix(key, np.uint64(rules.codes[k]))
+        key = mix_some(key, np.uint64(rules.codes[k]))
     for k in range(first + front, first + n - back):
-        key = mix(key, np.uint64(words.codes[k]))
+        key = mix_some(key, np.uint64(words.codes[k]))
     for k in range(at[3], at[4]):
-        key = mix(key, np.uint64(rules.codes[k]))
+        key = mix_some(key, np.uint64(rules.codes[k]))
     return key
 
 
@@ -150,7 +150,7 @@ def fitting_rules(w, tag_key, upos_key, words, rules, index, own, own_upos, room
         for k in range(words.endings.shape[1] + 1):
             if k > 0 and words.endings[w, k - 1] == 0:
                 break
-            v = find(index.keys, mix(key, words.endings[w, k - 1] if k > 0 else _ONE))
+            v = find(index.keys, mix_some(key, words.endings[w, k - 1] if k > 0 else _ONE))
             if v < 0:
                 continue
             for e in range(index.ptr[v], index.ptr[v + 1]):
@@ -166,7 +166,7 @@ def fitting_rules(w, tag_key, upos_key, words, rules, index, own, own_upos, room
                 found[n] = r
                 lemmas[n] = lemma
                 held = 1 if lemma == own else 0
-                at = find(index.lemmas, mix(lemma, upos_key))
+                at = find(index.lemmas, mix_some(lemma, upos_key))
                 known[n] = 0
                 if at >= 0 and index.lemma_counts[at] > (held if upos_key == own_upos else 0):
                     known[n] = 2
@@ -183,15 +183,15 @@ def fitting_rules(w, tag_key, upos_key, words, rules, index, own, own_upos, room
 @njit
 def features_of(w, tag_key, upos_key, words, out):
     """Keys of what the rule is chosen by; returns how many."""
-    out[0] = mix(np.uint64(21), _ONE)
-    out[1] = mix(np.uint64(22), upos_key)
-    out[2] = mix(np.uint64(23), tag_key)
+    out[0] = mix_some(np.uint64(21), _ONE)
+    out[1] = mix_some(np.uint64(22), upos_key)
+    out[2] = mix_some(np.uint64(23), tag_key)
     n = 3
     for f in range(words.features.shape[1]):
         key = words.features[w, f]
         if key != 0:
-            out[n] = mix(key, np.uint64(24))
-            out[n + 1] = mix(key, upos_key)
+            out[n] = mix_some(key, np.uint64(24))
+            out[n + 1] = mix_some(key, upos_key)
             n += 2
     return n
 
@@ -199,12 +199,12 @@ def features_of(w, tag_key, upos_key, words, out):
 @njit
 def known_places(rule, known, upos_key, rules, mask, out):
     """Weights of what is known of the lemma."""
-    key = mix(np.uint64(25), np.uint64(known + 1))
+    key = mix_some(np.uint64(25), np.uint64(known + 1))
     back = np.uint64(rules.at[rule, 3] - rules.at[rule, 2] + 1)
-    out[0] = place(key, _ONE, mask)
-    out[1] = place(key, upos_key, mask)
-    out[2] = place(mix(key, upos_key), back, mask)
-    out[3] = place(key, rules.keys[rule], mask)
+    out[0] = place_of_pair(key, _ONE, mask)
+    out[1] = place_of_pair(key, upos_key, mask)
+    out[2] = place_of_pair(mix_some(key, upos_key), back, mask)
+    out[3] = place_of_pair(key, rules.keys[rule], mask)
 
 
 @njit
@@ -215,7 +215,7 @@ def score_rules(n, n_features, upos_key, rules, table, scale, room):
         total = 0.0
         key = rules.keys[room.found[c]]
         for f in range(n_features):
-            total += table[place(room.features[f], key, mask)]
+            total += table[place_of_pair(room.features[f], key, mask)]
         known_places(room.found[c], room.known[c], upos_key, rules, mask, room.places)
         for k in range(len(room.places)):
             total += table[room.places[k]]
@@ -287,7 +287,7 @@ def train_rules(order, rows, words, rules, index, table, squares, rate):
                 continue
             key = rules.keys[room.found[c]]
             for f in range(n_features):
-                step(table, squares, place(room.features[f], key, mask), change, rate)
+                step(table, squares, place_of_pair(room.features[f], key, mask), change, rate)
             known_places(room.found[c], room.known[c], upos, rules, mask, room.places)
             for k in range(len(room.places)):
                 step(table, squares, room.places[k], change, rate)

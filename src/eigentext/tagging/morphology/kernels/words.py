@@ -18,20 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base import hashing
 from eigentext.base.compiling import njit
+from eigentext.features.kernels.hashing import mix_some
 
-_MIXER = np.uint64(hashing.MIXER)
-_SHIFT = np.uint64(29)
 _ONE = np.uint64(1)
-
-
-@njit
-def mix(key, part):
-    """The key of a key with one more in it, never 0."""
-    key = (key ^ part) * _MIXER
-    key ^= key >> _SHIFT
-    return key if key != np.uint64(0) else _ONE
 
 
 @njit
@@ -39,7 +29,7 @@ def mix_all(keys, more, out):
     """(n, m) keys with one more in each; 0 stays 0."""
     for i in range(keys.shape[0]):
         for j in range(keys.shape[1]):
-            out[i, j] = mix(keys[i, j], more[i, j]) if keys[i, j] != 0 else np.uint64(0)
+            out[i, j] = mix_some(keys[i, j], more[i, j]) if keys[i, j] != 0 else np.uint64(0)
 
 
 @njit
@@ -58,14 +48,14 @@ def edge_keys(codes, starts, endings, beginnings):
                 continue
             # the character before the word is the number 1, which no text has
             part = np.uint64(codes[last - 1 - k]) if k < length else _ONE
-            key = mix(key, part)
+            key = mix_some(key, part)
             endings[w, k] = key
         key = np.uint64(2)
         for k in range(beginnings.shape[1]):
             if k >= length:
                 beginnings[w, k] = 0
                 continue
-            key = mix(key, np.uint64(codes[first + k]))
+            key = mix_some(key, np.uint64(codes[first + k]))
             beginnings[w, k] = key
 
 
@@ -164,6 +154,6 @@ def class_keys(lists, upos_keys, tag_keys, likely, ambiguity, best, best_upos):
                 seen = seen or upos_keys[lists.tags[w, d]] == upos
             if not seen:
                 key += upos  # a sum: their order does not count
-        ambiguity[w] = mix(key, np.uint64(3))
+        ambiguity[w] = mix_some(key, np.uint64(3))
         best[w] = tag_keys[lists.tags[w, 0]]
         best_upos[w] = upos_keys[lists.tags[w, 0]]

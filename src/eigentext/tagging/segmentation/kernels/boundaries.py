@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.features.kernels.hashing import mix
 from eigentext.tagging.segmentation.kernels.squeeze import PARAGRAPH_CLASS, SPACE
 from eigentext.tagging.segmentation.kernels.tables import (
     SEED,
     bucket,
-    mix,
     step,
     string_key,
     total,

@@ -12,7 +12,7 @@ from math import exp, sqrt
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.tagging.segmentation.kernels.tables import mix
+from eigentext.features.kernels.hashing import mix
 
 _NONE = np.uint64(0)
 MOST_OWN = 8  # features of a candidate by its counts

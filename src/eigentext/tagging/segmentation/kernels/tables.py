@@ -6,20 +6,10 @@ from math import exp, sqrt
 
 import numpy as np
 
-from eigentext.base import hashing
 from eigentext.base.compiling import njit
+from eigentext.features.kernels.hashing import mix
 
-_MIXER = np.uint64(hashing.MIXER)
-_SHIFT = np.uint64(29)
-_ONE = np.uint64(1)
 SEED = np.uint64(0x51A7)  # of the hash of a string
-
-
-@njit(inline="always")
-def mix(key, part):
-    """The key with one more part."""
-    key = (key ^ np.uint64(part)) * _MIXER
-    return key ^ (key >> _SHIFT)
 
 
 @njit

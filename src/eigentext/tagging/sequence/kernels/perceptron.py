@@ -18,11 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base import hashing
 from eigentext.base.compiling import njit
 
-_MIXER = np.uint64(hashing.MIXER)
-_SHIFT = np.uint64(29)
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
 
@@ -65,38 +62,6 @@ class Answers(NamedTuple):
     tags: Any
     scores: Any
     count: Any
-
-
-@njit
-def feature_keys(types, starts, slot_keys, parts, seeds, out):
-    """Keys (tokens, templates) of sentences given by word ids; 0 where a slot is missing."""
-    n_templates, most = parts.shape[0], parts.shape[1]
-    for s in range(len(starts) - 1):
-        first, last = starts[s], starts[s + 1]
-        for i in range(first, last):
-            for t in range(n_templates):
-                # the seed of the template, then each part mixed in: order counts
-                key = seeds[t]
-                for p in range(most):
-                    slot = parts[t, p, 0]
-                    if slot < 0:
-                        break
-                    at = i + parts[t, p, 1]
-                    if at < first:  # words 0 and 1 stand for before and behind the sentence
-                        word = 0
-                    elif at >= last:
-                        word = 1
-                    else:
-                        word = types[at]
-                    part = slot_keys[word, slot]
-                    if part == _NONE:
-                        key = _NONE
-                        break
-                    key = (key ^ part) * _MIXER
-                    key ^= key >> _SHIFT
-                    if key == _NONE:
-                        key = _ONE
-                out[i, t] = key
 
 
 @njit
