@@ -19,7 +19,7 @@ from unicodedata import category
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError
-from eigentext.language.formats.conllu import Sentence
+from eigentext.language.formats.conllu import Sentence, conllu_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -76,18 +76,19 @@ def _units(typed: list[tuple[str, str]], forms: list[str]) -> list[tuple[str, in
 
 def _typed(sentence: Sentence, units: list[tuple[str, int]]) -> Sentence:
     rows = sentence.rows
-    lines = list(sentence.comments)
+    multiword = []
     place = 0
     for number, (form, size) in enumerate(units):
         after = units[number + 1][0] if number + 1 < len(units) else ""
         misc = _NO_SPACE if _joined(form, after) else "_"
         if size > 1:
-            lines.append("\t".join([f"{place + 1}-{place + size}", form, *"_" * 7, misc]))
+            multiword.append((place + 1, place + size, form, misc))
         for row in rows[place : place + size]:
             row[1] = form if size == 1 else _without_marks(row[1])
             row[9] = misc if size == 1 else "_"
-            lines.append("\t".join(row))
         place += size
+    _, *columns = zip(*rows, strict=True)
+    lines = [*sentence.comments, *conllu_rows(columns, multiword)]
     return Sentence("\n".join(lines) + "\n\n")
 
 

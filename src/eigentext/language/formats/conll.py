@@ -5,7 +5,7 @@
    make a tree.
 2. A sentence is kept as it stands and split into columns only when asked.
 3. ``with_columns`` gives a sentence in which only the named columns differ: the way a parser
-   writes its answer.  ``new_lines`` makes the lines of a sentence that comes from no file.
+   writes its answer.
 4. ``write_sentences`` puts the text back.
 
 Both formats begin with ID and FORM and have HEAD in column 7.  A format is a subclass: the names
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 __all__ = [
     "TenColumnSentence",
     "check_sentence",
+    "checked_columns",
     "controls_as_blanks",
     "has_controls",
-    "new_lines",
     "single_blanks",
     "write_sentences",
 ]
@@ -146,7 +146,7 @@ class TenColumnSentence:
 
         None is written as ``_``.  Heads must make a tree (ValueError); all other bytes stay.
         """
-        new = _checked_columns(self.COLUMNS, columns, len(self))
+        new = checked_columns(self.COLUMNS, columns, len(self))
         lines = self.verbatim.split("\n")
         word = 0
         for index, line in enumerate(lines):
@@ -166,22 +166,6 @@ class TenColumnSentence:
 def write_sentences(sentences: Iterable[TenColumnSentence], path: Source) -> int:
     """Write sentences as they stand, an empty line after each; returns how many."""
     return write_blocks((sentence.verbatim for sentence in sentences), path)
-
-
-def new_lines(
-    names: Sequence[str], forms: Sequence[str], columns: Mapping[str, Sequence[object] | None]
-) -> str:
-    """Lines for the words of a new sentence; columns that are not given are ``_``."""
-    if isinstance(forms, str):
-        raise TypeError("forms must be a sequence of words, not one str; did you mean [...]?")
-    n_words = len(forms)
-    if not n_words:
-        raise ValueError("a sentence has at least one word")
-    new = _checked_columns(names, {"form": forms, **columns}, n_words)
-    blank = ["_"] * n_words
-    cells = [new.get(column, blank) for column in range(1, N_COLUMNS)]
-    rows = zip(map(str, range(1, n_words + 1)), *cells, strict=True)
-    return "".join("\t".join(row) + "\n" for row in rows)
 
 
 def has_controls(cell: str) -> bool:
@@ -209,7 +193,7 @@ def single_blanks(text: str) -> str:
     return " ".join(controls_as_blanks(text).split()) or _STAND_IN
 
 
-def _checked_columns(
+def checked_columns(
     names: Sequence[str], columns: Mapping[str, Sequence[object] | None], n_words: int
 ) -> dict[int, list[str]]:
     """Place of the column -> one cell per word, fit to be written."""

@@ -15,13 +15,15 @@ more, no cycle) or ``_`` for all heads; anything else is a DataError with file a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.tokens import each_of
 from eigentext.language.formats.blocks import content_lines
 from eigentext.language.formats.conll import (
+    N_COLUMNS,
     TenColumnSentence,
-    new_lines,
+    checked_columns,
     write_sentences,
 )
 from eigentext.language.token import Word
@@ -35,6 +37,7 @@ __all__ = [
     "Range",
     "Sentence",
     "comments_as_dict",
+    "conllu_rows",
     "each_conllu",
     "escape_spaces",
     "from_dependency_tree",
@@ -204,15 +207,55 @@ def make_sentence(
     >>> make_sentence(["Birds", "sing"], head=[2, 0]).heads
     (2, 0)
     """
-    columns = {"lemma": lemma, "upos": upos, "xpos": xpos, "feats": feats, "head": head}
-    columns |= {"deprel": deprel, "deps": deps, "misc": misc}
-    lines = new_lines(Word._fields, forms, columns)
+    if isinstance(forms, str):
+        raise TypeError("forms must be a sequence of words, not one str; did you mean [...]?")
+    if not forms:
+        raise ValueError("a sentence has at least one word")
+    columns: dict[str, Any] = {"form": forms, "lemma": lemma, "upos": upos, "xpos": xpos}
+    columns |= {"feats": feats, "head": head, "deprel": deprel, "deps": deps, "misc": misc}
+    cells = checked_columns(Word._fields, columns, len(forms))
+    lines = conllu_rows([cells.get(place) for place in range(1, N_COLUMNS)])
     comments = ""
     for key, value in (metadata or {}).items():
         if "\n" in key or "\n" in value:
             raise ValueError(f"metadata {key!r} has a line end in it")
         comments += f"# {key} = {value}\n" if value else f"# {key}\n"
-    return Sentence(comments + lines + "\n")
+    return Sentence(comments + "\n".join(lines) + "\n\n")
+
+
+_numbers = [str(number) for number in range(512)]  # "7" of 7: faster than str()
+
+
+def conllu_rows(
+    columns: Sequence[Sequence[str] | None],
+    units: Iterable[tuple[int, int, str, str]] = (),
+    empty_nodes: Iterable[tuple[int, str]] = (),
+) -> list[str]:
+    """The lines of a sentence, without comments.
+
+    ``columns``      FORM to MISC of its words; None: ``_`` throughout
+    ``units``        first word, last word, FORM and MISC of each multiword token
+    ``empty_nodes``  (number of the word before, line) of each
+
+    >>> columns = [["de", "le"], *[None] * 8]
+    >>> [line[:6] for line in conllu_rows(columns, [(1, 2, "du", "_")])]
+    ['1-2\\tdu', '1\\tde\\t_', '2\\tle\\t_']
+    """
+    n_words = len(columns[0] or ()) if columns else 0
+    if n_words >= len(_numbers):
+        _numbers.extend(map(str, range(len(_numbers), 2 * n_words)))
+    blank = repeat("_")  # which has no end: the first column, the numbers, says where to stop
+    cells = (blank if column is None else column for column in columns)
+    lines = list(map("\t".join, zip(_numbers[1 : n_words + 1], *cells, strict=False)))
+    before: dict[int, list[str]] = {}  # the number of a word -> the lines before its own
+    for after, line in empty_nodes:
+        before.setdefault(after + 1, []).append(line)
+    for first, last, form, misc in units:
+        line = "\t".join((f"{first}-{last}", form, *"_" * 7, misc))
+        before.setdefault(first, []).append(line)
+    for number in sorted(before, reverse=True):
+        lines[number - 1 : number - 1] = before[number]
+    return lines
 
 
 def parse_pairs(cell: str) -> dict[str, str]:

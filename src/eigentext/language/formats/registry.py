@@ -36,11 +36,13 @@ class Format(NamedTuple):
 
     def reader(self) -> Callable[..., Iterator[Any]]:
         """The function that reads."""
-        return _function(self.read)
+        read: Callable[..., Iterator[Any]] = _function(self.read)
+        return read
 
     def writer(self) -> Callable[[Any, str], int]:
         """The function that writes; it returns how many items it wrote."""
-        return _function(self.write)
+        write: Callable[[Any, str], int] = _function(self.write)
+        return write
 
 
 # An ending that two formats have is the first one's, unless the reader takes the second alone.

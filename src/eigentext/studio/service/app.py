@@ -20,7 +20,7 @@ from fastapi import FastAPI
 
 import eigentext
 from eigentext.errors import SettingsError
-from eigentext.language.formats.convert import FORMATS
+from eigentext.language.formats.registry import CONVERTIBLE
 from eigentext.language.tokenise.tokens import SCHEMES
 from eigentext.studio.api.account_routes import add_accounts
 from eigentext.studio.api.annotate import AnnotateService
@@ -306,7 +306,7 @@ def _add_health(
             version=eigentext.__version__,
             features=["convert", "tokenise", "trees", *(name for name in there if there[name])],
             schemes=list(SCHEMES),
-            formats=list(FORMATS),
+            formats=list(CONVERTIBLE),
             limits={
                 "characters": limits.max_characters,
                 "trees": limits.max_trees,
