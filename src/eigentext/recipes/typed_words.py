@@ -19,7 +19,7 @@ from unicodedata import category
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError
-from eigentext.language.formats.conllu import Sentence, conllu_rows
+from eigentext.language.formats.conllu import ConlluBlock, conllu_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ _CLOSING = frozenset(".,;:?!…،؛؟۔")
 _NO_SPACE = "SpaceAfter=No"
 
 
-def as_typed(sentences: Iterable[Sentence], words: str) -> Iterator[Sentence]:
+def as_typed(sentences: Iterable[ConlluBlock], words: str) -> Iterator[ConlluBlock]:
     """The sentences with the forms of the file ``words``, which has them in the same order.
 
     The file may have other sentences before, between and behind them.
@@ -74,7 +74,7 @@ def _units(typed: list[tuple[str, str]], forms: list[str]) -> list[tuple[str, in
     return units if place == len(forms) else None
 
 
-def _typed(sentence: Sentence, units: list[tuple[str, int]]) -> Sentence:
+def _typed(sentence: ConlluBlock, units: list[tuple[str, int]]) -> ConlluBlock:
     rows = sentence.rows
     multiword = []
     place = 0
@@ -89,7 +89,7 @@ def _typed(sentence: Sentence, units: list[tuple[str, int]]) -> Sentence:
         place += size
     _, *columns = zip(*rows, strict=True)
     lines = [*sentence.comments, *conllu_rows(columns, multiword)]
-    return Sentence("\n".join(lines) + "\n\n")
+    return ConlluBlock("\n".join(lines) + "\n\n")
 
 
 def _joined(form: str, after: str) -> bool:

@@ -50,7 +50,7 @@ from eigentext.lab.unlabelled.generative import (
     usable_text,
     with_text_words,
 )
-from eigentext.language.formats.conllu import Sentence, each_conllu
+from eigentext.language.formats.conllu import ConlluBlock, each_conllu
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def fit(
         self,
-        sentences: Iterable[Sentence],
+        sentences: Iterable[ConlluBlock],
         *,
         unlabelled: Unlabelled | None = None,
         progress: Progress | None = None,
@@ -184,8 +184,8 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def _right_heads(
         self,
-        usable: list[Sentence],
-        text: list[Sentence],
+        usable: list[ConlluBlock],
+        text: list[ConlluBlock],
         unlabelled: Unlabelled,
         weight: float,
         others: npt.NDArray[np.int64],
@@ -205,8 +205,8 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def _learn(
         self,
-        usable: list[Sentence],
-        text: list[Sentence],
+        usable: list[ConlluBlock],
+        text: list[ConlluBlock],
         unlabelled: Unlabelled | None,
         progress: Progress | None,
     ) -> GenerativeParser:
@@ -249,7 +249,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         return self
 
     def _numbers(
-        self, sentences: list[Sentence], *, new_tags: bool
+        self, sentences: list[ConlluBlock], *, new_tags: bool
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Numbers of (word, tag) pairs and of tags, all sentences end to end.
 
@@ -433,7 +433,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def parse_many(
         self,
-        sentences: Iterable[Sequence[str] | Sentence],
+        sentences: Iterable[Sequence[str] | ConlluBlock],
         *,
         jobs: int = 1,
         decoder: Literal["mbr", "viterbi"] = "mbr",
@@ -448,7 +448,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         work = in_order(partial(_parse_all, decoder=decoder), tagged, state=self, jobs=jobs)
         return (parse for _, parse in work)
 
-    def predict(self, sentences: Iterable[Sentence], *, jobs: int = 1) -> list[Sentence]:
+    def predict(self, sentences: Iterable[ConlluBlock], *, jobs: int = 1) -> list[ConlluBlock]:
         """The sentences with heads filled in; all relations are ``_``."""
         self.check_fitted()
         given = list(each_conllu(sentences))
@@ -459,7 +459,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
             if parse is not None  # CoNLL-U has no sentence without words
         ]
 
-    def score(self, sentences: Sequence[Sentence], y: None = None) -> float:
+    def score(self, sentences: Sequence[ConlluBlock], y: None = None) -> float:
         """The share of words with the right head, from 0 to 1, by the rules of CoNLL 2018."""
         from eigentext.evaluate.attachment import evaluate
 
@@ -503,9 +503,9 @@ def _tag_of_most(tag_of: npt.NDArray[np.int64]) -> int:
     return int(np.argmax(np.bincount(tag_of)))
 
 
-def _tagged(sentence: Sequence[str] | Sentence) -> TaggedSentence | None:
+def _tagged(sentence: Sequence[str] | ConlluBlock) -> TaggedSentence | None:
     """The record of a sentence; None for one without tokens."""
-    if isinstance(sentence, Sentence):
+    if isinstance(sentence, ConlluBlock):
         return TaggedSentence.from_conllu(sentence) if len(sentence) else None
     tokens = checked_tokens(sentence)
     return TaggedSentence.of(tokens) if tokens else None

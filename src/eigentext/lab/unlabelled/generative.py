@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
     Ints = npt.NDArray[np.int64]
 
@@ -75,7 +75,7 @@ class Unlabelled:
                    ``all`` are a short list of the best ones in a latent tree model
     """
 
-    sentences: Sequence[Sentence]
+    sentences: Sequence[ConlluBlock]
     weight: float | None = None
     rounds: int = 3
     trees: Literal["all", "best"] = "all"

@@ -1,6 +1,6 @@
 """Sentences of ten TAB-separated columns: what CoNLL-U and CoNLL-X have in common.
 
-1. ``TenColumnSentence.read`` takes blocks of lines from ``formats.blocks``; ``check_sentence``
+1. ``TenColumnBlock.read`` takes blocks of lines from ``formats.blocks``; ``check_sentence``
    refuses a block, naming the line, unless it has ten columns, ids in order, forms, and heads that
    make a tree.
 2. A sentence is kept as it stands and split into columns only when asked.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import OnError, Source
 
 __all__ = [
-    "TenColumnSentence",
+    "TenColumnBlock",
     "check_sentence",
     "checked_columns",
     "controls_as_blanks",
@@ -66,7 +66,7 @@ _know_numbers(255)
 
 
 @dataclass(frozen=True)
-class TenColumnSentence:
+class TenColumnBlock:
     """A checked sentence; the two formats say what its columns are called.
 
     ``verbatim``    the text as it stood in the file, with line ends and the empty lines after it
@@ -163,7 +163,7 @@ class TenColumnSentence:
         return type(self)("\n".join(lines), self.first_line, self.source)
 
 
-def write_sentences(sentences: Iterable[TenColumnSentence], path: Source) -> int:
+def write_sentences(sentences: Iterable[TenColumnBlock], path: Source) -> int:
     """Write sentences as they stand, an empty line after each; returns how many."""
     return write_blocks((sentence.verbatim for sentence in sentences), path)
 

@@ -208,7 +208,7 @@ def numbered(parts: Iterable[str], first: int) -> str:
 
 
 def sentences_of_conllu(
-    source: str | Iterable[conllu.Sentence],
+    source: str | Iterable[conllu.ConlluBlock],
 ) -> tuple[str, tuple[Sentence, ...]]:
     """The text, and its sentences with all their columns."""
     parsed = list(
@@ -227,7 +227,7 @@ def sentences_of_conllu(
     return "".join(pieces), tuple(sentences)
 
 
-def without_controls(sentence: conllu.Sentence) -> conllu.Sentence:
+def without_controls(sentence: conllu.ConlluBlock) -> conllu.ConlluBlock:
     """The sentence with blanks for control characters; MISC tells of those that a token had."""
     if not has_controls(sentence.verbatim):
         return sentence
@@ -251,7 +251,7 @@ def _begins_paragraph(comment: str) -> bool:
 
 
 def _sentence(
-    sentence: conllu.Sentence, pieces: list[str], at: int, *, last: bool, before_paragraph: bool
+    sentence: conllu.ConlluBlock, pieces: list[str], at: int, *, last: bool, before_paragraph: bool
 ) -> tuple[Sentence, int]:
     """A sentence whose first token stands at ``at`` or later; its text goes to ``pieces``."""
     rows = sentence.rows
@@ -307,7 +307,7 @@ def _column(rows: list[list[str]], place: int) -> tuple[str, ...] | None:
     return None if set(cells) == {"_"} else cells
 
 
-def _empty_nodes(sentence: conllu.Sentence) -> Iterator[tuple[int, str]]:
+def _empty_nodes(sentence: conllu.ConlluBlock) -> Iterator[tuple[int, str]]:
     for _, line in sentence.numbered_lines:
         identifier = line.partition("\t")[0]
         if "." in identifier and not line.startswith("#"):

@@ -114,8 +114,8 @@ def _add_sentence(
     columns: dict[str, list[Any]], sentence: Sentence, units: Sequence[_Unit], begin: int
 ) -> None:
     """What is known of each token, at its place in the Doc."""
-    known = {name: each.of(sentence) for name, each in _COLUMNS.items()}
-    known = {name: values for name, values in known.items() if values is not None}
+    columns_of = ((name, each.of(sentence)) for name, each in _COLUMNS.items())
+    known = {name: values for name, values in columns_of if values is not None}
     heads = sentence.columns.heads or (None,) * len(sentence)
     place = {number: begin + at for at, unit in enumerate(units) for number in unit.words}
     above = begin

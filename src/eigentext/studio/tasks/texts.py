@@ -37,7 +37,7 @@ COLUMNS = ("lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
 
 def document_of_conllu(
-    name: str, sentences: Iterable[conllu.Sentence], language: str = ""
+    name: str, sentences: Iterable[conllu.ConlluBlock], language: str = ""
 ) -> Document:
     """A text for annotation of the sentences of a treebank.
 
@@ -189,7 +189,7 @@ def conllu_lines(
     return [*comments, *conllu_rows(cells, units, empty), ""]
 
 
-def _empty_nodes(sentence: conllu.Sentence) -> list[list[Any]]:
+def _empty_nodes(sentence: conllu.ConlluBlock) -> list[list[Any]]:
     """The lines of empty nodes, each with the number of the word that it stands behind."""
     lines = (line for _, line in sentence.numbered_lines if not line.startswith("#"))
     identifiers = ((line.partition("\t")[0], line) for line in lines)
@@ -201,7 +201,9 @@ def _written(value: Any) -> str:
     return "_" if value is None else str(value).replace("\t", " ").replace("\n", " ") or "_"
 
 
-def conllu_sentence(sentence: Sentence, columns: Mapping[str, Sequence[Any]]) -> conllu.Sentence:
+def conllu_sentence(
+    sentence: Sentence, columns: Mapping[str, Sequence[Any]]
+) -> conllu.ConlluBlock:
     """The same as a sentence that our trainers and checks take."""
     from eigentext.language.formats.conllu import parse_sentence
 

@@ -64,7 +64,7 @@ def test_both_formats_are_read_by_one_reader(tmp_path: Path) -> None:
 def test_there_and_back() -> None:
     sentence = conllx.parse_sentence(SAMPLE)
     other = conllx.to_conllu(sentence)
-    assert isinstance(other, conllu.Sentence)
+    assert isinstance(other, conllu.ConlluBlock)
     assert conllu.parse_sentence(other.verbatim) == other
     assert other.column("upos") == sentence.column("cpostag")
     assert other.column("xpos") == sentence.column("postag")
