@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser, GenerativeParser
     from eigentext.dependency.unlabelled import Unlabelled
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
 
 @with_flags(DependencyParserSettings, GenerativeParserSettings)
@@ -114,8 +114,8 @@ def train(
 
 def _fit_generative(
     parser: GenerativeParser,
-    read: list[Sentence],
-    held_out: list[Sentence],
+    read: list[ConlluBlock],
+    held_out: list[ConlluBlock],
     progress: Progress,
     text: Unlabelled | None,
 ) -> dict[str, Any]:
@@ -133,7 +133,10 @@ def _fit_generative(
 
 
 def _fit_graph(
-    parser: DependencyParser, read: list[Sentence], held_out: list[Sentence], progress: Progress
+    parser: DependencyParser,
+    read: list[ConlluBlock],
+    held_out: list[ConlluBlock],
+    progress: Progress,
 ) -> dict[str, Any]:
     """Figures tell whether arcs may cross, and what was seen on the sentences to choose by."""
     from eigentext.evaluate.attachment import evaluate

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
 __all__ = ["Unlabelled", "UnlabelledReport"]
 
@@ -27,7 +27,7 @@ class Unlabelled:
                    ``all`` are a short list of the best ones in a latent tree model
     """
 
-    sentences: Sequence[Sentence]
+    sentences: Sequence[ConlluBlock]
     weight: float | None = None
     rounds: int = 3
     trees: Literal["all", "best"] = "all"

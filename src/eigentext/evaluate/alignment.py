@@ -19,7 +19,7 @@ from eigentext.language.formats import conllu
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eigentext.language.formats.conll import TenColumnSentence
+    from eigentext.language.formats.conll import TenColumnBlock
 
 __all__ = ["Words", "align"]
 
@@ -53,7 +53,7 @@ class Words:
     @classmethod
     def of(
         cls,
-        sentences: Iterable[TenColumnSentence],
+        sentences: Iterable[TenColumnBlock],
         *,
         subtypes: bool = False,
         need_heads: bool = True,
@@ -72,12 +72,12 @@ class Words:
             words.relations = words.plain
         return words
 
-    def _add(self, sentence: TenColumnSentence, characters: list[str], position: int) -> int:
+    def _add(self, sentence: TenColumnBlock, characters: list[str], position: int) -> int:
         first, begun = len(self.forms), position
         unit_end = 0  # the last word of the multiword token we are in
         ranges = (
             {unit.start: unit for unit in sentence.ranges}
-            if isinstance(sentence, conllu.Sentence)
+            if isinstance(sentence, conllu.ConlluBlock)
             else {}
         )
         rows = sentence.rows

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from eigentext.evaluate import bootstrap
-    from eigentext.language.formats.conll import TenColumnSentence
+    from eigentext.language.formats.conll import TenColumnBlock
 
 __all__ = [
     "AttachmentResult",
@@ -128,8 +128,8 @@ def spans_score(gold: list[tuple[int, int]], system: list[tuple[int, int]]) -> S
 
 
 def evaluate(
-    gold: Iterable[TenColumnSentence],
-    system: Iterable[TenColumnSentence],
+    gold: Iterable[TenColumnBlock],
+    system: Iterable[TenColumnBlock],
     *,
     punctuation: bool = True,
     subtypes: bool = False,

@@ -21,7 +21,7 @@ from eigentext.evaluate.attachment_counts import Comparison, is_content
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from eigentext.language.formats.conll import TenColumnSentence
+    from eigentext.language.formats.conll import TenColumnBlock
 
 __all__ = ["MEASURES", "Measure", "evaluate", "lacking"]
 
@@ -82,7 +82,7 @@ class Measure(NamedTuple):
 
 
 def evaluate(
-    gold: Iterable[TenColumnSentence], system: Iterable[TenColumnSentence]
+    gold: Iterable[TenColumnBlock], system: Iterable[TenColumnBlock]
 ) -> dict[str, Measure]:
     """Every measure by its name; those of trees only where both sides have heads.
 
@@ -132,7 +132,7 @@ def evaluate(
 _SLIPS = 0.001  # of the words: Szeged has no XPOS, but for a slip in its dev part
 
 
-def lacking(gold: Iterable[TenColumnSentence]) -> set[str]:
+def lacking(gold: Iterable[TenColumnBlock]) -> set[str]:
     """The measures of tags and lemmas that a treebank has not: ``_`` for all words but slips.
 
     Whoever leaves such a column blank is right by the official scorer, which says nothing.

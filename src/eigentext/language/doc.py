@@ -101,7 +101,7 @@ class Doc:
 
     @classmethod
     def from_conllu(
-        cls, source: str | Iterable[conllu.Sentence], *, doc_id: str | None = None
+        cls, source: str | Iterable[conllu.ConlluBlock], *, doc_id: str | None = None
     ) -> Self:
         """From CoNLL-U text or sentences; the text is put together from forms and MISC."""
         from eigentext.language.formats.conllu_docs import sentences_of_conllu

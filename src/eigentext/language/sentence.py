@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 
     from eigentext.language.token import Token
 
-__all__ = ["Alternatives", "Columns", "Sentence", "TreeReading", "WordReading"]
+__all__ = [
+    "COLUMNS",
+    "Alternatives",
+    "Column",
+    "Columns",
+    "Sentence",
+    "TreeReading",
+    "WordReading",
+]
 
 
 class Columns(NamedTuple):
@@ -32,6 +40,7 @@ class Columns(NamedTuple):
     deprels: Sequence[str] | None = None
     deps: Sequence[str] | None = None
     misc: Sequence[str] | None = None  # of words, beside what their tokens have
+    entities: Sequence[str] | None = None  # BIO2 tags
 
 
 class WordReading(NamedTuple):
@@ -68,6 +77,46 @@ class Alternatives(NamedTuple):
     arcs_p: Sequence[float] | None = None
 
 
+class Column(NamedTuple):
+    """A value for each word, and where it goes: one more is a field, a row, and what fills it.
+
+    ``name``    its field in :class:`Columns` or :class:`Alternatives`
+    ``conllu``  its column of CoNLL-U, or how it stands in MISC: ``NER={}``
+    ``json``    its key in each word; with ``[]`` behind it a list in the sentence
+    ``spacy``   what ``spacy.tokens.Doc`` calls it
+    ``when``    the option that has it written to CoNLL-U; none: whenever it is known
+    """
+
+    name: str
+    conllu: str
+    json: str
+    spacy: str = ""
+    when: str = ""
+
+    def of(self, sentence: Sentence) -> Sequence[Any] | None:
+        """The values of the words of a sentence; None: not known."""
+        home = sentence.columns if self.name in Columns._fields else sentence.alternatives
+        values: Sequence[Any] | None = getattr(home, self.name, None)
+        return values
+
+
+COLUMNS = (
+    Column("forms", "form", "form", "words"),
+    Column("lemmas", "lemma", "lemma", "lemmas"),
+    Column("upos", "upos", "upos", "pos"),
+    Column("xpos", "xpos", "xpos", "tags"),
+    Column("feats", "feats", "feats", "morphs"),
+    Column("heads", "head", "head", "heads"),
+    Column("deprels", "deprel", "deprel", "deps"),
+    Column("deps", "deps", "deps"),
+    Column("misc", "misc", "misc"),
+    # in the order of MISC, where they stand before what a file has there
+    Column("tags_p", "TagProb={:.4f}", "tags_p[]", when="probabilities"),
+    Column("arcs_p", "Prob={:.4f}", "arcs_p[]", when="probabilities"),
+    Column("entities", "NER={}", "ner", "ents"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence: its tokens, its words column by column, and what is known of it as a whole.
@@ -75,7 +124,6 @@ class Sentence:
     ``comments``      of a CoNLL-U file it came from, verbatim; None: it came from none
     ``empty_nodes``   (number of the word before, line) for each, of a CoNLL-U file
     ``brackets``      its constituent tree
-    ``entities``      a BIO2 tag per word
     """
 
     tokens: Sequence[Token]
@@ -85,7 +133,6 @@ class Sentence:
     comments: tuple[str, ...] | None = None
     empty_nodes: tuple[tuple[int, str], ...] = ()
     brackets: str | None = None
-    entities: Sequence[str] | None = None
     alternatives: Alternatives | None = None
 
     def __len__(self) -> int:
@@ -105,6 +152,11 @@ class Sentence:
     def forms(self) -> Sequence[str]:
         """The forms of its words."""
         return self.columns.forms
+
+    @property
+    def entities(self) -> Sequence[str] | None:
+        """A BIO2 tag per word."""
+        return self.columns.entities
 
     @property
     def words(self) -> tuple[Word, ...]:

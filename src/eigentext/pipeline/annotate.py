@@ -85,7 +85,7 @@ def filled(pipeline: Pipeline, docs: Sequence[Doc], asked: Asked) -> list[Doc]:
     if pipeline.ner_ is not None:
         tags = pipeline.ner_.predict([sentence.columns.forms for sentence in sentences])
         sentences = [
-            replace(sentence, entities=found)
+            sentence.with_columns(entities=found)
             for sentence, found in zip(sentences, tags, strict=True)
         ]
     if asked.top or asked.probabilities:

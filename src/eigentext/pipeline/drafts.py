@@ -50,7 +50,7 @@ def draft(
     if isinstance(source, Doc):
         return _of_doc(segmenter, source, given)
     items = list(source)
-    if items and isinstance(items[0], conllu.Sentence):
+    if items and isinstance(items[0], conllu.ConlluBlock):
         return _of_doc(segmenter, Doc.from_conllu(items, doc_id=doc_id), given)
     if given != "tokens":
         raise SettingsError("lists of tokens are annotated with given='tokens'")

@@ -151,10 +151,10 @@ class Pipeline(Model, PipelineSettings):
 
     def fit(
         self,
-        X: Iterable[conllu.Sentence],
+        X: Iterable[conllu.ConlluBlock],
         y: None = None,
         *,
-        dev: Iterable[conllu.Sentence] | None = None,
+        dev: Iterable[conllu.ConlluBlock] | None = None,
         text: Source | Iterable[Source] | None = None,
         const: Any = None,
         ner: Any = None,

@@ -41,7 +41,7 @@ from eigentext.dependency.settings import GenerativeParserSettings
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.signatures import signatures
 from eigentext.features.symbols import frequent_words
-from eigentext.language.formats.conllu import Sentence, each_conllu
+from eigentext.language.formats.conllu import ConlluBlock, each_conllu
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class TextLearner(Protocol):
     """Sentences without trees, and how they are learned from: a part of the laboratory."""
 
     @property
-    def sentences(self) -> list[Sentence]:
+    def sentences(self) -> list[ConlluBlock]:
         """Those without trees."""
 
     def with_words(self, counts: Counts, corpus: Corpus, numbers: Numbers) -> Counts:
@@ -162,7 +162,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def fit(
         self,
-        sentences: Iterable[Sentence],
+        sentences: Iterable[ConlluBlock],
         *,
         unlabelled: Unlabelled | None = None,
         progress: Progress | None = None,
@@ -189,7 +189,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         return self
 
     def fit_trees(
-        self, usable: list[Sentence], text: TextLearner | None, progress: Progress | None
+        self, usable: list[ConlluBlock], text: TextLearner | None, progress: Progress | None
     ) -> GenerativeParser:
         """Learn from trees with one root each, and from a text if there is one."""
         without_trees = [] if text is None else text.sentences
@@ -231,7 +231,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         self._finish(params, tag_of)
         return self
 
-    def _numbers(self, sentences: list[Sentence], *, new_tags: bool) -> Numbers:
+    def _numbers(self, sentences: list[ConlluBlock], *, new_tags: bool) -> Numbers:
         """Numbers of (word, tag) pairs and of tags, all sentences end to end.
 
         Pairs get numbers as they come; so do tags if they may be new, else the nearest is taken.
@@ -414,7 +414,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def parse_many(
         self,
-        sentences: Iterable[Sequence[str] | Sentence],
+        sentences: Iterable[Sequence[str] | ConlluBlock],
         *,
         jobs: int = 1,
         decoder: Literal["mbr", "viterbi"] = "mbr",
@@ -429,7 +429,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         work = in_order(partial(_parse_all, decoder=decoder), tagged, state=self, jobs=jobs)
         return (parse for _, parse in work)
 
-    def predict(self, sentences: Iterable[Sentence], *, jobs: int = 1) -> list[Sentence]:
+    def predict(self, sentences: Iterable[ConlluBlock], *, jobs: int = 1) -> list[ConlluBlock]:
         """The sentences with heads filled in; all relations are ``_``."""
         self.check_fitted()
         given = list(each_conllu(sentences))
@@ -440,7 +440,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
             if parse is not None  # CoNLL-U has no sentence without words
         ]
 
-    def score(self, sentences: Sequence[Sentence], y: None = None) -> float:
+    def score(self, sentences: Sequence[ConlluBlock], y: None = None) -> float:
         """The share of words with the right head, from 0 to 1, by the rules of CoNLL 2018."""
         from eigentext.evaluate.attachment import evaluate
 
@@ -484,9 +484,9 @@ def _tag_of_most(tag_of: npt.NDArray[np.int64]) -> int:
     return int(np.argmax(np.bincount(tag_of)))
 
 
-def _tagged(sentence: Sequence[str] | Sentence) -> TaggedSentence | None:
+def _tagged(sentence: Sequence[str] | ConlluBlock) -> TaggedSentence | None:
     """The record of a sentence; None for one without tokens."""
-    if isinstance(sentence, Sentence):
+    if isinstance(sentence, ConlluBlock):
         return TaggedSentence.from_conllu(sentence) if len(sentence) else None
     tokens = checked_tokens(sentence)
     return TaggedSentence.of(tokens) if tokens else None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.dependency.rerank.lists import KBestLists
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
 __all__ = ["check_settings", "expert_from_bytes", "expert_to_bytes", "fit_expert", "jackknifed"]
 
@@ -70,7 +70,7 @@ class _Generative:
         return logs
 
 
-def _trees(sentences: Sequence[Sentence]) -> list[DependencyTree]:
+def _trees(sentences: Sequence[ConlluBlock]) -> list[DependencyTree]:
     return [
         DependencyTree(
             sentence.forms,
@@ -119,7 +119,7 @@ def check_settings(name: str, settings: dict[str, Any]) -> None:
 
 
 def fit_expert(
-    name: str, sentences: Sequence[Sentence], *, seed: int = 0, **settings: Any
+    name: str, sentences: Sequence[ConlluBlock], *, seed: int = 0, **settings: Any
 ) -> Expert:
     """Learn one of ``EXPERTS`` from sentences with heads; ``settings`` go to its model."""
     from eigentext.dependency.generative.parser import GenerativeParser
@@ -147,8 +147,8 @@ def fit_expert(
 
 
 def jackknifed(
-    fit: Callable[[Sequence[Sentence]], Expert],
-    sentences: Sequence[Sentence],
+    fit: Callable[[Sequence[ConlluBlock]], Expert],
+    sentences: Sequence[ConlluBlock],
     lists: KBestLists,
     *,
     folds: int = 3,

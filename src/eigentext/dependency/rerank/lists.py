@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from eigentext.dependency.graph.labels import LabelledList
     from eigentext.dependency.graph.parser import DependencyParser
     from eigentext.dependency.sentence import TaggedSentence
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
 __all__ = [
     "KBestLists",
@@ -284,7 +284,7 @@ def _joined_relations(parts: Sequence[Relations]) -> Relations:
     )
 
 
-def without_punctuation(sentence: Sentence) -> Sentence | None:
+def without_punctuation(sentence: ConlluBlock) -> ConlluBlock | None:
     """The sentence without its punctuation; None when nothing else is in it.
 
     What hung from punctuation hangs from the next head above that stays.  When the root goes, its
@@ -334,7 +334,7 @@ def without_punctuation(sentence: Sentence) -> Sentence | None:
 
 def lists_of(
     parser: DependencyParser,
-    sentences: Sequence[Sentence],
+    sentences: Sequence[ConlluBlock],
     *,
     k: int = 50,
     progress: Progress | None = None,
@@ -371,7 +371,7 @@ def tagged_lists(
 
 def cross_validated(
     parser: DependencyParser,
-    sentences: Sequence[Sentence],
+    sentences: Sequence[ConlluBlock],
     *,
     k: int = 50,
     folds: int = 3,
@@ -423,7 +423,7 @@ def _path_of(folder: str | os.PathLike[str] | None, fold: int, at: int) -> Path 
 
 
 def _listed(
-    state: tuple[DependencyParser, int], stretches: list[Sequence[Sentence]]
+    state: tuple[DependencyParser, int], stretches: list[Sequence[ConlluBlock]]
 ) -> list[KBestLists]:
     parser, k = state
     return [lists_of(parser, stretch, k=k) for stretch in stretches]
@@ -451,7 +451,7 @@ def _key_of(parser: DependencyParser) -> str:
 
 def _fold_parser(
     like: DependencyParser,
-    others: Sequence[Sentence],
+    others: Sequence[ConlluBlock],
     folder: str | os.PathLike[str] | None,
     fold: int,
     settings: dict[str, Any],

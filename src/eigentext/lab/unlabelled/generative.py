@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.dependency.generative.parser import GenerativeParser, Numbers
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
     Ints = npt.NDArray[np.int64]
 
@@ -207,7 +207,7 @@ def chosen_weight(
 class Text:
     """Sentences without trees beside the trees of a parser; ``weight`` as in ``Unlabelled``."""
 
-    sentences: list[Sentence]
+    sentences: list[ConlluBlock]
     settings: Unlabelled
     weight: float
 
@@ -232,7 +232,7 @@ class Text:
 
 def fit_generative(
     parser: GenerativeParser,
-    trees: list[Sentence],
+    trees: list[ConlluBlock],
     unlabelled: Unlabelled,
     progress: Progress | None,
 ) -> UnlabelledReport:

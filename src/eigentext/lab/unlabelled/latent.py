@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.dependency.latent.model import LatentTreeModel
     from eigentext.features.signatures import Language
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
@@ -90,7 +90,7 @@ class TreeText:
     first: Ints
 
     @classmethod
-    def of(cls, parser: GenerativeParser, text: Sequence[Sentence], k: int) -> TreeText:
+    def of(cls, parser: GenerativeParser, text: Sequence[ConlluBlock], k: int) -> TreeText:
         """The k best trees of each sentence by a parser."""
         trees: list[DependencyTree] = []
         shares: list[Floats] = []
@@ -128,7 +128,7 @@ class _Fold(NamedTuple):
 def weight_by(
     fitted: Callable[[list[DependencyTree], TreeText, float], Scored],
     trees: Sequence[DependencyTree],
-    text: Sequence[Sentence],
+    text: Sequence[ConlluBlock],
     language: Language,
     k: int,
 ) -> tuple[float, dict[float, float]]:

@@ -1,7 +1,8 @@
 """CoNLL-U: dependency trees of Universal Dependencies, read and written to the byte.
 
-1. ``read_sentences`` streams a file as checked :class:`Sentence` objects, which keep their lines
-   verbatim: comments of any form, multiword ranges ``3-4``, empty nodes ``8.1``, line ends.
+1. ``read_sentences`` streams a file as checked :class:`ConlluBlock` objects, one a sentence, which
+   keep their lines verbatim: comments of any form, multiword ranges ``3-4``, empty nodes ``8.1``,
+   line ends.
 2. ``sentence.tokens`` (the syntactic words), ``.ranges``, ``.empty_nodes``, ``.comments``,
    ``.metadata`` and ``.text`` are views, made when asked for.
 3. A parser answers with ``sentence.with_columns(head=..., deprel=...)``: a new sentence in which
@@ -15,13 +16,15 @@ more, no cycle) or ``_`` for all heads; anything else is a DataError with file a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.tokens import each_of
 from eigentext.language.formats.blocks import content_lines
 from eigentext.language.formats.conll import (
-    TenColumnSentence,
-    new_lines,
+    N_COLUMNS,
+    TenColumnBlock,
+    checked_columns,
     write_sentences,
 )
 from eigentext.language.token import Word
@@ -31,10 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = [
+    "ConlluBlock",
     "EmptyNode",
     "Range",
-    "Sentence",
     "comments_as_dict",
+    "conllu_rows",
     "each_conllu",
     "escape_spaces",
     "from_dependency_tree",
@@ -72,7 +76,7 @@ class EmptyNode(NamedTuple):
     misc: str
 
 
-class Sentence(TenColumnSentence):
+class ConlluBlock(TenColumnBlock):
     r"""One sentence, verbatim, with views on it; see the module's docstring.
 
     >>> sentence = make_sentence(["Hi", "there"], upos=["INTJ", "ADV"], metadata={"sent_id": "s1"})
@@ -156,13 +160,13 @@ class Sentence(TenColumnSentence):
         return "".join(pieces).rstrip(" ")
 
 
-parse_sentence = Sentence.parse
-parse_sentences = Sentence.parse_all
-read_sentences = Sentence.read
+parse_sentence = ConlluBlock.parse
+parse_sentences = ConlluBlock.parse_all
+read_sentences = ConlluBlock.read
 
 
 def comments_as_dict(comments: Iterable[str]) -> dict[str, str]:
-    """Comment lines as a dict, see :attr:`Sentence.metadata`."""
+    """Comment lines as a dict, see :attr:`ConlluBlock.metadata`."""
     metadata: dict[str, str] = {}
     for comment in comments:
         key, equals, value = comment[1:].partition("=")
@@ -174,7 +178,7 @@ def comments_as_dict(comments: Iterable[str]) -> dict[str, str]:
     return metadata
 
 
-def each_conllu(sentences: object) -> Iterator[Sentence]:
+def each_conllu(sentences: object) -> Iterator[ConlluBlock]:
     """Sentences of CoNLL-U one by one; what is none, such as a list of tokens, is an error.
 
     >>> next(each_conllu([["a", "dog"]]))
@@ -183,7 +187,7 @@ def each_conllu(sentences: object) -> Iterator[Sentence]:
     eigentext.errors.SettingsError: expected a list of CoNLL-U sentences, whose item 1 is a list: \
 ['a', 'dog']
     """
-    return each_of(Sentence, sentences, "CoNLL-U sentences")
+    return each_of(ConlluBlock, sentences, "CoNLL-U sentences")
 
 
 def make_sentence(
@@ -198,21 +202,61 @@ def make_sentence(
     deps: Sequence[str | None] | None = None,
     misc: Sequence[str | None] | None = None,
     metadata: Mapping[str, str] | None = None,
-) -> Sentence:
+) -> ConlluBlock:
     """A sentence from its words and what else is known of them; the other columns are ``_``.
 
     >>> make_sentence(["Birds", "sing"], head=[2, 0]).heads
     (2, 0)
     """
-    columns = {"lemma": lemma, "upos": upos, "xpos": xpos, "feats": feats, "head": head}
-    columns |= {"deprel": deprel, "deps": deps, "misc": misc}
-    lines = new_lines(Word._fields, forms, columns)
+    if isinstance(forms, str):
+        raise TypeError("forms must be a sequence of words, not one str; did you mean [...]?")
+    if not forms:
+        raise ValueError("a sentence has at least one word")
+    columns: dict[str, Any] = {"form": forms, "lemma": lemma, "upos": upos, "xpos": xpos}
+    columns |= {"feats": feats, "head": head, "deprel": deprel, "deps": deps, "misc": misc}
+    cells = checked_columns(Word._fields, columns, len(forms))
+    lines = conllu_rows([cells.get(place) for place in range(1, N_COLUMNS)])
     comments = ""
     for key, value in (metadata or {}).items():
         if "\n" in key or "\n" in value:
             raise ValueError(f"metadata {key!r} has a line end in it")
         comments += f"# {key} = {value}\n" if value else f"# {key}\n"
-    return Sentence(comments + lines + "\n")
+    return ConlluBlock(comments + "\n".join(lines) + "\n\n")
+
+
+_numbers = [str(number) for number in range(512)]  # "7" of 7: faster than str()
+
+
+def conllu_rows(
+    columns: Sequence[Sequence[str] | None],
+    units: Iterable[tuple[int, int, str, str]] = (),
+    empty_nodes: Iterable[tuple[int, str]] = (),
+) -> list[str]:
+    """The lines of a sentence, without comments.
+
+    ``columns``      FORM to MISC of its words; None: ``_`` throughout
+    ``units``        first word, last word, FORM and MISC of each multiword token
+    ``empty_nodes``  (number of the word before, line) of each
+
+    >>> columns = [["de", "le"], *[None] * 8]
+    >>> [line[:6] for line in conllu_rows(columns, [(1, 2, "du", "_")])]
+    ['1-2\\tdu', '1\\tde\\t_', '2\\tle\\t_']
+    """
+    n_words = len(columns[0] or ()) if columns else 0
+    if n_words >= len(_numbers):
+        _numbers.extend(map(str, range(len(_numbers), 2 * n_words)))
+    blank = repeat("_")  # which has no end: the first column, the numbers, says where to stop
+    cells = (blank if column is None else column for column in columns)
+    lines = list(map("\t".join, zip(_numbers[1 : n_words + 1], *cells, strict=False)))
+    before: dict[int, list[str]] = {}  # the number of a word -> the lines before its own
+    for after, line in empty_nodes:
+        before.setdefault(after + 1, []).append(line)
+    for first, last, form, misc in units:
+        line = "\t".join((f"{first}-{last}", form, *"_" * 7, misc))
+        before.setdefault(first, []).append(line)
+    for number in sorted(before, reverse=True):
+        lines[number - 1 : number - 1] = before[number]
+    return lines
 
 
 def parse_pairs(cell: str) -> dict[str, str]:
@@ -252,7 +296,7 @@ def unescape_spaces(written: str) -> str:
     return _ESCAPED.sub(lambda m: _UNESCAPES[m[1]] if m[1] else chr(int(m[2], 16)), written)
 
 
-def to_dependency_tree(sentence: Sentence, *, tags: str = "upos") -> DependencyTree:
+def to_dependency_tree(sentence: ConlluBlock, *, tags: str = "upos") -> DependencyTree:
     """The tree of a sentence whose heads are given; ``tags`` names the column of the tags.
 
     >>> to_dependency_tree(make_sentence(["Birds", "sing"], head=[2, 0])).roots
@@ -264,7 +308,7 @@ def to_dependency_tree(sentence: Sentence, *, tags: str = "upos") -> DependencyT
     return DependencyTree(sentence.forms, heads, sentence.column("deprel"), sentence.column(tags))
 
 
-def from_dependency_tree(tree: DependencyTree, *, tags: str = "upos") -> Sentence:
+def from_dependency_tree(tree: DependencyTree, *, tags: str = "upos") -> ConlluBlock:
     """A new sentence with the tree's words, heads, relations and, in column ``tags``, its tags."""
     if tags not in ("upos", "xpos"):
         raise ValueError(f"tags go to 'upos' or 'xpos', not to {tags!r}")

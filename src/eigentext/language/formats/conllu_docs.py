@@ -12,14 +12,13 @@ a new document may come after it.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import repeat
 from typing import TYPE_CHECKING
 
 from eigentext.language.formats import conllu
 from eigentext.language.formats.conll import controls_as_blanks, has_controls, single_blanks
-from eigentext.language.formats.conllu import escape_spaces, unescape_spaces
-from eigentext.language.sentence import Columns, Sentence
-from eigentext.language.token import Token
+from eigentext.language.formats.conllu import conllu_rows, escape_spaces, unescape_spaces
+from eigentext.language.sentence import COLUMNS, Columns, Sentence
+from eigentext.language.token import Token, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,14 +38,6 @@ __all__ = [
 ]
 
 _NO_SPACE = "SpaceAfter=No"
-
-_numbers = [str(number) for number in range(512)]  # "7" of 7: faster than str()
-
-
-def _numbers_to(most: int) -> list[str]:
-    if most >= len(_numbers):
-        _numbers.extend(map(str, range(len(_numbers), 2 * most)))
-    return _numbers
 
 
 @lru_cache(4096)
@@ -124,67 +115,32 @@ def word_miscs(
         miscs = list(map(both, map(_without_range, miscs), where))
     if sentence.columns.misc is not None:
         miscs = list(map(both, sentence.columns.misc, miscs))
-    if sentence.entities is not None:
-        miscs = [
-            both(f"NER={tag}", misc) for tag, misc in zip(sentence.entities, miscs, strict=True)
-        ]
-    known = sentence.alternatives
-    if probabilities and known is not None:
-        for name, values in (("Prob", known.arcs_p), ("TagProb", known.tags_p)):
-            if values is not None:
-                cells = (f"{name}={value:.4f}" for value in values)
-                miscs = list(map(both, cells, miscs))
+    for column in _IN_MISC:
+        values = column.of(sentence)
+        if values is not None and (not column.when or probabilities):
+            miscs = list(map(both, map(column.conllu.format, values), miscs))
     return miscs
 
 
-def _lines(columns: Columns, miscs: Sequence[str]) -> Iterator[str]:
-    """The lines of the words."""
-    blank = repeat("_")
-    known = _numbers_to(len(columns.forms) + 1)
-    heads = blank if columns.heads is None else [known[head] for head in columns.heads]
-    return map(
-        "\t".join,
-        zip(
-            known[1 : len(columns.forms) + 1],
-            columns.forms,
-            columns.lemmas or blank,
-            columns.upos or blank,
-            columns.xpos or blank,
-            columns.feats or blank,
-            heads,
-            columns.deprels or blank,
-            columns.deps or blank,
-            miscs,
-            strict=False,  # a column of blanks has no end
-        ),
-    )
+# the last goes in first: each stands before those that are there
+_IN_MISC = [column for column in reversed(COLUMNS) if "=" in column.conllu]
 
 
 def _block(sentence: Sentence, start: int | None, probabilities: bool) -> str:
     """The lines of a sentence without its comments, with the empty line after it."""
-    miscs = word_miscs(sentence, start=start, probabilities=probabilities)
-    lines = _lines(sentence.columns, miscs)
-    if len(sentence.tokens) == len(sentence.columns.forms) and not sentence.empty_nodes:
-        return "\n".join(lines) + "\n\n"
-    before: dict[int, list[str]] = {}
-    for after, line in sentence.empty_nodes:
-        before.setdefault(after + 1, []).append(line)
-    for token in sentence.tokens:
-        if token.first < token.last:
-            misc = token.misc
-            if start is not None:
-                misc = both(
-                    _without_range(misc), f"TokenRange={start + token.start}:{start + token.end}"
-                )
-            line = f"{token.first}-{token.last}\t{token.form}\t_\t_\t_\t_\t_\t_\t_\t{misc}"
-            before.setdefault(token.first, []).append(line)
-    pieces: list[str] = []
-    number = 0
-    for number, line in enumerate(lines, start=1):
-        pieces += before.get(number, ())
-        pieces.append(line)
-    pieces += before.get(number + 1, ())
-    return "\n".join(pieces) + "\n\n"
+    columns = sentence.columns
+    heads = None if columns.heads is None else list(map(str, columns.heads))
+    cells: list[Sequence[str] | None] = [columns.forms, columns.lemmas, columns.upos]
+    cells += [columns.xpos, columns.feats, heads, columns.deprels, columns.deps]
+    cells.append(word_miscs(sentence, start=start, probabilities=probabilities))
+    units = []
+    if len(sentence.tokens) != len(columns.forms):
+        for form, begin, end, misc, first, last in sentence.tokens:
+            if first < last:
+                if start is not None:
+                    misc = both(_without_range(misc), f"TokenRange={start + begin}:{start + end}")
+                units.append((first, last, form, misc))
+    return "\n".join(conllu_rows(cells, units, sentence.empty_nodes)) + "\n\n"
 
 
 def _is(comment: str, name: str) -> bool:
@@ -252,7 +208,7 @@ def numbered(parts: Iterable[str], first: int) -> str:
 
 
 def sentences_of_conllu(
-    source: str | Iterable[conllu.Sentence],
+    source: str | Iterable[conllu.ConlluBlock],
 ) -> tuple[str, tuple[Sentence, ...]]:
     """The text, and its sentences with all their columns."""
     parsed = list(
@@ -271,7 +227,7 @@ def sentences_of_conllu(
     return "".join(pieces), tuple(sentences)
 
 
-def without_controls(sentence: conllu.Sentence) -> conllu.Sentence:
+def without_controls(sentence: conllu.ConlluBlock) -> conllu.ConlluBlock:
     """The sentence with blanks for control characters; MISC tells of those that a token had."""
     if not has_controls(sentence.verbatim):
         return sentence
@@ -295,7 +251,7 @@ def _begins_paragraph(comment: str) -> bool:
 
 
 def _sentence(
-    sentence: conllu.Sentence, pieces: list[str], at: int, *, last: bool, before_paragraph: bool
+    sentence: conllu.ConlluBlock, pieces: list[str], at: int, *, last: bool, before_paragraph: bool
 ) -> tuple[Sentence, int]:
     """A sentence whose first token stands at ``at`` or later; its text goes to ``pieces``."""
     rows = sentence.rows
@@ -326,13 +282,8 @@ def _sentence(
         tokens,
         Columns(
             sentence.forms,
-            lemmas=_column(rows, 2),
-            upos=_column(rows, 3),
-            xpos=_column(rows, 4),
-            feats=_column(rows, 5),
+            **{name: _column(rows, place) for name, place in _READ},
             heads=sentence.heads,
-            deprels=_column(rows, 7),
-            deps=_column(rows, 8),
             misc=inside if inside and set(inside) != {"_"} else None,
         ),
         new_paragraph=any(_begins_paragraph(comment) for comment in sentence.comments),
@@ -343,12 +294,20 @@ def _sentence(
     return made, at
 
 
+# fields of Columns that are read as they stand, and their places in a line
+_READ = [
+    (column.name, Word._fields.index(column.conllu))
+    for column in COLUMNS
+    if column.conllu in Word._fields and column.name not in ("forms", "heads", "misc")
+]
+
+
 def _column(rows: list[list[str]], place: int) -> tuple[str, ...] | None:
     cells = tuple(row[place] for row in rows)
     return None if set(cells) == {"_"} else cells
 
 
-def _empty_nodes(sentence: conllu.Sentence) -> Iterator[tuple[int, str]]:
+def _empty_nodes(sentence: conllu.ConlluBlock) -> Iterator[tuple[int, str]]:
     for _, line in sentence.numbered_lines:
         identifier = line.partition("\t")[0]
         if "." in identifier and not line.startswith("#"):

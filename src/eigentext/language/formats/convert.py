@@ -87,7 +87,7 @@ def _of_trees(trees: Iterable[Tree], holds: str, rules: HeadRules) -> Iterable[A
 
 
 def _plain_tokens(
-    sentences: Iterable[conllu.Sentence], on_error: OnError | None
+    sentences: Iterable[conllu.ConlluBlock], on_error: OnError | None
 ) -> Iterator[list[str]]:
     for sentence in sentences:
         tokens = [form.replace(" ", _NO_BREAK_SPACE) for form in sentence.forms]

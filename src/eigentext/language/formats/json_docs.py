@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import DataError
 from eigentext.language.sentence import (
+    COLUMNS,
     Alternatives,
     Columns,
     Sentence,
@@ -31,18 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["as_dict", "as_json", "from_json"]
 
-# the name of a column -> the key of a word
-_KEYS = {
-    "forms": "form",
-    "lemmas": "lemma",
-    "upos": "upos",
-    "xpos": "xpos",
-    "feats": "feats",
-    "heads": "head",
-    "deprels": "deprel",
-    "deps": "deps",
-    "misc": "misc",
-}
+# of words, and of the sentence
+_KEYS = {column.json: column for column in COLUMNS if not column.json.endswith("[]")}
+_LISTS = {column.json[:-2]: column for column in COLUMNS if column.json.endswith("[]")}
 
 
 def as_json(doc: Doc) -> str:
@@ -76,9 +68,7 @@ def _sentence_as_dict(sentence: Sentence) -> dict[str, Any]:
         for form, a, b, misc, first, last in sentence.tokens
     ]
     columns = sentence.columns
-    known = {key: getattr(columns, name) for name, key in _KEYS.items()}
-    if sentence.entities is not None:
-        known["ner"] = sentence.entities
+    known = {key: column.of(sentence) for key, column in _KEYS.items()}
     rows = {key: values for key, values in known.items() if values is not None}
     keys = ("id", *rows)
     numbers = range(1, len(columns.forms) + 1)
@@ -93,10 +83,10 @@ def _sentence_as_dict(sentence: Sentence) -> dict[str, Any]:
             record["readings"] = [[r._asdict() for r in word] for word in found.readings]
         if found.trees is not None:
             record["trees"] = [tree._asdict() for tree in found.trees]
-        if found.tags_p is not None:
-            record["tags_p"] = list(found.tags_p)
-        if found.arcs_p is not None:
-            record["arcs_p"] = list(found.arcs_p)
+    for key, column in _LISTS.items():
+        values = column.of(sentence)
+        if values is not None:
+            record[key] = list(values)
     return record
 
 
@@ -124,8 +114,8 @@ def _sentence(record: Any) -> Sentence:
     ]
     words = record["words"]
     columns: dict[str, Any] = {
-        name: [word[key] for word in words]
-        for name, key in _KEYS.items()
+        column.name: [word[key] for word in words]
+        for key, column in _KEYS.items()
         if words and key in words[0]
     }
     found = None
@@ -140,8 +130,7 @@ def _sentence(record: Any) -> Sentence:
                 TreeReading(tuple(t["heads"]), tuple(t["deprels"]), t["score"], t["probability"])
                 for t in trees
             ],
-            record.get("tags_p"),
-            record.get("arcs_p"),
+            **{column.name: record.get(key) for key, column in _LISTS.items()},
         )
     comments = record.get("comments")
     return Sentence(
@@ -152,6 +141,5 @@ def _sentence(record: Any) -> Sentence:
         comments=None if comments is None else tuple(comments),
         empty_nodes=tuple((int(n), str(line)) for n, line in record.get("empty_nodes", ())),
         brackets=record.get("constituency"),
-        entities=[word["ner"] for word in words] if words and "ner" in words[0] else None,
         alternatives=found,
     )

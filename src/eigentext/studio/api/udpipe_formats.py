@@ -26,13 +26,13 @@ _NO_BREAK = "\u00a0"  # a blank inside a word, where blanks are between words
 _QUOTE = {'"': "&quot;"}
 
 
-def _horizontal(data: str) -> Iterator[conllu.Sentence]:
+def _horizontal(data: str) -> Iterator[conllu.ConlluBlock]:
     for line in data.splitlines():
         if words := [word.replace(_NO_BREAK, " ").strip() for word in line.split(" ")]:
             yield from _sentence(words)
 
 
-def _vertical(data: str) -> Iterator[conllu.Sentence]:
+def _vertical(data: str) -> Iterator[conllu.ConlluBlock]:
     words: list[str] = []
     for line in [*data.split("\n"), ""]:
         word = line.partition("\t")[0].replace(_NO_BREAK, " ").strip()
@@ -43,12 +43,12 @@ def _vertical(data: str) -> Iterator[conllu.Sentence]:
             words = []
 
 
-def _sentence(words: list[str]) -> Iterator[conllu.Sentence]:
+def _sentence(words: list[str]) -> Iterator[conllu.ConlluBlock]:
     if spoken := [" ".join(word.split()) for word in words if word]:
         yield make_sentence(spoken)
 
 
-READERS: dict[str, Callable[[str], Iterator[conllu.Sentence]]] = {
+READERS: dict[str, Callable[[str], Iterator[conllu.ConlluBlock]]] = {
     "conllu": lambda data: iter(parse_sentences(data) if data.strip() else ()),
     "horizontal": _horizontal,
     "vertical": _vertical,

@@ -185,7 +185,7 @@ def _segmenter_of(model: Any) -> Any:
 def _of_conllu(path: str, title: str, language: str) -> Iterator[TaskDocument]:
     from eigentext.language.formats.conllu import read_sentences
 
-    parts: list[tuple[str, list[conllu.Sentence]]] = []
+    parts: list[tuple[str, list[conllu.ConlluBlock]]] = []
     names: set[str] = set()
     for sentence in read_sentences(path):
         _check(path, sentence.first_line, sentence.verbatim)
@@ -197,7 +197,7 @@ def _of_conllu(path: str, title: str, language: str) -> Iterator[TaskDocument]:
         yield texts.document_of_conllu(name, sentences, language)
 
 
-def _newdoc(sentence: conllu.Sentence) -> tuple[bool, str]:
+def _newdoc(sentence: conllu.ConlluBlock) -> tuple[bool, str]:
     """Does a document begin here, and what is it called?"""
     for comment in sentence.comments:
         key, _, value = comment[1:].partition("=")

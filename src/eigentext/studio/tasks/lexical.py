@@ -318,9 +318,10 @@ class LexicalTask(CommonTask):
         yield from self._conllu(analysis, comments)
 
     def _conllu(self, analysis: Mapping[str, Any], comments: list[str]) -> Iterator[str]:
+        from eigentext.language.formats.conllu import conllu_rows
         from eigentext.lexical.analysis import Analysis
         from eigentext.lexical.analyzers import open_analyzer
-        from eigentext.lexical.output import as_conllu
+        from eigentext.lexical.output import conllu_cells
         from eigentext.lexical.ranked import RankedCandidate, RankedWord
 
         empty = (self.scheme.missing,) * len(self.scheme.elements)
@@ -339,15 +340,15 @@ class LexicalTask(CommonTask):
             )
             first = RankedCandidate(label, 1.0, 0.0, (reading,), "gold")
             words.append(RankedWord(word["form"], [first], 1.0, False))
+        ranker = _Says(self.scheme, _Plain(analyzer.name))
+        rows = [
+            (word.shown, *"_" * 8)
+            if given.get("label") is None
+            else conllu_cells(word, ranker, probability=False)  # a decision has none
+            for given, word in zip(analysis["words"], words, strict=True)
+        ]
         yield from comments
-        lines = list(as_conllu(1, words, _Says(self.scheme, _Plain(analyzer.name))))
-        for word, line in zip(analysis["words"], lines[2:-1], strict=True):
-            cells = line.split("\t")
-            if word.get("label") is None:
-                yield "\t".join([*cells[:2], *["_"] * 8])
-            else:
-                misc = cells[9].partition("|")[2] or "_"  # a decision has no probability
-                yield "\t".join([*cells[:9], misc])
+        yield from conllu_rows(list(zip(*rows, strict=True)))
         yield ""
 
     def train(

@@ -330,7 +330,7 @@ class SegmentationTask(CommonTask):
             own = [*told, "# newpar"] if number == 1 else []
             yield from conllu_lines(one, {}, [*own, f"{name}-{number}", f"# text = {text}"])
 
-    def _treebank(self, examples: Iterable[Finished]) -> list[conllu.Sentence]:
+    def _treebank(self, examples: Iterable[Finished]) -> list[conllu.ConlluBlock]:
         from eigentext.language.formats.conllu import parse_sentence
 
         made = []

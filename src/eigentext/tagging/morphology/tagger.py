@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from eigentext.base.progress import Progress
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.lexical.analysis import Analyzer
     from eigentext.tagging.morphology.bytes import ByteWeights
 
@@ -106,7 +106,7 @@ class MorphTagger(Model, MorphTaggerSettings):
 
     def fit(
         self,
-        sentences: Iterable[Sentence],
+        sentences: Iterable[ConlluBlock],
         *,
         analyzer: Analyzer | str | None = None,
         progress: Progress | None = None,
@@ -279,7 +279,7 @@ class MorphTagger(Model, MorphTaggerSettings):
 
 
 def jackknifed(
-    sentences: Iterable[Sentence],
+    sentences: Iterable[ConlluBlock],
     settings: MorphTaggerSettings,
     *,
     ways: int,
@@ -301,7 +301,7 @@ def jackknifed(
 
 
 def fold_works(
-    sentences: Iterable[Sentence],
+    sentences: Iterable[ConlluBlock],
     settings: MorphTaggerSettings,
     *,
     ways: int,
@@ -316,7 +316,7 @@ def fold_works(
 
 
 def _tag_fold(
-    read: list[Sentence],
+    read: list[ConlluBlock],
     settings: dict[str, Any],
     analyzer: Analyzer | str | None,
     others: list[int],

@@ -81,7 +81,7 @@ def bare_item(tokens: Sequence[str], number: int, source: str) -> Item:
     return Item(tokens, None, [number] * len(tokens), source, _bare(tokens))
 
 
-def _from_conllu(sentence: conllu.Sentence, column: str) -> Item:
+def _from_conllu(sentence: conllu.ConlluBlock, column: str) -> Item:
     lines = [n for n, line in sentence.numbered_lines if line.split("\t", 1)[0].isdigit()]
 
     def with_tags(tags: Sequence[str]) -> str:

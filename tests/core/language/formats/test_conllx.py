@@ -34,15 +34,20 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_views_and_edits() -> None:
     sentence = conllx.parse_sentence(SAMPLE)
-    first = sentence.tokens[0]
-    assert (first.id, first.form, first.cpostag, first.postag) == (1, "Birds", "N", "NNS")
-    assert (first.head, first.phead, first.pdeprel) == (2, "2", "SBJ")
+    first = dict(zip(sentence.COLUMNS, sentence.cells[0], strict=True))
+    assert [first[name] for name in ("id", "form", "cpostag", "postag")] == [
+        1,
+        "Birds",
+        "N",
+        "NNS",
+    ]
+    assert [first[name] for name in ("head", "phead", "pdeprel")] == [2, "2", "SBJ"]
     assert sentence.heads == (2, 0, 2)
     new = sentence.with_columns(head=[0, 1, 1], postag=["a", "b", "c"])
-    assert new.tokens[1][4:8] == ("b", "_", 1, "ROOT")
+    assert new.cells[1][4:8] == ["b", "_", 1, "ROOT"]
     assert new.with_columns(head=[2, 0, 2], postag=["NNS", "VBP", "X"]) == sentence
     bare = sentence.with_columns(head=[None] * 3)
-    assert (bare.heads, bare.tokens[0].head) == (None, None)
+    assert (bare.heads, bare.cells[0][6]) == (None, None)
 
 
 @pytest.mark.parametrize("name", ["upos", "misc", "id", "colour"])
@@ -64,7 +69,7 @@ def test_both_formats_are_read_by_one_reader(tmp_path: Path) -> None:
 def test_there_and_back() -> None:
     sentence = conllx.parse_sentence(SAMPLE)
     other = conllx.to_conllu(sentence)
-    assert isinstance(other, conllu.Sentence)
+    assert isinstance(other, conllu.ConlluBlock)
     assert conllu.parse_sentence(other.verbatim) == other
     assert other.column("upos") == sentence.column("cpostag")
     assert other.column("xpos") == sentence.column("postag")
