@@ -11,7 +11,7 @@ import pytest
 
 from eigentext.base.cores import using_cores
 from eigentext.base.folds import held_out
-from eigentext.dependency.decoding.best import eisner, eisner_siblings
+from eigentext.dependency.decoding.best import eisner
 from eigentext.dependency.graph.encode import Batch, Encoder
 from eigentext.dependency.graph.templates import (
     arc_templates,
@@ -168,7 +168,7 @@ def test_mira_moves_no_further_than_the_margin_asks(order):
     for d, h in enumerate(gold, start=1):
         arc[:, d] += 1.0
         arc[h, d] -= 1.0
-    heads = (eisner(arc) if pairs is None else eisner_siblings(arc, pairs))[0].tolist()
+    heads = (eisner(arc) if pairs is None else eisner(arc, pairs))[0].tolist()
     loss = sum(a != b for a, b in zip(heads, gold, strict=True))
     apart = slots_of(batch, feats, order, gold, heads) - slots_of(batch, feats, order, heads, gold)
     ahead = float(weights.astype(np.float64) @ apart)

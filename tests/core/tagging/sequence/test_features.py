@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.errors import SettingsError
-from eigentext.features.shapes import SLOTS, slots_of
+from eigentext.features.attributes import TAGGING, Word
 from eigentext.language.formats.columns import find_tag_fault
 from eigentext.tagging.sequence import features
 from eigentext.tagging.sequence.features import FeatureTable, WordTable
@@ -59,7 +59,7 @@ def test_more_words_than_the_table_began_with():
 
 @given(st.text(min_size=1))
 def test_looks_take_any_word(word):
-    assert set(slots_of(word, "01")) <= set(SLOTS)
+    assert set(TAGGING.texts(Word(word, bits="01"))) <= set(TAGGING.names)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_looks_take_any_word(word):
         ("كتب", "lower", ""),
     ],
 )
-def test_slots_of(word, case, kind):
-    found = slots_of(word)
+def test_case_and_kind(word, case, kind):
+    found = TAGGING.texts(Word(word))
     assert found["case"] == case
     assert found["kind"].strip("+") == kind
 
@@ -133,11 +133,11 @@ def test_a_word_is_looked_at_once_however_many_taggers_learn(monkeypatch):
 
     def spy(word, bits):
         seen.append(word)
-        return slot_keys(word, bits)
+        return attribute_keys(word, bits)
 
-    slot_keys = features.slot_keys
-    monkeypatch.setattr(features, "slot_keys", spy)
-    features._slot_row.cache_clear()
+    attribute_keys = features.attribute_keys
+    monkeypatch.setattr(features, "attribute_keys", spy)
+    features._row_of_keys.cache_clear()
     first, second = WordTable(), WordTable()
     batches = [table.batch([["Ants", "run"], ["Ants"]]) for table in (first, second)]
     assert sorted(word for word in seen if word.isalpha()) == ["Ants", "run"]

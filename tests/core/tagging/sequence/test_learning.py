@@ -34,9 +34,9 @@ def random_data(rng, n_sentences, tags, longest=7):
 def names_at(keys, templates, t1, t2):
     """What a token shows: static keys, and keys with the tags before."""
     names = [key for key in keys[: templates.n_static] if key]
-    for one, key in zip(templates.dynamic, keys[templates.n_static :], strict=True):
+    for n_tags, key in zip(templates.n_tags, keys[templates.n_static :], strict=True):
         if key:
-            names.append((key, t1) if one.n_tags == 1 else (key, t1, t2))
+            names.append((key, t1) if n_tags == 1 else (key, t1, t2))
     return names
 
 
@@ -95,10 +95,8 @@ def learned(tagger):
     kinds = {}
     for keys in tagger.all_keys:
         for row in keys:
-            for one, key in zip(
-                tagger.templates_.dynamic, row[tagger.templates_.n_static :], strict=True
-            ):
-                kinds[key] = one.n_tags
+            dynamic = row[tagger.templates_.n_static :]
+            kinds.update(zip(dynamic, tagger.templates_.n_tags.tolist(), strict=True))
     for key, first in zip(model.bases.keys.tolist(), model.first.tolist(), strict=True):
         for tags in product(range(n + 1), repeat=kinds[key]):
             cell = first + (tags[0] if len(tags) == 1 else tags[0] * (n + 1) + tags[1])
