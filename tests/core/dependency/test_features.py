@@ -45,6 +45,13 @@ def model_of(arcs, siblings=(), seed=0) -> ArcModel:
     return ArcModel(chosen, tuple(arcs), tuple(siblings), n_tags, weights, scale=SCALE)
 
 
+def slot_of(parts: list[int], bits: int) -> int:
+    """Where the 16 weights of a feature are centred: parts added, mixed once."""
+    total = sum(parts) & hashing.MASK
+    total ^= total >> 31
+    return ((total * hashing.MIXER) & hashing.MASK) >> (64 - bits)
+
+
 class Twin:
     """What the templates say, word by word, with Python's own numbers."""
 
@@ -88,7 +95,7 @@ class Twin:
         return (9 if b > a else 2) + sum(abs(a - b) > limit for limit in bins)
 
     def line(self, parts: list[int], side: int, far: int) -> float:
-        slot = T.slot_of(parts, BITS)
+        slot = slot_of(parts, BITS)
         return SCALE * (float(self.weights[slot ^ side]) + float(self.weights[slot ^ far]))
 
     def arc(self, h: int, d: int) -> float:

@@ -114,7 +114,7 @@ def test_perceptron_adds_the_gold_tree_and_takes_away_the_best(order):
     start = np.random.default_rng(1).normal(size=1 << BITS).astype(np.float32)
     sib = sibling_templates() if order == 2 else ()
     model = ArcModel(
-        ArcSettings(order=order, bits=BITS, margin=np.inf),
+        ArcSettings(order=order, bits=BITS),
         arc_templates(),
         sib,
         encoder().n_tags,
@@ -159,7 +159,7 @@ def test_mira_moves_no_further_than_the_margin_asks(order):
     gold = batch.heads[1:].tolist()
 
     def model(weights) -> ArcModel:
-        chosen = ArcSettings(order=order, bits=BITS, margin=np.inf)
+        chosen = ArcSettings(order=order, bits=BITS)
         return ArcModel(chosen, arc_templates(), sib, encoder().n_tags, weights)
 
     weights = (np.random.default_rng(2).normal(size=1 << BITS) * 0.1).astype(np.float32)

@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.averaging import Averaged
+from eigentext.base.settings import check, setting
+from eigentext.base.values import Real, Whole
 from eigentext.dependency.graph.rounding import rounded, unit_of
-from eigentext.errors import SettingsError
 from eigentext.features.attributes import AFFIXES, PARSED_BITS, PARSING
 from eigentext.features.templates import Grammar, seeds_of
 
@@ -44,17 +45,14 @@ _GRAMMAR = Grammar("role.attribute", _ATTRIBUTES, ROLES, most=8, together=True, 
 class LabelSettings:
     """How relations are learned; see the module's docstring."""
 
-    epochs: int = 5
-    margin: float = 1.0
-    clip: float = 0.05
-    bits: int = 22
-    seed: int = 0
+    epochs: int = setting(5, Whole(1), "Passes over the trees.")
+    margin: float = setting(1.0, Real(0), "By how much the right relation must win.")
+    clip: float = setting(0.05, Real(0, open=True), "Longest step.")
+    bits: int = setting(22, Whole(10, 30), "2**bits weights.")
+    seed: int = setting(0, Whole(0), "Start of the shuffles.")
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or not self.margin >= 0 or not self.clip > 0:
-            raise SettingsError("labels need epochs >= 1, margin >= 0 and clip > 0")
-        if not 10 <= self.bits <= 30:
-            raise SettingsError(f"bits must be 10 to 30, found {self.bits}")
+        check(self)
 
 
 @lru_cache(maxsize=32)

@@ -9,7 +9,6 @@
    ``~agree`` once with whether both have the same case, number, gender and person.
 3. All items of one role are hashed to one number per word (a *part*); a pair or triple of words
    only adds parts and mixes the sum once, into a *slot* of the weight table.
-   ``hashing.mixed`` and :func:`slot_of` are the twins of what the kernels do.
 
 Every feature has a line of 16 weights: 0 and 1 for the direction, 2 to 15 for direction and
 distance.  A template that names one role alone is summed once per word, not once per pair.
@@ -21,13 +20,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.base.hashing import MASK, MIXER
 from eigentext.errors import SettingsError
 from eigentext.features.attributes import AFFIXES, PARSED_BITS, PARSING
 from eigentext.features.templates import Grammar, Template, distinct, seeds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
@@ -68,17 +66,6 @@ class FeatureArrays(NamedTuple):
     sib_bounds: Ints
     grand_spec: Ints
     grand_seeds: Keys
-
-
-def slot_of(parts: Iterable[int], bits: int) -> int:
-    """Where the 16 weights of a feature are centred: parts added, mixed once.
-
-    >>> slot_of([1, 2], 22) == slot_of([2, 1], 22)
-    True
-    """
-    total = sum(parts) & MASK
-    total ^= total >> 31
-    return ((total * MIXER) & MASK) >> (64 - bits)
 
 
 def _parts(templates: Sequence[Template], roles: str) -> tuple[Ints, Keys]:

@@ -21,10 +21,11 @@ from eigentext.base.hashing import key_of
 from eigentext.errors import SettingsError
 from eigentext.features.attributes import TAGGING, Word
 from eigentext.features.symbols import looked_up
-from eigentext.tagging.sequence.templates import REACH, Templates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from eigentext.tagging.sequence.templates import Templates
 
 __all__ = ["Batch", "FeatureTable", "WordTable", "attribute_keys"]
 
@@ -124,12 +125,6 @@ class WordTable:
         features = WordFeatures(self.keys, templates.parts, templates.seeds)
         feature_keys(batch.types, batch.starts, features, out)
         return out
-
-    def plain_keys(self, tokens: Sequence[str], templates: Templates) -> list[list[int]]:
-        """The same for one sentence, in plain Python: slow, and easy to follow."""
-        around = [_BEFORE] * REACH + list(tokens) + [_AFTER] * REACH
-        words = [attribute_keys(word, self.cluster_of(word)) for word in around]
-        return [templates.keys_at(words, at) for at in range(len(tokens))]
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@
    feature, which is on or off.
 2. It may also hold ``tag[-1]`` or ``tag[-1]&tag[-2]``: what was decided for the tokens before.
    Such features are put together while tagging.
-3. The key of a feature is mixed from the keys of its parts by the same arithmetic in Python
-   (:func:`mixed`) and in the kernel.
+3. The key of a feature is mixed from those of its parts (``features.kernels.templates``).
 """
 
 from __future__ import annotations
@@ -17,13 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.base.hashing import mixed
 from eigentext.errors import SettingsError
 from eigentext.features.attributes import TAGGED_BITS, TAGGING
 from eigentext.features.templates import Grammar, Template, distinct, seeds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["REACH", "Templates", "default_templates", "parse_template"]
 
@@ -81,18 +79,6 @@ class Templates:
     def seeds(self) -> npt.NDArray[np.uint64]:
         """A key of each template."""
         return seeds_of("template", self.all)
-
-    def keys_at(self, words: Sequence[Mapping[str, int]], at: int) -> list[int]:
-        """The plain twin of the kernel: keys of all templates at a token, 0 for none.
-
-        ``words`` has the keys of each token, with ``REACH`` boundary words on either side.
-        """
-        keys = []
-        for template, seed in zip(self.all, self.seeds.tolist(), strict=True):
-            around = ((words[at + REACH + item.place], item) for item in template.items)
-            parts = [word.get(item.attribute, 0) for word, item in around]
-            keys.append((mixed(seed, parts) or 1) if all(parts) else 0)
-        return keys
 
 
 def default_templates(*, clusters: bool) -> tuple[str, ...]:
