@@ -125,3 +125,41 @@ def links_by_formula(model, U, rng):
     M = rng.uniform(0, 1, (4 * model.k, model.k))
     sums = [table @ np.diag(p) @ M.T for table in model.O]
     return sums, U.T @ sums[0]
+
+
+def signed_score(operators, seen, heads):
+    """Sign and log of the absolute score of one tree; (0, -inf) for 0: the plain recursion.
+
+    ``seen`` (channels, n), -1 where missing.
+    """
+    children = [[] for _ in range(len(heads) + 1)]
+    for word, head in enumerate(heads, start=1):
+        children[head].append(word)
+    order = list(children[0])
+    for word in order:  # grows while it is walked: heads before dependents
+        order.extend(children[word])
+    r = np.zeros((len(heads) + 1, len(operators.c_1)))
+    log_scale, sign = 0.0, 1
+    for i in reversed(order):
+        left = [j for j in reversed(children[i]) if j < i]
+        right = [j for j in children[i] if j > i]
+        row = operators.c_inf
+        for side, those in ((0, left), (1, right)):
+            for j in those:
+                row = np.einsum("i,ijl,j->l", row, operators.D, operators.E[side].T @ r[j])
+        for channel, y in enumerate(operators.y):
+            x = seen[channel][i - 1]
+            if x >= 0:
+                row = np.einsum("i,ijl,j->l", row, operators.D, y[x])
+        size = float(np.abs(row).max())
+        if not size > 0:
+            return 0, -np.inf
+        log_scale += float(np.log(size))
+        r[i] = row / size
+    for root in children[0]:
+        value = float(r[root] @ operators.c_1)
+        if value == 0:
+            return 0, -np.inf
+        sign *= 1 if value > 0 else -1
+        log_scale += float(np.log(abs(value)))
+    return sign, log_scale

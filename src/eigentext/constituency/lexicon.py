@@ -33,7 +33,7 @@ from eigentext.constituency.class_counts import ClassCounts
 from eigentext.constituency.forms import spellings
 from eigentext.constituency.settings import Smoothing
 from eigentext.constituency.transform import user_labels
-from eigentext.features.signatures import signature
+from eigentext.features.signatures import signatures
 from eigentext.features.smoothing import Evidence, Strengths, of_signature, smoothed
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class Lexicon:
         known = self._shape_of.get(key)
         if known is None:
             text, begins = (word.lower(), False) if folded else (word, first)
-            known = signature(text, first=begins, language=self.language)
+            known = signatures(text, first=begins, language=self.language)[0]
             self._shape_of.put(key, known)
         return known
 
@@ -258,7 +258,7 @@ class Lexicon:
         counts: dict[str, Floats] = {}
         for row in [row for row, word in enumerate(self.words) if _only_punctuation(word)]:
             span = slice(self.word_ptr[row], self.word_ptr[row + 1])
-            shape = signature(self.words[row], language=self.language)
+            shape = signatures(self.words[row], language=self.language)[0]
             for key in (shape, ""):
                 # as often as such a word tells of unseen ones, see build_lexicon
                 share = self.word_n[span] / np.sqrt(self.n_words[row])
@@ -388,10 +388,10 @@ def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
         words.get(text.lower(), -1) if first and text[:1].isupper() else -1
         for text, first in types
     ]
-    signatures = [signature(text, first=first, language=language) for text, first in types]
+    finest = [signatures(text, first=first, language=language)[0] for text, first in types]
     type_rare = [counts[text] <= rare for text, _ in types]
     shapes: dict[str, int] = {}
-    for shape, is_rare in zip(signatures, type_rare, strict=True):
+    for shape, is_rare in zip(finest, type_rare, strict=True):
         if is_rare:
             shapes.setdefault(shape, len(shapes))
     bases: dict[str, int] = {}
@@ -405,7 +405,7 @@ def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
         shapes=tuple(shapes),
         type_word=np.array(type_word),
         type_lower=np.array(type_lower),
-        type_shape=np.array([shapes.get(shape, -1) for shape in signatures]),
+        type_shape=np.array([shapes.get(shape, -1) for shape in finest]),
         type_rare=np.array(type_rare),
         language=language,
         classes=bank.classes,

@@ -18,7 +18,7 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Container
 
-__all__ = ["LANGUAGES", "Language", "signature", "signatures"]
+__all__ = ["LANGUAGES", "Language", "signatures"]
 
 Language = Literal["english", "generic"]
 """Whose endings the signatures of rare and unknown words look at."""
@@ -128,24 +128,10 @@ def signatures(
     ('<lower-digit-dash-s>', '<lower-digit-dash>', '<lower>', '<unk>')
     >>> signatures("hestanna", language="generic")
     ('<lower-nna>', '<lower-na>', '<lower-a>', '<lower>', '<unk>')
+    >>> [signatures(word)[0] for word in ("1,234.5", "USSR", "Qatari", "كتابها")]
+    ['<none-digit-sign>', '<upper>', '<Capital>', '<uncased>']
     """
     case, shape, ending = _shape(word, first, known, language)
     shorter = range(len(ending) if language == "generic" else min(1, len(ending)))
     levels = [f"<{shape}-{ending[at:]}>" for at in shorter]
     return tuple(dict.fromkeys((*levels, f"<{shape}>", f"<{case}>", "<unk>")))
-
-
-def signature(
-    word: str,
-    *,
-    first: bool = False,
-    known: Container[str] = (),
-    language: Language = "english",
-) -> str:
-    """Return the finest signature of a word.
-
-    >>> signature("1,234.5"), signature("USSR"), signature("Qatari"), signature("كتابها")
-    ('<none-digit-sign>', '<upper>', '<Capital>', '<uncased>')
-    """
-    _, shape, ending = _shape(word, first, known, language)
-    return f"<{shape}-{ending}>" if ending else f"<{shape}>"

@@ -346,12 +346,9 @@ def test_log_linear_weight_is_the_known_maximum():
         table, 1, l2=1e-9, templates=False, start=replace(weights, dense=weights.dense - 3)
     )
     assert again.dense[0] == pytest.approx(math.log(3), abs=1e-4)
-    with pytest.raises(SettingsError, match="target"):
-        log_linear(table, 1, target="worst")
 
 
-@pytest.mark.parametrize("target", ["best", "risk"])
-def test_log_linear_gradient_equals_differences(target, monkeypatch):
+def test_log_linear_gradient_equals_differences(monkeypatch):
     import scipy.optimize
 
     rng = np.random.default_rng(0)
@@ -363,7 +360,7 @@ def test_log_linear_gradient_equals_differences(target, monkeypatch):
         return scipy.optimize.OptimizeResult(x=start)
 
     monkeypatch.setattr(scipy.optimize, "minimize", minimize)
-    log_linear(table, 4, target=target, l2=0.3)
+    log_linear(table, 4, l2=0.3)
     loss = kept["loss"]
     x = rng.normal(size=len(kept["start"]))
     for at in range(len(x)):

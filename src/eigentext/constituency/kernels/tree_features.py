@@ -32,6 +32,11 @@ _ZERO = np.uint64(0)
 # Groups of features: bits of ``wanted``.
 RULE, HEADS, SIBLINGS, WORDS, HEAVY, EDGES, PARALLEL, SHAPE, SPLIT = range(9)
 
+# Templates are numbered by what they look at; the numbers are in the hashes of stored models.
+TAG = 1  # a tag with its word, its ancestors and its neighbours
+NODE, HEAD, LENGTH, EDGE_WORDS, OUTLINE = 20, 30, 40, 50, 80  # a constituent as a whole
+SIBLING, BORDER, MODIFIER, NOUN, ALIKE = 90, 100, 110, 116, 120  # each of its children
+
 PER_NODE = 60  # no node has more features than this and
 PER_CHILD = 26  # so many more for each child
 
@@ -176,18 +181,18 @@ def _of_tag(trees, a, i, names, tag, wanted, out, at):
     before, after = (tag[s - 1] if s > 0 else EDGE), (tag[s + 1] if s + 1 < n else EDGE)
     word_before = names.word[s - 1] if s > 0 else EDGE
     word_after = names.word[s + 1] if s + 1 < n else EDGE
-    out[at] = hash1(1, whole)
-    out[at + 1] = hash2(2, whole, word)
-    out[at + 2] = hash3(3, whole, word, parent)
-    out[at + 3] = hash4(4, whole, word, parent, top)
-    out[at + 4] = hash3(5, whole, parent, top)
-    out[at + 5] = hash2(6, own, before)
-    out[at + 6] = hash3(7, own, before, after)
-    out[at + 7] = hash2(8, own, word_before)
-    out[at + 8] = hash2(9, own, word_after)
-    out[at + 9] = hash3(10, own, word, word_before)
-    out[at + 10] = hash3(11, own, word, word_after)
-    out[at + 11] = hash2(12, own, names.shape[s])
+    out[at] = hash1(TAG, whole)
+    out[at + 1] = hash2(TAG + 1, whole, word)
+    out[at + 2] = hash3(TAG + 2, whole, word, parent)
+    out[at + 3] = hash4(TAG + 3, whole, word, parent, top)
+    out[at + 4] = hash3(TAG + 4, whole, parent, top)
+    out[at + 5] = hash2(TAG + 5, own, before)
+    out[at + 6] = hash3(TAG + 6, own, before, after)
+    out[at + 7] = hash2(TAG + 7, own, word_before)
+    out[at + 8] = hash2(TAG + 8, own, word_after)
+    out[at + 9] = hash3(TAG + 9, own, word, word_before)
+    out[at + 10] = hash3(TAG + 10, own, word, word_after)
+    out[at + 11] = hash2(TAG + 11, own, names.shape[s])
     return at + 12
 
 
@@ -209,39 +214,39 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
     own_rule = rule[i - a]
     head_word, head_tag = names.word[head], tag[head]
     if (wanted >> RULE) & 1:
-        out[at] = hash1(20, whole)
-        out[at + 1] = hash2(21, whole, parent)
-        out[at + 2] = hash3(22, whole, parent, top)
-        out[at + 3] = hash1(23, own_rule)
-        out[at + 4] = hash2(24, own_rule, parent)
-        out[at + 5] = hash3(25, own_rule, parent, top)
-        out[at + 6] = hash2(26, own_rule, parent_rule)
+        out[at] = hash1(NODE, whole)
+        out[at + 1] = hash2(NODE + 1, whole, parent)
+        out[at + 2] = hash3(NODE + 2, whole, parent, top)
+        out[at + 3] = hash1(NODE + 3, own_rule)
+        out[at + 4] = hash2(NODE + 4, own_rule, parent)
+        out[at + 5] = hash3(NODE + 5, own_rule, parent, top)
+        out[at + 6] = hash2(NODE + 6, own_rule, parent_rule)
         at += 7
     if (wanted >> HEADS) & 1:
-        out[at] = hash2(30, own_rule, head_tag)
-        out[at + 1] = hash2(31, own_rule, head_word)
-        out[at + 2] = hash3(32, whole, parent, head_word)
-        out[at + 3] = hash3(33, whole, parent, head_tag)
+        out[at] = hash2(HEAD, own_rule, head_tag)
+        out[at + 1] = hash2(HEAD + 1, own_rule, head_word)
+        out[at + 2] = hash3(HEAD + 2, whole, parent, head_word)
+        out[at + 3] = hash3(HEAD + 3, whole, parent, head_tag)
         at += 4
         if not trees.is_head[i]:
             # the largest constituent of its head word
-            out[at] = hash4(34, whole, parent, head_word, parent_word)
-            out[at + 1] = hash4(35, whole, parent, head_tag, parent_word)
-            out[at + 2] = hash4(36, whole, parent, head_word, parent_tag)
-            out[at + 3] = hash4(37, whole, parent, head_tag, parent_tag)
-            out[at + 4] = hash2(38, whole, head_word)
+            out[at] = hash4(HEAD + 4, whole, parent, head_word, parent_word)
+            out[at + 1] = hash4(HEAD + 5, whole, parent, head_tag, parent_word)
+            out[at + 2] = hash4(HEAD + 6, whole, parent, head_word, parent_tag)
+            out[at + 3] = hash4(HEAD + 7, whole, parent, head_tag, parent_tag)
+            out[at + 4] = hash2(HEAD + 8, whole, head_word)
             at += 5
     if (wanted >> HEAVY) & 1:
         length, rest = bucket(e - s), bucket(n - e)
         after = tag[e] if e < n else EDGE
         before = tag[s - 1] if s > 0 else EDGE
-        out[at] = hash3(40, whole, length, rest)
-        out[at + 1] = hash3(41, whole, length, after)
-        out[at + 2] = hash4(42, whole, length, before, after)
-        out[at + 3] = hash3(43, whole, parent, length)
+        out[at] = hash3(LENGTH, whole, length, rest)
+        out[at + 1] = hash3(LENGTH + 1, whole, length, after)
+        out[at + 2] = hash4(LENGTH + 2, whole, length, before, after)
+        out[at + 3] = hash3(LENGTH + 3, whole, parent, length)
         right = np.uint64(e == n or (e == n - 1 and names.shape[n - 1] == names.word[n - 1]))
-        out[at + 4] = hash1(44, right)
-        out[at + 5] = hash2(45, right, whole)
+        out[at + 4] = hash1(LENGTH + 4, right)
+        out[at + 5] = hash2(LENGTH + 5, right, whole)
         at += 6
     if (wanted >> EDGES) & 1:
         first, last = names.word[s], names.word[e - 1]
@@ -251,31 +256,31 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
         before_tag = tag[s - 1] if s > 0 else EDGE
         after_tag = tag[e] if e < n else EDGE
         length = bucket(e - s)
-        out[at] = hash2(50, whole, first)
-        out[at + 1] = hash2(51, whole, last)
-        out[at + 2] = hash2(52, whole, before)
-        out[at + 3] = hash2(53, whole, after)
-        out[at + 4] = hash2(54, whole, first_tag)
-        out[at + 5] = hash2(55, whole, last_tag)
-        out[at + 6] = hash2(56, whole, before_tag)
-        out[at + 7] = hash2(57, whole, after_tag)
-        out[at + 8] = hash3(58, whole, before_tag, first_tag)
-        out[at + 9] = hash3(59, whole, last_tag, after_tag)
-        out[at + 10] = hash3(60, whole, before, first)
-        out[at + 11] = hash3(61, whole, last, after)
-        out[at + 12] = hash3(62, whole, before_tag, after_tag)
-        out[at + 13] = hash3(63, whole, first_tag, last_tag)
-        out[at + 14] = hash5(64, whole, before_tag, first_tag, last_tag, after_tag)
-        out[at + 15] = hash3(65, whole, first, length)
-        out[at + 16] = hash3(66, whole, after, length)
-        out[at + 17] = hash3(67, whole, parent, first)
-        out[at + 18] = hash3(68, whole, parent, after)
-        out[at + 19] = hash3(69, whole, parent, before)
-        out[at + 20] = hash3(70, whole, before, after)
+        out[at] = hash2(EDGE_WORDS, whole, first)
+        out[at + 1] = hash2(EDGE_WORDS + 1, whole, last)
+        out[at + 2] = hash2(EDGE_WORDS + 2, whole, before)
+        out[at + 3] = hash2(EDGE_WORDS + 3, whole, after)
+        out[at + 4] = hash2(EDGE_WORDS + 4, whole, first_tag)
+        out[at + 5] = hash2(EDGE_WORDS + 5, whole, last_tag)
+        out[at + 6] = hash2(EDGE_WORDS + 6, whole, before_tag)
+        out[at + 7] = hash2(EDGE_WORDS + 7, whole, after_tag)
+        out[at + 8] = hash3(EDGE_WORDS + 8, whole, before_tag, first_tag)
+        out[at + 9] = hash3(EDGE_WORDS + 9, whole, last_tag, after_tag)
+        out[at + 10] = hash3(EDGE_WORDS + 10, whole, before, first)
+        out[at + 11] = hash3(EDGE_WORDS + 11, whole, last, after)
+        out[at + 12] = hash3(EDGE_WORDS + 12, whole, before_tag, after_tag)
+        out[at + 13] = hash3(EDGE_WORDS + 13, whole, first_tag, last_tag)
+        out[at + 14] = hash5(EDGE_WORDS + 14, whole, before_tag, first_tag, last_tag, after_tag)
+        out[at + 15] = hash3(EDGE_WORDS + 15, whole, first, length)
+        out[at + 16] = hash3(EDGE_WORDS + 16, whole, after, length)
+        out[at + 17] = hash3(EDGE_WORDS + 17, whole, parent, first)
+        out[at + 18] = hash3(EDGE_WORDS + 18, whole, parent, after)
+        out[at + 19] = hash3(EDGE_WORDS + 19, whole, parent, before)
+        out[at + 20] = hash3(EDGE_WORDS + 20, whole, before, after)
         at += 21
     if (wanted >> SHAPE) & 1:
         # runs of the same shape count once
-        shape = hash1(80, whole)
+        shape = hash1(OUTLINE, whole)
         for w in range(s, e):
             if w == s or names.shape[w] != names.shape[w - 1]:
                 shape = hash_more(shape, names.shape[w])
@@ -297,37 +302,37 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
         side = np.uint64(child > head_at)
         if (wanted >> SIBLINGS) & 1:
             own = names.whole[trees.label[child]]
-            out[at] = hash3(90, bottom, last, label)
-            out[at + 1] = hash4(91, bottom, before_last, last, label)
-            out[at + 2] = hash5(92, bottom, last, label, head_label, side)
-            out[at + 3] = hash4(93, bottom, own, head_tag, side)
-            out[at + 4] = hash4(94, bottom, own, head_word, side)
-            out[at + 5] = hash5(95, bottom, last, label, head_word, side)
+            out[at] = hash3(SIBLING, bottom, last, label)
+            out[at + 1] = hash4(SIBLING + 1, bottom, before_last, last, label)
+            out[at + 2] = hash5(SIBLING + 2, bottom, last, label, head_label, side)
+            out[at + 3] = hash4(SIBLING + 3, bottom, own, head_tag, side)
+            out[at + 4] = hash4(SIBLING + 4, bottom, own, head_word, side)
+            out[at + 5] = hash5(SIBLING + 5, bottom, last, label, head_word, side)
             at += 6
         if (wanted >> SPLIT) & 1 and left >= 0:
             m = trees.start[child]
-            out[at] = hash4(100, bottom, last, label, names.word[m - 1])
-            out[at + 1] = hash4(101, bottom, last, label, names.word[m])
-            out[at + 2] = hash4(102, bottom, last, label, bucket(m - s))
-            out[at + 3] = hash4(103, bottom, last, label, bucket(e - m))
-            out[at + 4] = hash4(104, bottom, names.word[m - 1], names.word[m], label)
+            out[at] = hash4(BORDER, bottom, last, label, names.word[m - 1])
+            out[at + 1] = hash4(BORDER + 1, bottom, last, label, names.word[m])
+            out[at + 2] = hash4(BORDER + 2, bottom, last, label, bucket(m - s))
+            out[at + 3] = hash4(BORDER + 3, bottom, last, label, bucket(e - m))
+            out[at + 4] = hash4(BORDER + 4, bottom, names.word[m - 1], names.word[m], label)
             at += 5
         if (wanted >> HEADS) & 1 and child != head_at:
             word, its = names.word[trees.head[child]], tag[trees.head[child]]
             far = bucket(abs(trees.head[child] - head))
-            out[at] = hash5(110, bottom, label, head_tag, its, side)
-            out[at + 1] = hash5(111, bottom, label, head_word, its, side)
-            out[at + 2] = hash5(112, bottom, label, head_tag, word, side)
-            out[at + 3] = hash5(113, bottom, label, head_word, word, side)
-            out[at + 4] = hash3(114, head_word, word, side)
-            out[at + 5] = hash5(115, label, head_tag, its, far, side)
+            out[at] = hash5(MODIFIER, bottom, label, head_tag, its, side)
+            out[at + 1] = hash5(MODIFIER + 1, bottom, label, head_word, its, side)
+            out[at + 2] = hash5(MODIFIER + 2, bottom, label, head_tag, word, side)
+            out[at + 3] = hash5(MODIFIER + 3, bottom, label, head_word, word, side)
+            out[at + 4] = hash3(MODIFIER + 4, head_word, word, side)
+            out[at + 5] = hash5(MODIFIER + 5, label, head_tag, its, far, side)
             at += 6
             other = second[child - a]
             if other >= 0:
-                out[at] = hash4(116, label, head_word, word, tag[other])
-                out[at + 1] = hash4(117, label, head_tag, word, names.word[other])
-                out[at + 2] = hash4(118, label, head_word, word, names.word[other])
-                out[at + 3] = hash4(119, label, head_tag, word, tag[other])
+                out[at] = hash4(NOUN, label, head_word, word, tag[other])
+                out[at + 1] = hash4(NOUN + 1, label, head_tag, word, names.word[other])
+                out[at + 2] = hash4(NOUN + 2, label, head_word, word, names.word[other])
+                out[at + 3] = hash4(NOUN + 3, label, head_tag, word, tag[other])
                 at += 4
         if (wanted >> PARALLEL) & 1:
             # the next sibling to the right with the same label
@@ -340,16 +345,18 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
                 longer -= trees.end[child] - trees.start[child]
                 by = bucket(abs(longer)) + np.uint64(100 * (longer > 0))
                 between = names.word[trees.start[other] - 1]
-                out[at] = hash3(120, bottom, label, same)
-                out[at + 1] = hash3(121, label, same, between)
-                out[at + 2] = hash2(122, label, by)
-                out[at + 3] = hash3(123, label, by, between)
-                out[at + 4] = hash3(124, label, tag[trees.head[child]], tag[trees.head[other]])
+                out[at] = hash3(ALIKE, bottom, label, same)
+                out[at + 1] = hash3(ALIKE + 1, label, same, between)
+                out[at + 2] = hash2(ALIKE + 2, label, by)
+                out[at + 3] = hash3(ALIKE + 3, label, by, between)
+                out[at + 4] = hash3(
+                    ALIKE + 4, label, tag[trees.head[child]], tag[trees.head[other]]
+                )
                 at += 5
         before_last, last, left = last, label, child
         child += trees.size[child]
     if (wanted >> SIBLINGS) & 1:
-        out[at] = hash3(90, bottom, last, EDGE)
-        out[at + 1] = hash4(91, bottom, before_last, last, EDGE)
+        out[at] = hash3(SIBLING, bottom, last, EDGE)
+        out[at + 1] = hash4(SIBLING + 1, bottom, before_last, last, EDGE)
         at += 2
     return at

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.base.hashing import text_key
-from eigentext.features.signatures import signature
+from eigentext.features.signatures import signatures
 from eigentext.linear.lists import ListFeatures
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class WordKeys:
         if pair is None:
             name = word
             if word not in self.frequent:
-                name = "\0" + signature(word, first=first, language=self.language)
+                name = "\0" + signatures(word, first=first, language=self.language)[0]
             pair = text_key(name), text_key(_shape(word))
             if len(self.known) >= 1 << 17:  # long runs stay in bounds
                 self.known.clear()

@@ -37,18 +37,21 @@ if TYPE_CHECKING:
 
     from eigentext.dependency.decoding.constraints import Arc, Heads
 
-__all__ = ["eisner", "eisner_siblings"]
+__all__ = ["eisner"]
 
 
 def eisner(
     arc: npt.ArrayLike,
+    sib: npt.ArrayLike | None = None,
     *,
     required_arcs: Iterable[Arc] = (),
     forbidden_arcs: Iterable[Arc] = (),
 ) -> tuple[Heads, float]:
-    """Heads (n,) and score of the best projective tree with one root; first order, exact.
+    """Heads (n,) and score of the best projective tree with one root, exact.
 
     ``arc``  (n+1, n+1): arc[h, d] scores head h (0: root) of word d; -inf forbids
+    ``sib``  second order, (n+1, n+1, n+1): sib[h, s, d] scores d as the next modifier of h after
+             s, outward on the same side; s == h: d is the first one there
 
     >>> arc = np.zeros((4, 4))
     >>> arc[0, 2] = arc[2, 1] = arc[2, 3] = 1.0
@@ -57,43 +60,19 @@ def eisner(
     ([2, 0, 2], 3.0)
     >>> eisner(arc, required_arcs=[(3, 2)])[0].tolist()
     [2, 3, 0]
+    >>> sib = np.zeros((4, 4, 4))
+    >>> sib[1, 2, 3] = 4.0
+    >>> eisner(arc, sib)[0].tolist()
+    [0, 1, 1]
     """
-    from eigentext.dependency.kernels.eisner import eisner_kernel
+    from eigentext.dependency.kernels.eisner import eisner_kernel, eisner_siblings_kernel
 
     scores = constrained(arc, required_arcs, forbidden_arcs, projective=True)
     heads = np.empty(len(scores) - 1, np.int32)
-    score = float(eisner_kernel(scores, heads))
+    if sib is None:
+        score = float(eisner_kernel(scores, heads))
+    else:
+        score = float(eisner_siblings_kernel(scores, checked_sib(sib, len(heads)), heads))
     if score == -np.inf:
-        raise no_tree(scores, projective=True)
-    return heads, score
-
-
-def eisner_siblings(
-    arc: npt.ArrayLike,
-    sib: npt.ArrayLike,
-    *,
-    required_arcs: Iterable[Arc] = (),
-    forbidden_arcs: Iterable[Arc] = (),
-) -> tuple[Heads, float]:
-    """Heads (n,) and score of the best projective tree with one root; second order, exact.
-
-    ``arc``  (n+1, n+1): arc[h, d] scores head h (0: root) of word d
-    ``sib``  (n+1, n+1, n+1): sib[h, s, d] scores d as the next modifier of h after s, outward on
-             the same side; s == h: d is the first one there
-
-    >>> arc, sib = np.zeros((4, 4)), np.zeros((4, 4, 4))
-    >>> arc[0, 1] = 1.0
-    >>> sib[1, 2, 3] = 1.0
-    >>> heads, score = eisner_siblings(arc, sib)
-    >>> heads.tolist(), score
-    ([0, 1, 1], 2.0)
-    """
-    from eigentext.dependency.kernels.eisner import eisner_siblings_kernel
-
-    scores = constrained(arc, required_arcs, forbidden_arcs, projective=True)
-    n = len(scores) - 1
-    heads = np.empty(n, np.int32)
-    score = float(eisner_siblings_kernel(scores, checked_sib(sib, n), heads))
-    if score == -np.inf:
-        raise no_tree(scores, projective=True, siblings=True)
+        raise no_tree(scores, projective=True, siblings=sib is not None)
     return heads, score

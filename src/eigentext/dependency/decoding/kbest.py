@@ -31,70 +31,47 @@ if TYPE_CHECKING:
 
     from eigentext.dependency.decoding.constraints import Arc, Heads, Scores
 
-__all__ = ["kbest_nonprojective", "kbest_projective", "kbest_siblings"]
+__all__ = ["kbest_nonprojective", "kbest_projective"]
 
 
 def kbest_projective(
     arc: npt.ArrayLike,
-    k: int = 50,
+    sib: npt.ArrayLike | None = None,
     *,
+    k: int = 50,
     required_arcs: Iterable[Arc] = (),
     forbidden_arcs: Iterable[Arc] = (),
 ) -> tuple[Heads, Scores]:
-    """Heads (K, n) and scores (K,) of the k best projective trees with one root; first order.
+    """Heads (K, n) and scores (K,) of the k best projective trees with one root.
 
-    K is k, or the number of trees if there are fewer.
+    K is k, or the number of trees if there are fewer; ``sib`` as for
+    :func:`~eigentext.dependency.decoding.best.eisner`.
 
     >>> heads, scores = kbest_projective([[0, 0, 2], [0, 0, 1], [0, 0, 0]], k=10)
     >>> heads.tolist(), scores.tolist()
     ([[2, 0], [0, 1]], [2.0, 1.0])
-    """
-    from eigentext.dependency.kernels.eisner import tree_score
-    from eigentext.dependency.kernels.kbest import kbest_kernel
-
-    scores = constrained(arc, required_arcs, forbidden_arcs, projective=True)
-    k = _checked_count(k, len(scores) - 1)
-    trees = np.empty((k, len(scores) - 1), np.int32)
-    n_trees = kbest_kernel(scores, np.zeros((1, 1, 1)), False, k, trees)
-    if not n_trees:
-        raise no_tree(scores, projective=True)
-    return _sorted(trees[:n_trees], [tree_score(scores, tree) for tree in trees[:n_trees]])
-
-
-def kbest_siblings(
-    arc: npt.ArrayLike,
-    sib: npt.ArrayLike,
-    k: int = 50,
-    *,
-    required_arcs: Iterable[Arc] = (),
-    forbidden_arcs: Iterable[Arc] = (),
-) -> tuple[Heads, Scores]:
-    """Heads (K, n) and scores (K,) of the k best projective trees with one root; second order.
-
-    >>> heads, scores = kbest_siblings(np.zeros((4, 4)), np.zeros((4, 4, 4)), k=10)
-    >>> heads.shape  # three words have 7 projective trees
+    >>> kbest_projective(np.zeros((4, 4)), np.zeros((4, 4, 4)), k=10)[0].shape  # all there are
     (7, 3)
     """
-    from eigentext.dependency.kernels.eisner import siblings_score
+    from eigentext.dependency.kernels.eisner import siblings_score, tree_score
     from eigentext.dependency.kernels.kbest import kbest_kernel
 
     scores = constrained(arc, required_arcs, forbidden_arcs, projective=True)
     n = len(scores) - 1
-    k = _checked_count(k, n)
-    siblings = checked_sib(sib, n)
-    trees = np.empty((k, n), np.int32)
-    n_trees = kbest_kernel(scores, siblings, True, k, trees)
-    if not n_trees:
-        raise no_tree(scores, projective=True, siblings=True)
-    return _sorted(
-        trees[:n_trees], [siblings_score(scores, siblings, tree) for tree in trees[:n_trees]]
-    )
+    siblings = np.zeros((1, 1, 1)) if sib is None else checked_sib(sib, n)
+    trees = np.empty((_checked_count(k, n), n), np.int32)
+    found = trees[: kbest_kernel(scores, siblings, sib is not None, len(trees), trees)]
+    if not len(found):
+        raise no_tree(scores, projective=True, siblings=sib is not None)
+    if sib is None:
+        return _sorted(found, [tree_score(scores, tree) for tree in found])
+    return _sorted(found, [siblings_score(scores, siblings, tree) for tree in found])
 
 
 def kbest_nonprojective(
     arc: npt.ArrayLike,
-    k: int = 50,
     *,
+    k: int = 50,
     required_arcs: Iterable[Arc] = (),
     forbidden_arcs: Iterable[Arc] = (),
 ) -> tuple[Heads, Scores]:

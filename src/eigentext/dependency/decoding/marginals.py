@@ -29,16 +29,17 @@ if TYPE_CHECKING:
 
     from eigentext.dependency.decoding.constraints import Arc, Scores
 
-__all__ = ["nonprojective_marginals", "projective_marginals", "sibling_marginals"]
+__all__ = ["nonprojective_marginals", "projective_marginals"]
 
 
 def projective_marginals(
     arc: npt.ArrayLike,
+    sib: npt.ArrayLike | None = None,
     *,
     required_arcs: Iterable[Arc] = (),
     forbidden_arcs: Iterable[Arc] = (),
 ) -> tuple[Scores, float]:
-    """Arc probabilities (n+1, n+1) over projective trees, first order, and log Z.
+    """Arc probabilities (n+1, n+1) over projective trees, and log Z; with sibling scores or none.
 
     >>> marginals, log_z = projective_marginals(np.zeros((4, 4)))
     >>> bool(np.isclose(log_z, np.log(7))), (marginals[0, 1:] * 7).round(12).tolist()
@@ -47,34 +48,11 @@ def projective_marginals(
     from eigentext.dependency.kernels.marginals import inside_outside
 
     scores = constrained(arc, required_arcs, forbidden_arcs, projective=True)
+    siblings = np.zeros((1, 1, 1)) if sib is None else checked_sib(sib, len(scores) - 1)
     marginals = np.empty_like(scores)
-    log_z = float(inside_outside(scores, np.zeros((1, 1, 1)), False, marginals))
+    log_z = float(inside_outside(scores, siblings, sib is not None, marginals))
     if log_z == -np.inf:
-        raise no_tree(scores, projective=True)
-    return marginals, log_z
-
-
-def sibling_marginals(
-    arc: npt.ArrayLike,
-    sib: npt.ArrayLike,
-    *,
-    required_arcs: Iterable[Arc] = (),
-    forbidden_arcs: Iterable[Arc] = (),
-) -> tuple[Scores, float]:
-    """Arc probabilities (n+1, n+1) over projective trees with sibling scores, and log Z.
-
-    >>> marginals, log_z = sibling_marginals(np.zeros((2, 2)), np.zeros((2, 2, 2)))
-    >>> marginals.tolist(), log_z
-    ([[0.0, 1.0], [0.0, 0.0]], 0.0)
-    """
-    from eigentext.dependency.kernels.marginals import inside_outside
-
-    scores = constrained(arc, required_arcs, forbidden_arcs, projective=True)
-    siblings = checked_sib(sib, len(scores) - 1)
-    marginals = np.empty_like(scores)
-    log_z = float(inside_outside(scores, siblings, True, marginals))
-    if log_z == -np.inf:
-        raise no_tree(scores, projective=True, siblings=True)
+        raise no_tree(scores, projective=True, siblings=sib is not None)
     return marginals, log_z
 
 

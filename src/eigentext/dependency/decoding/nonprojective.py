@@ -64,7 +64,7 @@ def rearrange(
     """Heads (n,) and score of a good tree with one root under sibling scores: **approximate**.
 
     ``heads``   the tree to start from, the best projective one of
-                :func:`~eigentext.dependency.decoding.best.eisner_siblings` if None
+                :func:`~eigentext.dependency.decoding.best.eisner` if None
     ``charge``  taken off the score of a tree for each crossing arc, one that spans a word which is
                 not below its head
 
@@ -77,7 +77,7 @@ def rearrange(
     >>> heads.tolist(), score
     ([0, 1, 1, 2], 4.0)
     """
-    from eigentext.dependency.decoding.best import eisner_siblings
+    from eigentext.dependency.decoding.best import eisner
     from eigentext.dependency.kernels.eisner import siblings_score
     from eigentext.dependency.kernels.rearrange import rearrange_kernel
 
@@ -86,7 +86,7 @@ def rearrange(
     siblings = checked_sib(sib, n)
     if heads is None:
         try:
-            start, _ = eisner_siblings(scores, siblings)
+            start, _ = eisner(scores, siblings)
         except SettingsError:  # required arcs may cross
             start, _ = chu_liu_edmonds(scores)
     else:

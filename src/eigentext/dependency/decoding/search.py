@@ -82,7 +82,7 @@ class Search:
                 raise no_tree(self.arc, projective=self.projective, siblings=True)
             return heads, score
         if self.projective:
-            return decode.eisner_siblings(self.arc, self.sib)
+            return decode.eisner(self.arc, self.sib)
         start = self._projective_start()
         return nonprojective.rearrange(self.arc, self.sib, start, charge=self.charge)
 
@@ -92,7 +92,7 @@ class Search:
         from eigentext.dependency.decoding import nonprojective
 
         try:
-            return decode.eisner_siblings(self.arc, self.sib)[0]  # type: ignore[arg-type]
+            return decode.eisner(self.arc, self.sib)[0]
         except SettingsError:  # the arcs asked for leave none that is projective
             return nonprojective.chu_liu_edmonds(self.arc)[0]
 
@@ -104,12 +104,13 @@ class Search:
             raise SettingsError(f"k must be 1 or more, found {k}")
         if self.sib is None:
             find = kbest.kbest_projective if self.projective else kbest.kbest_nonprojective
-            return find(self.arc, k)
+            return find(self.arc, k=k)
         if not self.projective:
             return self._with_crossing_arcs(k)
         if self.grand is not None:
-            return self._with_grandparents(*kbest.kbest_siblings(self.arc, self.sib, 2 * k), k)
-        return kbest.kbest_siblings(self.arc, self.sib, k)
+            more = kbest.kbest_projective(self.arc, self.sib, k=2 * k)
+            return self._with_grandparents(*more, k)
+        return kbest.kbest_projective(self.arc, self.sib, k=k)
 
     def _with_crossing_arcs(self, k: int) -> tuple[Heads, Scores]:
         """The best by arcs alone and the best projective trees, in the order of the score."""
@@ -118,9 +119,9 @@ class Search:
         from eigentext.dependency.kernels.rearrange import crossing_arcs
 
         best, top = self.best()
-        lists = [best[None], kbest.kbest_nonprojective(self.arc, 2 * k)[0]]
+        lists = [best[None], kbest.kbest_nonprojective(self.arc, k=2 * k)[0]]
         with suppress(SettingsError):  # the arcs asked for may leave none that is projective
-            lists.append(kbest.kbest_siblings(self.arc, self.sib, k)[0])  # type: ignore[arg-type]
+            lists.append(kbest.kbest_projective(self.arc, self.sib, k=k)[0])
         heads, first = np.unique(np.concatenate(lists), axis=0, return_index=True)
         heads = heads[np.argsort(first)]
         scores = np.array([siblings_score(self.arc, self.sib, tree) for tree in heads])
@@ -150,9 +151,8 @@ class Search:
         arc = self._arcs_in_context / self.heat
         if not self.projective:
             return marginals.nonprojective_marginals(arc)[0]
-        if self.sib is None:
-            return marginals.projective_marginals(arc)[0]
-        return marginals.sibling_marginals(arc, self.sib / self.heat)[0]
+        siblings = None if self.sib is None else self.sib / self.heat
+        return marginals.projective_marginals(arc, siblings)[0]
 
     @cached_property
     def _arcs_in_context(self) -> Scores:

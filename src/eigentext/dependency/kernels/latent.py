@@ -258,25 +258,43 @@ def _at_root(r, lo, hi, pi):
 
 
 @njit
+def _up(heads, order, lo, hi, classes, tables, r, m):
+    """log p of a tree from the leaves up; r (n, k) holds what the words show, m (n, k) is filled.
+
+    ::
+
+        r[i, h] = p(all that i and the words below it show | state h of i), scaled
+        m[i, h] = message of i to its head: sum over g of T[class of i's edge, h, g] r[i, g]
+    """
+    total = 0.0
+    for at in range(len(heads)):
+        i = order[at]
+        total += _scaled(r[i], lo[i], hi[i])
+        j = heads[i] - 1
+        if j < 0:
+            total += _at_root(r[i], lo[i], hi[i], tables.pi)
+            continue
+        _message(r[i], lo[i], hi[i], tables.T[classes[i]], lo[j], hi[j], m[i])
+        for h in range(lo[j], hi[j]):
+            r[j, h] *= m[i, h]
+        if r[j, lo[j]] < 1e-200:  # many children: keep the product in range
+            total += _scaled(r[j], lo[j], hi[j])
+    return total
+
+
+@njit
 def tree_log_probs(words, heads, shape, tables, logs):
     """log p of each tree over one sentence; False where heads make a cycle.
 
-    ``tables``: ``pi`` (k,), ``T`` (classes, k, k) [parent, child], ``rows`` (R, k).  From the
-    leaves up, for the states h that word i can have::
-
-        r[i, h] = p(all that i and the words below it show | state h of i)
-                = prod over channels of rows[id, h] prod over children j of message(j, h)
-        message(j, h) = sum over g of T[class of j's edge, h, g] r[j, g]
-
-    r is divided by its largest entry before it goes up; the logs of these make up the answer.
-    O(n m^2) for each tree, with m states a word.
+    ``tables``: ``pi`` (k,), ``T`` (classes, k, k) [parent, child], ``rows`` (R, k).  The recursion
+    is that of :func:`_up`: O(n m^2) for each tree, with m states a word.
     """
     lo, hi, rows = words.lo, words.hi, tables.rows
     n_trees, n = heads.shape
     k = tables.pi.shape[0]
     order, n_waiting = np.empty(n, np.int64), np.empty(n, np.int64)
     classes, shown = np.empty(n, np.int64), np.empty((3, n), np.int64)
-    e, r, m = np.empty((n, k)), np.empty((n, k)), np.empty(k)
+    e, r, m = np.empty((n, k)), np.empty((n, k)), np.empty((n, k))
     for i in range(n):  # what the words show is the same in all trees
         _emissions(words.ids, rows, i, lo[i], hi[i], e[i])
     for t in range(n_trees):
@@ -292,20 +310,7 @@ def tree_log_probs(words, heads, shape, tables, logs):
                 if shape.starts[c] >= 0:
                     for h in range(lo[i], hi[i]):
                         r[i, h] *= rows[shape.starts[c] + shown[c, i], h]
-        total = 0.0
-        for at in range(n):
-            i = order[at]
-            total += _scaled(r[i], lo[i], hi[i])
-            j = own[i] - 1
-            if j < 0:
-                total += _at_root(r[i], lo[i], hi[i], tables.pi)
-                continue
-            _message(r[i], lo[i], hi[i], tables.T[classes[i]], lo[j], hi[j], m)
-            for h in range(lo[j], hi[j]):
-                r[j, h] *= m[h]
-            if r[j, lo[j]] < 1e-200:  # many children: keep the product in range
-                total += _scaled(r[j], lo[j], hi[j])
-        logs[t] = total
+        logs[t] = _up(own, order, lo, hi, classes, tables, r, m)
     return True
 
 
@@ -348,19 +353,7 @@ def posteriors_and_counts(forest, tables, posteriors, counts):
         for i in range(n):
             _emissions(ids, tables.rows, first + i, low[i], high[i], r[i])
         # up: the messages are kept, since the way down divides by them
-        total = 0.0
-        for at in range(n):
-            i = order[at]
-            total += _scaled(r[i], low[i], high[i])
-            j = own[i] - 1
-            if j < 0:
-                total += _at_root(r[i], low[i], high[i], tables.pi)
-                continue
-            _message(r[i], low[i], high[i], T[classes[i]], low[j], high[j], m[i])
-            for h in range(low[j], high[j]):
-                r[j, h] *= m[i, h]
-            if r[j, low[j]] < 1e-200:
-                total += _scaled(r[j], low[j], high[j])
+        total = _up(own, order, low, high, classes, tables, r, m)
         times = forest.weights[t]
         log_likelihood += times * total
         if total == -np.inf:  # impossible under the tables: nothing to count

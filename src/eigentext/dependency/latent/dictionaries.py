@@ -27,7 +27,7 @@ from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.svd import truncated_svd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Dictionary",
-    "learn_text_dictionary",
     "neighbour_counts",
     "text_dictionary",
     "treebank_dictionary",
@@ -176,47 +175,6 @@ def text_dictionary(
         if row is not None:
             U[at] = array[row]
     return Dictionary(U, "other")
-
-
-def learn_text_dictionary(
-    sentences: Iterable[Sequence[str]],
-    observations: Observations,
-    k: int,
-    *,
-    method: Literal["svd", "cca", "lrmvl"] = "lrmvl",
-    min_count: int = 5,
-    seed: int = 0,
-) -> Dictionary:
-    """Learn word vectors from sentences and look them up: bigram SVD, one-step CCA or LR-MVL.
-
-    ``svd`` takes the left singular vectors of ``P[i, j] = p(next word i | word j)``; words are
-    counted in small letters where the observations are.
-    """
-    from eigentext.counting.counting import count_sentences
-    from eigentext.words import LRMVL, CCAEmbedding
-
-    if observations.lower:
-        sentences = [[word.lower() for word in sentence] for sentence in sentences]
-    else:
-        sentences = list(sentences)
-    if method == "lrmvl":
-        model = LRMVL(k + k % 2, min_count=min_count, seed=seed).fit(sentences)
-        embeddings = model.embeddings_
-        return text_dictionary(observations, embeddings.words, embeddings.vectors, k=k)
-    if method == "cca":
-        cca = CCAEmbedding(k, contexts="lr1", scaling="sqrt", min_count=min_count, seed=seed)
-        embeddings = cca.fit(sentences).embeddings_
-        return text_dictionary(observations, embeddings.words, embeddings.vectors, k=k)
-    if method != "svd":
-        raise SettingsError(f"method {method!r}: expected svd, cca or lrmvl")
-    counts = count_sentences(sentences, contexts="-1", min_count=min_count)
-    pairs = counts.matrix("-1")
-    before = np.maximum(np.asarray(pairs.sum(axis=0)).ravel(), 1)
-    from scipy.sparse import diags_array
-
-    scaled = (pairs @ diags_array(1.0 / before)).tocsr()
-    U = truncated_svd(scaled, k, seed=seed, symbol="the matrix of bigrams").U
-    return text_dictionary(observations, counts.words, U)
 
 
 def _inverse_root(totals: Floats, present: npt.NDArray[np.bool_]) -> Floats:

@@ -7,17 +7,15 @@ divided by their spread within lists, so that one step means the same for each.
 
     y = argmax s;  if y has fewer right heads:  weights += f(y*) - f(y);  answer: mean of weights
 
-``log_linear``: p(y) = exp s(y) / sum over the list; maximises, with an L2 penalty,
-
-    best: sum over lists of log p(trees with most right heads)
-    risk: sum over lists of the expected number of right heads
+``log_linear``: p(y) = exp s(y) / sum over the list; maximises, with an L2 penalty, the sum over
+lists of log p(trees with most right heads).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -184,7 +182,6 @@ def log_linear(
     size: int,
     *,
     l2: float = 1.0,
-    target: Literal["best", "risk"] = "best",
     iterations: int = 100,
     templates: bool = True,
     start: Weights | None = None,
@@ -196,8 +193,6 @@ def log_linear(
     from scipy.optimize import minimize
     from scipy.sparse import csr_array
 
-    if target not in ("best", "risk"):
-        raise SettingsError(f"target is {target!r}, expected 'best' or 'risk'")
     right = checked_right(table)
     unit = spread(table.dense, table.tree_at)
     dense = table.dense / unit
@@ -226,17 +221,10 @@ def log_linear(
         v, w = x[:D], x[D:]
         scores = dense @ v + X @ w
         p, log_sum = normal(scores)
-        if target == "best":
-            # -log p(trees with most right heads); by the scores its slope is p - p given those
-            good, good_sum = normal(np.where(is_best, scores, -np.inf))
-            value = float((log_sum - good_sum).sum())
-            slope = p - good
-        else:
-            # heads lost in expectation; d E[right] / d score = p (right - E[right])
-            gain = p * right
-            expected = np.add.reduceat(gain, starts)
-            value = float((most - expected).sum())
-            slope = p * (expected[list_of] - right)
+        # -log p(trees with most right heads); by the scores its slope is p - p given those
+        good, good_sum = normal(np.where(is_best, scores, -np.inf))
+        value = float((log_sum - good_sum).sum())
+        slope = p - good
         # dense columns are few and have the spread 1: a hundredth of the templates' penalty
         value += 0.5 * l2 * float(w @ w) + 0.005 * l2 * float(v @ v)
         return value, np.concatenate(

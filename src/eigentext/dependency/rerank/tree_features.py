@@ -17,8 +17,8 @@ from eigentext.base.hashing import text_key
 from eigentext.base.ragged import pointers
 from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.fine_tags import chosen_features
-from eigentext.dependency.graph.templates import ATTRIBUTES
 from eigentext.errors import SettingsError
+from eigentext.features.attributes import PARSING
 from eigentext.linear.lists import LearningList, ListFeatures, list_scores
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ __all__ = ["COLUMNS", "TreeFeatures", "TreeTable"]
 
 COLUMNS = ("base", "margin", "log_margin")  # of every tree, before those of experts
 _AT_ONCE = 256  # sentences whose words are looked up together
-_KEYS = [ATTRIBUTES.index(name) for name in ("upos", "xpos", "lower", "lemma", "feats")]
+_KEYS = [PARSING.column[name] for name in ("upos", "xpos", "lower", "lemma", "feats")]
 
 
 class TreeFeatures:

@@ -72,7 +72,7 @@ def tree_list(
     if log_p == -np.inf:
         return np.zeros((0, len(forms)), np.int64), np.zeros(0)
     with np.errstate(divide="ignore"):
-        heads, _ = kbest_projective(np.log(arcs), k)
+        heads, _ = kbest_projective(np.log(arcs), k=k)
     logs = parser.log_probs(sentence, heads)
     shares = np.exp(logs - logs.max())
     return heads.astype(np.int64), shares / shares.sum()

@@ -4,9 +4,9 @@
    have a label, document by document.
 2. :func:`statistics` looks the units of words up; for a document that was itself counted, its own
    counts are taken off first, so that no word ever sees itself.
-3. :func:`columns` makes of counts what stage 2 weighs: log p(value | feature) / p(value) with
-   Dirichlet smoothing, or, as Shah et al. 2010, plain counts (Eq. 5) or counts over variance
-   (Eq. 3).
+3. Stage 2 weighs log p(value | feature) / p(value) with Dirichlet smoothing, which
+   :func:`ratio_columns` has at once, or, as Shah et al. 2010, plain counts (Eq. 5) or counts over
+   variance (Eq. 3): :func:`columns`.
 4. :class:`DocumentCounts` scores a value by the documents it was seen in, each weighted by how
    many words it shares with the document at hand: Z_tf.
 """
@@ -205,7 +205,7 @@ def ratio_columns(
     leave_out: Sequence[npt.NDArray[np.int64]] = (),
     strength: float = 1.0,
 ) -> Floats:
-    """What :func:`columns` makes of :func:`statistics`, without the counts in between.
+    """log p(value | feature) / p(value), smoothed: see ``kernels.counting.ratios``.
 
     z [U, .] and its bucket [n, .] are filled from column ``start`` on; the logarithm [U] of every
     value's own share comes back.
@@ -241,46 +241,26 @@ def _log_shares(base: npt.NDArray[np.int32], words: Ints, encoded: Encoded) -> F
     return log_shares
 
 
-def columns(
-    stats: Statistics,
-    encoded: Encoded,
-    *,
-    transform: str = "ratio",
-    strength: float = 1.0,
-) -> tuple[Floats, npt.NDArray[np.int8]]:
-    """What stage 2 weighs: z [U, A + 1] and the bucket of its weight [n, A + 1].
+def columns(stats: Statistics, encoded: Encoded, transform: str) -> Floats:
+    """What stage 2 weighs where it is no ratio: z [U, A + 1], the value's own count last.
 
-    The last column is the value's own log frequency (``ratio``) or count.
+    ``transform``: ``count``, or ``variance``: counts of features divided by their variance.
     """
-    n, n_atoms = stats.alone.shape
-    per_unit = np.repeat(np.arange(n), np.diff(encoded.unit_first))
-    z = np.zeros((len(stats.base), n_atoms + 1), np.float32)
-    bucket = np.zeros((n, n_atoms + 1), np.int8)
-    if transform == "ratio":
-        z[:, -1] = shares(stats, encoded)
-        # log of (c/p + k) / (n + k): c times with the feature, p the value's share, n times the
-        # feature, k the strength; 0 for a feature never counted, which tells nothing
-        share = np.exp(z[:, -1])
-        for a in range(n_atoms):
-            alone = stats.alone[per_unit, a].astype(np.float32)
-            ratio = (stats.together[:, a] / share + np.float32(strength)) / (
-                alone + np.float32(strength)
-            )
-            z[:, a] = np.where(alone > 0, np.log(ratio), 0.0)
-        # a weight of its own for ratios of rare features: seen up to 1, 3, 15 times, or oftener
-        bucket[:, :-1] = np.digitize(stats.alone, (2, 4, 16))
-        return z, bucket
-    z[:, :-1] = stats.together
-    z[:, -1] = stats.base
+    z = _counts(stats)
     if transform == "variance":
-        z[:, :-1] /= _binomial_variance(stats, per_unit)
-    return z, bucket
+        z[:, :-1] /= _binomial_variance(stats, encoded)
+    return z
+
+
+def _counts(stats: Statistics) -> Floats:
+    """[U, A + 1] of each unit with every feature, and alone."""
+    return np.column_stack([stats.together, stats.base]).astype(np.float32)
 
 
 def noise(
     stats: Statistics, encoded: Encoded, *, transform: str = "ratio", strength: float = 1.0
 ) -> Floats:
-    """How much of what :func:`columns` makes is chance: its variance [U, A + 1].
+    """How much of what stage 2 weighs is chance: its variance [U, A + 1].
 
     A count c is taken as Poisson, so that Var(c) = c; counts of features and values alone are so
     much larger that they count as known.
@@ -289,22 +269,19 @@ def noise(
     ``variance``  z = c / v                    Var(z) = c / v^2, v as in :func:`columns`
     ``ratio``     z = log (c/p + k)/(n + k)    Var(z) = c / (c + k p)^2, by the slope of z in c
     """
-    n, n_atoms = stats.alone.shape
-    per_unit = np.repeat(np.arange(n), np.diff(encoded.unit_first))
-    variance = np.zeros((len(stats.base), n_atoms + 1), np.float32)
-    variance[:, :-1] = stats.together
-    variance[:, -1] = stats.base
+    variance = _counts(stats)
     if transform == "ratio":
         share = np.exp(shares(stats, encoded))[:, None]
         variance[:, :-1] /= (stats.together + np.float32(strength) * share) ** 2
         variance[:, -1] /= (stats.base + np.float32(0.5)) ** 2
     elif transform == "variance":
-        variance[:, :-1] /= _binomial_variance(stats, per_unit) ** 2
+        variance[:, :-1] /= _binomial_variance(stats, encoded) ** 2
     return variance
 
 
-def _binomial_variance(stats: Statistics, per_unit: Ints) -> Floats:
+def _binomial_variance(stats: Statistics, encoded: Encoded) -> Floats:
     """v [U, A] = N p (1 - p) of each unit's feature, p its share of the N words."""
+    per_unit = np.repeat(np.arange(len(stats.alone)), np.diff(encoded.unit_first))
     words = np.maximum(stats.words[per_unit], 1).astype(np.float32)[:, None]
     share = stats.alone[per_unit] / words
     variance: Floats = np.maximum(words * share * (1 - share), 1e-3)

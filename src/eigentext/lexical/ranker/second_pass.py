@@ -137,7 +137,7 @@ def pass_columns(
         )
     else:
         stats = statistics(counts, encoded, atoms, leave_out=left_out)
-        z, _ = columns(stats, encoded, transform=transform)
+        z = columns(stats, encoded, transform)
         result.z[:, start : start + atoms.shape[1]] = z[:, :-1]
         own_column, log_share = z[:, -1], shares(stats, encoded)
     if after is None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.base.ragged import pointers
-from eigentext.features.shapes import slots_of
+from eigentext.features.attributes import TAGGING, Word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ def features_of(word: str, *, first: bool) -> list[str]:
     >>> features_of("Re-run", first=True)[:4]
     ['case=title', 'kind=++dash', 'form=Xx-x', 'shape=Xx-xxx']
     """
-    seen = slots_of(word[-LONGEST_SEEN:])
+    seen = TAGGING.texts(Word(word[-LONGEST_SEEN:]))
     case = seen["case"]
     names = [f"case={case}", f"kind={seen['kind']}"]
     names += [f"form={seen['form'][:_SHAPE]}", f"shape={seen['shape'][:_SHAPE]}"]

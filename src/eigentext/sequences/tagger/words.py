@@ -29,7 +29,7 @@ import numpy as np
 
 from eigentext.base.registry import part
 from eigentext.base.remembering import Remembered
-from eigentext.features.shapes import slots_of
+from eigentext.features.attributes import TAGGING, Word
 from eigentext.sequences.tagger.shapes import LONGEST_SEEN, ShapeModel
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def shapes_of(word: str, *, first: bool) -> tuple[str, ...]:
     >>> shapes_of("Overthinking", first=True)
     ('', 'title1', 'title1+++', 'title1+++g', 'title1+++ng', 'title1+++ing', 'title1+++king')
     """
-    seen = slots_of(word[-LONGEST_SEEN:])
+    seen = TAGGING.texts(Word(word[-LONGEST_SEEN:]))
     case = seen["case"] + "1" * first
     marks = case + "+" + seen["kind"]
     endings = [marks + seen[f"suf{n}"] for n in (1, 2, 3, 4) if f"suf{n}" in seen]

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.hashing import key_of
 from eigentext.base.ragged import pointers
 from eigentext.base.remembering import Remembered
 from eigentext.features.shapes import case_of, lowered
 from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule
 from eigentext.tagging.morphology.bytes import ByteWeights
-from eigentext.tagging.morphology.levels import Edges, key_of, mixed_keys
+from eigentext.tagging.morphology.levels import Edges, mixed_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.hashing import text_key
+from eigentext.base.hashing import key_of, text_key
 from eigentext.base.ragged import pointers
 from eigentext.language.formats.conllu import parse_pairs
 
@@ -112,9 +112,9 @@ class TagSet:
             texts = self._parts_of(triple, features)
             of_tag.append([parts.setdefault(text, len(parts)) for text in texts])
             for name, value in features.items():
-                values[number, names[name]] = text_key(f"{name}={value}") or 1
-            upos[number] = text_key(f"upos\t{triple[0]}") or 1
-            keys[number] = text_key("\t".join(("tag", *triple))) or 1
+                values[number, names[name]] = key_of(f"{name}={value}")
+            upos[number] = key_of(f"upos\t{triple[0]}")
+            keys[number] = key_of("\t".join(("tag", *triple)))
         upos[-1], keys[-1] = text_key("upos\t\n"), text_key("tag\t\n")
         part_keys = np.array([text_key(text) for text in parts], np.uint64)
         flat = np.array([part for own in of_tag for part in own], np.int64)

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.features.attributes import MORPHOLOGY
 from eigentext.features.kernels.templates import WordFeatures
 from eigentext.tagging.morphology.kernels import chain as kernel
 from eigentext.tagging.morphology.kernels.training import tag_shares, tag_text, train
 from eigentext.tagging.morphology.kernels.words import Lists
 from eigentext.tagging.morphology.tags import TagSet
-from eigentext.tagging.morphology.templates import SLOTS, TEMPLATES, compiled
+from eigentext.tagging.morphology.templates import TEMPLATES, compiled
 from oracle.tag_chains import Chain
 
 TRIPLES = [
@@ -210,7 +211,7 @@ def test_templates_name_slots_that_there_are() -> None:
     parts, seeds = compiled()
     assert len(set(seeds.tolist())) == len(TEMPLATES) == len(set(TEMPLATES))
     for name, row in zip(TEMPLATES, parts.tolist(), strict=True):
-        pieces = [(SLOTS[slot], place) for slot, place in row if slot >= 0]
+        pieces = [(MORPHOLOGY.names[slot], place) for slot, place in row if slot >= 0]
         texts = {0: "0", 1: "+1", 2: "+2", -1: "-1", -2: "-2"}
         assert "&".join(f"{slot}[{texts[place]}]" for slot, place in pieces) == name
         assert [slot for slot, _ in row] == sorted((s for s, _ in row), key=lambda s: s < 0)

@@ -6,6 +6,7 @@ import numpy as np
 
 from eigentext.base.compiling import njit
 from eigentext.features.kernels.hashing import mix_pair
+from eigentext.linear.kernels.steps import adagrad
 
 _ZERO = np.uint64(0)
 
@@ -94,8 +95,7 @@ def learn(order, gold_row, table, rows, columns, weights, squares, rate, scores)
             for k in range(numeric.shape[1]):
                 g = share * numeric[row, k]
                 if g != 0.0:
-                    squares.numeric[k] += g * g
-                    weights.numeric[k] -= rate * g / np.sqrt(squares.numeric[k])
+                    adagrad(weights.numeric, squares.numeric, k, -g, rate)
         for u in range(start, end):
             g = unit_gradient[u - start]
             if abs(g) < 1e-4:  # the token is settled: most are, and their updates cost most
@@ -105,12 +105,10 @@ def learn(order, gold_row, table, rows, columns, weights, squares, rate, scores)
                 if z[u, a] != 0.0:
                     b = bucket[token, a]
                     d = g * z[u, a]
-                    squares.dense[b, a, t] += d * d
-                    dense[b, a, t] -= rate * d / np.sqrt(squares.dense[b, a, t])
+                    adagrad(dense, squares.dense, (b, a, t), -d, rate)
             if bits:
                 for a in range(atoms.shape[1]):
                     if atoms[token, a] != _ZERO and table.used[a, t]:
                         slot = mix_pair(atoms[token, a], unit_hash[u]) >> shift
-                        squares.sparse[slot] += g * g
-                        sparse[slot] -= rate * g / np.sqrt(squares.sparse[slot])
+                        adagrad(sparse, squares.sparse, slot, -g, rate)
     return loss / max(len(order), 1)

@@ -123,13 +123,6 @@ def room_for(text, chain, of_pairs):
 
 
 @njit
-def step(weights, squares, at, gradient, rate):
-    """One weight goes up its gradient."""
-    squares[at] += gradient * gradient
-    weights[at] += rate * gradient / math.sqrt(squares[at])
-
-
-@njit
 def features_at(i, first, last, rows, features, out):
     """Keys of the templates that a word's surroundings fill; returns how many."""
     n = 0

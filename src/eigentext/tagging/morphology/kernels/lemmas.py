@@ -17,7 +17,7 @@ import numpy as np
 
 from eigentext.base.compiling import njit
 from eigentext.features.kernels.hashing import mix_some, place_of_pair
-from eigentext.tagging.morphology.kernels.chain import step
+from eigentext.linear.kernels.steps import adagrad
 
 _ONE = np.uint64(1)
 _SMALL = 0.01  # a gradient below this is left out
@@ -287,7 +287,7 @@ def train_rules(order, rows, words, rules, index, table, squares, rate):
                 continue
             key = rules.keys[room.found[c]]
             for f in range(n_features):
-                step(table, squares, place_of_pair(room.features[f], key, mask), change, rate)
+                adagrad(table, squares, place_of_pair(room.features[f], key, mask), change, rate)
             known_places(room.found[c], room.known[c], upos, rules, mask, room.places)
             for k in range(len(room.places)):
-                step(table, squares, room.places[k], change, rate)
+                adagrad(table, squares, room.places[k], change, rate)

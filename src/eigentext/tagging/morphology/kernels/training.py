@@ -17,6 +17,7 @@ import numpy as np
 
 from eigentext.base.compiling import njit
 from eigentext.features.kernels.hashing import place_of_pair
+from eigentext.linear.kernels.steps import adagrad
 from eigentext.tagging.morphology.kernels.chain import (
     best_path,
     candidate_places,
@@ -26,7 +27,6 @@ from eigentext.tagging.morphology.kernels.chain import (
     runners_up,
     score_sentence,
     shares_of,
-    step,
     telling_parts,
 )
 
@@ -77,7 +77,7 @@ def train(order, text, gold, chain, squares, rate):
                         key = lists.keys[row, kept[i, c]]
                         candidate_places(key, tag, tags, mask, room.three)
                         for k in range(3):
-                            step(weights.table, squares, room.three[k], change, rate)
+                            adagrad(weights.table, squares, room.three[k], change, rate)
                     for e in range(tags.ptr[tag], tags.ptr[tag + 1]):
                         gradients[tags.parts[e]] += change
                 for k in range(n_parts):
@@ -86,7 +86,7 @@ def train(order, text, gold, chain, squares, rate):
                         key = tags.part_keys[room.parts[k]]
                         for f in range(n_features):
                             at = place_of_pair(room.features[f], key, mask)
-                            step(weights.table, squares, at, change, rate)
+                            adagrad(weights.table, squares, at, change, rate)
                 for c in range(n):
                     tag = candidates[kept[i, c]]
                     for e in range(tags.ptr[tag], tags.ptr[tag + 1]):
@@ -103,7 +103,7 @@ def train(order, text, gold, chain, squares, rate):
                         b = candidates[kept[i, d]]
                         n_places = pair_places(a, b, tags, mask, room.places)
                         for k in range(n_places):
-                            step(weights.table, squares, room.places[k], change, rate)
+                            adagrad(weights.table, squares, room.places[k], change, rate)
     return total
 
 

@@ -7,12 +7,13 @@ candidate's rule.  Besides, a candidate has counts (kind, stem, form, length, le
 
 from __future__ import annotations
 
-from math import exp, sqrt
+from math import exp
 
 import numpy as np
 
 from eigentext.base.compiling import njit
 from eigentext.features.kernels.hashing import mix
+from eigentext.linear.kernels.steps import adagrad
 
 _NONE = np.uint64(0)
 MOST_OWN = 8  # features of a candidate by its counts
@@ -99,12 +100,9 @@ def train(base, starts, keys, own, gold, order, weights, squares, shift, rate):
             for f in range(base.shape[1]):
                 if base[token, f] != _NONE:
                     at = mix(base[token, f], keys[c]) >> shift
-                    squares[at] += slope * slope
-                    weights[at] -= rate * slope / sqrt(squares[at])
+                    adagrad(weights, squares, at, -slope, rate)
             for f in range(own_keys(own[c], keys[c], more)):
-                at = more[f] >> shift
-                squares[at] += slope * slope
-                weights[at] -= rate * slope / sqrt(squares[at])
+                adagrad(weights, squares, more[f] >> shift, -slope, rate)
     return loss
 
 

@@ -71,19 +71,21 @@ def habits_of(chars, starts, ends, table_keys, table_values):
 def describe(chars, classes, starts, ends, habits, line_break):
     """``Tokens`` of a squeezed text, by where they start and end and what is known of them."""
     n = len(starts)
-    hashes = np.empty(n, np.uint64)
-    shapes = np.empty(n, np.uint64)
-    firsts = np.empty(n, np.uint8)
-    lasts = np.empty(n, np.uint64)
-    lengths = np.empty(n, np.int64)
-    gaps = np.empty(n, np.uint8)
-    opens = np.empty(n, np.int8)
-    cases = np.empty(n, np.uint64)
-    begins = np.empty(n, np.uint64)
-    finals = np.empty(n, np.uint64)
-    endings = np.empty(n, np.uint64)
-    tails = np.empty((n, 3), np.uint64)
-    heads = np.empty((n, 3), np.uint64)
+    tokens = Tokens(
+        np.empty(n, np.uint64),
+        np.empty(n, np.uint64),
+        np.empty(n, np.uint8),
+        np.empty(n, np.uint64),
+        np.empty(n, np.int64),
+        np.zeros(n, np.uint8),
+        np.zeros(n, np.int8),
+        np.empty(n, np.uint64),
+        np.empty(n, np.uint64),
+        np.empty(n, np.uint64),
+        np.empty(n, np.uint64),
+        np.empty((n, 3), np.uint64),
+        np.empty((n, 3), np.uint64),
+    )
     for t in range(n):
         start, end = starts[t], ends[t]
         key, shape, last = SEED, SEED, np.uint8(0)
@@ -93,51 +95,35 @@ def describe(chars, classes, starts, ends, habits, line_break):
             if kind != last:
                 shape = mix(shape, kind)
             last = kind
-        hashes[t], shapes[t], firsts[t] = key, shape, classes[start]
-        lasts[t] = mix(mix(np.uint64(end - start > 1), chars[end - 1]), classes[end - 2])
-        lengths[t] = end - start
+        tokens.hashes[t], tokens.shapes[t], tokens.firsts[t] = key, shape, classes[start]
+        tokens.lasts[t] = mix(mix(np.uint64(end - start > 1), chars[end - 1]), classes[end - 2])
+        tokens.lengths[t] = end - start
         kind = classes[end]
-        gaps[t] = 0
         if kind == SPACE:
-            gaps[t] = 2 if chars[end] == line_break else 1
+            tokens.gaps[t] = 2 if chars[end] == line_break else 1
         elif kind == PARAGRAPH_CLASS:
-            gaps[t] = 3
-        opens[t] = 0
+            tokens.gaps[t] = 3
         kind = classes[start]
         if end - start == 1:
             if kind == 14 or kind == 16:
-                opens[t] = 1
+                tokens.opens[t] = 1
             elif kind == 15 or kind == 17:
-                opens[t] = -1
+                tokens.opens[t] = -1
             elif chars[start] == 34:
-                opens[t] = 2
+                tokens.opens[t] = 2
         habit = np.int64(habits[t])
         case, begin, final = habit & 31, (habit >> 5) & 31, habit >> 10
-        cases[t] = mix(np.uint64(case), kind)
-        begins[t] = mix(np.uint64(begin), kind)
-        finals[t] = mix(np.uint64(final), kind)
+        tokens.cases[t] = mix(np.uint64(case), kind)
+        tokens.begins[t] = mix(np.uint64(begin), kind)
+        tokens.finals[t] = mix(np.uint64(final), kind)
         ending = np.uint64(7)
         for i in range(max(start, end - 3), end):
             ending = mix(ending, chars[i])
-        endings[t] = mix(ending, kind)
+        tokens.endings[t] = mix(ending, kind)
         for k in range(3):
-            tails[t, k] = string_key(chars, max(start, end - 2 - k), end)
-            heads[t, k] = string_key(chars, start, min(start + 2 + k, end))
-    return Tokens(
-        hashes,
-        shapes,
-        firsts,
-        lasts,
-        lengths,
-        gaps,
-        opens,
-        cases,
-        begins,
-        finals,
-        endings,
-        tails,
-        heads,
-    )
+            tokens.tails[t, k] = string_key(chars, max(start, end - 2 - k), end)
+            tokens.heads[t, k] = string_key(chars, start, min(start + 2 + k, end))
+    return tokens
 
 
 @njit

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from math import exp, sqrt
+from math import exp
 
 import numpy as np
 
 from eigentext.base.compiling import njit
 from eigentext.features.kernels.hashing import mix
+from eigentext.linear.kernels.steps import adagrad
 
 SEED = np.uint64(0x51A7)  # of the hash of a string
 
@@ -80,9 +81,7 @@ def step(weights, squares, keys, n, shift, score, gold, rate):
     if abs(slope) < 0.005:
         return 0.0
     for f in range(n):
-        at = keys[f] >> shift
-        squares[at] += slope * slope
-        weights[at] -= rate * slope / sqrt(squares[at])
+        adagrad(weights, squares, keys[f] >> shift, -slope, rate)
     return -np.log(chance if gold else 1.0 - chance)
 
 
