@@ -77,9 +77,7 @@ def parse(
     from eigentext.language.formats.records import kind_of
 
     parser = LPCFG.load(model)
-    for name, value in given.settings(ParsingSettings).items():
-        setattr(parser, name, value)  # set_params would read scikit-learn
-    parser.check()
+    parser.set_params(**given.settings(ParsingSettings)).check()
     wanted: dict[str, Any] = {"kbest": kbest, "marginals": marginals}
     why = parser.why_not_card(device, **wanted)
     if device == "auto" and why is not None:

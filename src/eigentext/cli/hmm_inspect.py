@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -102,7 +102,7 @@ def inspect(
         print(f"{rank:4d}  {value:.4g}")
 
 
-def _refuse(why: str) -> None:
+def _refuse(why: str) -> NoReturn:
     from eigentext.errors import SettingsError
 
     raise SettingsError(why)

@@ -129,22 +129,8 @@ def __getattr__(name: str) -> Any:
     return globals()[name]
 
 
-def _show_colons_as_they_are() -> None:
-    """Help pages are rich markup, in which ``a:b::c`` would hold an emoji: there are none here."""
-    from rich import markup
-
-    if markup.render.__module__ != __name__:
-        rich_render = markup.render
-
-        def render(text: str, *arguments: Any, **options: Any) -> Any:
-            return rich_render(text, *arguments, **(options | {"emoji": False}))
-
-        markup.render = render  # type: ignore[assignment]
-
-
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    _show_colons_as_they_are()
     line = list(arguments)
     flags = line[: line.index("--")] if "--" in line else line
     debug = "--debug" in flags

@@ -254,7 +254,7 @@ def vectors_of_words(
 
 def neighbours(
     model: Annotated[str, typer.Argument(help="A model of vectors, or a word2vec file.")],
-    words: Annotated[list[str], typer.Argument(help="Words, or analogies a:b::c.")],
+    words: Annotated[list[str], typer.Argument(help="Words, or analogies cat:cats::dog.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many neighbours of each word.")] = 10,
     output: options.Output = "-",
     format_: options.Format = "native",

@@ -292,6 +292,7 @@ class Pipeline(Model, PipelineSettings):
 
     def known_words(self) -> KnownWords | None:
         """The words that the tagger learned; None where there is no tagger."""
+        self.check_fitted()
         return None if self.morphology_ is None else self.morphology_.lexicon_.known_words
 
     # ------------------------------------------------------------ storage

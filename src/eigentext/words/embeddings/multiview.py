@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.estimator import Transformer
+from eigentext.base.estimator import TableTransformer
 from eigentext.base.fields import Parts, Reals, Spec, Strings
 from eigentext.base.model import Model, Packed
 from eigentext.base.tokens import checked_tokens, each_sentence
@@ -78,7 +78,7 @@ def _map_fits(
 
 
 @dataclass(eq=False, repr=False)
-class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
+class MultiviewEmbedding(TableTransformer, Model, MultiviewSettings):
     """Word vectors from several views of a word, and from characters for unknown words.
 
     After ``fit``: ``embeddings_`` (words, vectors, eigenvalues), ``characters_`` (the map from
@@ -220,7 +220,7 @@ class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
             answer[unknown] = self.characters_.vectors([words[at] for at in unknown.tolist()])
         return answer
 
-    def transform(self, X: Any) -> npt.NDArray[np.float32]:
+    def transform(self, X: Any) -> Any:
         """The mean of the vectors of each sentence's words: (sentences, n_components)."""
         self.check_fitted()
         size = self.embeddings_.vectors.shape[1]
@@ -229,7 +229,7 @@ class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
             vectors = self.vectors(list(sentence))
             vectors = vectors[vectors.any(axis=1)]
             rows.append(vectors.mean(axis=0) if len(vectors) else np.zeros(size, np.float32))
-        return np.array(rows, dtype=np.float32).reshape(-1, size)
+        return self._table(np.array(rows, dtype=np.float32).reshape(-1, size))
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Names of the columns of ``transform``: ``view0``, ``view1``, ..."""
