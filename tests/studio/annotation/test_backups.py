@@ -248,10 +248,10 @@ def test_a_backup_that_was_restored_has_nothing_beside_it_and_is_replaced(tmp_pa
 
 def test_a_migration_leaves_copies_that_are_there_alone(tmp_path, next_version):
     AnnotationStore(tmp_path / "a.db").close()
-    planted = _planted(tmp_path, "a.db", [".version-0001.bak", ".version-0001-2.bak"])
+    planted = _planted(tmp_path, "a.db", [".version-0002.bak", ".version-0002-2.bak"])
     next_version()
     AnnotationStore(tmp_path / "a.db").close()
-    copy = tmp_path / "a.db.version-0001-3.bak"
+    copy = tmp_path / "a.db.version-0002-3.bak"
     assert copy.read_bytes().startswith(b"SQLite")
     copy.unlink()
     assert _texts(tmp_path, "a.db") == planted
