@@ -92,14 +92,19 @@ def _add_session(app: FastAPI, service: AnnotateService, identity: Identity) -> 
         keep_session(answer, call, new)
         return _session(identity.of_session(new), identity)
 
-    @app.delete("/api/session", status_code=204, **described("session"))
+    @app.delete("/api/session", status_code=204, response_model=None, **described("session"))
     async def log_out(call: Request, answer: Response) -> None:
         """Log out."""
         identity.check_origin(call)
         await identity.log_out(call)
         answer.delete_cookie(COOKIE, path="/")
 
-    @app.post("/api/session/password", status_code=204, **described("password.change", 429))
+    @app.post(
+        "/api/session/password",
+        status_code=204,
+        response_model=None,
+        **described("password.change", 429),
+    )
     async def password(call: Request, request: PasswordRequest) -> None:
         """Change one's own password; all sessions end."""
         who = await identity.who(call)
@@ -189,7 +194,9 @@ def _add_tokens(app: FastAPI, service: AnnotateService, identity: Identity) -> N
         )
         return _token(made.token, made.secret)
 
-    @app.delete("/api/tokens/{number}", status_code=204, **described("token.change"))
+    @app.delete(
+        "/api/tokens/{number}", status_code=204, response_model=None, **described("token.change")
+    )
     async def revoke_token(call: Request, number: _Number) -> None:
         """Let one of one's own tokens hold no longer."""
         who = await identity.who(call)

@@ -119,7 +119,12 @@ def _add_projects(app: FastAPI, service: AnnotateService, who_is: Any) -> None:
         who.require("guidelines.change" if only_guidelines else "project.change")
         return await service.change_project(number, request, who)
 
-    @app.delete("/api/projects/{number}", status_code=204, **described("project.delete"))
+    @app.delete(
+        "/api/projects/{number}",
+        status_code=204,
+        response_model=None,
+        **described("project.delete"),
+    )
     async def delete_project(call: Request, number: _Number, confirm: _Confirm) -> None:
         """Put a project aside; it can be had back until it is purged."""
         who = await who_is(call)
@@ -212,7 +217,12 @@ def _add_documents(app: FastAPI, service: AnnotateService, who_is: Any) -> None:
         opened = await service.layer_of(number, layer, who)
         return await service.document(number, opened, writable=_writable(who, layer, opened))
 
-    @app.delete("/api/documents/{number}", status_code=204, **described("document.delete"))
+    @app.delete(
+        "/api/documents/{number}",
+        status_code=204,
+        response_model=None,
+        **described("document.delete"),
+    )
     async def delete_document(call: Request, number: _Number, confirm: _Confirm) -> None:
         """Put a document aside; it can be had back until it is purged."""
         who = await who_is(call)
