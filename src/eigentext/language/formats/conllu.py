@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConlluBlock",
-    "EmptyNode",
     "Range",
     "comments_as_dict",
     "conllu_rows",
@@ -62,20 +61,6 @@ class Range(NamedTuple):
     misc: str
 
 
-class EmptyNode(NamedTuple):
-    """A node that is not in the text: number ``order`` of those after word ``after``."""
-
-    after: int
-    order: int
-    form: str
-    lemma: str
-    upos: str
-    xpos: str
-    feats: str
-    deps: str
-    misc: str
-
-
 class ConlluBlock(TenColumnBlock):
     r"""One sentence, verbatim, with views on it; see the module's docstring.
 
@@ -99,25 +84,21 @@ class ConlluBlock(TenColumnBlock):
     def ranges(self) -> tuple[Range, ...]:
         """The multiword tokens, such as ``1-2 au`` over the words ``à`` and ``le``."""
         ranges = []
-        for row in self._rows_with("-"):
-            start, _, end = row[0].partition("-")
+        for row in (line.split("\t") for line in content_lines(self.verbatim)):
+            start, dash, end = row[0].partition("-")
+            if not dash or row[0][0] == "#":
+                continue
             ranges.append(Range(int(start), int(end), row[1], row[9]))
         return tuple(ranges)
 
     @property
-    def empty_nodes(self) -> tuple[EmptyNode, ...]:
-        """The empty nodes, such as ``8.1``."""
-        nodes = []
-        for row in self._rows_with("."):
-            after, _, order = row[0].partition(".")
-            # HEAD and DEPREL, columns 7 and 8, are of the basic tree, where it has no place
-            nodes.append(EmptyNode(int(after), int(order), *row[1:6], *row[8:]))
-        return tuple(nodes)
-
-    def _rows_with(self, mark: str) -> list[list[str]]:
-        lines = content_lines(self.verbatim)
-        rows = [line.split("\t") for line in lines if line and line[0] != "#"]
-        return [row for row in rows if mark in row[0]]
+    def empty_nodes(self) -> tuple[tuple[int, str], ...]:
+        """The empty nodes, such as ``8.1``: the number of the word before, and the line."""
+        lines = (line for line in content_lines(self.verbatim) if line[:1] != "#")
+        numbers = ((line.partition("\t")[0], line) for line in lines)
+        return tuple(
+            (int(number.partition(".")[0]), line) for number, line in numbers if "." in number
+        )
 
     @property
     def comments(self) -> tuple[str, ...]:
