@@ -15,12 +15,14 @@ more, no cycle) or ``_`` for all heads; anything else is a DataError with file a
 
 from __future__ import annotations
 
+import os
 import re
-from itertools import repeat
+from collections.abc import Iterable
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.tokens import each_of
-from eigentext.language.formats.blocks import content_lines
+from eigentext.language.formats.blocks import all_of_file, content_lines, is_file
 from eigentext.language.formats.conll import (
     N_COLUMNS,
     TenColumnBlock,
@@ -31,11 +33,17 @@ from eigentext.language.token import Word
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eigentext.base.files.opening import Source
+    from eigentext.language.doc import Doc
+
+    Treebank = Source | Doc | Iterable["ConlluBlock | Doc"]
 
 __all__ = [
     "ConlluBlock",
     "Range",
+    "blocks_of_docs",
     "comments_as_dict",
     "conllu_rows",
     "each_conllu",
@@ -160,7 +168,9 @@ def comments_as_dict(comments: Iterable[str]) -> dict[str, str]:
 
 
 def each_conllu(sentences: object) -> Iterator[ConlluBlock]:
-    """Sentences of CoNLL-U one by one; what is none, such as a list of tokens, is an error.
+    """Sentences of CoNLL-U one by one: those at hand, of Docs, or of a file by its name.
+
+    What is none, such as a list of tokens, is an error.
 
     >>> next(each_conllu([["a", "dog"]]))
     Traceback (most recent call last):
@@ -168,7 +178,30 @@ def each_conllu(sentences: object) -> Iterator[ConlluBlock]:
     eigentext.errors.SettingsError: expected a list of CoNLL-U sentences, whose item 1 is a list: \
 ['a', 'dog']
     """
-    return each_of(ConlluBlock, sentences, "CoNLL-U sentences")
+    if is_file(sentences):
+        from eigentext.language.formats.registry import format_of, names_of, the_format
+
+        path = os.fspath(sentences)
+        name = format_of(path, names_of("words"), "conllu")
+        return all_of_file(the_format(name, names_of("words")).reader()(path), path)
+    return each_of(ConlluBlock, blocks_of_docs(sentences), "CoNLL-U sentences")
+
+
+def blocks_of_docs(sentences: Any) -> Any:
+    """The same with the sentences of Docs in their place."""
+    from eigentext.language.doc import Doc
+
+    if isinstance(sentences, Doc):
+        sentences = [sentences]
+    if not isinstance(sentences, Iterable) or isinstance(sentences, (str, ConlluBlock)):
+        return sentences
+    parsed = (
+        parse_sentences(item.to_conllu(), source=item.id or "<doc>")
+        if isinstance(item, Doc)
+        else (item,)
+        for item in sentences
+    )
+    return chain.from_iterable(parsed)
 
 
 def make_sentence(
