@@ -21,7 +21,7 @@ from eigentext.base.parallel import in_order
 from eigentext.base.registry import part
 from eigentext.base.remembering import Remembered
 from eigentext.base.settings import values_of
-from eigentext.base.tokens import checked_item, checked_tokens, each_of, each_sentence
+from eigentext.base.tokens import checked_item, checked_tokens, each_sentence
 from eigentext.constituency.answer import (
     Asked,
     Candidate,
@@ -69,6 +69,7 @@ from eigentext.constituency.storage import PackedParams, pack_params, unpack_par
 from eigentext.constituency.storage_fields import SPEC
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank, restore
 from eigentext.errors import SettingsError
+from eigentext.language.formats.ptb import each_tree
 from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ class LPCFG(Model, LPCFGSettings):
         text: FreeText | None = None,
         progress: Progress | None = None,
     ) -> LPCFG:
-        """Learn from trees with words and labels of any kind.
+        """Learn from trees with words and labels of any kind: a list, a file, or a Doc.
 
         ``classes`` tell of rare and unknown words, ``text`` has sentences without trees.
         """
@@ -174,7 +175,7 @@ class LPCFG(Model, LPCFGSettings):
         if text is not None and settings.estimator is None:
             settings = replace(settings, estimator="clustering")  # EM needs probabilities
         if self.rerank:
-            X = list(each_of(Tree, X, "trees"))
+            X = list(each_tree(X))
         bank, wrapper = read_treebank(X, settings)
         bank = replace(bank, classes=classes)
         coarse = CoarseGrammar.from_treebank(bank, settings.smoothing.k_root)
@@ -410,7 +411,7 @@ class LPCFG(Model, LPCFGSettings):
         from eigentext.constituency.learn.search import f1_on
 
         self.check_fitted()
-        return f1_on(self, list(each_of(Tree, X, "trees"))) / 100
+        return f1_on(self, list(each_tree(X))) / 100
 
     def _masks(self, words: Sequence[str], constraints: Constraints) -> Masks:
         """What the spans of a sentence may be, and what the bracket model says of them."""

@@ -8,6 +8,8 @@ from eigentext.base.lazy import lazy
 
 if TYPE_CHECKING:
     from eigentext.language.doc import Doc as Doc
+    from eigentext.language.reading import read as read
+    from eigentext.language.reading import read_docs as read_docs
     from eigentext.language.sentence import Alternatives as Alternatives
     from eigentext.language.sentence import Columns as Columns
     from eigentext.language.sentence import Sentence as Sentence
@@ -20,6 +22,7 @@ __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
         "doc": "Doc",
+        "reading": "read read_docs",
         "sentence": "Alternatives Columns Sentence TreeReading WordReading",
         "token": "Token Word",
     },

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eigentext.language.formats import conllu
     from eigentext.language.sentence import Sentence
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Doc"]
 
+_SHOWN = 40  # characters of the text in one line
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Doc:
     """A text and its sentences.
 
@@ -43,6 +45,21 @@ class Doc:
 
     def __len__(self) -> int:
         return len(self.sentences)
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return iter(self.sentences)
+
+    def __repr__(self) -> str:
+        name = "" if self.id is None else f" {self.id!r}"
+        start = " ".join(self.text[: 2 * _SHOWN].split())
+        shown = start if len(start) <= _SHOWN else start[: _SHOWN - 3] + "..."
+        return f"<Doc{name}: {len(self):,} sentences, {self.n_words:,} words, {shown!r}>"
+
+    def _repr_html_(self) -> str:
+        """The trees of its sentences, as a notebook shows them."""
+        from eigentext.drawing.documents import doc_html
+
+        return doc_html(self)
 
     @property
     def n_words(self) -> int:
@@ -108,6 +125,37 @@ class Doc:
 
         text, sentences = sentences_of_conllu(source)
         return cls(text, sentences, doc_id)
+
+    @classmethod
+    def from_tokens(cls, sentences: Iterable[Sequence[str]], *, doc_id: str | None = None) -> Self:
+        """Of lists of tokens, each a word; a blank between tokens, a line for each sentence.
+
+        >>> Doc.from_tokens([["Birds", "sing"], ["So", "?"]])
+        <Doc: 2 sentences, 4 words, 'Birds sing So ?'>
+        """
+        from eigentext.language.reading import sentences_of_tokens
+
+        text, laid_out = sentences_of_tokens(sentences)
+        return cls(text, laid_out, doc_id)
+
+    @classmethod
+    def joined(cls, docs: Iterable[Doc], *, doc_id: str | None = None) -> Self:
+        r"""Several as one: a blank line between them, but between pieces of one text nothing.
+
+        >>> Doc.joined([Doc.from_tokens([["Hi"]]), Doc.from_tokens([["Go"]])]).text
+        'Hi\n\nGo'
+        """
+        pieces: list[str] = []
+        sentences: list[Sentence] = []
+        at = 0
+        for doc in docs:
+            if pieces and doc.start != at:
+                pieces.append("\n\n")
+                at += 2
+            sentences += (sentence.moved(at) for sentence in doc.sentences)
+            pieces.append(doc.text)
+            at += len(doc.text)
+        return cls("".join(pieces), tuple(sentences), doc_id)
 
     @classmethod
     def from_json(cls, source: str | bytes | Mapping[str, Any]) -> Self:

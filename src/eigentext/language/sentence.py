@@ -197,6 +197,13 @@ class Sentence:
 
         return comments_as_dict(self.comments or ())
 
+    def moved(self, by: int) -> Sentence:
+        """The same sentence ``by`` characters further on in the text."""
+        if not by:
+            return self
+        tokens = [t._replace(start=t.start + by, end=t.end + by) for t in self.tokens]
+        return replace(self, tokens=tokens)
+
     def with_columns(self, **columns: Any) -> Sentence:
         """The same sentence with other columns, by the names of :class:`Columns`."""
         return replace(self, columns=self.columns._replace(**columns))

@@ -185,33 +185,14 @@ def of_tokens(
     segmenter: Segmenter | None, sentences: Iterable[Sequence[str]], doc_id: str | None = None
 ) -> Doc:
     """Of lists of tokens; the text has a blank between tokens and a line end after a sentence."""
-    from eigentext.base.tokens import checked_words, each_sentence
-
-    pieces: list[str] = []
-    made: list[Sentence] = []
-    at = 0
-    for forms in map(checked_words, each_sentence(sentences)):
-        if not forms:
-            continue
-        if pieces:
-            pieces.append("\n")
-            at += 1
-        if not all(controls_as_blanks(form).strip() for form in forms):
-            why = "white space and control characters, expected something in it"
-            raise SettingsError(f"a token is nothing but {why}")
-        expanded = [()] * len(forms) if segmenter is None else segmenter.words_of(forms)
-        tokens: list[Token] = []
-        words: list[str] = []
-        for typed, several in zip(forms, expanded, strict=True):
-            form, misc = one_blank(typed, "_")
-            first = len(words) + 1
-            words += several or (form,)
-            tokens.append(Token(form, at, at + len(typed), misc, first, len(words)))
-            at += len(typed) + 1
-        at -= 1
-        pieces.append(" ".join(forms))
-        made.append(Sentence(tokens, Columns(words), not made))
-    return Doc("".join(pieces), tuple(made), doc_id)
+    doc = Doc.from_tokens(sentences, doc_id=doc_id)
+    if segmenter is None:
+        return doc
+    expanded = []
+    for sentence in doc.sentences:
+        typed = [doc.text[token.start : token.end] for token in sentence.tokens]
+        expanded.append(_with_words(sentence, segmenter.words_of(typed)))
+    return replace(doc, sentences=tuple(expanded))
 
 
 def _of_doc(segmenter: Segmenter | None, doc: Doc, given: str | None) -> Doc:
@@ -252,10 +233,15 @@ def _segmented_anew(segmenter: Segmenter, doc: Doc) -> Doc:
 def _expanded_anew(segmenter: Segmenter | None, sentence: Sentence) -> Sentence:
     """The same tokens, their words by the segmenter."""
     forms = [token.form for token in sentence.tokens]
-    expanded = [()] * len(forms) if segmenter is None else segmenter.words_of(forms)
+    words_of = [()] * len(forms) if segmenter is None else segmenter.words_of(forms)
+    return _with_words(sentence, words_of)
+
+
+def _with_words(sentence: Sentence, words_of: Sequence[tuple[str, ...]]) -> Sentence:
+    """The sentence with these words of its tokens; none: the token is one."""
     tokens: list[Token] = []
     words: list[str] = []
-    for token, several in zip(sentence.tokens, expanded, strict=True):
+    for token, several in zip(sentence.tokens, words_of, strict=True):
         first = len(words) + 1
         words += several or (token.form,)
         tokens.append(token._replace(first=first, last=len(words)))

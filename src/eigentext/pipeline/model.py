@@ -151,10 +151,10 @@ class Pipeline(Model, PipelineSettings):
 
     def fit(
         self,
-        X: Iterable[conllu.ConlluBlock],
+        X: conllu.Treebank,
         y: None = None,
         *,
-        dev: Iterable[conllu.ConlluBlock] | None = None,
+        dev: conllu.Treebank | None = None,
         text: Source | Iterable[Source] | None = None,
         const: Any = None,
         ner: Any = None,
@@ -163,12 +163,12 @@ class Pipeline(Model, PipelineSettings):
         jobs: int | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Train the stages on sentences of CoNLL-U.
+        """Train the stages on a treebank.
 
         Args:
-            X: sentences with all columns
+            X: a CoNLL-U file, a Doc, or a list of sentences or Docs, with all columns
             y: nothing
-            dev: sentences that the pipeline is scored on at the end, from their raw text
+            dev: the same, sentences that the pipeline is scored on at the end, from their raw text
             text: files of text without annotation: clusters and vectors of its words are
                 features of every stage
             const: a constituency parser, or its file

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eigentext.base.files.opening import OnError
-    from eigentext.language.sentence import Sentence
     from eigentext.pipeline.model import Pipeline
 
 __all__ = [
@@ -238,16 +237,9 @@ def paragraphs_of(doc: Doc) -> Iterator[Doc]:
     begin = 0
     for at, after in zip(first, [*first[1:], len(sentences)], strict=True):
         end = sentences[after].start if after < len(sentences) else len(doc.text)
-        mine = tuple(_moved(sentence, -begin) for sentence in sentences[at:after])
+        mine = tuple(sentence.moved(-begin) for sentence in sentences[at:after])
         yield Doc(doc.text[begin:end], mine, doc.id, doc.start + begin)
         begin = end
-
-
-def _moved(sentence: Sentence, by: int) -> Sentence:
-    if not by:
-        return sentence
-    tokens = [t._replace(start=t.start + by, end=t.end + by) for t in sentence.tokens]
-    return replace(sentence, tokens=tokens)
 
 
 # ---------------------------------------------------------------- out

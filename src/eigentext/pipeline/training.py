@@ -74,9 +74,9 @@ def listed(sources: Source | Iterable[Source]) -> list[str]:
 
 def train_stages(
     pipeline: Pipeline,
-    sentences: Iterable[conllu.ConlluBlock],
+    sentences: conllu.Treebank,
     *,
-    dev: Iterable[conllu.ConlluBlock] | None,
+    dev: conllu.Treebank | None,
     text: Source | Iterable[Source] | None,
     given: Mapping[str, Any],
     work: Source | None,
@@ -159,7 +159,7 @@ def train_stages(
     if dev is not None:
         from eigentext.pipeline.scoring import score
 
-        result = score(pipeline, list(dev), jobs=cores_in_use())
+        result = score(pipeline, list(conllu.each_conllu(dev)), jobs=cores_in_use())
         pipeline.dev_scores_ = {name: found.f1 for name, found in result.items()}
 
 

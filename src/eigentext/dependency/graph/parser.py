@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from eigentext.dependency.decoding.search import Search
     from eigentext.dependency.graph.demands import AnyArc
     from eigentext.dependency.graph.encode import Batch
+    from eigentext.language.formats.conllu import Treebank
 
 __all__ = ["DependencyParser", "Parse"]
 
@@ -104,12 +105,15 @@ class DependencyParser(Model, DependencyParserSettings):
 
     def fit(
         self,
-        sentences: Iterable[ConlluBlock],
-        dev: Iterable[ConlluBlock] | None = None,
+        sentences: Treebank,
+        dev: Treebank | None = None,
         *,
         progress: Progress | None = None,
     ) -> DependencyParser:
-        """Train on sentences with heads; ``dev`` chooses the number of passes by UAS."""
+        """Train on sentences with heads: a list, a file, or Docs.
+
+        ``dev`` chooses the number of passes by UAS.
+        """
         self.check()
         progress = one_at_a_time(progress)  # relations are learned beside arcs
         read = [with_heads(sentence) for sentence in each_conllu(sentences)]
@@ -210,7 +214,7 @@ class DependencyParser(Model, DependencyParserSettings):
         arcs: Sequence[str],
         siblings: Sequence[str],
         grand: Sequence[str],
-        dev: Iterable[ConlluBlock] | None,
+        dev: Treebank | None,
         progress: Progress | None,
     ) -> ArcModel:
         siblings = siblings if self.order == 2 else ()

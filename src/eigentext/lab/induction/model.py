@@ -22,7 +22,7 @@ import numpy as np
 from eigentext.base.fields import Ints, Parts, Pointers, Real, Reals, Spec, Strings
 from eigentext.base.model import Model, Packed
 from eigentext.base.ragged import pointers
-from eigentext.base.tokens import checked_tagged, each_of
+from eigentext.base.tokens import checked_tagged
 from eigentext.constituency.long_sentences import pieces
 from eigentext.constituency.settings import InductionSettings
 from eigentext.counting.vocabulary import UNKNOWN
@@ -36,6 +36,7 @@ from eigentext.lab.induction.distances import (
     tree_distances,
 )
 from eigentext.lab.induction.evolution import brackets
+from eigentext.language.formats.ptb import each_tree
 from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.determinism import single_threaded
 
@@ -249,7 +250,7 @@ class Bracketer(Model, InductionSettings):
         from eigentext.evaluate.unlabelled import unlabelled_f1
 
         self.check_fitted()
-        gold = list(each_of(Tree, trees, "trees"))
+        gold = list(each_tree(trees))
         if not gold:
             raise DataError("<trees>", None, "no trees to score")
         found = [self.bracket(tree.words, tree.tags) for tree in gold]

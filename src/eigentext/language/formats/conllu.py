@@ -15,12 +15,14 @@ more, no cycle) or ``_`` for all heads; anything else is a DataError with file a
 
 from __future__ import annotations
 
+import os
 import re
-from itertools import repeat
+from collections.abc import Iterable
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.tokens import each_of
-from eigentext.language.formats.blocks import content_lines
+from eigentext.language.formats.blocks import all_of_file, content_lines, is_file
 from eigentext.language.formats.conll import (
     N_COLUMNS,
     TenColumnBlock,
@@ -31,12 +33,17 @@ from eigentext.language.token import Word
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eigentext.base.files.opening import Source
+    from eigentext.language.doc import Doc
+
+    Treebank = Source | Doc | Iterable["ConlluBlock | Doc"]
 
 __all__ = [
     "ConlluBlock",
-    "EmptyNode",
     "Range",
+    "blocks_of_docs",
     "comments_as_dict",
     "conllu_rows",
     "each_conllu",
@@ -59,20 +66,6 @@ class Range(NamedTuple):
     start: int
     end: int
     form: str
-    misc: str
-
-
-class EmptyNode(NamedTuple):
-    """A node that is not in the text: number ``order`` of those after word ``after``."""
-
-    after: int
-    order: int
-    form: str
-    lemma: str
-    upos: str
-    xpos: str
-    feats: str
-    deps: str
     misc: str
 
 
@@ -99,25 +92,21 @@ class ConlluBlock(TenColumnBlock):
     def ranges(self) -> tuple[Range, ...]:
         """The multiword tokens, such as ``1-2 au`` over the words ``à`` and ``le``."""
         ranges = []
-        for row in self._rows_with("-"):
-            start, _, end = row[0].partition("-")
+        for row in (line.split("\t") for line in content_lines(self.verbatim)):
+            start, dash, end = row[0].partition("-")
+            if not dash or row[0][0] == "#":
+                continue
             ranges.append(Range(int(start), int(end), row[1], row[9]))
         return tuple(ranges)
 
     @property
-    def empty_nodes(self) -> tuple[EmptyNode, ...]:
-        """The empty nodes, such as ``8.1``."""
-        nodes = []
-        for row in self._rows_with("."):
-            after, _, order = row[0].partition(".")
-            # HEAD and DEPREL, columns 7 and 8, are of the basic tree, where it has no place
-            nodes.append(EmptyNode(int(after), int(order), *row[1:6], *row[8:]))
-        return tuple(nodes)
-
-    def _rows_with(self, mark: str) -> list[list[str]]:
-        lines = content_lines(self.verbatim)
-        rows = [line.split("\t") for line in lines if line and line[0] != "#"]
-        return [row for row in rows if mark in row[0]]
+    def empty_nodes(self) -> tuple[tuple[int, str], ...]:
+        """The empty nodes, such as ``8.1``: the number of the word before, and the line."""
+        lines = (line for line in content_lines(self.verbatim) if line[:1] != "#")
+        numbers = ((line.partition("\t")[0], line) for line in lines)
+        return tuple(
+            (int(number.partition(".")[0]), line) for number, line in numbers if "." in number
+        )
 
     @property
     def comments(self) -> tuple[str, ...]:
@@ -179,7 +168,9 @@ def comments_as_dict(comments: Iterable[str]) -> dict[str, str]:
 
 
 def each_conllu(sentences: object) -> Iterator[ConlluBlock]:
-    """Sentences of CoNLL-U one by one; what is none, such as a list of tokens, is an error.
+    """Sentences of CoNLL-U one by one: those at hand, of Docs, or of a file by its name.
+
+    What is none, such as a list of tokens, is an error.
 
     >>> next(each_conllu([["a", "dog"]]))
     Traceback (most recent call last):
@@ -187,7 +178,30 @@ def each_conllu(sentences: object) -> Iterator[ConlluBlock]:
     eigentext.errors.SettingsError: expected a list of CoNLL-U sentences, whose item 1 is a list: \
 ['a', 'dog']
     """
-    return each_of(ConlluBlock, sentences, "CoNLL-U sentences")
+    if is_file(sentences):
+        from eigentext.language.formats.registry import format_of, names_of, the_format
+
+        path = os.fspath(sentences)
+        name = format_of(path, names_of("words"), "conllu")
+        return all_of_file(the_format(name, names_of("words")).reader()(path), path)
+    return each_of(ConlluBlock, blocks_of_docs(sentences), "CoNLL-U sentences")
+
+
+def blocks_of_docs(sentences: Any) -> Any:
+    """The same with the sentences of Docs in their place."""
+    from eigentext.language.doc import Doc
+
+    if isinstance(sentences, Doc):
+        sentences = [sentences]
+    if not isinstance(sentences, Iterable) or isinstance(sentences, (str, ConlluBlock)):
+        return sentences
+    parsed = (
+        parse_sentences(item.to_conllu(), source=item.id or "<doc>")
+        if isinstance(item, Doc)
+        else (item,)
+        for item in sentences
+    )
+    return chain.from_iterable(parsed)
 
 
 def make_sentence(

@@ -21,7 +21,7 @@ from eigentext.language.sentence import COLUMNS, Columns, Sentence
 from eigentext.language.token import Token, Word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from eigentext.language.doc import Doc
 
@@ -289,7 +289,7 @@ def _sentence(
         new_paragraph=any(_begins_paragraph(comment) for comment in sentence.comments),
         sent_id=sentence.metadata.get("sent_id"),
         comments=sentence.comments,
-        empty_nodes=tuple(_empty_nodes(sentence)),
+        empty_nodes=sentence.empty_nodes,
     )
     return made, at
 
@@ -305,13 +305,6 @@ _READ = [
 def _column(rows: list[list[str]], place: int) -> tuple[str, ...] | None:
     cells = tuple(row[place] for row in rows)
     return None if set(cells) == {"_"} else cells
-
-
-def _empty_nodes(sentence: conllu.ConlluBlock) -> Iterator[tuple[int, str]]:
-    for _, line in sentence.numbered_lines:
-        identifier = line.partition("\t")[0]
-        if "." in identifier and not line.startswith("#"):
-            yield int(identifier.partition(".")[0]), line
 
 
 def _spaces(misc: str) -> dict[str, str]:

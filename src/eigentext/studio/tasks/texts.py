@@ -67,7 +67,7 @@ def document_of_conllu(
         if sentence.ranges:
             columns["ranges"] = [list(unit) for unit in sentence.ranges]
         if sentence.empty_nodes:
-            columns["empty"] = _empty_nodes(sentence)
+            columns["empty"] = [list(node) for node in sentence.empty_nodes]
         records.append(Sentence(tuple(tokens), columns, sentence.comments))
     return Document(name, tuple(records), layout.text, language)
 
@@ -187,13 +187,6 @@ def conllu_lines(
     units = [(int(a), int(b), *rest) for a, b, *rest in sentence.columns.get("ranges") or ()]
     empty = [(int(after), line) for after, line in sentence.columns.get("empty") or ()]
     return [*comments, *conllu_rows(cells, units, empty), ""]
-
-
-def _empty_nodes(sentence: conllu.ConlluBlock) -> list[list[Any]]:
-    """The lines of empty nodes, each with the number of the word that it stands behind."""
-    lines = (line for _, line in sentence.numbered_lines if not line.startswith("#"))
-    identifiers = ((line.partition("\t")[0], line) for line in lines)
-    return [[int(number.partition(".")[0]), line] for number, line in identifiers if "." in number]
 
 
 def _written(value: Any) -> str:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from eigentext.base.progress import Progress
-    from eigentext.language.formats.conllu import ConlluBlock
+    from eigentext.language.formats.conllu import ConlluBlock, Treebank
     from eigentext.lexical.analysis import Analyzer
     from eigentext.tagging.morphology.bytes import ByteWeights
 
@@ -106,12 +106,12 @@ class MorphTagger(Model, MorphTaggerSettings):
 
     def fit(
         self,
-        sentences: Iterable[ConlluBlock],
+        sentences: Treebank,
         *,
         analyzer: Analyzer | str | None = None,
         progress: Progress | None = None,
     ) -> MorphTagger:
-        """Learn from the sentences of a treebank.
+        """Learn from the sentences of a treebank: a list, a file, or Docs.
 
         ``analyzer``, or its name (:func:`eigentext.lexical.open_analyzer`), adds what it says of
         a word to what endings say; a model file keeps its name, that of its file with it.

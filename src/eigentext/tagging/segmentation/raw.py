@@ -25,7 +25,7 @@ from eigentext.language.formats.conllu import each_conllu, parse_pairs, unescape
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eigentext.language.formats.conllu import ConlluBlock
+    from eigentext.language.formats.conllu import ConlluBlock, Treebank
 
 __all__ = ["Layout", "Surface", "lay_out", "raw_text", "surface"]
 
@@ -123,7 +123,7 @@ def _space(misc: str) -> str:
     return "" if pairs.get("SpaceAfter") == "No" else " "
 
 
-def lay_out(sentences: Iterable[ConlluBlock]) -> Layout:
+def lay_out(sentences: Treebank) -> Layout:
     """All sentences in one text."""
     pieces: list[str] = []
     spans: list[tuple[int, int]] = []

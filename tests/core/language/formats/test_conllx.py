@@ -59,11 +59,11 @@ def test_a_column_that_is_not_there_is_not_given(name: str) -> None:
 
 def test_both_formats_are_read_by_one_reader(tmp_path: Path) -> None:
     source = put(tmp_path, SAMPLE)
-    for module in (conllu, conllx):
-        (sentence,) = module.read_sentences(source)
-        assert type(sentence) is module.Sentence
+    for kind in (conllu.ConlluBlock, conllx.ConllxBlock):
+        (sentence,) = kind.read(source)
+        assert type(sentence) is kind
         assert sentence.with_columns(head=[0, 1, 1]).heads == (0, 1, 1)
-        assert type(sentence.with_columns(lemma=["a", None, "c"])) is module.Sentence
+        assert type(sentence.with_columns(lemma=["a", None, "c"])) is kind
 
 
 def test_there_and_back() -> None:
