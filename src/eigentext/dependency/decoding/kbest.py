@@ -60,12 +60,12 @@ def kbest_projective(
     n = len(scores) - 1
     siblings = np.zeros((1, 1, 1)) if sib is None else checked_sib(sib, n)
     trees = np.empty((_checked_count(k, n), n), np.int32)
-    found = trees[: kbest_kernel(scores, siblings, sib is not None, len(trees), trees)]
-    if not len(found):
+    best = trees[: kbest_kernel(scores, siblings, sib is not None, len(trees), trees)]
+    if not len(best):
         raise no_tree(scores, projective=True, siblings=sib is not None)
     if sib is None:
-        return _sorted(found, [tree_score(scores, tree) for tree in found])
-    return _sorted(found, [siblings_score(scores, siblings, tree) for tree in found])
+        return _sorted(best, [tree_score(scores, tree) for tree in best])
+    return _sorted(best, [siblings_score(scores, siblings, tree) for tree in best])
 
 
 def kbest_nonprojective(

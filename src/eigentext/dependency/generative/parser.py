@@ -291,7 +291,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         if small in self._known:
             return small
         language = self.settings_.language
-        return signatures(form, first=first, known=self._known, language=language)[0]
+        return signatures(form, first=first, vocabulary=self._known, language=language)[0]
 
     def _tags(self, sentence: TaggedSentence) -> list[str]:
         upos, xpos = sentence.upos, sentence.xpos

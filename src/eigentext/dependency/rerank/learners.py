@@ -125,8 +125,8 @@ def held_out_words(table: Table, learn: Callable[[Any], Any], folds: int) -> Hel
     first = chosen = 0
     right = checked_right(table)
     for others, numbers in held_out(len(table.lengths), folds):
-        own = table.part(numbers)
-        best = choose(own, own.scores(learn(table.part(others))))
+        fold = table.part(numbers)
+        best = choose(fold, fold.scores(learn(table.part(others))))
         begins = table.tree_at[numbers]
         first += int(right[begins].sum())
         chosen += int(right[begins + best].sum())

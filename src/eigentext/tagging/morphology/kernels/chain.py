@@ -79,7 +79,7 @@ class Room(NamedTuple):
     ``pairs``           (n, c, c) scores of each candidate after each one of the word before
     ``single, double``  (n, c) shares of candidates, (n, c, c) of pairs, if these are asked for
     ``features, parts`` of one word: keys of templates, numbers of telling parts
-    ``seen, sums``      zeros by part
+    ``times, sums``     zeros by part
     ``three, places``   weights of a candidate by itself, and of a pair of tags
     """
 
@@ -91,7 +91,7 @@ class Room(NamedTuple):
     double: Any
     features: Any
     parts: Any
-    seen: Any
+    times: Any
     sums: Any
     three: Any
     places: Any
@@ -135,19 +135,19 @@ def features_at(i, first, last, rows, features, out):
 
 
 @njit
-def telling_parts(candidates, n, tags, seen, out):
-    """Parts that some of the candidates have and others do not; ``seen`` (parts,) is zeros."""
+def telling_parts(candidates, n, tags, times, out):
+    """Parts that some of the candidates have and others do not; ``times`` (parts,) is zeros."""
     for c in range(n):
         for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
-            seen[tags.parts[e]] += 1
+            times[tags.parts[e]] += 1
     n_parts = 0
     for c in range(n):
         for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
             part = tags.parts[e]
-            if 0 < seen[part] < n:
+            if 0 < times[part] < n:
                 out[n_parts] = part
                 n_parts += 1
-            seen[part] = 0
+            times[part] = 0
     return n_parts
 
 
@@ -196,7 +196,7 @@ def score_words(first, last, text, chain, room):
         if n == 1:
             continue
         n_features = features_at(i, first, last, text.rows, chain.features, room.features)
-        n_parts = telling_parts(candidates, n, tags, room.seen, room.parts)
+        n_parts = telling_parts(candidates, n, tags, room.times, room.parts)
         # sum over f of w[f, p], once for each part p that some candidates have
         for k in range(n_parts):
             key = tags.part_keys[room.parts[k]]
@@ -355,7 +355,7 @@ def runners_up(names, counts, single, path, upos, others, chances):
     gets a tag with it, -1 for none; ``chances`` (words, 2) what the best path's and it have.
     """
     for i in range(len(counts)):
-        own = upos[names[i, path[i]]]
+        best = upos[names[i, path[i]]]
         others[i] = -1
         chances[i, 1] = 0.0
         if counts[i] == 1:
@@ -367,7 +367,7 @@ def runners_up(names, counts, single, path, upos, others, chances):
             for e in range(counts[i]):
                 if upos[names[i, e]] == key:
                     total += single[i, e]
-            if key == own:
+            if key == best:
                 chances[i, 0] = total
             elif total > chances[i, 1]:
                 chances[i, 1] = total

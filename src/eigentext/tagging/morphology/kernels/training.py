@@ -69,7 +69,7 @@ def train(order, text, gold, chain, squares, rate):
                     first + i, first, last, text.rows, chain.features, room.features
                 )
                 # what a candidate left out would change is too small to count
-                n_parts = telling_parts(candidates, lists.n[row], tags, room.seen, room.parts)
+                n_parts = telling_parts(candidates, lists.n[row], tags, room.times, room.parts)
                 for c in range(n):
                     tag = candidates[kept[i, c]]
                     change = (1.0 if c == right else 0.0) - q[c]

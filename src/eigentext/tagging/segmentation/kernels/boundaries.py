@@ -77,16 +77,16 @@ def chunks_of(chars, classes):
 
 
 @njit
-def seen(key, length, start, text_ended, known):
+def seen(key, length, start, text_ended, dictionary):
     """How often a string is a token in the training text, but for this very one."""
-    count = value_of(key, known.keys, known.counts)
+    count = value_of(key, dictionary.keys, dictionary.counts)
     if text_ended[start] == start + length and count > 0:
         count -= 1
     return count
 
 
 @njit
-def longest_known(chars, classes, ended, known, spaces):
+def longest_known(chars, classes, ended, dictionary, spaces):
     """At each place the length of the longest token of the dictionary that begins there."""
     longest = np.zeros(len(chars), np.uint8)
     for i in range(len(chars)):
@@ -98,13 +98,13 @@ def longest_known(chars, classes, ended, known, spaces):
             if classes[at] == PARAGRAPH_CLASS or (classes[at] == SPACE and not spaces):
                 break
             key = mix(key, chars[at])
-            if classes[at] != SPACE and seen(key, length, i, ended, known) > 0:
+            if classes[at] != SPACE and seen(key, length, i, ended, dictionary) > 0:
                 longest[i] = length
     return longest
 
 
 @njit
-def inside_keys(text, known, chunk, j, s, token_key, front, back, out):
+def inside_keys(text, dictionary, chunk, j, s, token_key, front, back, out):
     """Features of a place inside of a chunk; how many.
 
     ``token_key``, ``front``, ``back``: hashes of the token from s to j, and of the chunk's letters
@@ -178,7 +178,7 @@ def inside_keys(text, known, chunk, j, s, token_key, front, back, out):
     out[n + 4] = mix(mix(np.uint64(18), min(j - s, 12)), kinds)
     n += 5
     # the dictionary: is s..j a token, which is the longest from s, which from j
-    ours = bucket(seen(token_key, j - s, s, text.ended, known))
+    ours = bucket(seen(token_key, j - s, s, text.ended, dictionary))
     there, here = np.int64(text.longest[s]), np.int64(text.longest[j])
     relation = 0 if there == 0 else (1 if there < j - s else (2 if there == j - s else 3))
     out[n] = mix(mix(np.uint64(19), ours), kinds)
@@ -204,7 +204,7 @@ def inside_keys(text, known, chunk, j, s, token_key, front, back, out):
 
 
 @njit
-def gap_keys(text, known, chunk, s, token_key, out):
+def gap_keys(text, dictionary, chunk, s, token_key, out):
     """Features of the white space before a chunk: does the token from s go on behind it?"""
     c, k = text.chars, text.classes
     start, end = text.starts[chunk], text.ends[chunk]
@@ -242,8 +242,8 @@ def gap_keys(text, known, chunk, s, token_key, out):
     key = mix(token_key, c[j])
     for at in range(start, min(end, start + WHOLE)):
         key = mix(key, c[at])
-    ours = bucket(seen(token_key, j - s, s, text.ended, known))
-    both = bucket(seen(key, end - s, s, text.ended, known))
+    ours = bucket(seen(token_key, j - s, s, text.ended, dictionary))
+    both = bucket(seen(key, end - s, s, text.ended, dictionary))
     there, here = np.int64(text.longest[s]), np.int64(text.longest[start])
     relation = 0 if there == 0 else (1 if there < j - s else (2 if there == j - s else 3))
     wider = 1 if here > end - start else 0
@@ -272,7 +272,7 @@ def chunk_hashes(chars, start, end, fronts, backs):
 
 
 @njit
-def train(text, known, token_starts, order, weights, squares, shift, rate, spaces):
+def train(text, dictionary, token_starts, order, weights, squares, shift, rate, spaces):
     """One pass over the chunks; the sum of the losses.
 
     ``token_starts`` (places,): where the token begins that the character at a place is in.
@@ -288,7 +288,7 @@ def train(text, known, token_starts, order, weights, squares, shift, rate, space
         if spaces and text.classes[start - 1] == SPACE:
             s = token_starts[start - 2]
             key = string_key(text.chars, s, start - 1)
-            n = gap_keys(text, known, chunk, s, key, keys)
+            n = gap_keys(text, dictionary, chunk, s, key, keys)
             gold = 1.0 if token_starts[start] == start else 0.0
             score = total(weights, keys, n, shift)
             loss += step(weights, squares, keys, n, shift, score, gold, rate)
@@ -301,7 +301,7 @@ def train(text, known, token_starts, order, weights, squares, shift, rate, space
             if text.glue[j]:
                 continue
             at = min(j - start, WHOLE)
-            n = inside_keys(text, known, chunk, j, s, key, fronts[at], backs[at], keys)
+            n = inside_keys(text, dictionary, chunk, j, s, key, fronts[at], backs[at], keys)
             gold = 1.0 if token_starts[j] == j else 0.0
             score = total(weights, keys, n, shift)
             loss += step(weights, squares, keys, n, shift, score, gold, rate)
@@ -312,7 +312,7 @@ def train(text, known, token_starts, order, weights, squares, shift, rate, space
 
 
 @njit
-def answer(text, known, weights, shift, spaces, odds):
+def answer(text, dictionary, weights, shift, spaces, odds):
     """(starts, ends) of the tokens.
 
     ``odds`` (places,) gets the score of every place that was asked about; of no places: nothing.
@@ -336,7 +336,7 @@ def answer(text, known, weights, shift, spaces, odds):
             if decided in (CUT, JOINED):
                 joined = decided == JOINED
             elif spaces:
-                n = gap_keys(text, known, chunk, s, key, keys)
+                n = gap_keys(text, dictionary, chunk, s, key, keys)
                 score = total(weights, keys, n, shift)
                 joined = score < 0.0
                 if len(odds) > 0:
@@ -358,7 +358,7 @@ def answer(text, known, weights, shift, spaces, odds):
             score = 1.0
             if text.glue[j] != CUT:
                 at = min(j - start, WHOLE)
-                n = inside_keys(text, known, chunk, j, s, key, fronts[at], backs[at], keys)
+                n = inside_keys(text, dictionary, chunk, j, s, key, fronts[at], backs[at], keys)
                 score = float(total(weights, keys, n, shift))
                 if len(odds) > 0:
                     odds[j] = score
