@@ -49,7 +49,7 @@ def _parsed_all(
 
 def parsed(parser: GenerativeParser, sentence: Sentence, *, marginals: bool = False) -> Sentence:
     """The sentence with heads, all relations ``_``; with ``marginals`` also ``Prob=``."""
-    from eigentext.dependency.decoding.best import eisner
+    from eigentext.dependency.decoding.decoders import eisner
     from eigentext.dependency.graph.answer import with_probabilities
     from eigentext.dependency.sentence import TaggedSentence
 

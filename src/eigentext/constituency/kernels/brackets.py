@@ -30,7 +30,7 @@ def _length_class(length):
     """1 to 6 words apart, then wider and wider classes."""
     if length <= _SHORT:
         return np.uint64(length)
-    bound, number = 8, 7
+    bound, number = 8, 7  # beyond six words classes grow by a third each
     while length > bound and number < 13:
         bound += bound // 3 + 1
         number += 1
@@ -44,9 +44,9 @@ def _border_features(words, shift, out):
     for border in range(len(word) - 2 * PAD + 1):
         at = border + PAD  # the word behind the border
         for side in range(2):
-            seed = np.uint64(100 * (side + 1))
+            seed = np.uint64(100 * (side + 1))  # begins and ends have templates of their own
             row = out[border, side * N_BORDER : (side + 1) * N_BORDER]
-            tags = mix(mix(seed, tag[at - 1]), tag[at])
+            tags = mix(mix(seed, tag[at - 1]), tag[at])  # the tags on both sides of the border
             row[0] = tags
             row[1] = mix(mix(seed + np.uint64(1), word[at - 1]), tag[at])
             row[2] = mix(mix(seed + np.uint64(2), tag[at - 1]), word[at])
@@ -264,6 +264,7 @@ def take_steps(slopes, table, begin, end, rate, time):
             at += 1
             if begin <= weight_at < end:
                 table.squares[weight_at] += gradient * gradient
+                # AdaGrad, up the gradient
                 change = rate * gradient / np.sqrt(table.squares[weight_at])
                 table.weights[weight_at] += change
                 table.sums[weight_at] += (time + s) * change

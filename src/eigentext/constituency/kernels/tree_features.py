@@ -66,10 +66,11 @@ def tree_context(trees, t, names, tag, rule, second):
     for i in range(a, b):
         second[i - a] = -1
         rule[i - a] = names.whole[trees.label[i]]
-        if trees.size[i] == 1:
+        if trees.size[i] == 1:  # over a single word: its tag
             tag[trees.start[i]] = names.bottom[trees.label[i]]
     for i in range(a + 1, b):
         above = trees.parent[i]
+        # the chain of the node, then those of its children
         rule[above] = hash_more(rule[above], names.whole[trees.label[i]])
         if not trees.is_head[i]:
             second[above] = trees.head[i]
@@ -89,7 +90,7 @@ def _context_key(trees, a, i, names, tag, rule, second):
     if top >= 0:
         key = hash_more(key, names.bottom[trees.label[a + top]])
     key = hash_more(key, tag[s - 1] if s > 0 else EDGE)
-    key = hash_more(key, tag[e] if e < n else EDGE)
+    key = hash_more(key, tag[e] if e < n else EDGE)  # so far what a tag looks at, too
     if trees.size[i] == 1:
         return key
     key = hash_more(hash_more(key, tag[s]), tag[e - 1])
@@ -102,7 +103,7 @@ def _context_key(trees, a, i, names, tag, rule, second):
     while child < i + trees.size[i]:
         key = hash_more(hash_more(key, rule[child - a]), np.uint64(trees.end[child]))
         key = hash_more(hash_more(key, tag[trees.head[child]]), np.uint64(trees.head[child]))
-        other = second[child - a]
+        other = second[child - a]  # the noun below a preposition
         if other >= 0:
             key = hash_more(hash_more(key, np.uint64(other)), tag[other])
         child += trees.size[child]
@@ -295,7 +296,7 @@ def _of_node(trees, a, i, names, tag, rule, second, groups, out, at):
     head_at = i + 1
     while not trees.is_head[head_at]:
         head_at += trees.size[head_at]
-    head_label = names.top[trees.label[head_at]]
+    head_label = names.top[trees.label[head_at]]  # siblings are seen with the head child
     child = i + 1
     while child < end:
         label = names.top[trees.label[child]]
@@ -310,7 +311,7 @@ def _of_node(trees, a, i, names, tag, rule, second, groups, out, at):
             out[at + 5] = hash5(SIBLING + 5, bottom, last, label, head_word, side)
             at += 6
         if (groups >> SPLIT) & 1 and left >= 0:
-            m = trees.start[child]
+            m = trees.start[child]  # the border between child and the sibling before it
             out[at] = hash4(BORDER, bottom, last, label, names.word[m - 1])
             out[at + 1] = hash4(BORDER + 1, bottom, last, label, names.word[m])
             out[at + 2] = hash4(BORDER + 2, bottom, last, label, bucket(m - s))
@@ -343,6 +344,7 @@ def _of_node(trees, a, i, names, tag, rule, second, groups, out, at):
                 same = np.uint64(rule[other - a] == rule[child - a])
                 longer = trees.end[other] - trees.start[other]
                 longer -= trees.end[child] - trees.start[child]
+                # longer or shorter, by how much
                 by = bucket(abs(longer)) + np.uint64(100 * (longer > 0))
                 between = names.word[trees.start[other] - 1]
                 out[at] = hash3(ALIKE, bottom, label, same)

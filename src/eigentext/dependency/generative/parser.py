@@ -410,7 +410,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         **tags: Unpack[TagColumns],
     ) -> GenerativeParse:
         """The tree of most expected right arcs (``mbr``), or the best tree with its states."""
-        from eigentext.dependency.decoding.best import eisner
+        from eigentext.dependency.decoding.decoders import eisner
         from eigentext.dependency.kernels.generative import viterbi
 
         self.check_fitted()

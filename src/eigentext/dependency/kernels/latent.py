@@ -79,7 +79,7 @@ def _times_d(row, D, v, out):
     out[:] = 0.0
     for i in range(k):
         for j in range(k):
-            weight = row[i] * v[j]
+            weight = row[i] * v[j]  # row_i v_j D[i, j, m], summed over i and j
             for m in range(k):
                 out[m] += weight * D[i, j, m]
 
@@ -181,7 +181,7 @@ def structure(heads, order, edges, classes, shown):
             classes[d] += 2
         if edges == ORDERED and d > h and right[h] > 1:
             classes[d] += 2
-        far = abs(d - h)
+        far = abs(d - h)  # 1, 2, 3-4, 5-8 words away, or more
         bucket = 1 + (far > 1) + (far > 2) + (far > 4) + (far > 8)
         shown[1, d] = bucket if d > h else bucket + 5
     for d in range(n - 1, -1, -1):  # and those on the left from the last to the first
@@ -224,7 +224,7 @@ def _emissions(ids, rows, at, lo, hi, e):
         x = ids[c, at]
         if x >= 0:
             for h in range(lo, hi):
-                e[h] *= rows[x, h]
+                e[h] *= rows[x, h]  # p(what the channel shows | h)
 
 
 @njit
@@ -356,7 +356,7 @@ def posteriors_and_counts(forest, tables, posteriors, counts):
             _emissions(ids, tables.rows, first + i, low[i], high[i], r[i])
         # up: the messages are kept, since the way down divides by them
         total = _up(of_tree, order, low, high, classes, tables, r, m)
-        times = forest.weights[t]
+        times = forest.weights[t]  # how often the tree counts
         log_likelihood += times * total
         if total == -np.inf:  # impossible under the tables: nothing to count
             continue

@@ -154,7 +154,7 @@ def all_trees_counts(
 
 def best_trees(text: TagText, corpus: Corpus, params: GenerativeParams) -> Corpus:
     """The text with the trees of most expected right arcs."""
-    from eigentext.dependency.decoding.best import eisner
+    from eigentext.dependency.decoding.decoders import eisner
     from eigentext.dependency.kernels.generative import Automaton, Words, inside, outside
 
     automaton = Automaton(params.T, params.go, 1.0 - params.go, params.root)

@@ -34,7 +34,7 @@ def factored(row_hash, row_units, unit_hash, unit_target):
         for row in range(len(row_hash)):
             row_units[row, t] = -1
             if differ:
-                u = start
+                u = start  # a value that came before has its unit already
                 while u < units and unit_hash[u] != row_hash[row, t]:
                     u += 1
                 if u == units:
@@ -68,7 +68,7 @@ def count(tokens, atoms, gold, used, feature_counts, least, slots):
     new = 0
     shift, seen_shift = slot_shift(slots), slot_shift(feature_counts)
     for token in tokens:
-        for t in range(gold.shape[1]):
+        for t in range(gold.shape[1]):  # c(u): the value alone
             new += add(slots, shift, gold[token, t] >> _S24, 1)
         for a in range(atoms.shape[1]):
             atom = atoms[token, a]
@@ -76,10 +76,10 @@ def count(tokens, atoms, gold, used, feature_counts, least, slots):
                 least > 1 and get(feature_counts, seen_shift, atom >> _S24) < least
             ):
                 continue
-            new += add(slots, shift, atom >> _S24, 1)
+            new += add(slots, shift, atom >> _S24, 1)  # c(a): the feature alone
             for t in range(gold.shape[1]):
                 if used[a, t]:
-                    new += add(slots, shift, mix_pair(atom, gold[token, t]) >> _S24, 1)
+                    new += add(slots, shift, mix_pair(atom, gold[token, t]) >> _S24, 1)  # c(a, u)
     return new
 
 
@@ -102,7 +102,7 @@ def look_up(tokens, table, counted, together, alone, base):
             n_feature = get(slots, shift, atom >> _S24)
             if take_off and n_feature > 0:
                 n_feature -= get(less, own_shift, atom >> _S24)
-            alone[token, a] = n_feature
+            alone[token, a] = n_feature  # c(a), less the document's own
             if n_feature == 0:
                 continue
             for u in range(unit_first[token], unit_first[token + 1]):
@@ -112,7 +112,7 @@ def look_up(tokens, table, counted, together, alone, base):
                 times = get(slots, shift, key)
                 if take_off and times > 0:
                     times -= get(less, own_shift, key)
-                together[u, a] = times
+                together[u, a] = times  # c(a, u), likewise
         for u in range(unit_first[token], unit_first[token + 1]):
             times = get(slots, shift, unit_hash[u] >> _S24)
             if take_off and times > 0:
@@ -163,6 +163,7 @@ def ratios(tokens, table, counted, strength, logs, columns, start, base):
             if take_off and times > 0:
                 times -= get(less, own_shift, key)
             base[u] = times
+            # 1 / p(u), so that c(a, u) / p(u) is a product
             rare[u - begin] = (n_words + np.float32(1.0)) / (times + np.float32(0.5))
         for a in range(n_atoms):
             atom = atoms[token, a]
@@ -209,6 +210,6 @@ def document_overlap(unit_row, unit_doc, first, docs, counts, similarity, out):
         total = 0.0
         if row >= 0:
             for k in range(first[row], first[row + 1]):
-                total += counts[k] * similarity[unit_doc[u], docs[k]]
+                total += counts[k] * similarity[unit_doc[u], docs[k]]  # s(d, d') n_d'(u)
         out[u] = total
     return out

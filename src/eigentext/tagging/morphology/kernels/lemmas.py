@@ -109,17 +109,17 @@ def lemma_key(words, w, rules, r):
     case = rules.case[r]
     first, n = words.starts[case, w], words.n[case, w]
     at = rules.at[r]
-    front, back = at[1] - at[0], at[3] - at[2]
+    front, back = at[1] - at[0], at[3] - at[2]  # how many letters go at either end
     if front + back > n or n - front - back + at[2] - at[1] + at[4] - at[3] == 0:
         return np.uint64(0)
-    for k in range(front):
+    for k in range(front):  # the form must begin and end as the rule asks
         if words.codes[first + k] != rules.codes[at[0] + k]:
             return np.uint64(0)
     for k in range(back):
         if words.codes[first + n - back + k] != rules.codes[at[2] + k]:
             return np.uint64(0)
     key = _ONE
-    for k in range(at[1], at[2]):
+    for k in range(at[1], at[2]):  # key of: new front, the middle of the form, new back
         key = mix_some(key, np.uint64(rules.codes[k]))
     for k in range(first + front, first + n - back):
         key = mix_some(key, np.uint64(words.codes[k]))
@@ -146,10 +146,11 @@ def fitting_rules(w, tag_key, upos_key, words, rules, index, held_lemma, held_up
     most = len(numbers)
     n = 0
     for level in range(2):
-        key = tag_key if level == 0 else upos_key
+        key = tag_key if level == 0 else upos_key  # rules of the tag first, then of its upos
         for k in range(words.endings.shape[1] + 1):
             if k > 0 and words.endings[w, k - 1] == 0:
                 break
+            # rules that cut off just this ending
             v = find(index.keys, mix_some(key, words.endings[w, k - 1] if k > 0 else _ONE))
             if v < 0:
                 continue
@@ -166,12 +167,13 @@ def fitting_rules(w, tag_key, upos_key, words, rules, index, held_lemma, held_up
                 numbers[n] = r
                 lemmas[n] = lemma
                 held = 1 if lemma == held_lemma else 0
+                # is the lemma one of this upos?
                 at = find(index.lemmas, mix_some(lemma, upos_key))
                 evidence[n] = 0
                 if at >= 0 and index.lemma_counts[at] > (held if upos_key == held_upos else 0):
                     evidence[n] = 2
                 else:
-                    at = find(index.lemmas, lemma)
+                    at = find(index.lemmas, lemma)  # or one of any upos?
                     if at >= 0 and index.lemma_counts[at] > held:
                         evidence[n] = 1
                 n += 1
@@ -215,10 +217,10 @@ def score_rules(n, n_features, upos_key, rules, table, scale, room):
         total = 0.0
         key = rules.keys[room.numbers[c]]
         for f in range(n_features):
-            total += table[place_of_pair(room.features[f], key, mask)]
+            total += table[place_of_pair(room.features[f], key, mask)]  # sum_f w[f, rule]
         known_places(room.numbers[c], room.evidence[c], upos_key, rules, mask, room.places)
         for k in range(len(room.places)):
-            total += table[room.places[k]]
+            total += table[room.places[k]]  # sum_d w[d]
         room.scores[c] = total * scale
 
 
@@ -272,7 +274,7 @@ def train_rules(order, rows, words, rules, index, table, squares, rate):
             top = max(top, scores[c])
         total, right = 0.0, 0.0
         for c in range(n):
-            shares[c] = math.exp(scores[c] - top)
+            shares[c] = math.exp(scores[c] - top)  # softmax over the rules that fit
             total += shares[c]
             if lemmas[c] == gold:
                 right += shares[c]

@@ -93,7 +93,7 @@ def candidate_lists(levels, n_types, held_tags, own_last, nodes, n_tags, least, 
     share = np.empty(n_tags)
     for w in range(levels.shape[0]):
         for t in range(n_tags):
-            share[t] = 1.0 / n_tags
+            share[t] = 1.0 / n_tags  # before any level all tags are alike
         for level in range(levels.shape[1]):
             v = levels[w, level]
             if v < 0:
@@ -101,19 +101,20 @@ def candidate_lists(levels, n_types, held_tags, own_last, nodes, n_tags, least, 
             held = held_tags[w] if level >= n_types or own_last[w] else -1
             total, kinds = 0.0, 0
             for e in range(nodes.ptr[v], nodes.ptr[v + 1]):
+                # c(e, t), less the word itself
                 count = nodes.counts[e] - (1.0 if nodes.tags[e] == held else 0.0)
                 if count > 0.0:
                     total += count
                     kinds += 1
             if kinds == 0:
                 continue
-            weight = kinds / (total + kinds)
+            weight = kinds / (total + kinds)  # D / (N + D): what the coarser level keeps
             for t in range(n_tags):
                 share[t] *= weight
             for e in range(nodes.ptr[v], nodes.ptr[v + 1]):
                 count = nodes.counts[e] - (1.0 if nodes.tags[e] == held else 0.0)
                 if count > 0.0:
-                    share[nodes.tags[e]] += count / (total + kinds)
+                    share[nodes.tags[e]] += count / (total + kinds)  # c / (N + D)
         n = 0
         tags, shares = lists.tags[w], lists.shares[w]
         for t in range(n_tags):

@@ -28,7 +28,7 @@ def with_sides(base, sides, forms):
         for f in range(width):
             out[i, f] = mix(np.uint64(f), base[i, f]) if base[i, f] != _NONE else _NONE
         for f in range(more):
-            key = mix(np.uint64(100 + f), sides[i, f])
+            key = mix(np.uint64(100 + f), sides[i, f])  # what stands beside the token
             out[i, width + f] = mix(key, forms[i])
             if forms[i] != _NONE and f < 2:
                 out[i, width + more + f] = key
@@ -39,7 +39,7 @@ def with_sides(base, sides, forms):
 def own_keys(counts, key, out):
     """Features of a candidate by its counts; how many."""
     kind, stem, form, length, lemma = counts
-    if kind == 0:
+    if kind == 0:  # of a known form, which needs no counts
         return 0
     if length == 0:  # to keep the token
         out[0] = mix(np.uint64(207), form)
@@ -90,10 +90,11 @@ def train(base, starts, keys, counts, gold, order, weights, squares, shift, rate
             highest = max(highest, scores[c])
         total = 0.0
         for c in range(last - first):
-            scores[c] = exp(scores[c] - highest)
+            scores[c] = exp(scores[c] - highest)  # softmax over the candidates of the token
             total += scores[c]
         loss -= np.log(max(scores[gold[token]] / total, 1e-30))
         for c in range(first, last):
+            # p(c) - [c is right]
             slope = scores[c - first] / total - (1.0 if c - first == gold[token] else 0.0)
             if abs(slope) < 0.002:
                 continue

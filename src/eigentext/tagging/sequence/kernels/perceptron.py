@@ -128,7 +128,7 @@ def cell_of(first_cell, kind, t1, t2, n_tags):
     """The cell that the tags before pick."""
     if kind == 1:
         return first_cell + t1
-    return first_cell + t1 * (n_tags + 1) + t2
+    return first_cell + t1 * (n_tags + 1) + t2  # a cell for each pair of tags before
 
 
 @njit
@@ -157,7 +157,7 @@ def train(order, begin, text, gold, model, sums, margins, counters):
                 cells_now[d] = -1
                 if cells[i, d] >= 0:
                     cells_now[d] = cell_of(cells[i, d], kinds[d], t1, t2, n_tags)
-                    r = row_of[cells_now[d]]
+                    r = row_of[cells_now[d]]  # -1 as long as no update touched it
                     if r >= 0:
                         for k in range(n_tags):
                             scores[k] += weights[r, k]
@@ -186,7 +186,7 @@ def train(order, begin, text, gold, model, sums, margins, counters):
                         counters[0] += 1
                     weights[r, want] += 1.0
                     weights[r, rival] -= 1.0
-                    sums.rows[r, want] += before
+                    sums.rows[r, want] += before  # (c - 1) Delta, for the mean
                     sums.rows[r, rival] -= before
                 for o in range(dense.shape[0]):
                     at = i + o - reach
