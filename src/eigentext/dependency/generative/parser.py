@@ -400,7 +400,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         chart, log_z = inside(words, self._automaton)
         if log_z == -np.inf:  # no tree has any weight: none is more likely than another
             return np.zeros((n + 1, n + 1)), log_z
-        return outside(words, self._automaton, chart, log_z), float(log_z)
+        return outside(words, self._automaton, chart, log_z)[0], float(log_z)
 
     def parse(
         self,

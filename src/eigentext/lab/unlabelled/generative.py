@@ -166,7 +166,7 @@ def best_trees(text: TagText, corpus: Corpus, params: GenerativeParams) -> Corpu
         emit = np.ascontiguousarray(params.E[text.word[start:end]][:, : m.max()])
         words = Words(emit, params.first[tag], m, corpus.kind_of[tag], length)
         chart, log_z = inside(words, automaton)
-        arcs = outside(words, automaton, chart, log_z) if log_z > -np.inf else None
+        arcs = outside(words, automaton, chart, log_z)[0] if log_z > -np.inf else None
         heads[start:end] = eisner(np.zeros((end - start + 1,) * 2) if arcs is None else arcs)[0]
     none = np.zeros(len(heads), np.int64)
     return corpus._replace(ptr=text.ptr, word=text.word, tag=text.tag, heads=heads, relation=none)
