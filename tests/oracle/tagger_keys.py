@@ -15,7 +15,7 @@ def plain_keys(table, tokens, templates):
     for at in range(REACH, REACH + len(tokens)):
         row = []
         for template, seed in zip(templates.all, templates.seeds.tolist(), strict=True):
-            keys = [words[at + item.place].get(item.attribute, 0) for item in template.items]
+            keys = [words[at + item.offset].get(item.attribute, 0) for item in template.items]
             row.append((mixed(seed, keys) or 1) if all(keys) else 0)
         rows.append(row)
     return rows

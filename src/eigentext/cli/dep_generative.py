@@ -51,7 +51,7 @@ def parsed(
     parser: GenerativeParser, sentence: ConlluBlock, *, marginals: bool = False
 ) -> ConlluBlock:
     """The sentence with heads, all relations ``_``; with ``marginals`` also ``Prob=``."""
-    from eigentext.dependency.decoding.best import eisner
+    from eigentext.dependency.decoding.decoders import eisner
     from eigentext.dependency.graph.answer import with_probabilities
     from eigentext.dependency.sentence import TaggedSentence
 

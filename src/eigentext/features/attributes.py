@@ -49,7 +49,7 @@ class Word:
 
     ``other``  the upos that its tagger had second, and how near it came: ``1:VERB``
     ``bits``   of its cluster, ``near`` of its vector in a hierarchy; None for a word without
-    ``known``  was it seen often enough in training to stand for itself?
+    ``frequent``  was it there often enough in training to stand for itself?
     ``norm``   as an analyzer matches it
     """
 
@@ -61,7 +61,7 @@ class Word:
     other: str = "_"
     bits: str | None = None
     near: str | None = None
-    known: bool = True
+    frequent: bool = True
     norm: str = ""
 
     @cached_property
@@ -121,12 +121,13 @@ class Attributes:
         return [attribute.key(word) for attribute in self]
 
 
-def _edges(begin: str, end: str, longest: int) -> Iterator[Attribute]:
-    """Beginnings and endings of words that are longer, in lower case."""
-    for n in range(1, longest + 1):
-        yield Attribute(f"{begin}{n}", lambda w, n=n: w.lower[:n] if len(w.lower) > n else None)
-    for n in range(1, longest + 1):
-        yield Attribute(f"{end}{n}", lambda w, n=n: w.lower[-n:] if len(w.lower) > n else None)
+def _edge(cut: slice, longer_than: int) -> Callable[[Word], str | None]:
+    """A beginning or ending of words that are longer, in lower case."""
+    return lambda w: w.lower[cut] if len(w.lower) > longer_than else None
+
+
+def _letters(cut: slice) -> Callable[[Word], str]:
+    return lambda w: w.form[cut]
 
 
 def _bits(
@@ -155,7 +156,8 @@ TAGGING = Attributes(
     Attribute("form", of=lambda w: outline(w.form)),
     Attribute("case", of=lambda w: case_of(w.form)),
     Attribute("kind", of=lambda w: kind_of(w.form)),
-    *_edges("pre", "suf", 4),
+    *(Attribute(f"pre{n}", _edge(slice(n), n)) for n in (1, 2, 3, 4)),
+    *(Attribute(f"suf{n}", _edge(slice(-n, None), n)) for n in (1, 2, 3, 4)),
     *_bits(TAGGED_BITS, "bits", (4, 6, 10, 20)),
 )
 
@@ -184,8 +186,8 @@ PARSING = Attributes(
     # upos and xpos come first: the kernels take the tags in between from columns 0 and 1
     Attribute("upos", of=lambda w: w.upos),
     Attribute("xpos", of=lambda w: w.xpos),
-    Attribute("lower", of=lambda w: w.lower if w.known else UNKNOWN),
-    Attribute("form", of=lambda w: w.form if w.known else UNKNOWN),
+    Attribute("lower", of=lambda w: w.lower if w.frequent else UNKNOWN),
+    Attribute("form", of=lambda w: w.form if w.frequent else UNKNOWN),
     Attribute("feats", of=lambda w: w.feats),
     Attribute("morph", of=lambda w: "|".join(x for x in w.pairs if x.split("=")[0] in _MORPH)),
     Attribute("end", of=lambda w: w.lower[-3:]),
@@ -203,9 +205,9 @@ PARSING = Attributes(
 RANKING = Attributes(
     Attribute("form", of=lambda w: w.form),
     Attribute("norm", of=lambda w: w.norm),
-    Attribute("first", of=lambda w: w.form[:1]),
-    Attribute("last", of=lambda w: w.form[-1:]),
-    *(Attribute(f"start{n}", lambda w, n=n: w.form[:n]) for n in (2, 3)),
-    *(Attribute(f"end{n}", lambda w, n=n: w.form[-n:]) for n in (1, 2, 3, 4, 5)),
+    Attribute("first", _letters(slice(1))),
+    Attribute("last", _letters(slice(-1, None))),
+    *(Attribute(f"start{n}", _letters(slice(n))) for n in (2, 3)),
+    *(Attribute(f"end{n}", _letters(slice(-n, None))) for n in (1, 2, 3, 4, 5)),
     *_bits(("cluster", "cluster6", "cluster3"), "bits", (None, 6, 3)),
 )

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["Grammar", "Item", "Template", "distinct", "seeds_of"]
 
 _WRITTEN = {
-    "attribute[place]": re.compile(r"(?P<attribute>[a-z]+[0-9]*)\[(?P<place>[+-]?[0-9])\]"),
-    "role.attribute": re.compile(r"(?P<role>[a-z])(?P<place>[+-][0-9])?\.(?P<attribute>\w+)"),
-    "attribute@place": re.compile(r"(?P<attribute>[^@]+)@(?P<place>[+-]?[0-9]+)"),
+    "attribute[offset]": re.compile(r"(?P<attribute>[a-z]+[0-9]*)\[(?P<offset>[+-]?[0-9])\]"),
+    "role.attribute": re.compile(r"(?P<role>[a-z])(?P<offset>[+-][0-9])?\.(?P<attribute>\w+)"),
+    "attribute@offset": re.compile(r"(?P<attribute>[^@]+)@(?P<offset>[+-]?[0-9]+)"),
 }
 
 
@@ -45,7 +45,7 @@ class Item(NamedTuple):
     """An attribute of a word, and where it is: so far beside the word with the role."""
 
     attribute: str
-    place: int = 0
+    offset: int = 0
     role: str = ""
 
 
@@ -66,16 +66,16 @@ class Template(NamedTuple):
 class Grammar:
     """How a model writes its templates.
 
-    ``written``     one item: ``attribute[place]``, ``role.attribute`` or ``attribute@place``
+    ``written``     one item: ``attribute[offset]``, ``role.attribute`` or ``attribute@offset``
     ``attributes``  their names, in the order of their columns; of none: any are good
     ``roles``       the letters of roles
     ``extras``      items of another kind
     ``most``        items with one role, or if ``together``, items in all
-    ``reach``       how far to either side a place may be
+    ``reach``       the largest offset to either side
 
-    >>> grammar = Grammar("attribute[place]", ("lower", "case"))
+    >>> grammar = Grammar("attribute[offset]", ("lower", "case"))
     >>> grammar.parse("lower[-1]&case[0]").items[0]
-    Item(attribute='lower', place=-1, role='')
+    Item(attribute='lower', offset=-1, role='')
     """
 
     written: str
@@ -103,14 +103,14 @@ class Grammar:
                 continue
             match = _WRITTEN[self.written].fullmatch(piece)
             parts = match.groupdict() if match else {}
-            place, role = int(parts.get("place") or 0), parts.get("role", "")
-            item = Item(parts.get("attribute", ""), place, role)
+            offset, role = int(parts.get("offset") or 0), parts.get("role", "")
+            item = Item(parts.get("attribute", ""), offset, role)
             good = not self.attributes or item.attribute in self.attributes
             if not match or not good or item.role not in self.roles:
                 names = f"; attributes: {', '.join(self.attributes)}" if self.attributes else ""
                 raise SettingsError(f"template {text!r}: {piece!r} is not {self.written}{names}")
-            if abs(item.place) > self.reach:
-                why = f"place {item.place} is further than {self.reach} away"
+            if abs(item.offset) > self.reach:
+                why = f"offset {item.offset} is further than {self.reach} away"
                 raise SettingsError(f"template {text!r}: {why}")
             items.append(item)
         if not items:
@@ -121,12 +121,12 @@ class Grammar:
         return Template(text, tuple(items), extra)
 
     def places(self, templates: Sequence[Template], role: str = "") -> Ints:
-        """(T, most, 2) column and place of each item with this role; -1 where there is none."""
+        """(T, most, 2) column and offset of each item with this role; -1 where there is none."""
         places = np.full((len(templates), self.most, 2), -1, np.int64)
         for row, template in enumerate(templates):
             items = [item for item in template.items if item.role == role]
             for column, item in enumerate(items):
-                places[row, column] = self.attributes.index(item.attribute), item.place
+                places[row, column] = self.attributes.index(item.attribute), item.offset
         return places
 
 

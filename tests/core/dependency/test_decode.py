@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigentext.dependency.decoding.best import eisner
 from eigentext.dependency.decoding.constraints import checked_arc, checked_sib, constrained
-from eigentext.dependency.decoding.nonprojective import chu_liu_edmonds, rearrange
+from eigentext.dependency.decoding.decoders import chu_liu_edmonds, eisner, rearrange
 from eigentext.dependency.kernels.rearrange import crossing_arcs, rearrange_kernel, whole_score
 from eigentext.errors import SettingsError
 from oracle import dependency_trees

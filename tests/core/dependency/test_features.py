@@ -72,7 +72,7 @@ class Twin:
             return hashing.mixed(seed, [T.NOBODY])
         items = [item for item in T.GRAMMAR.parse(name).items if item.role == role]
         column = PARSING.column
-        keys = [self.key(row + item.place, column[item.attribute]) for item in items]
+        keys = [self.key(row + item.offset, column[item.attribute]) for item in items]
         return hashing.mixed(seed, keys)
 
     def counted(self, number: int) -> int:
@@ -223,7 +223,7 @@ def test_sentences_of_a_batch_do_not_see_each_other():
 
 
 def test_unknown_words_share_a_key_but_keep_their_endings():
-    known = Encoder(known=frozenset({"cat"}))
+    known = Encoder(vocabulary=frozenset({"cat"}))
     cat, dog, fog = known.batch(
         [TaggedSentence.of((form,), upos=("NOUN",)) for form in ("Cat", "dog", "fog")]
     ).keys[[1, 3, 5]]

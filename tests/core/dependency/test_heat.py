@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from eigentext.dependency.decoding.marginals import nonprojective_marginals, projective_marginals
+from eigentext.dependency.decoding.decoders import nonprojective_marginals, projective_marginals
 from eigentext.dependency.decoding.search import Search
 from eigentext.dependency.graph.heat import fitted_heat
 from eigentext.errors import SettingsError

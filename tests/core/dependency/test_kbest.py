@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigentext.dependency.decoding.best import eisner
-from eigentext.dependency.decoding.kbest import (
+from eigentext.dependency.decoding.decoders import (
+    chu_liu_edmonds,
+    eisner,
     kbest_nonprojective,
     kbest_projective,
 )
-from eigentext.dependency.decoding.nonprojective import chu_liu_edmonds
 from eigentext.errors import SettingsError
 from oracle import dependency_trees
 

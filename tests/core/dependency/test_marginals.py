@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigentext.dependency.decoding.marginals import (
+from eigentext.dependency.decoding.decoders import (
     nonprojective_marginals,
     projective_marginals,
 )

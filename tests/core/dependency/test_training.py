@@ -11,7 +11,7 @@ import pytest
 
 from eigentext.base.cores import using_cores
 from eigentext.base.folds import held_out
-from eigentext.dependency.decoding.best import eisner
+from eigentext.dependency.decoding.decoders import eisner
 from eigentext.dependency.graph.encode import Batch, Encoder
 from eigentext.dependency.graph.templates import (
     arc_templates,

@@ -45,8 +45,8 @@ def test_english(word: str, expected: str) -> None:
 
 def test_the_first_word_of_a_sentence() -> None:
     assert signatures("Running", first=True)[0] == "<First-ing>"
-    assert signatures("Running", first=True, known={"running"})[0] == "<First+-ing>"
-    assert signatures("running", first=True, known={"running"})[0] == "<lower-ing>"
+    assert signatures("Running", first=True, vocabulary={"running"})[0] == "<First+-ing>"
+    assert signatures("running", first=True, vocabulary={"running"})[0] == "<lower-ing>"
     assert signatures("NATO", first=True)[0] == "<upper>"
 
 

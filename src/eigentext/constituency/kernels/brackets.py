@@ -30,7 +30,7 @@ def _length_class(length):
     """1 to 6 words apart, then wider and wider classes."""
     if length <= _SHORT:
         return np.uint64(length)
-    bound, number = 8, 7
+    bound, number = 8, 7  # beyond six words classes grow by a third each
     while length > bound and number < 13:
         bound += bound // 3 + 1
         number += 1
@@ -44,9 +44,9 @@ def _border_features(words, shift, out):
     for border in range(len(word) - 2 * PAD + 1):
         at = border + PAD  # the word behind the border
         for side in range(2):
-            seed = np.uint64(100 * (side + 1))
+            seed = np.uint64(100 * (side + 1))  # begins and ends have templates of their own
             row = out[border, side * N_BORDER : (side + 1) * N_BORDER]
-            tags = mix(mix(seed, tag[at - 1]), tag[at])
+            tags = mix(mix(seed, tag[at - 1]), tag[at])  # the tags on both sides of the border
             row[0] = tags
             row[1] = mix(mix(seed + np.uint64(1), word[at - 1]), tag[at])
             row[2] = mix(mix(seed + np.uint64(2), tag[at - 1]), word[at])
@@ -202,13 +202,13 @@ def count_features(sentences, counts):
 
 
 @njit(nogil=True)
-def find_gradients(sentences, numbers, weights, learned, found):
+def find_gradients(sentences, numbers, weights, learned, slopes):
     """Gradients of the log probabilities of some trees; the sum of those log probabilities.
 
     The gradient of log p(tree) for the weight of a feature is the number of spans of the tree
     that have it less the number expected, the sum of the marginals of the spans that have it.
-    ``found`` is filled: places of weights and their gradients, sentence after sentence; the one of
-    ``numbers[s]`` ends at ``found.ends[s]``.  A place may come several times.
+    ``slopes`` is filled: places of weights and their gradients, sentence after sentence; that of
+    ``numbers[s]`` ends at ``slopes.ends[s]``.  A place may come several times.
     """
     shift = _shift_of(weights)
     features = np.empty(N_SPAN, np.uint64)
@@ -236,34 +236,35 @@ def find_gradients(sentences, numbers, weights, learned, found):
                 _span_features(words, i, j, shift, features)
                 for f in range(N_SPAN):
                     if learned[features[f]]:
-                        found.places[used], found.gradients[used] = features[f], gradient
+                        slopes.places[used], slopes.gradients[used] = features[f], gradient
                         used += 1
         for border in range(n + 1):
             for side in range(2):
                 if of_borders[border, side] != 0.0:
                     for f in range(side * N_BORDER, (side + 1) * N_BORDER):
                         if learned[of_border[border, f]]:
-                            found.places[used] = of_border[border, f]
-                            found.gradients[used] = of_borders[border, side]
+                            slopes.places[used] = of_border[border, f]
+                            slopes.gradients[used] = of_borders[border, side]
                             used += 1
-        found.ends[s] = used
+        slopes.ends[s] = used
     return total
 
 
 @njit(nogil=True)
-def take_steps(found, table, begin, end, rate, time):
+def take_steps(slopes, table, begin, end, rate, time):
     """AdaGrad, in the order of the gradients: the more a weight has been moved, the less it moves.
 
     Only weights at the places from ``begin`` to ``end`` are moved: threads share out the table.
     ``time`` is that of the first sentence; each is one step of the mean.
     """
     at = 0
-    for s in range(len(found.ends)):
-        while at < found.ends[s]:
-            place, gradient = found.places[at], found.gradients[at]
+    for s in range(len(slopes.ends)):
+        while at < slopes.ends[s]:
+            weight_at, gradient = slopes.places[at], slopes.gradients[at]
             at += 1
-            if begin <= place < end:
-                table.squares[place] += gradient * gradient
-                change = rate * gradient / np.sqrt(table.squares[place])
-                table.weights[place] += change
-                table.sums[place] += (time + s) * change
+            if begin <= weight_at < end:
+                table.squares[weight_at] += gradient * gradient
+                # AdaGrad, up the gradient
+                change = rate * gradient / np.sqrt(table.squares[weight_at])
+                table.weights[weight_at] += change
+                table.sums[weight_at] += (time + s) * change

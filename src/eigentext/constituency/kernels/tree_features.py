@@ -66,10 +66,11 @@ def tree_context(trees, t, names, tag, rule, second):
     for i in range(a, b):
         second[i - a] = -1
         rule[i - a] = names.whole[trees.label[i]]
-        if trees.size[i] == 1:
+        if trees.size[i] == 1:  # over a single word: its tag
             tag[trees.start[i]] = names.bottom[trees.label[i]]
     for i in range(a + 1, b):
         above = trees.parent[i]
+        # the chain of the node, then those of its children
         rule[above] = hash_more(rule[above], names.whole[trees.label[i]])
         if not trees.is_head[i]:
             second[above] = trees.head[i]
@@ -89,7 +90,7 @@ def _context_key(trees, a, i, names, tag, rule, second):
     if top >= 0:
         key = hash_more(key, names.bottom[trees.label[a + top]])
     key = hash_more(key, tag[s - 1] if s > 0 else EDGE)
-    key = hash_more(key, tag[e] if e < n else EDGE)
+    key = hash_more(key, tag[e] if e < n else EDGE)  # so far what a tag looks at, too
     if trees.size[i] == 1:
         return key
     key = hash_more(hash_more(key, tag[s]), tag[e - 1])
@@ -102,7 +103,7 @@ def _context_key(trees, a, i, names, tag, rule, second):
     while child < i + trees.size[i]:
         key = hash_more(hash_more(key, rule[child - a]), np.uint64(trees.end[child]))
         key = hash_more(hash_more(key, tag[trees.head[child]]), np.uint64(trees.head[child]))
-        other = second[child - a]
+        other = second[child - a]  # the noun below a preposition
         if other >= 0:
             key = hash_more(hash_more(key, np.uint64(other)), tag[other])
         child += trees.size[child]
@@ -133,7 +134,7 @@ def group_nodes(trees, names, group, keys, slots):
 
 
 @njit(nogil=True)
-def make_features(trees, names, group, n_groups, skipped, wanted, ptr, out):
+def make_features(trees, names, group, n_groups, skipped, groups, ptr, out):
     """Features of every group but those ``skipped``: ``out`` at ``ptr``."""
     n = len(names.word)
     tag = np.zeros(n, np.uint64)
@@ -156,22 +157,22 @@ def make_features(trees, names, group, n_groups, skipped, wanted, ptr, out):
             if group[i] == done:
                 if not skipped[done]:
                     if trees.size[i] == 1:
-                        at = _of_tag(trees, a, i, names, tag, wanted, out, at)
+                        at = _of_tag(trees, a, i, names, tag, groups, out, at)
                     else:
-                        at = _of_node(trees, a, i, names, tag, rule, second, wanted, out, at)
+                        at = _of_node(trees, a, i, names, tag, rule, second, groups, out, at)
                 done += 1
                 ptr[done] = at
     return at
 
 
 @njit
-def _of_tag(trees, a, i, names, tag, wanted, out, at):
+def _of_tag(trees, a, i, names, tag, groups, out, at):
     """Features of a tag: its word, its ancestors, its neighbours."""
-    if not (wanted >> WORDS) & 1:
+    if not (groups >> WORDS) & 1:
         return at
     n = len(tag)
     s = trees.start[i]
-    whole, own, word = names.whole[trees.label[i]], tag[s], names.word[s]
+    whole, bare, word = names.whole[trees.label[i]], tag[s], names.word[s]
     above = trees.parent[i]
     parent = top = EDGE
     if above >= 0:
@@ -186,18 +187,18 @@ def _of_tag(trees, a, i, names, tag, wanted, out, at):
     out[at + 2] = hash3(TAG + 2, whole, word, parent)
     out[at + 3] = hash4(TAG + 3, whole, word, parent, top)
     out[at + 4] = hash3(TAG + 4, whole, parent, top)
-    out[at + 5] = hash2(TAG + 5, own, before)
-    out[at + 6] = hash3(TAG + 6, own, before, after)
-    out[at + 7] = hash2(TAG + 7, own, word_before)
-    out[at + 8] = hash2(TAG + 8, own, word_after)
-    out[at + 9] = hash3(TAG + 9, own, word, word_before)
-    out[at + 10] = hash3(TAG + 10, own, word, word_after)
-    out[at + 11] = hash2(TAG + 11, own, names.shape[s])
+    out[at + 5] = hash2(TAG + 5, bare, before)
+    out[at + 6] = hash3(TAG + 6, bare, before, after)
+    out[at + 7] = hash2(TAG + 7, bare, word_before)
+    out[at + 8] = hash2(TAG + 8, bare, word_after)
+    out[at + 9] = hash3(TAG + 9, bare, word, word_before)
+    out[at + 10] = hash3(TAG + 10, bare, word, word_after)
+    out[at + 11] = hash2(TAG + 11, bare, names.shape[s])
     return at + 12
 
 
 @njit
-def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
+def _of_node(trees, a, i, names, tag, rule, second, groups, out, at):
     """Features of a constituent."""
     n = len(tag)
     s, e, head = trees.start[i], trees.end[i], trees.head[i]
@@ -213,7 +214,7 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
             top = names.bottom[trees.label[a + trees.parent[a + above]]]
     own_rule = rule[i - a]
     head_word, head_tag = names.word[head], tag[head]
-    if (wanted >> RULE) & 1:
+    if (groups >> RULE) & 1:
         out[at] = hash1(NODE, whole)
         out[at + 1] = hash2(NODE + 1, whole, parent)
         out[at + 2] = hash3(NODE + 2, whole, parent, top)
@@ -222,7 +223,7 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
         out[at + 5] = hash3(NODE + 5, own_rule, parent, top)
         out[at + 6] = hash2(NODE + 6, own_rule, parent_rule)
         at += 7
-    if (wanted >> HEADS) & 1:
+    if (groups >> HEADS) & 1:
         out[at] = hash2(HEAD, own_rule, head_tag)
         out[at + 1] = hash2(HEAD + 1, own_rule, head_word)
         out[at + 2] = hash3(HEAD + 2, whole, parent, head_word)
@@ -236,7 +237,7 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
             out[at + 3] = hash4(HEAD + 7, whole, parent, head_tag, parent_tag)
             out[at + 4] = hash2(HEAD + 8, whole, head_word)
             at += 5
-    if (wanted >> HEAVY) & 1:
+    if (groups >> HEAVY) & 1:
         length, rest = bucket(e - s), bucket(n - e)
         after = tag[e] if e < n else EDGE
         before = tag[s - 1] if s > 0 else EDGE
@@ -248,7 +249,7 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
         out[at + 4] = hash1(LENGTH + 4, right)
         out[at + 5] = hash2(LENGTH + 5, right, whole)
         at += 6
-    if (wanted >> EDGES) & 1:
+    if (groups >> EDGES) & 1:
         first, last = names.word[s], names.word[e - 1]
         first_tag, last_tag = tag[s], tag[e - 1]
         before = names.word[s - 1] if s > 0 else EDGE
@@ -278,7 +279,7 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
         out[at + 19] = hash3(EDGE_WORDS + 19, whole, parent, before)
         out[at + 20] = hash3(EDGE_WORDS + 20, whole, before, after)
         at += 21
-    if (wanted >> SHAPE) & 1:
+    if (groups >> SHAPE) & 1:
         # runs of the same shape count once
         shape = hash1(OUTLINE, whole)
         for w in range(s, e):
@@ -295,29 +296,29 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
     head_at = i + 1
     while not trees.is_head[head_at]:
         head_at += trees.size[head_at]
-    head_label = names.top[trees.label[head_at]]
+    head_label = names.top[trees.label[head_at]]  # siblings are seen with the head child
     child = i + 1
     while child < end:
         label = names.top[trees.label[child]]
         side = np.uint64(child > head_at)
-        if (wanted >> SIBLINGS) & 1:
-            own = names.whole[trees.label[child]]
+        if (groups >> SIBLINGS) & 1:
+            chain = names.whole[trees.label[child]]
             out[at] = hash3(SIBLING, bottom, last, label)
             out[at + 1] = hash4(SIBLING + 1, bottom, before_last, last, label)
             out[at + 2] = hash5(SIBLING + 2, bottom, last, label, head_label, side)
-            out[at + 3] = hash4(SIBLING + 3, bottom, own, head_tag, side)
-            out[at + 4] = hash4(SIBLING + 4, bottom, own, head_word, side)
+            out[at + 3] = hash4(SIBLING + 3, bottom, chain, head_tag, side)
+            out[at + 4] = hash4(SIBLING + 4, bottom, chain, head_word, side)
             out[at + 5] = hash5(SIBLING + 5, bottom, last, label, head_word, side)
             at += 6
-        if (wanted >> SPLIT) & 1 and left >= 0:
-            m = trees.start[child]
+        if (groups >> SPLIT) & 1 and left >= 0:
+            m = trees.start[child]  # the border between child and the sibling before it
             out[at] = hash4(BORDER, bottom, last, label, names.word[m - 1])
             out[at + 1] = hash4(BORDER + 1, bottom, last, label, names.word[m])
             out[at + 2] = hash4(BORDER + 2, bottom, last, label, bucket(m - s))
             out[at + 3] = hash4(BORDER + 3, bottom, last, label, bucket(e - m))
             out[at + 4] = hash4(BORDER + 4, bottom, names.word[m - 1], names.word[m], label)
             at += 5
-        if (wanted >> HEADS) & 1 and child != head_at:
+        if (groups >> HEADS) & 1 and child != head_at:
             word, its = names.word[trees.head[child]], tag[trees.head[child]]
             far = bucket(abs(trees.head[child] - head))
             out[at] = hash5(MODIFIER, bottom, label, head_tag, its, side)
@@ -334,7 +335,7 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
                 out[at + 2] = hash4(NOUN + 2, label, head_word, word, names.word[other])
                 out[at + 3] = hash4(NOUN + 3, label, head_tag, word, tag[other])
                 at += 4
-        if (wanted >> PARALLEL) & 1:
+        if (groups >> PARALLEL) & 1:
             # the next sibling to the right with the same label
             other = child + trees.size[child]
             while other < end and names.top[trees.label[other]] != label:
@@ -343,6 +344,7 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
                 same = np.uint64(rule[other - a] == rule[child - a])
                 longer = trees.end[other] - trees.start[other]
                 longer -= trees.end[child] - trees.start[child]
+                # longer or shorter, by how much
                 by = bucket(abs(longer)) + np.uint64(100 * (longer > 0))
                 between = names.word[trees.start[other] - 1]
                 out[at] = hash3(ALIKE, bottom, label, same)
@@ -355,7 +357,7 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
                 at += 5
         before_last, last, left = last, label, child
         child += trees.size[child]
-    if (wanted >> SIBLINGS) & 1:
+    if (groups >> SIBLINGS) & 1:
         out[at] = hash3(SIBLING, bottom, last, EDGE)
         out[at + 1] = hash4(SIBLING + 1, bottom, before_last, last, EDGE)
         at += 2

@@ -272,7 +272,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         if small in self._known:
             return small
         language = self.settings_.language
-        return signatures(form, first=first, known=self._known, language=language)[0]
+        return signatures(form, first=first, vocabulary=self._known, language=language)[0]
 
     def _tags(self, sentence: TaggedSentence) -> list[str]:
         upos, xpos = sentence.upos, sentence.xpos
@@ -381,7 +381,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         chart, log_z = inside(words, self._automaton)
         if log_z == -np.inf:  # no tree has any weight: none is more likely than another
             return np.zeros((n + 1, n + 1)), log_z
-        return outside(words, self._automaton, chart, log_z), float(log_z)
+        return outside(words, self._automaton, chart, log_z)[0], float(log_z)
 
     def parse(
         self,
@@ -391,7 +391,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         **tags: Unpack[TagColumns],
     ) -> GenerativeParse:
         """The tree of most expected right arcs (``mbr``), or the best tree with its states."""
-        from eigentext.dependency.decoding.best import eisner
+        from eigentext.dependency.decoding.decoders import eisner
         from eigentext.dependency.kernels.generative import viterbi
 
         self.check_fitted()

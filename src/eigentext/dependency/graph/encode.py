@@ -68,7 +68,7 @@ class Batch:
 
 
 class Encoder:
-    """Numbers of tokens; ``known`` None: every word is known.
+    """Numbers of tokens; ``vocabulary`` None: every word is in it.
 
     ``clusters``, ``near``  word -> bits, of clusters and of a hierarchy of vectors
     ``upos``, ``xpos``      tags with a number of their own; others share number 0
@@ -79,7 +79,7 @@ class Encoder:
     def __init__(
         self,
         *,
-        known: frozenset[str] | None = None,
+        vocabulary: frozenset[str] | None = None,
         clusters: Mapping[str, str] | None = None,
         near: Mapping[str, str] | None = None,
         upos: Sequence[str] = (),
@@ -89,7 +89,7 @@ class Encoder:
     ) -> None:
         self.upos_of = dict(upos_of or {})
         self.fine = None if fine is None else tuple(fine)
-        self.known = known
+        self.vocabulary = vocabulary
         self.clusters, self.near = clusters or {}, near or {}
         self.upos, self.xpos = tuple(upos), tuple(xpos)
         self._numbers = [
@@ -138,7 +138,7 @@ class Encoder:
             looked_up(table, form, capital=False) for table in (self.clusters, self.near)
         )
         word = Word(form, upos, xpos, feats, lemma, other, bits, near)
-        word.known = self.known is None or word.lower in self.known or form == ROOT
+        word.frequent = self.vocabulary is None or word.lower in self.vocabulary or form == ROOT
         return word
 
     def _tag_numbers(self, word: Word) -> tuple[int, ...]:
@@ -153,10 +153,10 @@ class Encoder:
 
     def familiar(self, forms: Sequence[str]) -> tuple[str, ...]:
         """The words in spellings that training saw: ``“`` is looked up as `` `` `` or ``"``."""
-        known = self.known
-        if known is None:
+        vocabulary = self.vocabulary
+        if vocabulary is None:
             return tuple(forms)
-        return familiar_forms(forms, lambda form: lowered(form) in known)
+        return familiar_forms(forms, lambda form: lowered(form) in vocabulary)
 
     def batch(
         self,
@@ -171,8 +171,8 @@ class Encoder:
         rows: list[int] = []
         starts = np.zeros(len(sentences) + 1, np.int64)
         row_of, add = self._row_of, self._add
-        for number, given in enumerate(sentences, start=1):
-            sentence = with_upos(given, self.upos_of)
+        for number, plain in enumerate(sentences, start=1):
+            sentence = with_upos(plain, self.upos_of)
             rows.append(0)
             forms = self.familiar(sentence.forms)
             others = sentence.others or ("_",) * len(forms)
@@ -185,9 +185,9 @@ class Encoder:
         picked = np.array(rows, np.int64)
         governors = np.full(len(rows), -1, np.int32)
         relations = np.full(len(rows), -1, np.int32)
-        for column, known in ((governors, heads), (relations, labels)):
-            if known is not None and len(known):
-                flat = np.concatenate([np.asarray(numbers, np.int32) for numbers in known])
+        for column, values in ((governors, heads), (relations, labels)):
+            if values is not None and len(values):
+                flat = np.concatenate([np.asarray(numbers, np.int32) for numbers in values])
                 column[picked != 0] = flat
         return Batch(starts, self._keys[picked], self._tags[picked], governors, relations)
 
@@ -198,9 +198,9 @@ def usual_upos(tokens: Iterable[tuple[str, str]]) -> dict[str, str]:
     >>> usual_upos([("NOUN", "NN"), ("VERB", "NN"), ("NOUN", "NN"), ("_", "X"), ("DET", "_")])
     {'NN': 'NOUN'}
     """
-    seen = Counter((xpos, upos) for upos, xpos in tokens if "_" not in (upos, xpos))
+    counts = Counter((xpos, upos) for upos, xpos in tokens if "_" not in (upos, xpos))
     usual: dict[str, str] = {}
-    for (xpos, upos), _ in sorted(seen.items(), key=lambda item: (-item[1], item[0])):
+    for (xpos, upos), _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         usual.setdefault(xpos, upos)
     return dict(sorted(usual.items()))
 

@@ -69,8 +69,8 @@ def compiled_labels(
     templates = [_GRAMMAR.parse(name) for name in names]
     spec = np.full((len(names), _GRAMMAR.most, 3), -1, np.int64)
     for row, template in enumerate(templates):
-        for column, (attribute, place, role) in enumerate(template.items):
-            spec[row, column] = ROLES.index(role), _GRAMMAR.attributes.index(attribute), place
+        for column, (attribute, offset, role) in enumerate(template.items):
+            spec[row, column] = ROLES.index(role), _GRAMMAR.attributes.index(attribute), offset
     seeds = seeds_of("label", templates)
     spec.flags.writeable = seeds.flags.writeable = False  # all who ask have the same
     return spec, seeds
@@ -126,21 +126,21 @@ class LabelModel:
         self,
         keys: npt.NDArray[np.uint64],
         heads: npt.NDArray[np.int32],
-        given: npt.NDArray[np.int32] | None = None,
+        relations: npt.NDArray[np.int32] | None = None,
         demands: npt.NDArray[np.int64] | None = None,
     ) -> LabelledList:
         """Relations of the trees (K, n) of one sentence, whose keys have the root's in front.
 
-        ``given``: the relations are these, and only the margins are asked for.
+        ``relations``: the relations are these, and only the margins are asked for.
         ``demands``: what some arcs must or must not be, see ``demands.Demands.relations``.
         """
         from eigentext.dependency.kernels.labels import label_list
 
         heads = np.ascontiguousarray(heads, np.int32)
-        labels = np.empty_like(heads) if given is None else given.astype(np.int32)
+        labels = np.empty_like(heads) if relations is None else relations.astype(np.int32)
         margins = np.empty(heads.shape, np.int32)
-        asked = np.zeros((0, 4), np.int64) if demands is None else demands
-        label_list(keys, heads, self.arrays(), given is not None, asked, labels, margins)
+        rows = np.zeros((0, 4), np.int64) if demands is None else demands
+        label_list(keys, heads, self.arrays(), relations is not None, rows, labels, margins)
         return LabelledList(labels, margins)
 
     def arrays(self) -> LabelWeights:

@@ -188,7 +188,7 @@ class DependencyParser(Model, DependencyParserSettings):
         upos = sorted({token[0] for token in seen})
         xpos = sorted({fine_tag(*token, fine) for token in seen} | set(upos))
         return Encoder(
-            known=frequent_words(
+            vocabulary=frequent_words(
                 (lowered(form) for sentence in sentences for form in sentence.forms),
                 self.min_count,
             ),

@@ -16,6 +16,7 @@ distance.  A template that names one role alone is summed once per word, not onc
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -112,8 +113,8 @@ def compiled(
             raise SettingsError(f"template {template.text!r}: expected g and d, perhaps h")
     head_spec, head_seeds = _parts(alone["h"], "h")
     mod_spec, mod_seeds = _parts(alone["d"], "d")
-    pair_spec, pair_seeds = _parts([one for group in pairs.values() for one in group], "hd")
-    sib_spec, sib_seeds = _parts([one for group in triples.values() for one in group], "hsd")
+    pair_spec, pair_seeds = _parts(list(chain(*pairs.values())), "hd")
+    sib_spec, sib_seeds = _parts(list(chain(*triples.values())), "hsd")
     grand_spec, grand_seeds = _parts(grandparents, "ghd")
     return FeatureArrays(
         head_spec[0],

@@ -283,9 +283,9 @@ class Grandparents:
         """(K,) what grandparents add to the scores of trees (K, n)."""
         from eigentext.dependency.kernels.features import grand_totals
 
-        found = np.empty(len(heads))
-        grand_totals(self._sentence, self._model, np.ascontiguousarray(heads, np.int32), found)
-        return found
+        totals_of = np.empty(len(heads))
+        grand_totals(self._sentence, self._model, np.ascontiguousarray(heads, np.int32), totals_of)
+        return totals_of
 
     def in_tree(self, h: int, d: int, heads: npt.NDArray[np.int32]) -> float:
         """What the grandparent would add to the arc from h to d in the place of d's own.
@@ -389,9 +389,9 @@ def train_arcs(
         for block in row_blocks(len(order), LOCK_STEP):
             # the longest first: nobody waits for one that was begun last
             together = order[block][np.argsort(-lengths[order[block]], kind="stable")]
-            for found in each(rival, together):
+            for better in each(rival, together):
                 time += 1
-                move_weights(found, learned.weights, learner, time)
+                move_weights(better, learned.weights, learner, time)
             if progress is not None and time // 500 > (time - LOCK_STEP) // 500:
                 progress(time, settings.epochs * len(chosen), "training arcs")
         if after_pass is not None and after_pass(mean()):

@@ -247,9 +247,9 @@ def arc_scores(sentence, model, keep, arc):
     before = kinds_before(tags)
     bounds = templates.pair_bounds
     counts = np.empty(sentence.n_tags, np.int64)  # of each upos between h and d
-    seen = np.empty((2, sentence.n_tags), np.int64)  # stamp of the walk in which a tag was met
+    stamps = np.empty((2, sentence.n_tags), np.int64)  # stamp of the walk in which a tag was met
     met = np.empty((2, sentence.n_tags), np.uint64)  # keys of the different tags met on this walk
-    seen[:] = -1
+    stamps[:] = -1
     arc[:] = -np.inf
     n_met = np.zeros(2, np.int64)
     zero = weights[0] * 0  # a whole number, or a float64
@@ -299,8 +299,8 @@ def arc_scores(sentence, model, keep, arc):
                 # from here on d itself is one of those in between
                 for kind in range(2):
                     tag = tags[d, kind]
-                    if seen[kind, tag] != stamp:
-                        seen[kind, tag] = stamp
+                    if stamps[kind, tag] != stamp:
+                        stamps[kind, tag] = stamp
                         met[kind, n_met[kind]] = keys[d, kind]
                         n_met[kind] += 1
                 counts[tags[d, 0]] += 1
@@ -336,16 +336,16 @@ def arc_slots(sentence, model, h, d, out, at):
         at = put(out, at, slot_of_sum(part, shift), side, far)
     heads = one_word_parts(keys, h, templates.pair_spec[0], templates.pair_seeds[0])
     mods = one_word_parts(keys, d, templates.pair_spec[1], templates.pair_seeds[1])
-    seen = np.zeros(sentence.n_tags, np.bool_)
+    is_met = np.zeros(sentence.n_tags, np.bool_)
     for t in range(bounds[6]):
         both = heads[t] + mods[t]
         if t >= bounds[4]:  # ~upos, ~xpos
             kind = 0 if t < bounds[5] else 1
-            seen[:] = False
+            is_met[:] = False
             for k in range(low, high):
                 tag = tags[k, kind]
-                if not seen[tag]:
-                    seen[tag] = True
+                if not is_met[tag]:
+                    is_met[tag] = True
                     at = put(out, at, slot_of_sum(both + keys[k, kind], shift), side, far)
             continue
         if t >= bounds[3]:
@@ -379,7 +379,7 @@ def sibling_scores(sentence, model, governors, sib):
     n_pair = bounds[2]  # the templates before it do not look at the head:
     zero = weights[0] * 0  # a whole number, or a float64
     pairs = np.empty((n + 1, n + 1), (weights[:1] * 0).dtype)  # [s, d]: their sums,
-    known = np.zeros((n + 1, n + 1), np.bool_)  # made when first needed
+    is_summed = np.zeros((n + 1, n + 1), np.bool_)  # made when first needed
     for h in range(n + 1):
         for side in range(2):
             for j in range(governors.many[h, side]):
@@ -389,7 +389,7 @@ def sibling_scores(sentence, model, governors, sib):
                     far = distance_offset(s, d)
                     extra = kinds_key(before, s, d)
                     total = zero
-                    if s == h or not known[s, d]:
+                    if s == h or not is_summed[s, d]:
                         for t in range(n_pair):
                             both = (nobody[t] if s == h else sibs[s, t]) + mods[d, t]
                             if t >= bounds[1]:
@@ -397,7 +397,7 @@ def sibling_scores(sentence, model, governors, sib):
                             total += line_score(weights, slot_of_sum(both, shift), side, far)
                         if s != h:
                             pairs[s, d] = total
-                            known[s, d] = True
+                            is_summed[s, d] = True
                     else:
                         total = pairs[s, d]
                     for t in range(n_pair, bounds[4]):

@@ -107,6 +107,7 @@ def tree_up(heads, words, automaton, plan, below, message):
             s = first[i] + h
             below[i, h] = emit[i, h]
             for side in range(2):
+                # p(both sides stop | h) and p(word i | h)
                 below[i, h] *= automaton.stop[side, stop_q[i, side], stop_l[i, side], s]
     for k in range(n):
         d = plan.order[k]
@@ -117,7 +118,7 @@ def tree_up(heads, words, automaton, plan, below, message):
             peak = max(peak, below[d, g])
         if peak <= 0.0:
             return -np.inf
-        log_p += math.log(peak)
+        log_p += math.log(peak)  # what is divided out is kept in log p
         for g in range(m[d]):
             below[d, g] /= peak
         if parent < 0:
@@ -137,6 +138,7 @@ def tree_up(heads, words, automaton, plan, below, message):
             total = 0.0
             for g in range(m[d]):
                 total += T[side, q, first[parent] + h, first[d] + g] * below[d, g]
+            # times p(one more child | h)
             message[d, h] = total * go[side, q, plan.arc_l[d], first[parent] + h]
             peak = max(peak, message[d, h])
         if peak <= 0.0:
@@ -186,6 +188,7 @@ def _count_arc(d, parent, words, T, plan, below, post, counts):
         if norm <= 0.0:
             continue
         for g in range(m[d]):
+            # expected count of the transition h -> g
             x = post[parent, h] * (T[side, q, sh, first[d] + g] * below[d, g]) / norm
             counts.T[side, q, sh, first[d] + g] += x
             post[d, g] += x

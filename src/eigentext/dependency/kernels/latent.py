@@ -79,7 +79,7 @@ def _times_d(row, D, v, out):
     out[:] = 0.0
     for i in range(k):
         for j in range(k):
-            weight = row[i] * v[j]
+            weight = row[i] * v[j]  # row_i v_j D[i, j, m], summed over i and j
             for m in range(k):
                 out[m] += weight * D[i, j, m]
 
@@ -181,7 +181,7 @@ def structure(heads, order, edges, classes, shown):
             classes[d] += 2
         if edges == ORDERED and d > h and right[h] > 1:
             classes[d] += 2
-        far = abs(d - h)
+        far = abs(d - h)  # 1, 2, 3-4, 5-8 words away, or more
         bucket = 1 + (far > 1) + (far > 2) + (far > 4) + (far > 8)
         shown[1, d] = bucket if d > h else bucket + 5
     for d in range(n - 1, -1, -1):  # and those on the left from the last to the first
@@ -204,12 +204,14 @@ def structure(heads, order, edges, classes, shown):
 def forest_structure(heads, ptr, edges, classes, shown):
     """:func:`structure` of every tree of a forest; False where heads make a cycle."""
     for t in range(ptr.shape[0] - 1):
-        own = heads[ptr[t] : ptr[t + 1]]
-        n = own.shape[0]
+        of_tree = heads[ptr[t] : ptr[t + 1]]
+        n = of_tree.shape[0]
         order, n_waiting = np.empty(n, np.int64), np.empty(n, np.int64)
-        if order_leaves_first(own, order, n_waiting) < n:
+        if order_leaves_first(of_tree, order, n_waiting) < n:
             return False
-        structure(own, order, edges, classes[ptr[t] : ptr[t + 1]], shown[:, ptr[t] : ptr[t + 1]])
+        structure(
+            of_tree, order, edges, classes[ptr[t] : ptr[t + 1]], shown[:, ptr[t] : ptr[t + 1]]
+        )
     return True
 
 
@@ -222,7 +224,7 @@ def _emissions(ids, rows, at, lo, hi, e):
         x = ids[c, at]
         if x >= 0:
             for h in range(lo, hi):
-                e[h] *= rows[x, h]
+                e[h] *= rows[x, h]  # p(what the channel shows | h)
 
 
 @njit
@@ -298,11 +300,11 @@ def tree_log_probs(words, heads, shape, tables, logs):
     for i in range(n):  # what the words show is the same in all trees
         _emissions(words.ids, rows, i, lo[i], hi[i], e[i])
     for t in range(n_trees):
-        own = heads[t]
-        if order_leaves_first(own, order, n_waiting) < n:
+        of_tree = heads[t]
+        if order_leaves_first(of_tree, order, n_waiting) < n:
             return False
         # what words show of the tree itself differs from tree to tree
-        structure(own, order, shape.edges, classes, shown)
+        structure(of_tree, order, shape.edges, classes, shown)
         for i in range(n):
             for h in range(lo[i], hi[i]):
                 r[i, h] = e[i, h]
@@ -310,7 +312,7 @@ def tree_log_probs(words, heads, shape, tables, logs):
                 if shape.starts[c] >= 0:
                     for h in range(lo[i], hi[i]):
                         r[i, h] *= rows[shape.starts[c] + shown[c, i], h]
-        logs[t] = _up(own, order, lo, hi, classes, tables, r, m)
+        logs[t] = _up(of_tree, order, lo, hi, classes, tables, r, m)
     return True
 
 
@@ -345,23 +347,23 @@ def posteriors_and_counts(forest, tables, posteriors, counts):
     for t in range(ptr.shape[0] - 1):
         first, end = ptr[t], ptr[t + 1]
         n = end - first
-        own = forest.heads[first:end]
-        if order_leaves_first(own, order, n_waiting) < n:
+        of_tree = forest.heads[first:end]
+        if order_leaves_first(of_tree, order, n_waiting) < n:
             return np.nan
         low, high = forest.lo[first:end], forest.hi[first:end]
         classes = forest.classes[first:end]
         for i in range(n):
             _emissions(ids, tables.rows, first + i, low[i], high[i], r[i])
         # up: the messages are kept, since the way down divides by them
-        total = _up(own, order, low, high, classes, tables, r, m)
-        times = forest.weights[t]
+        total = _up(of_tree, order, low, high, classes, tables, r, m)
+        times = forest.weights[t]  # how often the tree counts
         log_likelihood += times * total
         if total == -np.inf:  # impossible under the tables: nothing to count
             continue
         # down: heads before dependents
         for at in range(n - 1, -1, -1):
             i = order[at]
-            j = own[i] - 1
+            j = of_tree[i] - 1
             if j < 0:
                 for h in range(low[i], high[i]):
                     out[i, h] = tables.pi[h]

@@ -360,7 +360,7 @@ def coarse_pass(chosen, sentences, gold, model, rate, squares):
             for h in range(n + 1):
                 total += np.exp(arc[h, d] - top)
             for h in range(n + 1):
-                slope = -np.exp(arc[h, d] - top) / total
+                slope = -np.exp(arc[h, d] - top) / total  # -p(h | d)
                 if h == target[d - 1]:
                     slope += 1.0
                 if abs(slope) < TINY:

@@ -161,9 +161,9 @@ def _of_children(trees, words, k, h, children, out, at):
     n_left = 0
     while n_left < len(children) and children[n_left] < h:
         n_left += 1
-    for place in range(len(children)):
-        d = children[place]
-        right = place >= n_left
+    for rank in range(len(children)):
+        d = children[rank]
+        right = rank >= n_left
         relation = hash_more(trees.names[trees.relations[k, d - 1]], np.uint64(right))
         far = bucket(abs(d - h))
         # the arc with its relation
@@ -184,8 +184,8 @@ def _of_children(trees, words, k, h, children, out, at):
         )
         out[at + 12] = hash4(GRANDPARENT + 6, relation, of_head, lemma_above, upos[d])
         # with the sibling before it on the same side, and the one before that
-        before = children[place - 1] if place > right * n_left else 0
-        second = children[place - 2] if place - 1 > right * n_left else 0
+        before = children[rank - 1] if rank > right * n_left else 0
+        second = children[rank - 2] if rank - 1 > right * n_left else 0
         of_before = _relation(trees, k, before)
         of_second = _relation(trees, k, second)
         upos_before = upos[before] if before > 0 else EDGE
@@ -220,12 +220,12 @@ def _of_children(trees, words, k, h, children, out, at):
         out[at + 33] = hash4(SPAN + 7, relation, upos[h], size, rest)
         out[at + 34] = hash3(SPAN + 8, relation, lower[first], lemma[h])
         # are h and d alike, as the parts of a coordination are?
-        own = bucket(trees.last[k, h] - trees.first[k, h] + 1)
+        size_of_head = bucket(trees.last[k, h] - trees.first[k, h] + 1)
         many = np.uint64(min(len(children), 5) * 6 + min(trees.n_children[k, d], 5))
         plain = trees.names[trees.relations[k, d - 1]]
         out[at + 35] = hash4(ALIKE, plain, of_head, words.feats[d], words.feats[h])
         out[at + 36] = hash4(ALIKE + 1, plain, upos[h], upos[d], many)
-        out[at + 37] = hash3(ALIKE + 2, plain, own, size)
+        out[at + 37] = hash3(ALIKE + 2, plain, size_of_head, size)
         at += PER_CHILD
     return at
 

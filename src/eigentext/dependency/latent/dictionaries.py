@@ -88,12 +88,12 @@ def neighbour_counts(forest: Forest, size: int) -> Sequence[npt.NDArray[np.float
     """
     from scipy.sparse import coo_array
 
-    seen, parents, sides = forest.seen[0], forest.parents, forest.sides
+    shown, parents, sides = forest.seen[0], forest.parents, forest.sides
     counts = []
     for side in (0, 1):
-        c = np.flatnonzero((sides == side) & (seen >= 0))
-        c = c[seen[parents[c]] >= 0]
-        cells = (forest.node_weights[c], (seen[c], seen[parents[c]]))
+        c = np.flatnonzero((sides == side) & (shown >= 0))
+        c = c[shown[parents[c]] >= 0]
+        cells = (forest.node_weights[c], (shown[c], shown[parents[c]]))
         counts.append(coo_array(cells, shape=(size, size)).tocsr())
     return counts
 

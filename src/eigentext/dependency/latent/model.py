@@ -355,11 +355,11 @@ class LatentTreeModel(Model, LatentTreeSettings):
         from eigentext.dependency.kernels.latent import LatentWords, TreeShape, tree_log_probs
 
         self.check_fitted()
-        seen = self.observations_.encode(forms, tags).astype(np.int64)
+        observed = self.observations_.encode(forms, tags).astype(np.int64)
         array = check_heads(heads, len(forms))
         starts = self._starts
-        ids = np.where(seen >= 0, seen + starts[: len(seen), None], -1)
-        words = LatentWords(ids, self.ranges_.lo[seen[0]], self.ranges_.hi[seen[0]])
+        ids = np.where(observed >= 0, observed + starts[: len(observed), None], -1)
+        words = LatentWords(ids, self.ranges_.lo[observed[0]], self.ranges_.hi[observed[0]])
         shape = TreeShape(EDGES[self.settings_.edges], self._structure_starts)
         logs, total = np.empty(len(array)), np.zeros(len(array))
         for tables in self.members_:
@@ -414,14 +414,14 @@ class LatentTreeModel(Model, LatentTreeSettings):
 
     def _restore(self, packed: Packed) -> None:
         arrays, strings = packed.arrays, packed.strings
-        seen = self.observations_ = Observations(
+        shown = self.observations_ = Observations(
             self.observations,
             tuple(tuple(strings[f"names{at}"]) for at in range(len(strings))),
             self.min_count,
             language=self.language,
         )
-        if len(seen.channels) != len(seen.names):
-            raise ValueError(f"names of {len(seen.names)} channels")
+        if len(shown.channels) != len(shown.names):
+            raise ValueError(f"names of {len(shown.names)} channels")
         self.members_ = [
             Tables(*(arrays[f"{member}.{name}"] for name in _TABLES))
             for member in range(self.n_models)
@@ -429,10 +429,10 @@ class LatentTreeModel(Model, LatentTreeSettings):
         self.log_likelihoods_ = list(packed.facts["log_likelihoods"])
         self.shares_ = arrays["shares"]
         if self.split:
-            per_tag = np.bincount(arrays["group"], minlength=len(seen.tags)).tolist()
-            self.ranges_ = StateRanges.by_tag(seen.tag_of, per_tag)
+            per_tag = np.bincount(arrays["group"], minlength=len(shown.tags)).tolist()
+            self.ranges_ = StateRanges.by_tag(shown.tag_of, per_tag)
         else:
-            self.ranges_ = StateRanges.shared(seen.sizes[0], self.n_states)
+            self.ranges_ = StateRanges.shared(shown.sizes[0], self.n_states)
         if not np.array_equal(self.ranges_.group, arrays["group"]):
             raise ValueError("the states do not fit the tags")
 

@@ -189,12 +189,12 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
         from eigentext.dependency.kernels.latent import Observables, operator_scores
 
         self.check_fitted()
-        seen = self.observations_.encode(forms, tags)
+        observed = self.observations_.encode(forms, tags)
         array = check_heads(heads, len(forms))
         ops = self.operators_
         rows = np.concatenate(ops.y)
         starts = np.cumsum([0, *(len(table) for table in ops.y[:-1])])
-        ids = np.where(seen >= 0, seen + starts[:, None], -1).astype(np.int64)
+        ids = np.where(observed >= 0, observed + starts[:, None], -1).astype(np.int64)
         signs, logs = np.zeros(len(array), np.int8), np.zeros(len(array))
         turned = np.ascontiguousarray(ops.E.transpose(0, 2, 1))
         observables = Observables(ops.c_1, ops.c_inf, turned, ops.D, rows)

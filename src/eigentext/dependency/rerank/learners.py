@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.dependency.rerank.features import FeatureTable
+    from eigentext.dependency.rerank.tree_features import TreeTable
 
     Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "HeldOut",
-    "Table",
     "Weights",
     "checked_right",
     "choose",
@@ -43,6 +43,9 @@ __all__ = [
     "log_linear",
     "perceptron",
 ]
+
+
+Table: TypeAlias = "TreeTable | FeatureTable"  # features of the trees of many lists
 
 
 class HeldOut(NamedTuple):
@@ -98,35 +101,13 @@ def choose(table: Table, scores: Floats) -> npt.NDArray[np.int64]:
     return np.array([int(scores[a:b].argmax()) for a, b in pairwise(at)])
 
 
-class Table(Protocol):
-    """Features of the trees of many lists."""
-
-    @property
-    def tree_at(self) -> npt.NDArray[np.int64]:
-        """(N + 1,) where each sentence's trees begin."""
-
-    @property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """(N,) words of each sentence."""
-
-    @property
-    def right(self) -> npt.NDArray[Any] | None:
-        """(trees,) right words of each tree."""
-
-    def part(self, numbers: npt.NDArray[np.int64]) -> Self:
-        """The same of these sentences alone."""
-
-    def scores(self, weights: Any) -> Floats:
-        """(trees,) the score of every tree."""
-
-
 def held_out_words(table: Table, learn: Callable[[Any], Any], folds: int) -> HeldOut:
     """Right words in each fold of the lists, chosen by weights of the other folds."""
     first = chosen = 0
     right = checked_right(table)
     for others, numbers in held_out(len(table.lengths), folds):
-        own = table.part(numbers)
-        best = choose(own, own.scores(learn(table.part(others))))
+        fold = table.part(numbers)
+        best = choose(fold, fold.scores(learn(table.part(others))))
         begins = table.tree_at[numbers]
         first += int(right[begins].sum())
         chosen += int(right[begins + best].sum())

@@ -28,8 +28,8 @@ EDGE = np.uint64(1)  # beyond the sentence, or beyond the children of a node
 @njit(inline="always")
 def mix(key, part):
     """A key with one more part: the order of parts counts."""
-    key = (key ^ np.uint64(part)) * _MIXER
-    return key ^ (key >> _S29)
+    key = (key ^ np.uint64(part)) * _MIXER  # an odd factor spreads bits upwards,
+    return key ^ (key >> _S29)  # and a shift brings them down again
 
 
 @njit
@@ -46,7 +46,7 @@ def mix_pair(left, right):
     mixed ^= mixed >> _S29
     mixed *= _MIXER
     mixed ^= mixed >> _S32
-    return mixed | _ONE
+    return mixed | _ONE  # so that 0 can mean none
 
 
 @njit(inline="always")
@@ -77,9 +77,9 @@ def number_of(key, slots, keys, n):
     """
     mask = np.uint64(len(slots) - 1)
     at = key & mask
-    while slots[at] >= 0 and keys[slots[at]] != key:
+    while slots[at] >= 0 and keys[slots[at]] != key:  # linear probing: the table is half empty
         at = (at + _ONE) & mask
-    if slots[at] < 0:
+    if slots[at] < 0:  # a key that was not there yet
         slots[at] = n
         keys[n] = key
     return slots[at]

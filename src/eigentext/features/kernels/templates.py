@@ -29,12 +29,13 @@ class WordFeatures(NamedTuple):
 @njit
 def template_key(t, i, first, last, rows, features):
     """The key of template t at word i of the sentence first..last; 0 if an item has none."""
-    key = features.seeds[t]
+    key = features.seeds[t]  # the seed of the template, then each item: order counts
     for p in range(features.parts.shape[1]):
         attribute = features.parts[t, p, 0]
         if attribute < 0:
             break
         at = i + features.parts[t, p, 1]
+        # beyond the sentence stand its two boundaries
         row = 0 if at < first else 1 if at >= last else rows[at]
         part = features.keys[row, attribute]
         if part == _NONE:

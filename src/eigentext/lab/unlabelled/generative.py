@@ -126,7 +126,7 @@ def all_trees_counts(
 
 def best_trees(text: TagText, corpus: Corpus, params: GenerativeParams) -> Corpus:
     """The text with the trees of most expected right arcs."""
-    from eigentext.dependency.decoding.best import eisner
+    from eigentext.dependency.decoding.decoders import eisner
     from eigentext.dependency.kernels.generative import Automaton, Words, inside, outside
 
     automaton = Automaton(params.T, params.go, 1.0 - params.go, params.root)
@@ -138,7 +138,7 @@ def best_trees(text: TagText, corpus: Corpus, params: GenerativeParams) -> Corpu
         emit = np.ascontiguousarray(params.E[text.word[start:end]][:, : m.max()])
         words = Words(emit, params.first[tag], m, corpus.kind_of[tag], length)
         chart, log_z = inside(words, automaton)
-        arcs = outside(words, automaton, chart, log_z) if log_z > -np.inf else None
+        arcs = outside(words, automaton, chart, log_z)[0] if log_z > -np.inf else None
         heads[start:end] = eisner(np.zeros((end - start + 1,) * 2) if arcs is None else arcs)[0]
     none = np.zeros(len(heads), np.int64)
     return corpus._replace(ptr=text.ptr, word=text.word, tag=text.tag, heads=heads, relation=none)

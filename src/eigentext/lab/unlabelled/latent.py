@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.dependency.decoding.kbest import kbest_projective
+from eigentext.dependency.decoding.decoders import kbest_projective
 from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.long_sentences import MOST_WORDS as MOST_PARSED
 from eigentext.dependency.sentence import TaggedSentence

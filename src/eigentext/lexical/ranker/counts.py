@@ -67,18 +67,18 @@ class CountTable:
         """Count the features and gold values of these words (rows of both tables)."""
         from eigentext.lexical.ranker.kernels import counting
 
-        seen = _NOTHING
+        feature_counts = _NOTHING
         if self.least > 1:
             features = CountTable(self.used)
             for part in _in_parts(words):
                 features._make_room(features.filled + len(part) * atoms.shape[1])
                 features.filled += counting.count_features(part, atoms, features.slots)
-            seen = features.slots
+            feature_counts = features.slots
         pairs = int(self.used.sum()) + atoms.shape[1] + gold.shape[1]
         for part in _in_parts(words):
             self._make_room(self.filled + len(part) * pairs)
             self.filled += counting.count(
-                part, atoms, gold, self.used, seen, self.least, self.slots
+                part, atoms, gold, self.used, feature_counts, self.least, self.slots
             )
         self.n_words += len(words)
 
@@ -162,11 +162,11 @@ def statistics(
         np.full(n, counted.n_words, np.int64),
     )
 
-    for words, own, n_own in _parts(counted, encoded, atoms, leave_out):
+    for words, less, n_own in _parts(counted, encoded, atoms, leave_out):
         counting.look_up(
             words,
             encoded.feature_table(atoms, counted.used),
-            Counted(counted.slots, own, counted.n_words - n_own),
+            Counted(counted.slots, less, counted.n_words - n_own),
             stats.together,
             stats.alone,
             stats.base,
@@ -183,13 +183,13 @@ def _parts(
 ) -> Iterator[tuple[Ints, Hashes, int]]:
     """Words with the counts to take off, and of how many words these are."""
     rest = np.ones(len(atoms), np.bool_)  # words of documents that were not counted
-    for own in leave_out:
-        if not len(own):
+    for counted_words in leave_out:
+        if not len(counted_words):
             continue
-        words = np.flatnonzero(encoded.document_of == encoded.document_of[own[0]])
+        words = np.flatnonzero(encoded.document_of == encoded.document_of[counted_words[0]])
         table = CountTable(counted.used, capacity=1 << 10)
-        table.add(atoms, encoded.gold_hash, own)
-        yield words, table.slots, len(own)
+        table.add(atoms, encoded.gold_hash, counted_words)
+        yield words, table.slots, len(counted_words)
         rest[words] = False
     yield np.flatnonzero(rest), _NOTHING, 0
 
@@ -215,11 +215,11 @@ def ratio_columns(
     base = np.zeros(len(encoded.unit_hash), np.int32)
     words_counted = np.full(len(atoms), counted.n_words, np.int64)
     logs = np.log(np.arange(_LOGS, dtype=np.float32) + np.float32(strength))
-    for words, own, n_own in _parts(counted, encoded, atoms, leave_out):
+    for words, less, n_own in _parts(counted, encoded, atoms, leave_out):
         counting.ratios(
             words,
             encoded.feature_table(atoms, counted.used),
-            Counted(counted.slots, own, max(counted.n_words - n_own, 1)),
+            Counted(counted.slots, less, max(counted.n_words - n_own, 1)),
             np.float32(strength),
             logs,
             CountColumns(z, bucket),
@@ -358,25 +358,25 @@ class DocumentCounts:
         self,
         encoded: Encoded,
         log_share: Floats,
-        own: Sequence[int],
+        numbers: Sequence[int],
         *,
         strength: float = 1.0,
         noise: Floats | None = None,
     ) -> Floats:
-        """z of every unit; ``own`` gives each document's number here, or -1.
+        """z of every unit; ``numbers`` gives each document's number here, or -1.
 
         ``log_share`` [U] is the logarithm of how often the value is the right one at all;
         ``noise`` [U] is filled with the variance of z, the counts n_d' being Poisson.
         """
         from eigentext.lexical.ranker.kernels import counting
 
-        known: list[dict[int, int]] = [{} for _ in own]
+        word_counts: list[dict[int, int]] = [{} for _ in numbers]
         for word, document in zip(encoded.words, encoded.document_of.tolist(), strict=True):
             number = self.vocabulary.get(word)
             if number is not None:
-                known[document][number] = known[document].get(number, 0) + 1
-        similar = (self._rows(known) @ self._by_word()).toarray()
-        for document, number in enumerate(own):  # no document tells of itself
+                word_counts[document][number] = word_counts[document].get(number, 0) + 1
+        similar = (self._rows(word_counts) @ self._by_word()).toarray()
+        for document, number in enumerate(numbers):  # no document tells of itself
             if number >= 0:
                 similar[document, number] = 0.0
         n_targets = encoded.gold_hash.shape[1]

@@ -75,9 +75,11 @@ class Forms:
 
     def __call__(self, words: Sequence[str]) -> Typed:
         """The words as numbers and hashes."""
-        known: dict[str, int] = {}
-        numbers = np.array([known.setdefault(word, len(known)) for word in words], np.int64)
-        rows = [self._hashed(form) for form in known]
+        number_of: dict[str, int] = {}
+        numbers = np.array(
+            [number_of.setdefault(word, len(number_of)) for word in words], np.int64
+        )
+        rows = [self._hashed(form) for form in number_of]
         return Typed(numbers, np.stack(rows) if rows else np.zeros((0, len(RANKING)), "u8"))
 
     def _hashes(self, form: str) -> Hashes:
@@ -124,6 +126,6 @@ def _column(kind: str, typed: Typed, predicted: Mapping[str, Hashes] | None) -> 
         hashes = typed.hashes[:, RANKING.column[kind]]
         return np.concatenate([hashes[typed.numbers], boundary])
     if predicted is None or kind not in predicted:
-        known = ", ".join((*RANKING.names, *(predicted or ())))
-        raise SettingsError(f"no feature kind {kind!r} here; known: {known}")
+        kinds = ", ".join((*RANKING.names, *(predicted or ())))
+        raise SettingsError(f"no feature kind {kind!r} here; known: {kinds}")
     return np.concatenate([predicted[kind], boundary])

@@ -116,7 +116,7 @@ SECOND_PASS = (
 """What the neighbours' predicted labels add."""
 
 
-_GRAMMAR = Grammar("attribute@place", most=9)
+_GRAMMAR = Grammar("attribute@offset", most=9)
 
 
 def parse(template: str) -> tuple[tuple[str, int], ...]:
@@ -125,4 +125,4 @@ def parse(template: str) -> tuple[tuple[str, int], ...]:
     >>> parse("form@0 pos@-1")
     (('form', 0), ('pos', -1))
     """
-    return tuple((item.attribute, item.place) for item in _GRAMMAR.parse(template).items)
+    return tuple((item.attribute, item.offset) for item in _GRAMMAR.parse(template).items)

@@ -17,7 +17,7 @@ from eigentext.base.compiling import njit
 @njit(inline="always")
 def adagrad(weights, squares, at, gradient, rate):
     """One weight goes up its gradient; ``squares`` begin above 0."""
-    squares[at] += gradient * gradient
+    squares[at] += gradient * gradient  # q, which only grows: steps get shorter
     weights[at] += rate * gradient / math.sqrt(squares[at])
 
 

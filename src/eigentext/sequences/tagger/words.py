@@ -58,10 +58,10 @@ def shapes_of(word: str, *, first: bool) -> tuple[str, ...]:
     >>> shapes_of("Overthinking", first=True)
     ('', 'title1', 'title1+++', 'title1+++g', 'title1+++ng', 'title1+++ing', 'title1+++king')
     """
-    seen = TAGGING.texts(Word(word[-LONGEST_SEEN:]))
-    case = seen["case"] + "1" * first
-    marks = case + "+" + seen["kind"]
-    endings = [marks + seen[f"suf{n}"] for n in (1, 2, 3, 4) if f"suf{n}" in seen]
+    attributes = TAGGING.texts(Word(word[-LONGEST_SEEN:]))
+    case = attributes["case"] + "1" * first
+    marks = case + "+" + attributes["kind"]
+    endings = [marks + attributes[f"suf{n}"] for n in (1, 2, 3, 4) if f"suf{n}" in attributes]
     return ("", case, marks, *endings)
 
 

@@ -111,7 +111,7 @@ class Levels:
         most: int,
         *,
         least: float,
-        own: Ints | None = None,
+        held: Ints | None = None,
         own_last: npt.NDArray[np.bool_] | None = None,
         n_types: int = 0,
     ) -> Lists:
@@ -131,7 +131,7 @@ class Levels:
         candidate_lists(
             self.nodes(keys),
             n_types,
-            np.full(n, -1) if own is None else own,
+            np.full(n, -1) if held is None else held,
             np.zeros(n, np.bool_) if own_last is None else own_last,
             Counts(self.ptr, self.tags, self.counts),
             self.n_tags,

@@ -124,9 +124,9 @@ class MorphTagger(Model, MorphTaggerSettings):
         forms = [word[1] for word in words]
         triples = [(word[3], word[4], word[5]) for word in words]
         joint = joins_xpos(forms, triples)
-        known = triples if joint else [(upos, "_", feats) for upos, _, feats in triples]
-        self.tag_set_ = TagSet(known)
-        tags = np.array([self.tag_set_.number[triple] for triple in known], np.int64)
+        tag_of_word = triples if joint else [(upos, "_", feats) for upos, _, feats in triples]
+        self.tag_set_ = TagSet(tag_of_word)
+        tags = np.array([self.tag_set_.number[triple] for triple in tag_of_word], np.int64)
         pairs = list(zip(forms, tags.tolist(), strict=True))
         self.lexicon_ = Lexicon.counted(Counter(pairs))
         lemmas = Counter((*pair, word[2]) for pair, word in zip(pairs, words, strict=True))
@@ -155,9 +155,9 @@ class MorphTagger(Model, MorphTaggerSettings):
 
     def _prepare(self) -> WordTable:
         """The table of words, empty; another one for training."""
-        known = self.lexicon_, self.tag_set_, self.clusters_, self.near_
-        self._words = WordTable(*known, self.lemmatiser_, self.analyzer_)
-        return WordTable(*known, self.lemmatiser_, self.analyzer_)
+        learned = self.lexicon_, self.tag_set_, self.clusters_, self.near_
+        self._words = WordTable(*learned, self.lemmatiser_, self.analyzer_)
+        return WordTable(*learned, self.lemmatiser_, self.analyzer_)
 
     def _read(self, sentences: Sequence[Sequence[str]]) -> tuple[list[str], learn.Sentences]:
         """The words as training spelt them, and as the chain reads them."""
@@ -177,26 +177,26 @@ class MorphTagger(Model, MorphTaggerSettings):
         return self._morphology(forms, learn.tagged(text, *self._learned), text.starts)
 
     def _morphology(
-        self, forms: Sequence[str], found: learn.Tagged, starts: Any
+        self, forms: Sequence[str], answers: learn.Tagged, starts: Any
     ) -> list[Morphology]:
-        tags = found.best.tolist()
+        tags = answers.best.tolist()
         columns = [[of_tag[tag] for tag in tags] for of_tag in self.tag_set_.columns]
         if self.other_xpos_ is not None:
             columns[1] = self.other_xpos_.of(forms, tags)
         columns.append(self.lemmatiser_.lemmas(forms, tags))
-        columns.append(self._others(found))
+        columns.append(self._others(answers))
         return [
             Morphology(*(tuple(column[first:last]) for column in columns))
             for first, last in pairwise(starts.tolist())
         ]
 
-    def _others(self, found: learn.Tagged) -> list[str]:
+    def _others(self, answers: learn.Tagged) -> list[str]:
         """The column of the same name."""
-        near = 1 + np.searchsorted(_SURE, found.chances[:, 0])
+        near = 1 + np.searchsorted(_SURE, answers.chances[:, 0])
         upos = self.tag_set_.columns[0]
         names = ["_"] * len(near)
-        for at in np.flatnonzero(found.chances[:, 1] >= _LEAST).tolist():
-            names[at] = f"{near[at]}:{upos[found.others[at]]}"
+        for at in np.flatnonzero(answers.chances[:, 1] >= _LEAST).tolist():
+            names[at] = f"{near[at]}:{upos[answers.others[at]]}"
         return names
 
     def tag_decided(
@@ -218,14 +218,14 @@ class MorphTagger(Model, MorphTaggerSettings):
             raise SettingsError(f"k is {k}, expected a whole number of at least 1")
         self.check_fitted()
         forms, text = self._read([checked_tokens(sentence)])
-        wanted: dict[int, dict[str, str]] = {}
+        demands: dict[int, dict[str, str]] = {}
         for word, values in decided.items():
             if not 0 <= word < len(forms):
                 raise SettingsError(f"decided: no word {word} among {len(forms)}")
-            wanted[word] = {name: values[name] for name in COLUMNS if name in values}
-        wanted = {word: values for word, values in wanted.items() if values}
+            demands[word] = {name: values[name] for name in COLUMNS if name in values}
+        demands = {word: values for word, values in demands.items() if values}
         table = restricted(
-            self._words, self.tag_set_, self.lexicon_, self.lemmatiser_, forms, text.rows, wanted
+            self._words, self.tag_set_, self.lexicon_, self.lemmatiser_, forms, text.rows, demands
         )
         text = learn.Sentences(table, table.rows, text.starts)
         best = self._morphology(forms, learn.tagged(text, *self._learned), text.starts)[0]
@@ -253,17 +253,17 @@ class MorphTagger(Model, MorphTaggerSettings):
     ) -> list[list[Reading]]:
         answers = []
         shares = learn.shares(text, *self._learned)
-        for form, row, own in zip(forms, text.rows.tolist(), shares, strict=True):
-            n = int(np.count_nonzero(own))
-            own *= self.coverage_[form not in self.lexicon_.form_counts]
-            best = np.argsort(-own, kind="stable")[: min(n, k)]
+        for form, row, probabilities in zip(forms, text.rows.tolist(), shares, strict=True):
+            n = int(np.count_nonzero(probabilities))
+            probabilities *= self.coverage_[form not in self.lexicon_.form_counts]
+            best = np.argsort(-probabilities, kind="stable")[: min(n, k)]
             tags = text.table.lists.tags[row, best].tolist()
             lemmas = self.lemmatiser_.lemmas([form] * len(tags), tags)
             xpos = [self.tag_set_.columns[1][tag] for tag in tags]
             if self.other_xpos_ is not None:
                 xpos = self.other_xpos_.of([form] * len(tags), tags)
             upos, _, feats = zip(*(self.tag_set_.triples[tag] for tag in tags), strict=True)
-            columns = upos, xpos, feats, lemmas, own[best].tolist()
+            columns = upos, xpos, feats, lemmas, probabilities[best].tolist()
             answers.append([Reading(*reading) for reading in zip(*columns, strict=True)])
         return answers
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TEMPLATES", "compiled"]
 
-_GRAMMAR = Grammar("attribute[place]", MORPHOLOGY.names)
+_GRAMMAR = Grammar("attribute[offset]", MORPHOLOGY.names)
 
 
 def _names() -> tuple[str, ...]:

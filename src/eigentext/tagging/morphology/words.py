@@ -192,28 +192,29 @@ class WordTable:
         row_of = dict(zip(new, range(first, first + len(new)), strict=True))
         return np.array([row_of[pair] for pair in pairs], np.int64)
 
-    def _append(self, forms: Sequence[str], own: Sequence[int]) -> int:
+    def _append(self, forms: Sequence[str], gold: Sequence[int]) -> int:
         """Add words, each with a tag that is held out, -1 for none; returns the first row."""
-        known = self._lexicon.form_counts
-        texts = [form if form in known else normalize("NFC", form) for form in forms]
+        counted = self._lexicon.form_counts
+        texts = [form if form in counted else normalize("NFC", form) for form in forms]
         lower = [lowered(text) for text in texts]
         edges = Edges.of(lower)
         levels = _level_keys(texts, lower, edges, self._analyzer)
         entry, counts = self._lexicon.entry, self._lexicon.counts
-        pairs = list(zip(forms, own, strict=True))
+        pairs = list(zip(forms, gold, strict=True))
         alone = [pair[1] >= 0 and counts[entry[pair]] == 1 for pair in pairs]
         lists = self._levels.lists(
             levels,
             MOST_CANDIDATES,
             least=LEAST_SHARE,
-            own=np.array(own, np.int64),
+            held=np.array(gold, np.int64),
             own_last=np.array(alone, np.bool_),
             n_types=_N_TYPE_LEVELS,
         )
         # what is known of the lemma of each candidate
         which, column = np.nonzero(np.arange(MOST_CANDIDATES) < lists.n[:, None])
         held = np.array(
-            [entry[pair] if one else -1 for pair, one in zip(pairs, alone, strict=True)], np.int64
+            [entry[pair] if is_alone else -1 for pair, is_alone in zip(pairs, alone, strict=True)],
+            np.int64,
         )
         tags = lists.tags[which, column].astype(np.int64)
         _, flags = self._lemmatiser.chosen(texts, which, tags, held[which])
@@ -247,10 +248,10 @@ class WordTable:
         )
         keys = np.array([MORPHOLOGY.keys(word) for word in words], np.uint64).reshape(-1, len(at))
         form_counts, lower_counts = self._lexicon.form_counts, self._lexicon.lower_counts
-        known = [form_counts.get(text, 0) >= KNOWN for text in texts]
-        keys[:, at["word"]] = np.where(known, levels[:, -1], 0)
-        known = [lower_counts.get(text, 0) >= KNOWN for text in lower]
-        keys[:, at["lower"]] = np.where(known, levels[:, -2], 0)
+        is_known = [form_counts.get(text, 0) >= KNOWN for text in texts]
+        keys[:, at["word"]] = np.where(is_known, levels[:, -1], 0)
+        is_known = [lower_counts.get(text, 0) >= KNOWN for text in lower]
+        keys[:, at["lower"]] = np.where(is_known, levels[:, -2], 0)
         keys[:, at["analysis"]] = levels[:, -3]
         keys[:, at["ending1"] : at["ending1"] + N_ENDINGS] = edges.endings[:, :N_ENDINGS]
         keys[:, at["beginning1"] : at["beginning1"] + N_BEGINNINGS] = edges.beginnings

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["REACH", "Templates", "default_templates", "parse_template"]
 
 REACH = 3  # how far a template may look to either side
-_GRAMMAR = Grammar("attribute[place]", (*TAGGING.names, "tag"), most=5, reach=REACH)
+_GRAMMAR = Grammar("attribute[offset]", (*TAGGING.names, "tag"), most=5, reach=REACH)
 MOST_PARTS = 3
 
 
@@ -34,12 +34,12 @@ def parse_template(name: str) -> tuple[Template, int]:
     """Read a template such as ``tag[-1]&lower[0]``: what it asks of words, and how many tags.
 
     >>> parse_template("tag[-1]&tag[-2]&lower[0]")[0].items
-    (Item(attribute='lower', place=0, role=''),)
+    (Item(attribute='lower', offset=0, role=''),)
     >>> parse_template("tag[-1]&tag[-2]")[1]
     2
     """
     template = _GRAMMAR.parse(name)
-    tags = [item.place for item in template.items if item.attribute == "tag"]
+    tags = [item.offset for item in template.items if item.attribute == "tag"]
     if tags not in ([], [-1], [-1, -2]):
         raise SettingsError(f"template {name!r}: tags may be tag[-1] or tag[-1]&tag[-2]")
     items = tuple(item for item in template.items if item.attribute != "tag")

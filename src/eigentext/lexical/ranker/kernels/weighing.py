@@ -32,16 +32,17 @@ def score(tokens, table, rows, columns, weights, out):
             t = table.unit_target[u]
             total = 0.0
             for a in range(dense.shape[1]):
-                total += dense[bucket[token, a], a, t] * z[u, a]
+                total += dense[bucket[token, a], a, t] * z[u, a]  # b(a, t, bucket) z_a(u)
             if bits:
                 for a in range(atoms.shape[1]):
                     if atoms[token, a] != _ZERO and table.used[a, t]:
+                        # w(a, u)
                         total += sparse[mix_pair(atoms[token, a], unit_hash[u]) >> shift]
             unit_score[u - start] = total
         for row in range(first[token], first[token + 1]):
             total = 0.0
             for k in range(numeric.shape[1]):
-                total += weights.numeric[k] * numeric[row, k]
+                total += weights.numeric[k] * numeric[row, k]  # g_k x_k
             for t in range(row_units.shape[1]):
                 u = row_units[row, t]
                 if u >= 0:
@@ -91,7 +92,7 @@ def learn(order, gold_row, table, rows, columns, weights, squares, rate, scores)
             for t in range(row_units.shape[1]):
                 u = row_units[row, t]
                 if u >= 0:
-                    unit_gradient[u - start] += share
+                    unit_gradient[u - start] += share  # a unit's slope is that of all its rows
             for k in range(numeric.shape[1]):
                 g = share * numeric[row, k]
                 if g != 0.0:

@@ -79,7 +79,7 @@ class Room(NamedTuple):
     ``pairs``           (n, c, c) scores of each candidate after each one of the word before
     ``single, double``  (n, c) shares of candidates, (n, c, c) of pairs, if these are asked for
     ``features, parts`` of one word: keys of templates, numbers of telling parts
-    ``seen, sums``      zeros by part
+    ``times, sums``     zeros by part
     ``three, places``   weights of a candidate by itself, and of a pair of tags
     """
 
@@ -91,7 +91,7 @@ class Room(NamedTuple):
     double: Any
     features: Any
     parts: Any
-    seen: Any
+    times: Any
     sums: Any
     three: Any
     places: Any
@@ -135,19 +135,19 @@ def features_at(i, first, last, rows, features, out):
 
 
 @njit
-def telling_parts(candidates, n, tags, seen, out):
-    """Parts that some of the candidates have and others do not; ``seen`` (parts,) is zeros."""
+def telling_parts(candidates, n, tags, times, out):
+    """Parts that some of the candidates have and others do not; ``times`` (parts,) is zeros."""
     for c in range(n):
         for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
-            seen[tags.parts[e]] += 1
+            times[tags.parts[e]] += 1  # how many candidates have the part
     n_parts = 0
     for c in range(n):
         for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
             part = tags.parts[e]
-            if 0 < seen[part] < n:
+            if 0 < times[part] < n:
                 out[n_parts] = part
                 n_parts += 1
-            seen[part] = 0
+            times[part] = 0  # zeros again, for the next word
     return n_parts
 
 
@@ -156,7 +156,8 @@ def pair_places(a, b, tags, mask, out):
     """Weights of what two neighbouring tags have in common; returns how many."""
     upos_a, upos_b, tag_a, tag_b = tags.upos[a], tags.upos[b], tags.keys[a], tags.keys[b]
     both = mix_some(mix_some(np.uint64(11), upos_a), upos_b)
-    out[0] = place_of_pair(both, np.uint64(0), mask)
+    out[0] = place_of_pair(both, np.uint64(0), mask)  # the two parts of speech
+    # the two whole tags, and each with the other's upos
     out[1] = place_of_pair(mix_some(np.uint64(12), tag_a), tag_b, mask)
     out[2] = place_of_pair(mix_some(np.uint64(13), tag_a), upos_b, mask)
     out[3] = place_of_pair(mix_some(np.uint64(14), upos_a), tag_b, mask)
@@ -179,6 +180,7 @@ def pair_places(a, b, tags, mask, out):
 @njit
 def candidate_places(key, tag, tags, mask, out):
     """Weights of what is known of a candidate by itself."""
+    # what is known of the candidate: alone, by upos, by tag
     out[0] = place_of_pair(key, np.uint64(1), mask)
     out[1] = place_of_pair(key, tags.upos[tag], mask)
     out[2] = place_of_pair(key, tags.keys[tag], mask)
@@ -196,7 +198,7 @@ def score_words(first, last, text, chain, room):
         if n == 1:
             continue
         n_features = features_at(i, first, last, text.rows, chain.features, room.features)
-        n_parts = telling_parts(candidates, n, tags, room.seen, room.parts)
+        n_parts = telling_parts(candidates, n, tags, room.times, room.parts)
         # sum over f of w[f, p], once for each part p that some candidates have
         for k in range(n_parts):
             key = tags.part_keys[room.parts[k]]
@@ -209,9 +211,10 @@ def score_words(first, last, text, chain, room):
             total = np.float32(0.0)
             for k in range(3):
                 total += weights.table[room.three[k]]
+            # v log share(t) + sum over the three w
             scores[c] = weights.prior * lists.shares[row, c] + total * weights.scale
             for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
-                scores[c] += sums[tags.parts[e]]
+                scores[c] += sums[tags.parts[e]]  # and what its telling parts add up to
         for k in range(n_parts):
             sums[room.parts[k]] = 0.0
 
@@ -284,10 +287,11 @@ def best_path(counts, scores, pairs, path):
         for d in range(counts[i]):
             top, where = -np.inf, 0
             for c in range(before):
+                # best path to c, and on to d
                 value = pairs[i, c, d] + (best[i - 1, c] if i > 0 else 0.0)
                 if value > top:
                     top, where = value, c
-            best[i, d] = top + scores[i, d]
+            best[i, d] = top + scores[i, d]  # w of the pair and of the word itself
             back[i, d] = where
     at = 0
     for d in range(1, counts[length - 1]):
@@ -317,11 +321,13 @@ def shares_of(counts, scores, pairs, single, double, heat):
             for c in range(before):
                 value = pairs[i, c, d] / heat + (ahead[i - 1, c] if i > 0 else 0.0)
                 total += math.exp(value - top)
+            # log-sum, the largest term taken out
             ahead[i, d] = top + math.log(total) + scores[i, d] / heat
     for i in range(length - 2, -1, -1):
         for c in range(counts[i]):
             top = -np.inf
             for d in range(counts[i + 1]):
+                # from c to d and on to the end
                 value = (pairs[i + 1, c, d] + scores[i + 1, d]) / heat + behind[i + 1, d]
                 top = max(top, value)
             total = 0.0
@@ -335,10 +341,11 @@ def shares_of(counts, scores, pairs, single, double, heat):
     total = 0.0
     for d in range(counts[length - 1]):
         total += math.exp(ahead[length - 1, d] - top)
-    whole = top + math.log(total)
+    whole = top + math.log(total)  # log of the sum over all sequences
     for i in range(length):
         before = 1 if i == 0 else counts[i - 1]
         for d in range(counts[i]):
+            # all ways through the candidate, over all ways
             single[i, d] = math.exp(ahead[i, d] + behind[i, d] - whole)
             for c in range(before if len(double) else 0):
                 value = (pairs[i, c, d] + scores[i, d]) / heat + behind[i, d] - whole
@@ -355,7 +362,7 @@ def runners_up(names, counts, single, path, upos, others, chances):
     gets a tag with it, -1 for none; ``chances`` (words, 2) what the best path's and it have.
     """
     for i in range(len(counts)):
-        own = upos[names[i, path[i]]]
+        best = upos[names[i, path[i]]]
         others[i] = -1
         chances[i, 1] = 0.0
         if counts[i] == 1:
@@ -365,9 +372,9 @@ def runners_up(names, counts, single, path, upos, others, chances):
             key = upos[names[i, c]]
             total = 0.0
             for e in range(counts[i]):
-                if upos[names[i, e]] == key:
+                if upos[names[i, e]] == key:  # p(upos) is the sum over its tags
                     total += single[i, e]
-            if key == own:
+            if key == best:
                 chances[i, 0] = total
             elif total > chances[i, 1]:
                 chances[i, 1] = total

@@ -60,6 +60,7 @@ def train(order, text, gold, chain, squares, rate):
             for c in range(n):
                 if kept[i, c] == gold[first + i]:
                     right = c
+            # of the word before, and for the next one
             was_right, before_right = before_right, right
             if right < 0:
                 continue
@@ -69,16 +70,17 @@ def train(order, text, gold, chain, squares, rate):
                     first + i, first, last, text.rows, chain.features, room.features
                 )
                 # what a candidate left out would change is too small to count
-                n_parts = telling_parts(candidates, lists.n[row], tags, room.seen, room.parts)
+                n_parts = telling_parts(candidates, lists.n[row], tags, room.times, room.parts)
                 for c in range(n):
                     tag = candidates[kept[i, c]]
-                    change = (1.0 if c == right else 0.0) - q[c]
+                    change = (1.0 if c == right else 0.0) - q[c]  # [gold] - q
                     if abs(change) > _SMALL:
                         key = lists.keys[row, kept[i, c]]
                         candidate_places(key, tag, tags, mask, room.three)
                         for k in range(3):
                             adagrad(weights.table, squares, room.three[k], change, rate)
                     for e in range(tags.ptr[tag], tags.ptr[tag + 1]):
+                        # summed by part: many tags have the same
                         gradients[tags.parts[e]] += change
                 for k in range(n_parts):
                     change = gradients[room.parts[k]]
@@ -98,6 +100,7 @@ def train(order, text, gold, chain, squares, rate):
             for c in range(before):
                 a = n_tags if i == 0 else lists.tags[text.rows[first + i - 1], kept[i - 1, c]]
                 for d in range(n):
+                    # [gold pair] - q(pair)
                     change = (1.0 if c == was_right and d == right else 0.0) - double[i, c, d]
                     if abs(change) > _SMALL:
                         b = candidates[kept[i, d]]

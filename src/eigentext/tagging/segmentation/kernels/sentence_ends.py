@@ -92,7 +92,7 @@ def describe(chars, classes, starts, ends, habits, line_break):
         for i in range(start, end):
             key = mix(key, chars[i])
             kind = classes[i]
-            if kind != last:
+            if kind != last:  # runs of a class count once
                 shape = mix(shape, kind)
             last = kind
         tokens.hashes[t], tokens.shapes[t], tokens.firsts[t] = key, shape, classes[start]
@@ -112,15 +112,17 @@ def describe(chars, classes, starts, ends, habits, line_break):
             elif chars[start] == 34:
                 tokens.opens[t] = 2
         habit = np.int64(habits[t])
+        # three small numbers in one
         case, begin, final = habit & 31, (habit >> 5) & 31, habit >> 10
         tokens.cases[t] = mix(np.uint64(case), kind)
         tokens.begins[t] = mix(np.uint64(begin), kind)
         tokens.finals[t] = mix(np.uint64(final), kind)
-        ending = np.uint64(7)
+        ending = np.uint64(7)  # of the last three letters
         for i in range(max(start, end - 3), end):
             ending = mix(ending, chars[i])
         tokens.endings[t] = mix(ending, kind)
         for k in range(3):
+            # the last and the first 2, 3, 4 letters
             tokens.tails[t, k] = string_key(chars, max(start, end - 2 - k), end)
             tokens.heads[t, k] = string_key(chars, start, min(start + 2 + k, end))
     return tokens
@@ -141,9 +143,10 @@ def keys_at(tokens, first, last, t, b, depth, quotes, out):
     gap = tokens.gaps[t]
     gap1 = tokens.gaps[t + 1]
     case1, begin1, final0 = tokens.cases[t + 1], tokens.begins[t + 1], tokens.finals[t]
+    # tokens of the sentence so far
     size = bucket(t + 1 - b) if t + 1 - b < 9 else 8 + min((t + 1 - b) // 10, 5)
-    left = min(last - t, 6)
-    state = mix(mix(np.uint64(1), min(max(depth, 0), 2)), quotes)
+    left = min(last - t, 6)  # tokens that the paragraph still has
+    state = mix(mix(np.uint64(1), min(max(depth, 0), 2)), quotes)  # open brackets and quotes
     n = 0
     out[n] = mix(np.uint64(101), t0)
     out[n + 1] = mix(mix(np.uint64(102), t0), gap)
@@ -223,7 +226,7 @@ def train(tokens, lasts, ends, order, weights, squares, shift, rate):
     for o in range(len(order)):
         sentence = order[o]
         b = ends[sentence - 1] + 1 if sentence > 0 else 0
-        p = np.searchsorted(lasts, b)
+        p = np.searchsorted(lasts, b)  # the paragraph that the sentence is in
         first, last = lasts[p - 1] + 1 if p > 0 else 0, lasts[p]
         depth, quotes = 0, 0
         for t in range(b, ends[sentence] + 1):

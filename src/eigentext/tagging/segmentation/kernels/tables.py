@@ -76,9 +76,9 @@ def total(weights, keys, n, shift):
 @njit
 def step(weights, squares, keys, n, shift, score, gold, rate):
     """One step of AdaGrad on the logistic loss; the loss before it."""
-    chance = 1.0 / (1.0 + exp(-min(max(score, -30.0), 30.0)))
+    chance = 1.0 / (1.0 + exp(-min(max(score, -30.0), 30.0)))  # p of the logistic model
     slope = chance - gold
-    if abs(slope) < 0.005:
+    if abs(slope) < 0.005:  # sure enough: nothing to learn
         return 0.0
     for f in range(n):
         adagrad(weights, squares, keys[f] >> shift, -slope, rate)
