@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,7 +52,6 @@ __all__ = [
     "fit_states",
     "length_classes",
     "smoothed",
-    "unsmoothed",
 ]
 
 _FIT_ROWS = 8_000  # k-means centres are fitted on so many words of a tag
@@ -253,8 +252,3 @@ def fit_states(
     n_iter = n_iter if int(m.max()) > 1 else 0
     result = iterate(params, step, n_iter=n_iter, progress=progress)
     return result.params, list(result.log_likelihoods)
-
-
-def unsmoothed(strength: float = 1e-9) -> Smoothing:
-    """Nearly no smoothing: then EM never lowers the likelihood."""
-    return replace(Smoothing(), tag=strength, state=strength, go=strength, emit=strength)

@@ -368,14 +368,6 @@ class LatentTreeModel(Model, LatentTreeSettings):
             total += logs
         return total / len(self.members_)
 
-    def sentence_score(
-        self, forms: Sequence[str], tags: Sequence[str] | None, heads: npt.ArrayLike
-    ) -> float:
-        """log of the sum of p over a list of trees: a score of the sentence."""
-        logs = self.log_probs(forms, tags, heads)
-        best = float(logs.max())
-        return best + float(np.log(np.exp(logs - best).sum())) if np.isfinite(best) else best
-
     def posteriors(self, tree: DependencyTree) -> Floats:
         """(n, k) p(state of each word | words, tree)."""
         from eigentext.dependency.kernels.latent import posteriors_and_counts
