@@ -23,19 +23,16 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from scipy.sparse import diags_array
+from protocols.text_dictionary import learn_text_dictionary
 
-from eigentext.counting.counting import count_sentences
 from eigentext.dependency.latent.conditioning import examine, negative_rate
-from eigentext.dependency.latent.dictionaries import text_dictionary, treebank_dictionary
+from eigentext.dependency.latent.dictionaries import treebank_dictionary
 from eigentext.dependency.latent.model import LatentTreeModel
 from eigentext.dependency.latent.moments import TreeMoments
 from eigentext.dependency.latent.observations import Forest, Observations
 from eigentext.dependency.latent.operators import SpectralTreeOperators
 from eigentext.dependency.rerank.lists import KBestLists, lists_of
 from eigentext.language.formats import conllu, conllx
-from eigentext.linalg.svd import truncated_svd
-from eigentext.words import LRMVL, CCAEmbedding
 
 DATA = Path(os.environ.get("EIGENTEXT_DATA", "data"))
 KS = (5, 10, 20, 30, 40, 50)
@@ -206,28 +203,6 @@ def raw_tables(train, dev, judged):
             raw.negatives = policy
             cells.append("{:.3f} ± {:.3f}".format(*judged.accuracy(raw.log_scores)))
         line(n, k, dictionary, events, *cells)
-
-
-def learn_text_dictionary(sentences, seen, k, method):
-    """Word vectors from sentences, looked up: bigram SVD, one-step CCA or LR-MVL.
-
-    ``svd`` takes the left singular vectors of ``P[i, j] = p(next word i | word j)``.
-    """
-    if seen.lower:
-        sentences = [[word.lower() for word in sentence] for sentence in sentences]
-    if method == "svd":
-        counts = count_sentences(sentences, contexts="-1", min_count=5)
-        pairs = counts.matrix("-1")
-        before = np.maximum(np.asarray(pairs.sum(axis=0)).ravel(), 1)
-        scaled = (pairs @ diags_array(1.0 / before)).tocsr()
-        U = truncated_svd(scaled, k, seed=0, symbol="the matrix of bigrams").U
-        return text_dictionary(seen, counts.words, U)
-    if method == "lrmvl":
-        model = LRMVL(k + k % 2, min_count=5, seed=0)
-    else:
-        model = CCAEmbedding(k, contexts="lr1", scaling="sqrt", min_count=5, seed=0)
-    embeddings = model.fit(sentences).embeddings_
-    return text_dictionary(seen, embeddings.words, embeddings.vectors, k=k)
 
 
 def text_tables(train, dev, judged, text):

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from _data import kept
+from protocols.punctuation import without_punctuation
 
 from eigentext.dependency.graph.parser import DependencyParser
 from eigentext.dependency.rerank.experts import fit_expert, jackknifed
@@ -36,12 +37,7 @@ from eigentext.dependency.rerank.learners import (
     log_linear,
     perceptron,
 )
-from eigentext.dependency.rerank.lists import (
-    KBestLists,
-    cross_validated,
-    lists_of,
-    without_punctuation,
-)
+from eigentext.dependency.rerank.lists import KBestLists, cross_validated, lists_of
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import RankError
 from eigentext.evaluate.bootstrap import compare

@@ -82,9 +82,7 @@ def test_the_weighted_likelihood_never_falls(parser: GenerativeParser, trees: li
     corpus, _ = _corpus(parser, trees[:20])
     _, text = _corpus(parser, trees[20:])
     settings = Unlabelled([], rounds=12)
-    result = improve(
-        corpus, text, parser.params_, settings, 0.7, smoothing=Smoothing(1e-9, 1e-9, 1e-9, 1e-9)
-    )
+    result = improve(corpus, text, parser.params_, settings, 0.7, smoothing=Smoothing(*[1e-9] * 4))
     # the first step leaves smoothing behind; its own likelihood is below the second's all the same
     gains = np.diff(result.log_likelihoods)
     assert gains.min() > -1e-4

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.dependency.latent.dictionaries import Dictionary
 from eigentext.dependency.latent.moments import TreeMoments
+from eigentext.dependency.latent.operators import TreeOperators
 
 
 @dataclass
@@ -127,18 +130,24 @@ def links_by_formula(model, U, rng):
     return sums, U.T @ sums[0]
 
 
-def signed_score(operators, seen, heads):
-    """Sign and log of the absolute score of one tree; (0, -inf) for 0: the plain recursion.
+def signed_score(
+    operators: TreeOperators, seen: npt.NDArray[np.integer], heads: Sequence[int]
+) -> tuple[int, float]:
+    """Sign and log of the absolute score of one tree; (0, -inf) for 0.
 
-    ``seen`` (channels, n), -1 where missing.
+    The plain recursion, the twin of the kernel; ``seen`` (channels, n), -1 where missing.
     """
-    children = [[] for _ in range(len(heads) + 1)]
+    n = len(heads)
+    children: list[list[int]] = [[] for _ in range(n + 1)]
     for word, head in enumerate(heads, start=1):
         children[head].append(word)
+    # r[i]' = c_inf' prod over children of D(E' r_j) prod over channels of D(y_x), see above
     order = list(children[0])
     for word in order:  # grows while it is walked: heads before dependents
         order.extend(children[word])
-    r = np.zeros((len(heads) + 1, len(operators.c_1)))
+    if len(order) != n:
+        raise ValueError("heads form a cycle")
+    r = np.zeros((n + 1, len(operators.c_1)))
     log_scale, sign = 0.0, 1
     for i in reversed(order):
         left = [j for j in reversed(children[i]) if j < i]

@@ -282,9 +282,10 @@ def test_counts_of_known_states_are_plain_counts():
     np.testing.assert_allclose(counts.E, words, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "strength", [Smoothing(), Smoothing(1e-9, 1e-9, 1e-9, 1e-9), Smoothing(tag=100, state=50)]
-)
+UNSMOOTHED = Smoothing(*[1e-9] * 4)
+
+
+@pytest.mark.parametrize("strength", [Smoothing(), UNSMOOTHED, Smoothing(tag=100, state=50)])
 def test_smoothed_parameters_are_distributions(strength):
     corpus = _corpus(4)
     m = np.array([3, 1, 2])

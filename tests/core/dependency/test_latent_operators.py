@@ -6,15 +6,12 @@ import json
 
 import numpy as np
 import pytest
+from protocols.text_dictionary import text_dictionary
 from typer.testing import CliRunner
 
 from eigentext.dependency import SpectralTreeOperators
 from eigentext.dependency.latent.conditioning import bound_7, examine, negative_rate
-from eigentext.dependency.latent.dictionaries import (
-    Dictionary,
-    text_dictionary,
-    treebank_dictionary,
-)
+from eigentext.dependency.latent.dictionaries import Dictionary, treebank_dictionary
 from eigentext.dependency.latent.moments import TreeMoments
 from eigentext.dependency.latent.observations import Forest, Observations
 from eigentext.errors import DataError, RankError, SettingsError

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from protocols.punctuation import without_punctuation
 
 from eigentext.base.model import NotFittedError
 from eigentext.dependency.graph.answer import Parse
@@ -31,12 +32,7 @@ from eigentext.dependency.rerank.learners import (
     log_linear,
     perceptron,
 )
-from eigentext.dependency.rerank.lists import (
-    KBestLists,
-    cross_validated,
-    lists_of,
-    without_punctuation,
-)
+from eigentext.dependency.rerank.lists import KBestLists, cross_validated, lists_of
 from eigentext.dependency.rerank.reranker import Reranker
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import DataError, SettingsError

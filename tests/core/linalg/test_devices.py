@@ -17,8 +17,9 @@ from eigentext.errors import RankWarning, SettingsError
 from eigentext.linalg.backend import CPU, Backend, backend_for
 from eigentext.linalg.cca import cca, generalised_cca
 from eigentext.linalg.operators import HStack, Product, RankOneCorrected, Scaled, as_operator
-from eigentext.linalg.svd import subspace_overlap, truncated_svd
+from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import leading_entries
+from oracle.subspaces import subspace_overlap
 
 
 class Elsewhere(Backend):

@@ -1,12 +1,7 @@
 """Dictionaries: a vector u_x of k numbers for each observation, so that ``G = U'O`` is invertible.
 
-Ways to get one:
-
-* ``treebank_dictionary``: SVD or CCA of each node against its neighbours in the trees
-* ``text_dictionary``: vectors of words from running text, by SVD of bigrams, one-step CCA or
-  LR-MVL (:mod:`eigentext.words`), looked up for each observation
-
-and each has its ``y_x``, the vector with ``G'y_x = O'delta_x`` that puts an observation into an
+``treebank_dictionary`` gets one by SVD or CCA of each node against its neighbours in the trees;
+it has its ``y_x``, the vector with ``G'y_x = O'delta_x`` that puts an observation into an
 operator.  With V any basis of range(O)::
 
     y_x = inv(V'U) V'delta_x        SVD: V = U      CCA: V = P U, P = diag p(x)
@@ -21,7 +16,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from eigentext.errors import DataError, RankError, SettingsError
-from eigentext.features.symbols import UNKNOWN
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.svd import truncated_svd
@@ -31,14 +25,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.dependency.latent.observations import Forest, Observations
+    from eigentext.dependency.latent.observations import Forest
 
     Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "Dictionary",
     "neighbour_counts",
-    "text_dictionary",
     "treebank_dictionary",
 ]
 
@@ -142,39 +135,6 @@ def treebank_dictionary(
     weights = (totals + kappa) * (totals > 0)
     n = max(weights.sum(), 1.0)
     return Dictionary(rows[:, None] * svd.U * np.sqrt(n), "cca", weights / n, svd.S)
-
-
-def text_dictionary(
-    observations: Observations,
-    words: Sequence[str],
-    vectors: npt.NDArray[np.floating],
-    *,
-    k: int | None = None,
-) -> Dictionary:
-    """Vectors of words, however made, as a dictionary of the first channel's observations.
-
-    ``k`` keeps the first so many columns.  A name is looked up as it stands, in small letters,
-    and without its tag; a signature takes ``<unk>``, and what is not found zeros.
-    """
-    row_of = {word: at for at, word in enumerate(words)}
-    array = np.asarray(vectors, np.float64)
-    if array.ndim != 2 or len(array) != len(words):
-        raise DataError("vectors", None, f"{len(words)} words, but vectors {array.shape}")
-    if k is not None:
-        if k > array.shape[1]:
-            raise RankError("the matrix of word vectors", asked=k, got=array.shape[1])
-        array = array[:, :k]
-    U = np.zeros((observations.sizes[0], array.shape[1]))
-    pairs = observations.channels[0] == "word|tag"
-    for at, name in enumerate(observations.names[0]):
-        # "dog|NOUN" is looked up as dog: texts have no tags
-        form = name.rpartition("|")[0] if pairs and "|" in name else name
-        row = next((row_of[x] for x in (form, form.capitalize()) if x in row_of), None)
-        if row is None:
-            row = row_of.get(UNKNOWN)
-        if row is not None:
-            U[at] = array[row]
-    return Dictionary(U, "other")
 
 
 def _inverse_root(totals: Floats, present: npt.NDArray[np.bool_]) -> Floats:

@@ -41,7 +41,7 @@ from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -238,12 +238,6 @@ class Bracketer(Model, InductionSettings):
                 if place and tag.startswith(tuple(self.verbs)):
                     return place
         return 1
-
-    def bracket_many(self, X: Any, y: Any) -> Iterator[Tree | None]:
-        """The trees of sentences in their order; None for one without tokens."""
-        self.check_fitted()
-        pairs = zip(*checked_tagged(X, y), strict=True)
-        return (self.bracket(tokens, tags) if tokens else None for tokens, tags in pairs)
 
     def score(self, trees: Iterable[Tree], y: None = None) -> float:
         """Unlabelled F1, from 0 to 1, on gold trees with their tags, without punctuation."""

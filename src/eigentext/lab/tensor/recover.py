@@ -61,15 +61,7 @@ class RecoveredStates(NamedTuple):
 
 
 def states_from_tensor(moments: Moments, k: int, *, seed: int = 0) -> RecoveredStates:
-    """Emissions, pairs of states and first states: exact at exact moments, up to their order.
-
-    >>> from eigentext.sequences import Parameters
-    >>> from eigentext.sequences.spectral.moments import exact_moments
-    >>> true = Parameters([1, 0], [[0.2, 0.8], [0.7, 0.3]], [[0.6, 0.3, 0.1], [0.1, 0.1, 0.8]])
-    >>> found = states_from_tensor(exact_moments(true, 9), 2)
-    >>> np.sort(found.emission[:, 0]).round(9).tolist()
-    [0.1, 0.6]
-    """
+    """Emissions, pairs of states and first states: exact at exact moments, up to their order."""
     turned = _from_behind(moments)
     before = dictionary(moments, k, "cca", seed=seed)
     behind = dictionary(turned, k, "cca", seed=seed)
