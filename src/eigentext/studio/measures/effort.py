@@ -24,13 +24,15 @@ import numpy as np
 from eigentext.base.hashing import text_key
 from eigentext.errors import SettingsError
 from eigentext.evaluate.bootstrap import difference, interval, median_interval
-from eigentext.studio.tasks.answers import DONE, decided_words, state_of
+from eigentext.studio.tasks.answers import newest
+from eigentext.studio.tasks.records import DONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from eigentext.evaluate.bootstrap import Counts, Interval
     from eigentext.studio.tasks.answers import DecisionRow
+    from eigentext.studio.tasks.task import Task
 
 __all__ = ["FEWEST", "PAUSE", "Effort", "Efforts", "arm", "comparison", "effort_record", "efforts"]
 
@@ -73,7 +75,7 @@ class Efforts(NamedTuple):
 
 
 def efforts(
-    task: str,
+    task: Task,
     sentences: Sequence[Mapping[str, Any]],
     rows: Iterable[DecisionRow],
     *,
@@ -87,9 +89,9 @@ def efforts(
         made.setdefault(row.sentence, []).append(row)
     found, n_cut = [], 0
     for number, of_sentence in sorted(made.items()):
-        state = state_of(of_sentence)
+        state = newest(of_sentence)
         n = len(sentences[number]["tokens"])
-        words = n if (number, DONE) in state else len(decided_words(task, state, number))
+        words = n if (number, DONE) in state else len(task.decided_words(state, number))
         if not words:
             continue
         acts = _acts(row for row in of_sentence if getattr(row, "redo_of", None) is None)

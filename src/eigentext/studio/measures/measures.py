@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Protocol
 
-from eigentext.errors import DataError, SettingsError
+from eigentext.errors import DataError
 from eigentext.evaluate.agreement import (
     attachment_counts,
     bracket_counts,
@@ -41,8 +41,8 @@ from eigentext.evaluate.agreement import (
 )
 from eigentext.evaluate.bootstrap import interval
 from eigentext.studio.measures.effort import PAUSE, Efforts, comparison, effort_record, efforts
-from eigentext.studio.tasks import TASKS
-from eigentext.studio.tasks.answers import answers_of, items_of, state_of
+from eigentext.studio.tasks import open_task
+from eigentext.studio.tasks.answers import newest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from eigentext.language.trees.constituent import Tree
     from eigentext.studio.store.records import Decision, Document, Layer
     from eigentext.studio.store.store import AnnotationStore
-    from eigentext.studio.tasks.answers import DecisionRow
+    from eigentext.studio.tasks.answers import Answers, DecisionRow
+    from eigentext.studio.tasks.task import Task
 
 __all__ = [
     "Part",
@@ -199,7 +200,7 @@ def annotators_of(layers: Iterable[LayerRow], users: Mapping[int, str] | None = 
 
 
 def parts_of(
-    task: str,
+    task_name: str,
     documents: Sequence[DocumentRow],
     layers: Sequence[LayerRow],
     decisions: Iterable[DecisionRow],
@@ -211,8 +212,7 @@ def parts_of(
     seed: int = 0,
 ) -> list[Part]:
     """Some documents of a project, each by itself; ``everyone`` are all annotators of it."""
-    if task not in TASKS:
-        raise SettingsError(f"no task {task[:60]!r}: expected one of {', '.join(TASKS)}")
+    task = open_task(task_name)
     layers_of: dict[int, list[LayerRow]] = {document.id: [] for document in documents}
     n_sentences = {document.id: len(document.sentences) for document in documents}
     for layer in layers:
@@ -238,9 +238,9 @@ def parts_of(
             if layer.kind != "annotator":
                 continue
             name = _name(layer.user, users)
-            state = {place: row.value for place, row in state_of(rows_of[layer.id]).items()}
+            state = {place: row.value for place, row in newest(rows_of[layer.id]).items()}
             with _readable(text):
-                _add(sides.setdefault(name, _Side()), text.id, task, text, state)
+                _add(sides.setdefault(name, _Side()), text.id, task.answers(text.sentences, state))
                 cost = efforts(task, text.sentences, rows_of[layer.id], pause=pause)
             before = spent.setdefault(name, Efforts([], 0))
             spent[name] = Efforts(before.sentences + cost.sentences, before.n_cut + cost.n_cut)
@@ -364,19 +364,16 @@ def _name(user: int | None, users: Mapping[int, str] | None) -> str:
     return (users or {}).get(user, f"user {user}")
 
 
-def _add(
-    side: _Side, document: int, task: str, text: DocumentRow, state: Mapping[tuple[int, str], Any]
-) -> None:
-    found = answers_of(task, text.sentences, state)
-    for name, values in found.values.items():
+def _add(side: _Side, document: int, answers: Answers) -> None:
+    for name, values in answers.values.items():
         for (sentence, word), value in values.items():
             side.values[name][document, sentence, word] = value
-    for sentence, arcs in found.arcs.items():
+    for sentence, arcs in answers.arcs.items():
         side.arcs[document, sentence] = arcs
-    for name, spans in found.spans.items():
+    for name, spans in answers.spans.items():
         for sentence, some in spans.items():
             side.spans[name][document, sentence] = some
-    for sentence, tree in found.trees.items():
+    for sentence, tree in answers.trees.items():
         side.trees[document, sentence] = tree
 
 
@@ -462,7 +459,7 @@ def _pooled(
 
 
 def _hits(
-    task: str, layers: Sequence[LayerRow], rows_of: Mapping[int, Sequence[DecisionRow]]
+    task: Task, layers: Sequence[LayerRow], rows_of: Mapping[int, Sequence[DecisionRow]]
 ) -> dict[SentenceKey, list[tuple[bool, bool]]]:
     """Of what was adjudicated in a document, item by item: was it first, was it among two?"""
     found: dict[SentenceKey, list[tuple[bool, bool]]] = {}
@@ -512,9 +509,9 @@ class _Listed:
     rows: dict[tuple[int, str], DecisionRow]
 
     @classmethod
-    def of(cls, task: str, rows: Iterable[DecisionRow]) -> _Listed:
-        state = state_of(rows)
-        return cls(items_of(task, {place: row.value for place, row in state.items()}), state)
+    def of(cls, task: Task, rows: Iterable[DecisionRow]) -> _Listed:
+        state = newest(rows)
+        return cls(task.compared({place: row.value for place, row in state.items()}), state)
 
     def rank(self, place: tuple[int, str]) -> int | None:
         """Its place in the list; what was taken over without a decision was first."""
