@@ -51,7 +51,7 @@ from eigentext.studio.pages.pages import add_pages, pages_there
 from eigentext.studio.service import is_loopback
 from eigentext.studio.service.answering import add_job, answer_errors
 from eigentext.studio.service.batch import BATCH, add_batch
-from eigentext.studio.service.identity import Identity
+from eigentext.studio.service.identity import Authenticator
 from eigentext.studio.service.jobs import builder, expected
 from eigentext.studio.service.limits import InFlight
 from eigentext.studio.service.middleware import BodyLimit, HostNames, SecurityHeaders
@@ -135,7 +135,7 @@ def create_app(
     app.add_middleware(TokenInPath)
     answer_errors(app)
     annotating = AnnotateService(limits, workers)
-    identity = Identity(
+    authenticator = Authenticator(
         lambda: annotating.accounts,
         strict=limits.accounts,
         run=annotating.call,
@@ -146,9 +146,9 @@ def create_app(
     add_pipes(app, limits, workers)
     add_lexical(app, limits, workers)
     add_reading(app, limits, workers)
-    add_annotation(app, annotating, identity)
-    add_accounts(app, annotating, identity)
-    add_inception(app, limits, workers, identity)
+    add_annotation(app, annotating, authenticator)
+    add_accounts(app, annotating, authenticator)
+    add_inception(app, limits, workers, authenticator)
     add_words(app, limits, workers)
     add_sequences(app, limits, workers)
     _add_health(app, limits, workers, annotating)
