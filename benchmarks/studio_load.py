@@ -291,7 +291,9 @@ def keys(options: argparse.Namespace) -> None:
     """What a decision costs in documents of several sizes."""
     with open(data() / "dependency" / "ewt" / "train.conllu", encoding="utf-8") as file:
         blocks = file.read().split("\n\n")
-    print("| sentences | CPU ms a key: server | worker | wait ms: p50 | p99 |\n|---|---|---|---|---|")
+    print(
+        "| sentences | CPU ms a key: server | worker | wait ms: p50 | p99 |\n|---|---|---|---|---|"
+    )
     for n_sentences in options.sentences:
         with tempfile.TemporaryDirectory() as folder:
             arguments = ["--workers", "1", *options.studio]
@@ -301,7 +303,14 @@ def keys(options: argparse.Namespace) -> None:
             file_name = Path(folder, "ewt.conllu")
             file_name.write_text(trees, "utf-8")
             command = [sys.executable, "-m", "eigentext.cli", "annotate"]
-            create = ["project", "create", str(Path(folder, "a.db")), "EWT", "--task", "dependency"]
+            create = [
+                "project",
+                "create",
+                str(Path(folder, "a.db")),
+                "EWT",
+                "--task",
+                "dependency",
+            ]
             if options.model:
                 create += ["--model", options.model]
             subprocess.run([*command, *create], check=True, stdout=subprocess.DEVNULL)

@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, Any
 from eigentext.errors import SettingsError
 from eigentext.studio.tasks.records import (
     DONE,
+    AnnotatedDocument,
     Candidate,
     Certainty,
     Decisions,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DONE",
     "TASKS",
+    "AnnotatedDocument",
     "Candidate",
     "Certainty",
     "Decisions",
