@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Path, Query, Request, Response
 
 from eigentext.errors import SettingsError
-from eigentext.studio.api.annotate_routes import described
+from eigentext.studio.api.annotate_routes import IdentityOf, allowed, described
 from eigentext.studio.api.schemas_annotate import (
     AuditAnswer,
     AuditView,
@@ -44,18 +44,15 @@ _Number = Annotated[int, Path(ge=1, le=2**53)]
 def add_accounts(app: FastAPI, service: AnnotateService, authenticator: Authenticator) -> None:
     """Add the routes."""
     _add_session(app, service, authenticator)
-    _add_users(app, service, authenticator)
-    _add_tokens(app, service, authenticator)
+    _add_users(app, service)
+    _add_tokens(app, service)
 
-    @app.get("/api/audit", **described("audit.see"))
+    @app.get("/api/audit", **allowed("audit.see"))
     async def audit(
-        call: Request,
         limit: Annotated[int, Query(ge=1, le=10_000)] = 200,
         before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
     ) -> AuditAnswer:
         """List who did what, the newest first."""
-        identity = await authenticator.identify(call)
-        identity.require("audit.see")
         found = await service.call(service.store.audit, limit=limit, before=before)
         people = await service.people()
         return AuditAnswer(
@@ -99,11 +96,11 @@ def _add_session(app: FastAPI, service: AnnotateService, authenticator: Authenti
         await authenticator.log_out(call)
         answer.delete_cookie(COOKIE, path="/")
 
-    @app.post("/api/session/password", status_code=204, **described("password.change", 429))
-    async def password(call: Request, request: PasswordRequest) -> None:
+    @app.post(
+        "/api/session/password", status_code=204, **allowed("password.change", 429, own=True)
+    )
+    async def password(call: Request, request: PasswordRequest, identity: IdentityOf) -> None:
         """Change one's own password; all sessions end."""
-        identity = await authenticator.identify(call)
-        identity.require("password.change", own=True)
         accounts = service.accounts
         # the present one is a guess like any other: it is counted, and can lock
         await service.call_slowly(
@@ -123,30 +120,24 @@ def _session(identity: Identity, authenticator: Authenticator) -> SessionAnswer:
     )
 
 
-def _add_users(app: FastAPI, service: AnnotateService, authenticator: Authenticator) -> None:
-    @app.get("/api/users", **described("user.see"))
-    async def users(call: Request) -> UsersAnswer:
+def _add_users(app: FastAPI, service: AnnotateService) -> None:
+    @app.get("/api/users", **allowed("user.see"))
+    async def users() -> UsersAnswer:
         """List the users."""
-        identity = await authenticator.identify(call)
-        identity.require("user.see")
         found = await service.call(service.accounts.users)
         return UsersAnswer(users=[_user(one) for one in found])
 
-    @app.post("/api/users", **described("user.change"))
-    async def add_user(call: Request, request: NewUserRequest) -> UserView:
+    @app.post("/api/users", **allowed("user.change"))
+    async def add_user(request: NewUserRequest, identity: IdentityOf) -> UserView:
         """Add somebody."""
-        identity = await authenticator.identify(call)
-        identity.require("user.change")
         made = await service.call_slowly(
             service.accounts.add_user, request.name, request.role, request.password, by=identity.id
         )
         return _user(made)
 
-    @app.patch("/api/users/{number}", **described("user.change"))
-    async def change_user(call: Request, number: _Number, request: UserChange) -> UserView:
+    @app.patch("/api/users/{number}", **allowed("user.change"))
+    async def change_user(number: _Number, request: UserChange, identity: IdentityOf) -> UserView:
         """Give a user another role or password, or disable or enable them."""
-        identity = await authenticator.identify(call)
-        identity.require("user.change")
         accounts: Accounts = service.accounts
         if request.role is None and request.active is None and request.password is None:
             raise SettingsError("nothing to change: expected a role, active or a password")
@@ -162,20 +153,16 @@ def _add_users(app: FastAPI, service: AnnotateService, authenticator: Authentica
         return _user(await service.call(accounts.user, number))
 
 
-def _add_tokens(app: FastAPI, service: AnnotateService, authenticator: Authenticator) -> None:
-    @app.get("/api/tokens", **described("token.see"))
-    async def tokens(call: Request) -> TokensAnswer:
+def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
+    @app.get("/api/tokens", **allowed("token.see", own=True))
+    async def tokens(identity: IdentityOf) -> TokensAnswer:
         """List one's own tokens."""
-        identity = await authenticator.identify(call)
-        identity.require("token.see", own=True)
         found = await service.call(service.accounts.tokens, identity.number)
         return TokensAnswer(tokens=[_token(one) for one in found])
 
-    @app.post("/api/tokens", **described("token.change"))
-    async def make_token(call: Request, request: TokenRequest) -> TokenView:
+    @app.post("/api/tokens", **allowed("token.change", own=True))
+    async def make_token(request: TokenRequest, identity: IdentityOf) -> TokenView:
         """Make a token for a program; its secret is in this answer alone."""
-        identity = await authenticator.identify(call)
-        identity.require("token.change", own=True)
         if identity.by_token:  # one that leaked could renew itself for ever
             raise ForbiddenError("a token makes no tokens: log in for that")
         if ROLES.index(request.scope) > ROLES.index(identity.role):
@@ -193,11 +180,9 @@ def _add_tokens(app: FastAPI, service: AnnotateService, authenticator: Authentic
         )
         return _token(made.token, made.secret)
 
-    @app.delete("/api/tokens/{number}", status_code=204, **described("token.change"))
-    async def revoke_token(call: Request, number: _Number) -> None:
+    @app.delete("/api/tokens/{number}", status_code=204, **allowed("token.change", own=True))
+    async def revoke_token(number: _Number, identity: IdentityOf) -> None:
         """Let one of one's own tokens hold no longer."""
-        identity = await authenticator.identify(call)
-        identity.require("token.change", own=True)
         own = await service.call(service.accounts.tokens, identity.number)
         if number not in {one.id for one in own} and not identity.may("token.change"):
             raise MissingError(f"there is no token {number} of yours")
