@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from eigentext.errors import SettingsError
 from eigentext.evaluate.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from eigentext.studio.measures.effort import Effort, arm, comparison, effort_record, efforts
-from eigentext.studio.measures.measures import measure, table
+from eigentext.studio.measures.measures import Draws, measure, table
 from eigentext.studio.tasks import open_task
 from eigentext.studio.tasks.answers import newest
 
@@ -36,7 +37,7 @@ class Layer(NamedTuple):
     user: int | None
 
 
-class Row(NamedTuple):
+class Decided(NamedTuple):
     layer: int
     sentence: int
     item: str
@@ -48,6 +49,14 @@ class Row(NamedTuple):
     undone: str | None = None
     redo_of: int | None = None
     version: int | None = None
+
+
+_VERSIONS = count(1)
+
+
+def Row(*fields: Any, **more: Any) -> Decided:
+    """A row with a version of its own, as if it was decided alone, unless told."""
+    return Decided(*fields, **{"version": next(_VERSIONS), **more})
 
 
 def text(*lengths: int, number: int = 1) -> Text:
@@ -64,7 +73,7 @@ def figures(measures: list[dict[str, Any]]) -> dict[str, float | None]:
 
 
 def measured(task: str, documents, layers, rows, **more: Any) -> dict[str, Any]:
-    found = measure(Project("p", task), documents, layers, rows, n_samples=100, **more)
+    found = measure(Project("p", task), documents, layers, rows, draws=Draws(100), **more)
     json.dumps(found, allow_nan=False)  # ready for a page
     assert all(len(row) == 3 for row in table(found))
     return found

@@ -7,38 +7,16 @@ values by word, arcs by word, spans and trees.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
     from eigentext.evaluate.agreement import Arc
     from eigentext.language.trees.constituent import Tree
+    from eigentext.studio.store.records import Decision
 
-__all__ = ["Answers", "DecisionRow", "newest"]
-
-
-class DecisionRow(Protocol):
-    """A row of the table of decisions, as a store gives it."""
-
-    @property
-    def layer(self) -> int: ...  # noqa: D102
-    @property
-    def sentence(self) -> int: ...  # noqa: D102
-    @property
-    def item(self) -> str: ...  # noqa: D102
-    @property
-    def value(self) -> Any: ...  # noqa: D102
-    @property
-    def rank(self) -> int | None: ...  # noqa: D102
-    @property
-    def ranked(self) -> bool: ...  # noqa: D102
-    @property
-    def seconds(self) -> float | None: ...  # noqa: D102
-    @property
-    def keys(self) -> int | None: ...  # noqa: D102
-    @property
-    def undone(self) -> object: ...  # noqa: D102
+__all__ = ["Answers", "newest"]
 
 
 @dataclass
@@ -57,13 +35,13 @@ class Answers:
     trees: dict[int, Tree] = field(default_factory=dict)
 
 
-def newest(rows: Iterable[DecisionRow]) -> dict[tuple[int, str], DecisionRow]:
+def newest(rows: Iterable[Decision]) -> dict[tuple[int, str], Decision]:
     """The newest decision of each item, of those that were not undone; rows in their order.
 
     None as a value takes an item back: it is as if it were not there.
     """
-    latest: dict[tuple[int, str], DecisionRow] = {}
+    latest: dict[tuple[int, str], Decision] = {}
     for row in rows:
-        if row.undone is None or row.undone is False:
+        if row.undone is None:
             latest[row.sentence, row.item] = row
     return {place: row for place, row in latest.items() if row.value is not None}
