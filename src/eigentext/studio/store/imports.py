@@ -24,7 +24,7 @@ from eigentext.base.files.storage import is_url
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.registry import format_of
 from eigentext.studio.store.records import Document
-from eigentext.studio.tasks import texts
+from eigentext.studio.tasks import task_class, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -82,7 +82,7 @@ def read_documents(
     kind: str | None = None,
     scheme: str = "generic",
     segmenter: Any = None,
-    task: str = "",
+    task: str = "tags",
     language: str = "",
     name: str | None = None,
 ) -> list[Document]:
@@ -93,24 +93,17 @@ def read_documents(
     _check_size(path)
     title = name or PurePath(_bare(path)).stem or "text"
     about: dict[str, Any] = {"format": chosen, "file": os.path.basename(path)}
-    made: Iterable[TaskDocument]
+    read: Iterable[TaskDocument]
     if chosen == "conllu":
-        made = _of_conllu(path, title, language)
+        read = _of_conllu(path, title, language)
     elif chosen == "ptb":
-        made = [_of_trees(path, title, language)]
+        read = [_of_trees(path, title, language)]
     elif chosen == "columns":
-        made = [_of_columns(path, title, language)]
+        read = [_of_columns(path, title, language)]
     else:
-        raw = _raw(path)
-        if task == "segmentation":
-            made = [texts.paragraphs(title, raw, language)]
-            about["scheme"] = "paragraphs"
-        elif segmenter is not None:
-            made = [texts.document_of_text(title, raw, _segmenter_of(segmenter), language)]
-            about["scheme"] = "segmenter"
-        else:
-            made = [_by_scheme(title, raw, scheme, language)]
-            about["scheme"] = scheme
+        cut = scheme if segmenter is None else _segmenter_of(segmenter)
+        document, about["scheme"] = task_class(task).of_text(title, _raw(path), cut, language)
+        read = [document]
     documents = [
         Document(
             0,
@@ -122,7 +115,7 @@ def read_documents(
             "",
             None,
         )
-        for document in made
+        for document in read
     ]
     if not any(document.sentences for document in documents):
         raise DataError(path, None, "found no sentences; expected some to annotate")
@@ -161,18 +154,6 @@ def _check(path: str, number: int, text: str) -> None:
     if found:
         why = f"the character U+{ord(found[0]):04X} cannot be stored"
         raise DataError(path, number, why)
-
-
-def _by_scheme(title: str, raw: str, scheme: str, language: str) -> TaskDocument:
-    from eigentext.language.tokenise.tokens import tokenise_text
-    from eigentext.studio.tasks.records import Document as TaskDocument
-    from eigentext.studio.tasks.records import Sentence, Token
-
-    sentences = (
-        Sentence(tuple(Token(token.text, token.start, token.end) for token in found))
-        for found in tokenise_text(raw, scheme)
-    )
-    return TaskDocument(title, tuple(sentences), raw, language)
 
 
 def _segmenter_of(model: Any) -> Any:

@@ -105,32 +105,31 @@ def document_of_columns(
     rows = [list(row) for row in tags] if tags is not None else [None] * len(read)
     records, pieces, at = [], [], 0
     for words, row in zip(read, rows, strict=True):
-        made = []
+        placed = []
         for word in words:
-            made.append(Token(word, at, at + len(word)))
+            placed.append(Token(word, at, at + len(word)))
             at += len(word) + 1
         pieces.append(" ".join(words) + "\n")
-        records.append(Sentence(tuple(made), {} if row is None else {"ner": row}))
+        records.append(Sentence(tuple(placed), {} if row is None else {"ner": row}))
     return Document(name, tuple(records), "".join(pieces), language)
 
 
 def document_of_text(
-    name: str, text: str, segmenter: Segmenter | None = None, language: str = ""
+    name: str, text: str, cut: Segmenter | str = "generic", language: str = ""
 ) -> Document:
-    """A text cut into sentences and words by a segmenter, or by rules for any language.
+    """A text cut into sentences and words by a segmenter, or by a scheme of rules of this name.
 
     >>> [sentence.forms for sentence in document_of_text("d", "It is. So be it.").sentences]
     [('It', 'is', '.'), ('So', 'be', 'it', '.')]
     """
     records = []
-    if segmenter is None:
+    if isinstance(cut, str):
         from eigentext.language.tokenise.tokens import tokenise_text
 
-        for found in tokenise_text(text, "generic"):
-            made = tuple(Token(token.text, token.start, token.end) for token in found)
-            records.append(Sentence(made))
-        return Document(name, tuple(records), text, language)
-    for sentence in segmenter.segment(text):
+        rows = tokenise_text(text, cut)
+        cut_up = (Sentence(tuple(Token(t.text, t.start, t.end) for t in row)) for row in rows)
+        return Document(name, tuple(cut_up), text, language)
+    for sentence in cut.segment(text):
         tokens: list[Token] = []
         ranges: list[list[Any]] = []
         for start, end, words in sentence.tokens:
@@ -144,7 +143,7 @@ def document_of_text(
 def paragraphs(name: str, text: str, language: str = "") -> Document:
     """A raw text as segmentation takes it: each paragraph is one unit, with itself as its token.
 
-    >>> [one.tokens[0] for one in paragraphs("d", "A b.\\n\\nC.").sentences]
+    >>> [unit.tokens[0] for unit in paragraphs("d", "A b.\\n\\nC.").sentences]
     [Token(text='A b.', start=0, end=4), Token(text='C.', start=6, end=8)]
     """
     records, at = [], 0
