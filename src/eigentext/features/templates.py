@@ -71,7 +71,7 @@ class Grammar:
     ``roles``       the letters of roles
     ``extras``      items of another kind
     ``most``        items with one role, or if ``together``, items in all
-    ``reach``       the largest offset to either side
+    ``reach``       the largest offset to either side; None: any
 
     >>> grammar = Grammar("attribute[offset]", ("lower", "case"))
     >>> grammar.parse("lower[-1]&case[0]").items[0]
@@ -84,7 +84,7 @@ class Grammar:
     extras: tuple[str, ...] = ()
     most: int = 3
     together: bool = False
-    reach: int = 9
+    reach: int | None = None
     _parsed: dict[str, Template] = field(default_factory=dict, repr=False, compare=False)
 
     def parse(self, text: str) -> Template:
@@ -109,7 +109,7 @@ class Grammar:
             if not match or not good or item.role not in self.roles:
                 names = f"; attributes: {', '.join(self.attributes)}" if self.attributes else ""
                 raise SettingsError(f"template {text!r}: {piece!r} is not {self.written}{names}")
-            if abs(item.offset) > self.reach:
+            if self.reach is not None and abs(item.offset) > self.reach:
                 why = f"offset {item.offset} is further than {self.reach} away"
                 raise SettingsError(f"template {text!r}: {why}")
             items.append(item)

@@ -116,7 +116,7 @@ SECOND_PASS = (
 """What the neighbours' predicted labels add."""
 
 
-_GRAMMAR = Grammar("attribute@offset", most=9)
+_GRAMMAR = Grammar("attribute@offset", most=99)
 
 
 def parse(template: str) -> tuple[tuple[str, int], ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.hashing import MIXER
 from eigentext.base.ragged import pointers
 from eigentext.features.attributes import N_BEGINNINGS
 
@@ -54,12 +55,10 @@ class Edges(NamedTuple):
 
 
 def mixed_keys(keys: Keys, more: Keys) -> Keys:
-    """(n, m) keys with one more in each; 0, for none, stays 0."""
-    from eigentext.tagging.morphology.kernels.words import mix_all
-
-    out = np.empty(keys.shape, np.uint64)
-    mix_all(keys, np.broadcast_to(more, keys.shape), out)
-    return out
+    """(n, m) keys with one more in each, as ``mix_some`` of kernels; 0, for none, stays 0."""
+    mixed = (keys ^ more) * np.uint64(MIXER)
+    mixed ^= mixed >> np.uint64(29)
+    return np.where(keys != 0, np.maximum(mixed, np.uint64(1)), np.uint64(0))
 
 
 @dataclass(frozen=True, eq=False)

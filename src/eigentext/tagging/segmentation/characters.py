@@ -156,8 +156,7 @@ def decided_places(
 
 def _look_at(codes: npt.NDArray[np.uint32]) -> None:
     """Fill the tables for characters that were not met before."""
-    new = kernel.not_met(codes, _class_of)
-    for code in sorted(set(new.tolist())):
+    for code in np.unique(codes[_class_of[codes] == 0]).tolist():
         char = chr(code)
         category = unicodedata.category(char)
         small = char.lower()[:1]

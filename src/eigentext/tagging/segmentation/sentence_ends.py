@@ -19,9 +19,8 @@ import numpy as np
 from eigentext.base.folds import held_out
 from eigentext.tagging.segmentation.kernels import boundaries
 from eigentext.tagging.segmentation.kernels import sentence_ends as kernel
-from eigentext.tagging.segmentation.kernels import tables as table_kernel
 from eigentext.tagging.segmentation.kernels.squeeze import LINE_BREAK
-from eigentext.tagging.segmentation.tables import HashedCounts, quantised
+from eigentext.tagging.segmentation.tables import HashedCounts, quantised, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,7 +68,7 @@ class SentenceStage:
         """Learn from tokens, of which ``sentence_ends`` are the last ones of sentences."""
         habits, of_tokens = _habits(text, starts, ends, sentence_ends)
         tokens = _described(text, starts, ends, of_tokens)
-        lasts = kernel.paragraphs_of(tokens.gaps)
+        lasts = np.flatnonzero(tokens.gaps == 3)
 
         def learned(sentences: npt.NDArray[np.int64], told: Callable[[int], None]) -> Any:
             weights = np.zeros(1 << bits, np.float32)
@@ -116,7 +115,7 @@ class SentenceStage:
         """
         habits = kernel.habits_of(text.chars, starts, ends, *self.habits.table)
         tokens = _described(text, starts, ends, habits)
-        lasts = kernel.paragraphs_of(tokens.gaps)
+        lasts = np.flatnonzero(tokens.gaps == 3)
         shift = 64 - (len(self.weights).bit_length() - 1)
         is_end = kernel.answer(
             tokens,
@@ -186,7 +185,7 @@ def _habits(
     sentence_ends: npt.NDArray[np.int64],
 ) -> tuple[HashedCounts, npt.NDArray[np.uint16]]:
     """Habits of every word, and for each token those of its word elsewhere, without this token."""
-    keys = table_kernel.shortened(boundaries.token_keys(text.chars, starts, ends))
+    keys = shortened(boundaries.token_keys(text.chars, starts, ends))
     kinds = text.classes[starts]
     is_first = np.zeros(len(starts), bool)
     is_first[np.append(0, sentence_ends[:-1] + 1)] = True

@@ -11,7 +11,7 @@ from eigentext.tagging.segmentation.kernels import tables as kernel
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["HashedCounts", "quantised"]
+__all__ = ["HashedCounts", "quantised", "shortened"]
 
 
 class HashedCounts(NamedTuple):
@@ -36,6 +36,11 @@ class HashedCounts(NamedTuple):
     def table(self) -> tuple[Any, Any]:
         """What the loops take."""
         return self.table_keys, self.table_values
+
+
+def shortened(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
+    """Keys as tables keep them: their upper 32 bits, never 0 (``kernels.tables.short``)."""
+    return np.maximum((keys >> np.uint64(32)).astype(np.uint32), np.uint32(1))
 
 
 def quantised(weights: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], float]:

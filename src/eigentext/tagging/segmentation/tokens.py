@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.tagging.segmentation.kernels import boundaries as kernel
-from eigentext.tagging.segmentation.kernels import tables as table_kernel
-from eigentext.tagging.segmentation.tables import HashedCounts, quantised
+from eigentext.tagging.segmentation.kernels.squeeze import SPACE
+from eigentext.tagging.segmentation.tables import HashedCounts, quantised, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,8 @@ class TokenStage:
         told: Callable[[int], None],
     ) -> TokenStage:
         """Learn from tokens ``starts`` to ``ends`` of a squeezed text."""
-        spaces = bool(kernel.any_space(text.classes, starts, ends))
+        n_spaces = np.append(0, np.cumsum(text.classes == SPACE))  # before each place
+        spaces = bool(np.any(n_spaces[ends] > n_spaces[starts]))
         known = _counted(kernel.token_keys(text.chars, starts, ends))
         ended = np.zeros(len(text.chars), np.int64)
         ended[starts] = ends
@@ -95,7 +96,7 @@ class TokenStage:
 
 
 def _counted(keys: npt.NDArray[np.uint64]) -> HashedCounts:
-    distinct, counts = np.unique(table_kernel.shortened(keys), return_counts=True)
+    distinct, counts = np.unique(shortened(keys), return_counts=True)
     return HashedCounts.of(distinct, np.minimum(counts, 255).astype(np.uint8))
 
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from eigentext.base.hashing import mixed
 from eigentext.tagging.segmentation.characters import squeezed
 from eigentext.tagging.segmentation.kernels import boundaries as kernel
-from eigentext.tagging.segmentation.kernels.tables import bucket, shortened
-from eigentext.tagging.segmentation.tables import HashedCounts
+from eigentext.tagging.segmentation.kernels.tables import bucket
+from eigentext.tagging.segmentation.tables import HashedCounts, shortened
 from eigentext.tagging.segmentation.tokens import TokenStage, _counted
 from helpers.partitions import check_partitions, pair
 

@@ -69,7 +69,7 @@ def test_tokens_are_described_by_their_letters(text) -> None:
             found["head", k].append((tokens.heads[t, k], word[: 2 + k]))
     check_partitions(found)
     lasts = [t for t, gap in enumerate(tokens.gaps) if gap == 3]
-    assert kernel.paragraphs_of(tokens.gaps).tolist() == lasts
+    assert np.flatnonzero(tokens.gaps == 3).tolist() == lasts
 
 
 def place_keys(tokens, first, last, t, b, depth, quotes) -> list[int]:
@@ -115,7 +115,7 @@ def test_features_of_a_place_are_of_what_they_say() -> None:
     found = defaultdict(list)
     for text in TEXTS:
         *_, tokens = described(text)
-        lasts = kernel.paragraphs_of(tokens.gaps).tolist()
+        lasts = np.flatnonzero(tokens.gaps == 3).tolist()
         for first, last in zip([0, *(t + 1 for t in lasts)], lasts, strict=False):
             for t in range(first, last):
                 for b in {first, t, max(first, t - 3), max(first, t - 10)}:
@@ -130,7 +130,7 @@ def test_features_of_a_place_are_of_what_they_say() -> None:
 
 def ends_of(tokens, weights, shift, threshold, decided) -> tuple[list[bool], dict[int, float]]:
     """Each place decided before the next: a sentence that ends begins another one."""
-    lasts = kernel.paragraphs_of(tokens.gaps).tolist()
+    lasts = np.flatnonzero(tokens.gaps == 3).tolist()
     ends, odds = [], {}
     for first, last in zip([0, *(t + 1 for t in lasts)], lasts, strict=False):
         b, depth, quotes = first, 0, 0
@@ -157,7 +157,7 @@ def test_each_place_is_decided_by_the_sum_of_its_weights(text, seed, threshold, 
     weights = chance.integers(-20, 21, 1 << BITS).astype(np.int8)
     decided = chance.choice([-1, 0, 0, 0, 1], len(tokens.hashes)).astype(np.int8) * some
     odds = np.full(len(decided), np.nan)
-    lasts = kernel.paragraphs_of(tokens.gaps)
+    lasts = np.flatnonzero(tokens.gaps == 3)
     given_arrays = tokens, lasts, weights, 64 - BITS, threshold
     is_end = kernel.answer(*given_arrays, decided.astype(np.int8), odds)
     ends, scores = ends_of(tokens, weights, 64 - BITS, threshold, decided.tolist())
@@ -173,7 +173,7 @@ def test_each_place_is_decided_by_the_sum_of_its_weights(text, seed, threshold, 
 def test_training_steps_are_those_of_adagrad_one_place_after_the_other(text, seed) -> None:
     *_, tokens = described(text, seed)
     chance = np.random.default_rng(seed)
-    lasts = kernel.paragraphs_of(tokens.gaps).tolist()
+    lasts = np.flatnonzero(tokens.gaps == 3).tolist()
     n = len(tokens.hashes)
     ends = sorted({*lasts, *np.flatnonzero(chance.random(n) < 0.3).tolist()})
     order = chance.permutation(len(ends))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eigentext.base.hashing import mixed
 from eigentext.tagging.segmentation.kernels import tables as kernel
-from eigentext.tagging.segmentation.tables import HashedCounts, quantised
+from eigentext.tagging.segmentation.tables import HashedCounts, quantised, shortened
 
 KEYS = st.integers(0, 2**64 - 1)
 _STEP = 0x9E3779B1  # of the table
@@ -31,8 +31,9 @@ def test_the_hash_of_a_string_is_that_of_its_letters_in_order(text, start, end) 
 @given(st.lists(KEYS, max_size=8))
 def test_a_key_is_kept_by_its_upper_half_which_is_never_none(keys) -> None:
     keys = [*keys, 7, 2**32 - 1, 2**32]
-    found = kernel.shortened(np.array(keys, np.uint64)).tolist()
+    found = shortened(np.array(keys, np.uint64)).tolist()
     assert found == [(key >> 32) or 1 for key in keys]
+    assert found == [int(kernel.short(np.uint64(key))) for key in keys]
 
 
 @settings(max_examples=100)

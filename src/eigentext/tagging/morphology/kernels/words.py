@@ -25,14 +25,6 @@ _ONE = np.uint64(1)
 
 
 @njit
-def mix_all(keys, more, out):
-    """(n, m) keys with one more in each; 0 stays 0."""
-    for i in range(keys.shape[0]):
-        for j in range(keys.shape[1]):
-            out[i, j] = mix_some(keys[i, j], more[i, j]) if keys[i, j] != 0 else np.uint64(0)
-
-
-@njit
 def edge_keys(codes, starts, endings, beginnings):
     """Keys of the last 1, 2, ... characters (words, n) and of the first (words, m).
 

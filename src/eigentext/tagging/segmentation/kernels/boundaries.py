@@ -380,16 +380,6 @@ def answer(text, dictionary, weights, shift, spaces, odds):
 
 
 @njit
-def any_space(classes, starts, ends):
-    """Whether a token has white space inside."""
-    for t in range(len(starts)):
-        for i in range(starts[t], ends[t]):
-            if classes[i] == SPACE:
-                return True
-    return False
-
-
-@njit
 def token_keys(chars, starts, ends):
     """The hashes of tokens."""
     keys = np.empty(len(starts), np.uint64)

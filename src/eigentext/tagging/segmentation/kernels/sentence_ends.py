@@ -204,21 +204,6 @@ def keys_at(tokens, first, last, t, b, depth, quotes, out):
 
 
 @njit
-def paragraphs_of(gaps):
-    """The last token of each paragraph."""
-    count = 0
-    for t in range(len(gaps)):
-        count += gaps[t] == 3
-    lasts = np.empty(count, np.int64)
-    count = 0
-    for t in range(len(gaps)):
-        if gaps[t] == 3:
-            lasts[count] = t
-            count += 1
-    return lasts
-
-
-@njit
 def train(tokens, lasts, ends, order, weights, squares, shift, rate):
     """One pass over sentences, of which ``ends`` has the last tokens; the sum of the losses."""
     keys = np.empty(N_KEYS, np.uint64)

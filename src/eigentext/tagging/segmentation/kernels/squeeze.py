@@ -32,26 +32,6 @@ class Tables(NamedTuple):
 
 
 @njit
-def not_met(codes, class_of):
-    """Code points without a class, with some repeats."""
-    count = 0
-    last = np.uint32(0xFFFFFFFF)
-    for i in range(len(codes)):
-        if class_of[codes[i]] == 0 and codes[i] != last:
-            last = codes[i]
-            count += 1
-    found = np.empty(count, np.uint32)
-    count = 0
-    last = np.uint32(0xFFFFFFFF)
-    for i in range(len(codes)):
-        if class_of[codes[i]] == 0 and codes[i] != last:
-            last = codes[i]
-            found[count] = last
-            count += 1
-    return found
-
-
-@njit
 def is_break(codes, i):
     """How many line breaks the white space at i is; the two characters of CRLF are one."""
     code = codes[i]

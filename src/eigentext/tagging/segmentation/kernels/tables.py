@@ -83,12 +83,3 @@ def step(weights, squares, keys, n, shift, score, gold, rate):
     for f in range(n):
         adagrad(weights, squares, keys[f] >> shift, -slope, rate)
     return -np.log(chance if gold else 1.0 - chance)
-
-
-@njit
-def shortened(keys):
-    """Keys as tables keep them."""
-    halves = np.empty(len(keys), np.uint32)
-    for n in range(len(keys)):
-        halves[n] = short(keys[n])
-    return halves
