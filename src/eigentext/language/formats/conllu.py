@@ -18,24 +18,28 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from eigentext.base.tokens import each_of
-from eigentext.language.formats.blocks import all_of_file, content_lines, is_file
-from eigentext.language.formats.conll import (
-    N_COLUMNS,
-    TenColumnBlock,
-    checked_columns,
-    write_sentences,
+from eigentext.language.formats.blocks import (
+    Block,
+    all_of_file,
+    blocks_of,
+    content_lines,
+    is_file,
+    read_items,
+    write_blocks,
 )
+from eigentext.language.formats.conll import HEAD, N_COLUMNS, check_sentence, checked_columns
 from eigentext.language.token import Word
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eigentext.base.files.opening import Source
+    from eigentext.base.files.opening import OnError, Source
     from eigentext.language.doc import Doc
 
     Treebank = Source | Doc | Iterable["ConlluBlock | Doc"]
@@ -69,8 +73,13 @@ class Range(NamedTuple):
     misc: str
 
 
-class ConlluBlock(TenColumnBlock):
-    r"""One sentence, verbatim, with views on it; see the module's docstring.
+@dataclass(frozen=True)
+class ConlluBlock:
+    r"""One checked sentence, verbatim, with views on it, made when asked for.
+
+    ``verbatim``    the text as it stood in the file, with line ends and the empty lines after it
+    ``first_line``  the number of its first line in the file, from 1
+    ``source``      the file
 
     >>> sentence = make_sentence(["Hi", "there"], upos=["INTJ", "ADV"], metadata={"sent_id": "s1"})
     >>> sentence.tokens[0].upos, sentence.heads, sentence.metadata
@@ -80,8 +89,92 @@ class ConlluBlock(TenColumnBlock):
     (3, '2\tthere\t_\tADV\t_\t_\t1\tadvmod\t_\t_')
     """
 
-    COLUMNS = Word._fields
-    EXTENDED = True
+    COLUMNS: ClassVar = Word._fields
+
+    verbatim: str
+    first_line: int = field(default=1, compare=False)
+    source: str = field(default="<text>", compare=False)
+
+    @classmethod
+    def parse(cls, text: str) -> ConlluBlock:
+        """Check one sentence that is at hand as text; faults are DataErrors of ``<text>``."""
+        return cls._of_block(Block("<text>", 1, text))
+
+    @classmethod
+    def parse_all(cls, text: str, *, source: str = "<text>") -> Iterator[ConlluBlock]:
+        """The sentences of a text that is at hand; ``source`` is for messages."""
+        return map(cls._of_block, blocks_of(text, source))
+
+    @classmethod
+    def read(cls, source: Source, *, on_error: OnError | None = None) -> Iterator[ConlluBlock]:
+        """Stream the sentences of a file; a bad one raises, or goes to ``on_error``."""
+        return read_items(source, cls._of_block, on_error)
+
+    @classmethod
+    def _of_block(cls, block: Block) -> ConlluBlock:
+        check_sentence(block, extended=True)
+        return cls(block.text, block.first_line, block.source)
+
+    @property
+    def numbered_lines(self) -> list[tuple[int, str]]:
+        """Every line with its number in the file, without line ends and closing empty lines."""
+        return list(enumerate(content_lines(self.verbatim), start=self.first_line))
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The ten columns of each word; comments, ranges and empty nodes are left out."""
+        rows = [line.split("\t") for line in content_lines(self.verbatim)]
+        return [row for row in rows if row[0].isdigit()]  # a checked id: the others have - . or #
+
+    @property
+    def cells(self) -> list[list[Any]]:
+        """As ``rows``, but id and head are numbers, and a head that is not known is None."""
+        rows: list[list[Any]] = self.rows
+        for row in rows:
+            row[0] = int(row[0])
+            row[HEAD] = None if row[HEAD] == "_" else int(row[HEAD])
+        return rows
+
+    def column(self, name: str) -> tuple[str, ...]:
+        """One column over the words, as it stands in the file."""
+        index = self.COLUMNS.index(name)
+        return tuple(row[index] for row in self.rows)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The words."""
+        return self.column("form")
+
+    @property
+    def heads(self) -> tuple[int, ...] | None:
+        """Number of the head of each word, 0 for a root; None when the heads are all ``_``."""
+        heads = self.column("head")
+        return None if heads[0] == "_" else tuple(map(int, heads))
+
+    def __len__(self) -> int:
+        """Number of words."""
+        return len(self.rows)
+
+    def with_columns(self, **columns: Sequence[object] | None) -> ConlluBlock:
+        """The same sentence with other values, one per word, in the columns given by name.
+
+        None is written as ``_``.  Heads must make a tree (ValueError); all other bytes stay.
+        """
+        new = checked_columns(self.COLUMNS, columns, len(self))
+        lines = self.verbatim.split("\n")
+        word = 0
+        for index, line in enumerate(lines):
+            cells = line.split("\t")
+            if not cells[0].isdigit():
+                continue
+            # the last piece of the split has no line end, so a \r there is part of its cell
+            line_end = "\r" if line.endswith("\r") and index < len(lines) - 1 else ""
+            cells[-1] = cells[-1].removesuffix(line_end)
+            for column, values in new.items():
+                cells[column] = values[word]
+            lines[index] = "\t".join(cells) + line_end
+            word += 1
+        return ConlluBlock("\n".join(lines), self.first_line, self.source)
 
     @property
     def tokens(self) -> tuple[Word, ...]:
@@ -147,6 +240,11 @@ class ConlluBlock(TenColumnBlock):
             space = "" if "SpaceAfter=No" in misc.split("|") else " "
             pieces.append((unit.form if unit else row[1]) + space)
         return "".join(pieces).rstrip(" ")
+
+
+def write_sentences(sentences: Iterable[ConlluBlock], path: Source) -> int:
+    """Write sentences as they stand, an empty line after each; returns how many."""
+    return write_blocks((sentence.verbatim for sentence in sentences), path)
 
 
 parse_sentence = ConlluBlock.parse
