@@ -105,7 +105,7 @@ def evaluate(gold: Treebank, system: Treebank) -> dict[str, Measure]:
         score = both.count(agree, counted)
         return Measure(*score, sum(counted(mine, g) for g, _ in both.pairs))
 
-    found = {
+    scores = {
         "Tokens": Measure(*spans_score(mine.token_spans, its.token_spans)),
         "Sentences": Measure(*spans_score(mine.sentence_spans, its.sentence_spans)),
         "Words": Measure(*both.count(lambda g, s: True)),
@@ -120,14 +120,14 @@ def evaluate(gold: Treebank, system: Treebank) -> dict[str, Measure]:
         def lexical(g: int, s: int) -> bool:
             return both.labelled(g, s) and both.same_lemma(g, s)
 
-        found |= {
+        scores |= {
             "UAS": count(both.same_head),
             "LAS": count(both.labelled),
             "CLAS": count(both.labelled, is_content),
             "MLAS": count(both.morphology_agrees(), is_content),
             "BLEX": count(lexical, is_content),
         }
-    return found
+    return scores
 
 
 _SLIPS = 0.001  # of the words: Szeged has no XPOS, but for a slip in its dev part

@@ -78,14 +78,14 @@ def read_words_jsonl(
     ...     read_words_jsonl(path)[0].sentences[0][0].form
     'و'
     """
-    known = scheme or load_scheme("arabic14")
+    labels = scheme or load_scheme("arabic14")
 
     def sentences() -> Iterator[tuple[str, list[Word]]]:
         for number, text in numbered_lines(path):
             if not text.strip():
                 continue
             try:
-                yield _sentence(text, str(path), number, known)
+                yield _sentence(text, str(path), number, labels)
             except DataError as error:
                 raise_or_tell(error, on_error)
 

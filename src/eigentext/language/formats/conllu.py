@@ -327,7 +327,7 @@ def make_sentence(
     columns: dict[str, Any] = {"form": forms, "lemma": lemma, "upos": upos, "xpos": xpos}
     columns |= {"feats": feats, "head": head, "deprel": deprel, "deps": deps, "misc": misc}
     cells = checked_columns(Word._fields, columns, len(forms))
-    lines = conllu_rows([cells.get(place) for place in range(1, N_COLUMNS)])
+    lines = conllu_rows([cells.get(at) for at in range(1, N_COLUMNS)])
     comments = ""
     for key, value in (metadata or {}).items():
         if "\n" in key or "\n" in value:

@@ -169,7 +169,7 @@ def conllu_parts(
                 held.append(f"# newdoc id = {name}\n" if name else "# newdoc\n")
             if sentence.new_paragraph:
                 held.append("# newpar\n")
-            named, told = sentence.sent_id is not None, False
+            named, has_text = sentence.sent_id is not None, False
             if named:
                 held.append(f"# sent_id = {sentence.sent_id}\n")
         else:
@@ -177,12 +177,12 @@ def conllu_parts(
                 held.append(f"# newdoc id = {name}\n")
             held.extend(f"{comment}\n" for comment in comments)
             named = any(_is(comment, "sent_id") for comment in comments)
-            told = any(_is(comment, "text") for comment in comments)
+            has_text = any(_is(comment, "text") for comment in comments)
         if not named:
             held.append("# sent_id = ")
             parts.append("".join(held))
             held = ["\n"]
-        if not told:
+        if not has_text:
             held.append(f"# text = {plain_text(sentence.tokens)}\n")
         if sentence.brackets is not None:
             held.append(f"# constituency = {sentence.brackets}\n")
@@ -222,8 +222,8 @@ def sentences_of_conllu(
         begins = not final and any(
             _begins_paragraph(comment) for comment in parsed[number].comments
         )
-        made, at = _sentence(sentence, pieces, at, last=final, before_paragraph=begins)
-        sentences.append(made)
+        sentence_of_doc, at = _sentence(sentence, pieces, at, last=final, before_paragraph=begins)
+        sentences.append(sentence_of_doc)
     return "".join(pieces), tuple(sentences)
 
 
@@ -278,11 +278,11 @@ def _sentence(
         pieces += (before, typed, gap)
         at = begin + len(typed) + len(gap)
         number = end_word + 1
-    made = Sentence(
+    laid_out = Sentence(
         tokens,
         Columns(
             sentence.forms,
-            **{name: _column(rows, place) for name, place in _READ},
+            **{name: _column(rows, column) for name, column in _READ},
             heads=sentence.heads,
             misc=inside if inside and set(inside) != {"_"} else None,
         ),
@@ -291,7 +291,7 @@ def _sentence(
         comments=sentence.comments,
         empty_nodes=sentence.empty_nodes,
     )
-    return made, at
+    return laid_out, at
 
 
 # fields of Columns that are read as they stand, and their places in a line
@@ -302,8 +302,8 @@ _READ = [
 ]
 
 
-def _column(rows: list[list[str]], place: int) -> tuple[str, ...] | None:
-    cells = tuple(row[place] for row in rows)
+def _column(rows: list[list[str]], at: int) -> tuple[str, ...] | None:
+    cells = tuple(row[at] for row in rows)
     return None if set(cells) == {"_"} else cells
 
 

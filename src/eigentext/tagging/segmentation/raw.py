@@ -102,10 +102,10 @@ def _found(text: str, forms: list[str]) -> list[tuple[int, int]] | None:
         end = at + len(form)
         if text[at:end] != form:
             pieces = map(re.escape, form.split())
-            found = re.compile(r"\s+".join(pieces)).match(text, at)
-            if found is None:
+            matched = re.compile(r"\s+".join(pieces)).match(text, at)
+            if matched is None:
                 return None
-            end = found.end()
+            end = matched.end()
         if end == at:
             return None
         spans.append((at, end))
@@ -133,7 +133,7 @@ def lay_out(sentences: Treebank) -> Layout:
     length = 0
     gap = ""
     for sentence in each_conllu(sentences):
-        one = surface(sentence)
+        shown = surface(sentence)
         starts_paragraph = any(
             _SPACES.split(comment[1:].strip(), maxsplit=1)[0] in ("newpar", "newdoc")
             for comment in sentence.comments
@@ -142,13 +142,13 @@ def lay_out(sentences: Treebank) -> Layout:
             gap = "\n\n" if starts_paragraph else gap
             pieces.append(gap)
             length += len(gap)
-        spans += [(start + length, end + length) for start, end in one.spans]
-        words += one.words
-        lemmas += one.lemmas
+        spans += [(start + length, end + length) for start, end in shown.spans]
+        words += shown.words
+        lemmas += shown.lemmas
         ends.append(len(spans))
-        pieces.append(one.text)
-        length += len(one.text)
-        gap = one.after
+        pieces.append(shown.text)
+        length += len(shown.text)
+        gap = shown.after
     if pieces:
         pieces.append("\n")
     return Layout("".join(pieces), spans, words, lemmas, ends)
