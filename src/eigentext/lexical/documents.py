@@ -145,7 +145,7 @@ def read_conllu_documents(
             announced = _announced(sentence, number) or announced
             yield (
                 _document_id(sentence, documents, announced, number),
-                [_gold(token, scheme) for token in sentence.tokens],
+                [_gold(token, scheme) for token in sentence.words],
             )
 
     return _gathered(sentences())

@@ -3,8 +3,8 @@
 1. ``read_sentences`` streams a file as checked :class:`ConlluBlock` objects, one a sentence, which
    keep their lines verbatim: comments of any form, multiword ranges ``3-4``, empty nodes ``8.1``,
    line ends.
-2. ``sentence.tokens`` (the syntactic words), ``.ranges``, ``.empty_nodes``, ``.comments``,
-   ``.metadata`` and ``.text`` are views, made when asked for.
+2. ``sentence.words``, ``.tokens`` (what stands in the text), ``.ranges``, ``.empty_nodes``,
+   ``.comments``, ``.metadata`` and ``.text`` are views, made when asked for.
 3. A parser answers with ``sentence.with_columns(head=..., deprel=...)``: a new sentence in which
    only those columns differ.  ``make_sentence`` starts from bare words.
 4. ``write_sentences`` puts the text back.
@@ -33,7 +33,7 @@ from eigentext.language.formats.blocks import (
     write_blocks,
 )
 from eigentext.language.formats.conll import HEAD, N_COLUMNS, check_sentence, checked_columns
-from eigentext.language.token import Word
+from eigentext.language.token import Token, Word, plain_text
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class ConlluBlock:
     ``source``      the file
 
     >>> sentence = make_sentence(["Hi", "there"], upos=["INTJ", "ADV"], metadata={"sent_id": "s1"})
-    >>> sentence.tokens[0].upos, sentence.heads, sentence.metadata
+    >>> sentence.words[0].upos, sentence.heads, sentence.metadata
     ('INTJ', None, {'sent_id': 's1'})
     >>> parsed = sentence.with_columns(head=[0, 1], deprel=["root", "advmod"])
     >>> parsed.numbered_lines[2]
@@ -177,9 +177,23 @@ class ConlluBlock:
         return ConlluBlock("\n".join(lines), self.first_line, self.source)
 
     @property
-    def tokens(self) -> tuple[Word, ...]:
+    def words(self) -> tuple[Word, ...]:
         """The syntactic words; ranges and empty nodes are views of their own."""
         return tuple(map(Word._make, self.cells))
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """What stands in the text: multiword tokens, and the words that are in none."""
+        units = {unit.start: unit for unit in self.ranges}
+        rows = self.rows
+        tokens: list[Token] = []
+        while (first := tokens[-1].last + 1 if tokens else 1) <= len(rows):
+            unit = units.get(first)
+            form, misc = (
+                (unit.form, unit.misc) if unit else (rows[first - 1][1], rows[first - 1][9])
+            )
+            tokens.append(Token(form, misc=misc, first=first, last=unit.end if unit else first))
+        return tuple(tokens)
 
     @property
     def ranges(self) -> tuple[Range, ...]:
@@ -226,20 +240,7 @@ class ConlluBlock:
             key, equals, value = comment[1:].partition("=")
             if equals and key.strip() == "text":
                 return value.strip()
-        # a range is what stands in the text: its form and MISC instead of its words'
-        surface = {unit.start: unit for unit in self.ranges}
-        pieces: list[str] = []
-        done = 0  # last word whose form is in the text
-        for row in self.rows:
-            number = int(row[0])
-            if number <= done:
-                continue
-            unit = surface.get(number)
-            done = unit.end if unit else number
-            misc = unit.misc if unit else row[9]
-            space = "" if "SpaceAfter=No" in misc.split("|") else " "
-            pieces.append((unit.form if unit else row[1]) + space)
-        return "".join(pieces).rstrip(" ")
+        return plain_text(self.tokens).rstrip(" ")
 
 
 def write_sentences(sentences: Iterable[ConlluBlock], path: Source) -> int:

@@ -18,7 +18,7 @@ from eigentext.language.formats import conllu
 from eigentext.language.formats.conll import controls_as_blanks, has_controls, single_blanks
 from eigentext.language.formats.conllu import conllu_rows, escape_spaces, unescape_spaces
 from eigentext.language.sentence import COLUMNS, Columns, Sentence
-from eigentext.language.token import Token, Word
+from eigentext.language.token import Token, Word, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,7 +30,6 @@ __all__ = [
     "conllu_parts",
     "numbered",
     "one_blank",
-    "plain_text",
     "sentences_of_conllu",
     "space_after",
     "without_controls",
@@ -52,18 +51,6 @@ def space_after(gap: str, *, last: bool = False) -> str:
     if gap == " ":
         return "_"
     return f"SpacesAfter={escape_spaces(gap)}" if gap else _NO_SPACE
-
-
-def plain_text(tokens: Sequence[Token]) -> str:
-    """Tokens with one blank wherever there is white space after one."""
-    pieces = []
-    for token in tokens:
-        pieces.append(token.form)
-        if _NO_SPACE not in token.misc or _NO_SPACE not in token.misc.split("|"):
-            pieces.append(" ")
-    if pieces[-1] == " ":
-        pieces.pop()
-    return "".join(pieces)
 
 
 def both(first: str, second: str) -> str:
@@ -255,36 +242,29 @@ def _sentence(
 ) -> tuple[Sentence, int]:
     """A sentence whose first token stands at ``at`` or later; its text goes to ``pieces``."""
     rows = sentence.rows
-    ranges = {unit.start: unit for unit in sentence.ranges}
     tokens: list[Token] = []
-    inside: list[str] | None = None  # what words of multiword tokens have in MISC
-    number = 1
-    while number <= len(rows):
-        unit = ranges.get(number)
-        row = rows[number - 1]
-        end_word, form, misc = (
-            (number, row[1], row[9]) if unit is None else (unit.end, unit.form, unit.misc)
-        )
-        spaces = _spaces(misc)
-        if unit is not None:
-            inside = inside or ["_"] * len(rows)
-            inside[number - 1 : end_word] = (row[9] for row in rows[number - 1 : end_word])
-        typed = unescape_spaces(spaces["SpacesInToken"]) if "SpacesInToken" in spaces else form
+    for token in sentence.tokens:
+        spaces = _spaces(token.misc)
+        typed = token.form
+        if "SpacesInToken" in spaces:
+            typed = unescape_spaces(spaces["SpacesInToken"])
         before = unescape_spaces(spaces.get("SpacesBefore", ""))
-        final = end_word == len(rows)
+        final = token.last == len(rows)
         gap = _gap(spaces, last=last and final, before_paragraph=before_paragraph and final)
         begin = at + len(before)
-        tokens.append(Token(form, begin, begin + len(typed), misc, number, end_word))
+        tokens.append(token._replace(start=begin, end=begin + len(typed)))
         pieces += (before, typed, gap)
         at = begin + len(typed) + len(gap)
-        number = end_word + 1
+    inside = ["_"] * len(rows)  # what words of multiword tokens have in MISC
+    for unit in sentence.ranges:
+        inside[unit.start - 1 : unit.end] = (row[9] for row in rows[unit.start - 1 : unit.end])
     laid_out = Sentence(
         tokens,
         Columns(
             sentence.forms,
             **{name: _column(rows, column) for name, column in _READ},
             heads=sentence.heads,
-            misc=inside if inside and set(inside) != {"_"} else None,
+            misc=inside if set(inside) != {"_"} else None,
         ),
         new_paragraph=any(_begins_paragraph(comment) for comment in sentence.comments),
         sent_id=sentence.metadata.get("sent_id"),

@@ -27,7 +27,7 @@ _NEITHER = ["_", "_"]  # the last two columns, which the formats use otherwise
 def parse_sentence(text: str) -> ConlluBlock:
     r"""Check one sentence that is at hand as text.
 
-    >>> parse_sentence("1\tHi\t_\tI\tUH\t_\t0\tROOT\t0\tROOT\n").tokens[0][7:]
+    >>> parse_sentence("1\tHi\t_\tI\tUH\t_\t0\tROOT\t0\tROOT\n").words[0][7:]
     ('ROOT', '_', '_')
     """
     return _of_block(Block("<text>", 1, text))

@@ -63,23 +63,13 @@ class Layout(NamedTuple):
 
 def surface(sentence: ConlluBlock) -> Surface:
     """The tokens of a sentence in its text; the text is made of the forms where they differ."""
-    ranges = {unit.start: unit for unit in sentence.ranges}
     rows = sentence.rows
-    forms: list[str] = []
-    miscs: list[str] = []
-    words: list[tuple[str, ...]] = []
-    lemmas: list[tuple[str, ...]] = []
-    done = 0  # the last word that is in a token
-    for number, row in enumerate(rows, start=1):
-        if number <= done:
-            continue
-        unit = ranges.get(number)
-        done = unit.end if unit else number
-        forms.append(unit.form if unit else row[1])
-        miscs.append(unit.misc if unit else row[9])
-        parts = tuple(part[1] for part in rows[number - 1 : done]) if unit else ()
-        words.append(parts if len(parts) > 1 else ())
-        lemmas.append(tuple(part[2] for part in rows[number - 1 : done]))
+    tokens = sentence.tokens
+    forms = [token.form for token in tokens]
+    miscs = [token.misc for token in tokens]
+    words_of = [rows[token.first - 1 : token.last] for token in tokens]
+    words = [tuple(row[1] for row in part) if len(part) > 1 else () for part in words_of]
+    lemmas = [tuple(row[2] for row in part) for part in words_of]
     text = sentence.text
     spans = _found(text, forms)
     if spans is None:

@@ -116,7 +116,7 @@ def tree_view(trees: Iterable[Any], row_of: Mapping[str, int]) -> Any:
     for sentence in trees:
         if sentence.heads is None:
             continue
-        tokens = sentence.tokens
+        tokens = sentence.words
         for token in tokens:
             if not token.head:
                 continue

@@ -34,7 +34,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_columns_are_those_of_conllu() -> None:
     sentence = conllx.parse_sentence(SAMPLE)
-    first = sentence.tokens[0]
+    first = sentence.words[0]
     assert (first.id, first.form, first.upos, first.xpos) == (1, "Birds", "N", "NNS")
     assert (first.head, first.deps, first.misc) == (2, "_", "_")
     assert sentence.heads == (2, 0, 2)
