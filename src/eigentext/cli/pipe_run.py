@@ -97,7 +97,7 @@ def run_(
     from eigentext.base.files.opening import expand
     from eigentext.features.known_words import Share
     from eigentext.pipeline import Pipeline
-    from eigentext.pipeline.annotate import Asked
+    from eigentext.pipeline.annotate import AnswerOptions
     from eigentext.pipeline.runs import Job, units_of
 
     sources = expand(files or ["-"])
@@ -113,7 +113,7 @@ def run_(
     if resume and format_ == "docbin":
         raise SettingsError("--resume is for conllu and jsonl, not for docbin")
     known = level or (_GIVEN_BY.get(kind) if kind != "conllu" else "words")
-    asked = Asked(known == "tags", top, probabilities)
+    asked = AnswerOptions(known == "tags", top, probabilities)
     pipeline = Pipeline.load(model)
     job = Job(pipeline, known, asked, format_, offsets)
     counts = None

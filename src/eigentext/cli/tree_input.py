@@ -9,26 +9,20 @@ from eigentext.base.files.opening import OnError, raise_or_tell
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
-    from eigentext.language.formats.conll import TenColumnBlock
     from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.language.trees.dependency import DependencyTree
 
 __all__ = ["sentences_of", "training_trees", "trees_of"]
 
 
-def sentences_of(path: str, on_error: OnError | None = None) -> Iterator[TenColumnBlock]:
+def sentences_of(path: str, on_error: OnError | None = None) -> Iterator[ConlluBlock]:
     """The sentences of a CoNLL-U or, by its name, CoNLL-X file; one without any is an error."""
-    from eigentext.language.formats import conllu, conllx
-    from eigentext.language.formats.registry import format_of
+    from eigentext.language.formats.blocks import all_of_file
+    from eigentext.language.formats.registry import format_of, names_of, the_format
 
-    reader = conllx if format_of(path, ("conllx",), "") else conllu
-    sentences: Iterable[TenColumnBlock] = reader.read_sentences(path, on_error=on_error)
-    empty = True
-    for sentence in sentences:
-        empty = False
-        yield sentence
-    if empty:
-        raise DataError(path, None, "no sentences in this file")
+    known = names_of("words")
+    read = the_format(format_of(path, known, "conllu"), known).reader()
+    return all_of_file(read(path, on_error=on_error), path)
 
 
 def trees_of(
@@ -39,16 +33,13 @@ def trees_of(
     Tags are those of column UPOS, and of XPOS where that is empty.
     """
     from eigentext.base.files.opening import expand
-    from eigentext.language.formats import conllu, conllx
+    from eigentext.language.formats import conllu
 
     for source in expand(sources):
-        for columns in sentences_of(source, on_error):
-            sentence = columns
-            if isinstance(columns, conllx.ConllxBlock):
-                sentence = conllx.to_conllu(columns)
-            if not isinstance(sentence, conllu.ConlluBlock) or sentence.heads is None:
+        for sentence in sentences_of(source, on_error):
+            if sentence.heads is None:
                 why = "the sentence that begins here has no heads; expected a tree"
-                raise_or_tell(DataError(columns.source, columns.first_line, why), on_error)
+                raise_or_tell(DataError(sentence.source, sentence.first_line, why), on_error)
                 continue
             blank = set(sentence.column("upos")) == {"_"}
             yield sentence, conllu.to_dependency_tree(sentence, tags="xpos" if blank else "upos")

@@ -162,30 +162,32 @@ def count_documents(
     from scipy.sparse import csr_array
 
     ids: dict[str, int] = {}
-    seen: list[np.ndarray[Any, np.dtype[np.int32]]] = []
+    documents_ids: list[np.ndarray[Any, np.dtype[np.int32]]] = []
     for tokens in checked_list(texts, "documents"):
         plain = checked_tokens(tokens, "a document")
         if choice.fold_case:
             plain = [token.lower() for token in plain]
-        seen.append(
+        documents_ids.append(
             np.fromiter((ids.setdefault(t, len(ids)) for t in plain), np.int32, len(plain))
         )
-    if not seen:
+    if not documents_ids:
         raise DataError("documents", None, "found none, expected at least one")
-    ptr = pointers(len(one) for one in seen)
-    shape = (len(seen), len(ids))
-    matrix = csr_array((np.ones(ptr[-1], np.int64), np.concatenate(seen), ptr), shape=shape)
+    ptr = pointers(len(one) for one in documents_ids)
+    shape = (len(documents_ids), len(ids))
+    matrix = csr_array(
+        (np.ones(ptr[-1], np.int64), np.concatenate(documents_ids), ptr), shape=shape
+    )
     matrix.sum_duplicates()
     if words is None:
-        known = list(ids)
-        kept = _chosen(known, matrix, choice)
-        return DocumentCounts(tuple(known[i] for i in kept), matrix[:, kept].tocsr())
+        words = list(ids)
+        kept = _chosen(words, matrix, choice)
+        return DocumentCounts(tuple(words[i] for i in kept), matrix[:, kept].tocsr())
     column = {word: number for number, word in enumerate(words)}
     to = np.array([column.get(word, -1) for word in ids], np.int64)
     entries = matrix.tocoo()
     there = to[entries.col] >= 0
     where = (entries.row[there], to[entries.col[there]])
-    moved = csr_array((entries.data[there], where), shape=(len(seen), len(words)))
+    moved = csr_array((entries.data[there], where), shape=(len(documents_ids), len(words)))
     moved.sum_duplicates()
     return DocumentCounts(tuple(words), moved)
 

@@ -11,32 +11,13 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from eigentext.errors import DataError
 from eigentext.language.formats import conllu
-from eigentext.language.formats.blocks import is_file
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from eigentext.base.files.opening import Source
-    from eigentext.language.doc import Doc
-    from eigentext.language.formats.conll import TenColumnBlock
-
-    Scored = Source | Doc | Iterable[TenColumnBlock | Doc]
-
-__all__ = ["Words", "align", "each_block"]
+__all__ = ["Words", "align"]
 
 ROOT = -1  # the head of a root
-
-
-def each_block(sentences: Scored) -> Iterable[TenColumnBlock]:
-    """The sentences that are to be scored, as they stand in a file, in Docs, or at hand."""
-    if is_file(sentences):
-        return conllu.each_conllu(sentences)
-    blocks: Iterable[TenColumnBlock] = conllu.blocks_of_docs(sentences)
-    return blocks
 
 
 @dataclass
@@ -66,7 +47,7 @@ class Words:
     @classmethod
     def of(
         cls,
-        sentences: Scored,
+        sentences: conllu.Treebank,
         *,
         subtypes: bool = False,
         need_heads: bool = True,
@@ -78,21 +59,17 @@ class Words:
         words = cls(need_heads=need_heads)
         characters: list[str] = []
         position = 0
-        for sentence in each_block(sentences):
+        for sentence in conllu.each_conllu(sentences):
             position = words._add(sentence, characters, position)
         words.text = "".join(characters)
         if not subtypes:
             words.relations = words.plain
         return words
 
-    def _add(self, sentence: TenColumnBlock, characters: list[str], position: int) -> int:
+    def _add(self, sentence: conllu.ConlluBlock, characters: list[str], position: int) -> int:
         first, begun = len(self.forms), position
         unit_end = 0  # the last word of the multiword token we are in
-        ranges = (
-            {unit.start: unit for unit in sentence.ranges}
-            if isinstance(sentence, conllu.ConlluBlock)
-            else {}
-        )
+        ranges = {unit.start: unit for unit in sentence.ranges}
         rows = sentence.rows
         for number, row in enumerate(rows, start=1):
             unit = ranges.get(number)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eigentext.evaluate import bootstrap
-    from eigentext.evaluate.alignment import Scored
+    from eigentext.language.formats.conllu import Treebank
 
 __all__ = [
     "AttachmentResult",
@@ -128,8 +128,8 @@ def spans_score(gold: list[tuple[int, int]], system: list[tuple[int, int]]) -> S
 
 
 def evaluate(
-    gold: Scored,
-    system: Scored,
+    gold: Treebank,
+    system: Treebank,
     *,
     punctuation: bool = True,
     subtypes: bool = False,

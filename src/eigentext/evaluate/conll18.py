@@ -14,14 +14,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentext.evaluate.alignment import Words, each_block
+from eigentext.evaluate.alignment import Words
 from eigentext.evaluate.attachment import spans_score
 from eigentext.evaluate.attachment_counts import Comparison, is_content
+from eigentext.language.formats.conllu import each_conllu
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eigentext.evaluate.alignment import Scored
+    from eigentext.language.formats.conllu import Treebank
 
 __all__ = ["MEASURES", "Measure", "evaluate", "lacking"]
 
@@ -81,7 +82,7 @@ class Measure(NamedTuple):
         return 100 * (self.correct / self.aligned if self.aligned else 0.0)
 
 
-def evaluate(gold: Scored, system: Scored) -> dict[str, Measure]:
+def evaluate(gold: Treebank, system: Treebank) -> dict[str, Measure]:
     """Every measure by its name; those of trees only where both sides have heads.
 
     Either side is a file, a Doc, or a list of sentences or Docs.
@@ -104,7 +105,7 @@ def evaluate(gold: Scored, system: Scored) -> dict[str, Measure]:
         score = both.count(agree, counted)
         return Measure(*score, sum(counted(mine, g) for g, _ in both.pairs))
 
-    found = {
+    scores = {
         "Tokens": Measure(*spans_score(mine.token_spans, its.token_spans)),
         "Sentences": Measure(*spans_score(mine.sentence_spans, its.sentence_spans)),
         "Words": Measure(*both.count(lambda g, s: True)),
@@ -119,25 +120,25 @@ def evaluate(gold: Scored, system: Scored) -> dict[str, Measure]:
         def lexical(g: int, s: int) -> bool:
             return both.labelled(g, s) and both.same_lemma(g, s)
 
-        found |= {
+        scores |= {
             "UAS": count(both.same_head),
             "LAS": count(both.labelled),
             "CLAS": count(both.labelled, is_content),
             "MLAS": count(both.morphology_agrees(), is_content),
             "BLEX": count(lexical, is_content),
         }
-    return found
+    return scores
 
 
 _SLIPS = 0.001  # of the words: Szeged has no XPOS, but for a slip in its dev part
 
 
-def lacking(gold: Scored) -> set[str]:
+def lacking(gold: Treebank) -> set[str]:
     """The measures of tags and lemmas that a treebank has not: ``_`` for all words but slips.
 
     Whoever leaves such a column blank is right by the official scorer, which says nothing.
     """
     columns = {"Lemmas": 2, "UPOS": 3, "XPOS": 4, "UFeats": 5}
-    rows = [row for sentence in each_block(gold) for row in sentence.rows]
+    rows = [row for sentence in each_conllu(gold) for row in sentence.rows]
     most = _SLIPS * len(rows)
     return {name for name, at in columns.items() if sum(row[at] != "_" for row in rows) <= most}

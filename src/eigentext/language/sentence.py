@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eigentext.language.token import Word
+from eigentext.language.token import Word, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,8 +186,6 @@ class Sentence:
     @property
     def text(self) -> str:
         """What ``# text`` says: the tokens, with one blank wherever there is white space."""
-        from eigentext.language.formats.conllu_docs import plain_text
-
         return plain_text(self.tokens)
 
     @property

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["Token", "Word"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Token", "Word", "plain_text"]
 
 
 class Token(NamedTuple):
@@ -43,3 +46,15 @@ class Word(NamedTuple):
         from eigentext.language.formats.conllu import parse_pairs
 
         return parse_pairs(self.feats)
+
+
+def plain_text(tokens: Iterable[Token]) -> str:
+    """Tokens with one blank wherever there is white space after one."""
+    pieces = []
+    for token in tokens:
+        pieces.append(token.form)
+        if "SpaceAfter=No" not in token.misc or "SpaceAfter=No" not in token.misc.split("|"):
+            pieces.append(" ")
+    if pieces[-1] == " ":
+        pieces.pop()
+    return "".join(pieces)

@@ -78,14 +78,14 @@ def read_words_jsonl(
     ...     read_words_jsonl(path)[0].sentences[0][0].form
     'و'
     """
-    known = scheme or load_scheme("arabic14")
+    labels = scheme or load_scheme("arabic14")
 
     def sentences() -> Iterator[tuple[str, list[Word]]]:
         for number, text in numbered_lines(path):
             if not text.strip():
                 continue
             try:
-                yield _sentence(text, str(path), number, known)
+                yield _sentence(text, str(path), number, labels)
             except DataError as error:
                 raise_or_tell(error, on_error)
 
@@ -145,7 +145,7 @@ def read_conllu_documents(
             announced = _announced(sentence, number) or announced
             yield (
                 _document_id(sentence, documents, announced, number),
-                [_gold(token, scheme) for token in sentence.tokens],
+                [_gold(token, scheme) for token in sentence.words],
             )
 
     return _gathered(sentences())

@@ -51,10 +51,10 @@ def _of_file(
     documents: str,
     on_error: Callable[[DataError], None] | None,
 ) -> list[Document]:
-    known = format_of(source, ("conllu", "jsonl"), "")
-    if known == "conllu":
+    file_format = format_of(source, ("conllu", "jsonl"), "")
+    if file_format == "conllu":
         return read_conllu_documents(source, scheme, documents=documents, on_error=on_error)
-    if known == "jsonl":
+    if file_format == "jsonl":
         if _is_sample(source):
             return _sample_documents(source, scheme, on_error)
         return read_words_jsonl(source, scheme, on_error=on_error)

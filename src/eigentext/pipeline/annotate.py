@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from eigentext.pipeline.model import Pipeline
     from eigentext.tagging.morphology import MorphTagger
 
-__all__ = ["Asked", "arc_marginals", "filled", "listed_parses", "sorted_feats"]
+__all__ = ["AnswerOptions", "arc_marginals", "filled", "listed_parses", "sorted_feats"]
 
 ROOT = "root"
 _sorted: dict[str, str] = {"_": "_"}  # FEATS as they came -> in the order that UD asks for
 _MOST_SORTED = 1 << 16
 
 
-class Asked(NamedTuple):
-    """What is wanted of the answers besides the best ones.
+class AnswerOptions(NamedTuple):
+    """What the answers hold besides the best ones.
 
     ``keep_tags``      UPOS, XPOS, FEATS and LEMMA are given
     ``top``            so many readings of each word and trees of each sentence; 0: none
@@ -54,28 +54,28 @@ def sorted_feats(feats: str) -> str:
     >>> sorted_feats("Number=Sing|Case=Nom")
     'Case=Nom|Number=Sing'
     """
-    known = _sorted.get(feats)
-    if known is None:
+    ordered = _sorted.get(feats)
+    if ordered is None:
         if len(_sorted) >= _MOST_SORTED:
             _sorted.clear()
         items = feats.split("|")
-        known = "|".join(sorted(items, key=lambda item: (item.partition("=")[0].lower(), item)))
-        _sorted[feats] = known
-    return known
+        ordered = "|".join(sorted(items, key=lambda item: (item.partition("=")[0].lower(), item)))
+        _sorted[feats] = ordered
+    return ordered
 
 
-def filled(pipeline: Pipeline, docs: Sequence[Doc], asked: Asked) -> list[Doc]:
+def filled(pipeline: Pipeline, docs: Sequence[Doc], options: AnswerOptions) -> list[Doc]:
     """The Docs with all that the stages know."""
     sentences = [sentence for doc in docs for sentence in doc.sentences]
     if not sentences:
         return list(docs)
     others: list[tuple[str, ...]] = [()] * len(sentences)
-    if pipeline.morphology_ is not None and not asked.keep_tags:
+    if pipeline.morphology_ is not None and not options.keep_tags:
         sentences, others = _tagged(pipeline.morphology_, sentences)
     if pipeline.parser_ is not None:
         tagged = list(map(tagged_sentence, sentences, others))
-        found = _trees_of(pipeline.parser_, pipeline.reranker_, tagged)
-        sentences = _parsed(sentences, *found, universal=pipeline.universal_)
+        parses = _trees_of(pipeline.parser_, pipeline.reranker_, tagged)
+        sentences = _parsed(sentences, *parses, universal=pipeline.universal_)
     if pipeline.const_ is not None:
         trees = pipeline.const_.predict([_bracketable(s.columns.forms) for s in sentences])
         sentences = [
@@ -85,12 +85,12 @@ def filled(pipeline: Pipeline, docs: Sequence[Doc], asked: Asked) -> list[Doc]:
     if pipeline.ner_ is not None:
         tags = pipeline.ner_.predict([sentence.columns.forms for sentence in sentences])
         sentences = [
-            sentence.with_columns(entities=found)
-            for sentence, found in zip(sentences, tags, strict=True)
+            sentence.with_columns(entities=entities)
+            for sentence, entities in zip(sentences, tags, strict=True)
         ]
-    if asked.top or asked.probabilities:
+    if options.top or options.probabilities:
         sentences = [
-            replace(sentence, alternatives=alternatives(pipeline, sentence, asked))
+            replace(sentence, alternatives=alternatives(pipeline, sentence, options))
             for sentence in sentences
         ]
     answers, at = [], 0
@@ -114,7 +114,7 @@ def _tagged(
     morphology: MorphTagger, sentences: Sequence[Sentence]
 ) -> tuple[list[Sentence], list[tuple[str, ...]]]:
     """The sentences with their morphology, and the second-best upos of their words."""
-    found = morphology.tag([sentence.columns.forms for sentence in sentences])
+    analyses = morphology.tag([sentence.columns.forms for sentence in sentences])
     tagged = [
         replace(
             sentence,
@@ -122,9 +122,9 @@ def _tagged(
                 lemmas=lemmas, upos=upos, xpos=xpos, feats=list(map(sorted_feats, feats))
             ),
         )
-        for sentence, (upos, xpos, feats, lemmas, _) in zip(sentences, found, strict=True)
+        for sentence, (upos, xpos, feats, lemmas, _) in zip(sentences, analyses, strict=True)
     ]
-    return tagged, [morphology_of.others for morphology_of in found]
+    return tagged, [morphology_of.others for morphology_of in analyses]
 
 
 def _trees_of(
@@ -182,15 +182,15 @@ def with_one_root(heads: Sequence[int], relations: list[str]) -> list[str]:
 # ---------------------------------------------------------------- how sure, and what else
 
 
-def alternatives(pipeline: Pipeline, sentence: Sentence, asked: Asked) -> Alternatives:
+def alternatives(pipeline: Pipeline, sentence: Sentence, options: AnswerOptions) -> Alternatives:
     """Readings of words and trees with probabilities, and those of what was answered."""
     readings = trees = tags_p = arcs_p = None
     columns = sentence.columns
     others: tuple[str, ...] = ()
-    if pipeline.morphology_ is not None and not asked.keep_tags:
+    if pipeline.morphology_ is not None and not options.keep_tags:
         others = pipeline.morphology_.tag([columns.forms])[0].others
-        found = pipeline.morphology_.nbest(columns.forms, max(asked.top, _LOOKED_AT))
-        if asked.probabilities and columns.upos is not None:
+        analyses = pipeline.morphology_.nbest(columns.forms, max(options.top, _LOOKED_AT))
+        if options.probabilities and columns.upos is not None:
             tags_p = [
                 sum(
                     reading.probability
@@ -198,29 +198,29 @@ def alternatives(pipeline: Pipeline, sentence: Sentence, asked: Asked) -> Altern
                     if (reading.upos, reading.xpos, sorted_feats(reading.feats)) == mine
                 )
                 for word, mine in zip(
-                    found,
+                    analyses,
                     zip(columns.upos, columns.xpos or (), columns.feats or (), strict=True),
                     strict=True,
                 )
             ]
-        if asked.top:
+        if options.top:
             readings = [
                 [
                     WordReading(r.upos, r.xpos, sorted_feats(r.feats), r.lemma, r.probability)
-                    for r in word[: asked.top]
+                    for r in word[: options.top]
                 ]
-                for word in found
+                for word in analyses
             ]
     if pipeline.parser_ is not None:
         tagged = tagged_sentence(sentence, others)
         if len(columns.forms) <= MOST_WORDS:
-            if asked.probabilities and columns.heads is not None:
+            if options.probabilities and columns.heads is not None:
                 chances = pipeline.parser_.marginals(tagged)
                 arcs_p = [
                     float(chances[head, word]) for word, head in enumerate(columns.heads, start=1)
                 ]
-            if asked.top:
-                found_trees = _listed(pipeline.parser_, pipeline.reranker_, tagged, asked.top)
+            if options.top:
+                found_trees = _listed(pipeline.parser_, pipeline.reranker_, tagged, options.top)
                 reranked = pipeline.reranker_ is not None
                 heat = 1.0 if reranked else pipeline.parser_.arcs_.settings.heat
                 trees = _trees(found_trees, heat, pipeline.universal_)
@@ -235,10 +235,10 @@ def listed_parses(pipeline: Pipeline, sentence: Sentence, k: int, **arcs: Any) -
     parser = _parser_of(pipeline)
     tagged = tagged_sentence(sentence, _others(pipeline, sentence))
     if k == 1 and pipeline.reranker_ is None:
-        found = [parser.parse(tagged, **arcs)]
+        parses = [parser.parse(tagged, **arcs)]
     else:
-        found = _listed(parser, pipeline.reranker_, tagged, k, **arcs)
-    return [_mended(parse) for parse in found] if pipeline.universal_ else found
+        parses = _listed(parser, pipeline.reranker_, tagged, k, **arcs)
+    return [_mended(parse) for parse in parses] if pipeline.universal_ else parses
 
 
 def arc_marginals(pipeline: Pipeline, sentence: Sentence, **arcs: Any) -> npt.NDArray[np.float64]:
@@ -282,12 +282,12 @@ def _listed(
     return reranker.choose(tagged, listed)[:k]
 
 
-def _trees(found: Sequence[Parse], heat: float, universal: bool) -> list[TreeReading]:
+def _trees(parses: Sequence[Parse], heat: float, universal: bool) -> list[TreeReading]:
     """Trees with their shares by exp of their scores over heat."""
-    best = max(parse.score for parse in found)
-    weights = [math.exp((parse.score - best) / heat) for parse in found]
+    best = max(parse.score for parse in parses)
+    weights = [math.exp((parse.score - best) / heat) for parse in parses]
     trees = []
-    for parse, weight in zip(found, weights, strict=True):
+    for parse, weight in zip(parses, weights, strict=True):
         heads = parse.tree.heads.tolist()
         names = list(parse.tree.relations or ("_",) * len(heads))
         names = with_one_root(heads, names) if universal else names

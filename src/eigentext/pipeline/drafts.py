@@ -62,14 +62,14 @@ def _of_text(
 ) -> Doc:
     """A text, or a stretch of one."""
     if given is None:
-        found = _needed(segmenter).segment(piece.text)
+        segmented = _needed(segmenter).segment(piece.text)
     elif given == "sentences":
-        found = _by_line(_needed(segmenter), piece.text)
+        segmented = _by_line(_needed(segmenter), piece.text)
     elif given == "tokens":
-        found = _by_space(segmenter, piece.text)
+        segmented = _by_space(segmenter, piece.text)
     else:
         raise SettingsError(f"given {given!r}: expected CoNLL-U sentences or a Doc, found text")
-    sentences = sentences_in(piece.text, found, last=piece.last)
+    sentences = sentences_in(piece.text, segmented, last=piece.last)
     if sentences and not piece.new_paragraph:
         sentences = (replace(sentences[0], new_paragraph=False), *sentences[1:])
     return Doc(piece.text, sentences, doc_id, piece.start)
@@ -100,7 +100,7 @@ def sentences_in(
     for at, (tokens, new_paragraph) in enumerate(segmented, start=1):
         nexts = [token[0] for token in tokens[1:]]
         nexts.append(segmented[at].tokens[0].start if at < total else len(text))
-        made: list[Token] = []
+        tokens_here: list[Token] = []
         forms: list[str] = []
         number = 1
         for (start, end, words), following in zip(tokens, nexts, strict=True):
@@ -114,9 +114,9 @@ def sentences_in(
             else:
                 last_word = number
                 forms.append(form)
-            made.append(_new_token(Token, (form, start, end, misc, number, last_word)))
+            tokens_here.append(_new_token(Token, (form, start, end, misc, number, last_word)))
             number = last_word + 1
-        sentences.append(Sentence(made, Columns(forms), new_paragraph))
+        sentences.append(Sentence(tokens_here, Columns(forms), new_paragraph))
     if sentences:
         _mend_ends(text, sentences, before, last=last)
     return tuple(sentences)
@@ -141,41 +141,41 @@ def _by_line(segmenter: Segmenter, text: str) -> list[SegmentedSentence]:
     from eigentext.tagging.segmentation import SegmentedSentence, SurfaceToken
 
     cut = segmenter.segment_sentence
-    found: list[SegmentedSentence] = []
+    segmented: list[SegmentedSentence] = []
     at, new_paragraph = 0, True
     for line in text.split("\n"):
         if line.strip():
             tokens = cut(line).tokens
             moved = tuple(SurfaceToken(at + a, at + b, words) for a, b, words in tokens)
             if moved:
-                found.append(SegmentedSentence(moved, new_paragraph))
+                segmented.append(SegmentedSentence(moved, new_paragraph))
                 new_paragraph = False
         else:
             new_paragraph = True
         at += len(line) + 1
-    return found
+    return segmented
 
 
 def _by_space(segmenter: Segmenter | None, text: str) -> list[SegmentedSentence]:
     """One sentence a line, its tokens between white space."""
     from eigentext.tagging.segmentation import SegmentedSentence, SurfaceToken
 
-    found: list[SegmentedSentence] = []
+    segmented: list[SegmentedSentence] = []
     at, new_paragraph = 0, True
     for line in text.split("\n"):
         forms = [form for form in split_tokens(line) if controls_as_blanks(form).strip()]
         new_paragraph = new_paragraph or not forms
         if forms:
             words_of = [()] * len(forms) if segmenter is None else segmenter.words_of(forms)
-            tokens, place = [], 0
+            tokens, column = [], 0
             for form, words in zip(forms, words_of, strict=True):
-                place = line.index(form, place)
-                tokens.append(SurfaceToken(at + place, at + place + len(form), words))
-                place += len(form)
-            found.append(SegmentedSentence(tuple(tokens), new_paragraph))
+                column = line.index(form, column)
+                tokens.append(SurfaceToken(at + column, at + column + len(form), words))
+                column += len(form)
+            segmented.append(SegmentedSentence(tuple(tokens), new_paragraph))
             new_paragraph = False
         at += len(line) + 1
-    return found
+    return segmented
 
 
 # ---------------------------------------------------------------- tokens and more
@@ -214,18 +214,18 @@ def _segmented_anew(segmenter: Segmenter, doc: Doc) -> Doc:
     """The same sentences, other tokens."""
     from eigentext.tagging.segmentation import SegmentedSentence, SurfaceToken
 
-    found: list[SegmentedSentence] = []
+    segmented: list[SegmentedSentence] = []
     for sentence in doc.sentences:
         begin = sentence.start
         tokens = segmenter.segment_sentence(doc.text[begin : sentence.end]).tokens
         moved = tuple(SurfaceToken(begin + a, begin + b, words) for a, b, words in tokens)
         if not moved:  # nothing but a mark that the segmenter passes over: it stays a token
             moved = (SurfaceToken(begin, sentence.end, ()),)
-        found.append(SegmentedSentence(moved, sentence.new_paragraph))
-    made = sentences_in(doc.text, found)
+        segmented.append(SegmentedSentence(moved, sentence.new_paragraph))
+    sentences = sentences_in(doc.text, segmented)
     kept = tuple(
         replace(new, comments=old.comments, sent_id=old.sent_id)
-        for new, old in zip(made, doc.sentences, strict=True)
+        for new, old in zip(sentences, doc.sentences, strict=True)
     )
     return replace(doc, sentences=kept)
 

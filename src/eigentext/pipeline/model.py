@@ -23,7 +23,7 @@ from eigentext.errors import SettingsError
 from eigentext.evaluate.conll18 import MEASURES
 from eigentext.language.sentence import Alternatives, Sentence
 from eigentext.pipeline.annotate import (
-    Asked,
+    AnswerOptions,
     alternatives,
     arc_marginals,
     filled,
@@ -211,7 +211,7 @@ class Pipeline(Model, PipelineSettings):
         ``probabilities`` for those of the answers: see ``sentence.alternatives``.
         """
         return self._annotated(
-            [(text, doc_id)], given, Asked(given == "tags", top, probabilities)
+            [(text, doc_id)], given, AnswerOptions(given == "tags", top, probabilities)
         )[0]
 
     def pipe(
@@ -225,7 +225,7 @@ class Pipeline(Model, PipelineSettings):
     ) -> Iterator[Doc]:
         """The Docs of many texts, in order; they do not depend on ``jobs``, the processes."""
         self.check_fitted()
-        state = (self, checked_given(given), Asked(given == "tags", top, probabilities))
+        state = (self, checked_given(given), AnswerOptions(given == "tags", top, probabilities))
         for _, doc in in_order(_annotate_all, texts, state=state, jobs=jobs, chunk=_CHUNK):
             yield doc
 
@@ -245,7 +245,7 @@ class Pipeline(Model, PipelineSettings):
                 raise SettingsError(f"expected one sentence, found {len(doc.sentences)}")
             sentence = doc.sentences[0]
         with _one_at_a_time:
-            return alternatives(self, sentence, Asked(top=k, probabilities=True))
+            return alternatives(self, sentence, AnswerOptions(top=k, probabilities=True))
 
     def parses(
         self,
@@ -283,12 +283,12 @@ class Pipeline(Model, PipelineSettings):
             return arc_marginals(self, sentence, **arcs)
 
     def _annotated(
-        self, texts: Sequence[tuple[Any, str | None]], given: str | None, asked: Asked
+        self, texts: Sequence[tuple[Any, str | None]], given: str | None, options: AnswerOptions
     ) -> list[Doc]:
         self.check_fitted()
         with _one_at_a_time:
             drafts = [draft(self.segmenter_, text, given, doc_id) for text, doc_id in texts]
-            return filled(self, drafts, asked)
+            return filled(self, drafts, options)
 
     def known_words(self) -> KnownWords | None:
         """The words that the tagger learned; None where there is no tagger."""
@@ -357,10 +357,12 @@ class Pipeline(Model, PipelineSettings):
         return ", ".join(self.stages()) + f" of {self.counts_.get('words', 0):,} words"
 
 
-def _annotate_all(state: tuple[Pipeline, str | None, Asked], texts: list[Any]) -> list[Doc]:
+def _annotate_all(
+    state: tuple[Pipeline, str | None, AnswerOptions], texts: list[Any]
+) -> list[Doc]:
     """What a worker process does."""
-    pipeline, given, asked = state
-    return pipeline._annotated([(text, None) for text in texts], given, asked)
+    pipeline, given, options = state
+    return pipeline._annotated([(text, None) for text in texts], given, options)
 
 
 def _check_of_doc(sentence: object) -> None:

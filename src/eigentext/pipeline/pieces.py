@@ -123,9 +123,9 @@ def _place(text: str, size: int, most: int) -> tuple[int, bool]:
     """
     if len(text) <= size:
         return 0, False
-    found = _EMPTY_LINE.search(text, size, most + size)
-    if found is not None and found.start() <= most:
-        return found.end(), True
+    empty_line = _EMPTY_LINE.search(text, size, most + size)
+    if empty_line is not None and empty_line.start() <= most:
+        return empty_line.end(), True
     if len(text) <= most:
         return 0, False
     earlier = [match.end() for match in _EMPTY_LINE.finditer(text, 0, size + 1)]

@@ -60,14 +60,14 @@ def trained_reranker(
     lists = fingerprint(about, parser.fingerprint(), reranker.kbest, reranker.folds, labelled)
     folder = files.folder and files.folder / f"lists-{lists[:16]}"
 
-    def made() -> Reranker:
+    def fitted() -> Reranker:
         return reranker.fit(short, parser, folder=folder, measure=measure, progress=progress)
 
-    model: Reranker = files.made("reranker", key, made)
+    model: Reranker = files.made("reranker", key, fitted)
     if not measure or model.held_out_ is None:
         return model, {}
-    found = model.held_out_
-    alone, reranked = found.attachment
+    held_out = model.held_out_
+    alone, reranked = held_out.attachment
     name = "las" if labelled else "uas"
-    choice = {"kept": found.better, name: alone, f"reranked_{name}": reranked}
-    return (model if found.better else None), {"reranker": choice}
+    choice = {"kept": held_out.better, name: alone, f"reranked_{name}": reranked}
+    return (model if held_out.better else None), {"reranker": choice}

@@ -27,7 +27,7 @@ from eigentext.language.doc import Doc
 from eigentext.language.formats import conllu
 from eigentext.language.formats.conll import controls_as_blanks
 from eigentext.language.formats.conllu_docs import conllu_parts, numbered
-from eigentext.pipeline.annotate import Asked
+from eigentext.pipeline.annotate import AnswerOptions
 from eigentext.pipeline.pieces import document_pieces
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Job(NamedTuple):
 
     pipeline: Pipeline
     given: str | None = None
-    asked: Asked = Asked()
+    options: AnswerOptions = AnswerOptions()
     format: Format = "conllu"
     offsets: bool = False
 
@@ -199,19 +199,19 @@ def _work(job: Job, units: list[Unit]) -> list[_Answer]:
 
 
 def _answer(job: Job, unit: Unit) -> _Answer:
-    (doc,) = job.pipeline._annotated([(unit.source, unit.doc_id)], job.given, job.asked)
+    (doc,) = job.pipeline._annotated([(unit.source, unit.doc_id)], job.given, job.options)
     if unit.start:
         doc = replace(doc, start=unit.start)
-    known = job.pipeline.known_words()
+    vocabulary = job.pipeline.known_words()
     forms = chain.from_iterable(sentence.forms for sentence in doc.sentences)
-    share = Share() if known is None else known.share(forms)
+    share = Share() if vocabulary is None else vocabulary.share(forms)
     counts = len(doc.sentences), doc.n_words, share
     if job.format == "conllu":
         parts = conllu_parts(
             doc,
             newdoc=unit.begins,
             offsets=job.offsets,
-            probabilities=job.asked.probabilities,
+            probabilities=job.options.probabilities,
         )
         return _Answer(parts, b"", *counts)
     docs = list(paragraphs_of(doc))

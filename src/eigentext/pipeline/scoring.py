@@ -52,13 +52,13 @@ def answers(
     else:
         parts = (gold[at : at + _SENTENCES] for at in range(0, len(gold), _SENTENCES))
         sources = [_without_answers(Doc.from_conllu(part), given) for part in parts]
-    found: list[conllu.ConlluBlock] = []
+    blocks: list[conllu.ConlluBlock] = []
     docs = pipeline.pipe(sources, given=given, jobs=jobs)
     for done, doc in enumerate(docs, start=1):
-        found += conllu.parse_sentences(doc.to_conllu(newdoc=False), source="<pipeline>")
+        blocks += conllu.parse_sentences(doc.to_conllu(newdoc=False), source="<pipeline>")
         if progress is not None:
             progress(done, len(sources), "annotating")
-    return found
+    return blocks
 
 
 _SENTENCES = 256  # of a treebank annotated at a time

@@ -98,12 +98,12 @@ def train_stages(
         open_analyzer(pipeline.analyzer)  # if it is not there, that is said before long work
     todo = [n for n in _TRAINED if n not in stages and n not in pipeline.without]
     _check_reranker(pipeline, stages, todo)
-    files = _Work(work)
-    told = _Told(progress)
+    files = _WorkFolder(work)
+    report = _StageProgress(progress)
     about = fingerprint([sentence.verbatim for sentence in treebank], _WORK_VERSION)
     settings = {"seed": pipeline.seed}
 
-    works = _Works(files, told)
+    works = _SideBySide(files, report)
     if "segmenter" in todo:
         from eigentext.tagging.segmentation import Segmenter
 
@@ -116,7 +116,7 @@ def train_stages(
 
         stages |= works.done()
         shared |= words_of_text(
-            pipeline, stages.get("segmenter"), text, files, told.of("words of text")
+            pipeline, stages.get("segmenter"), text, files, report.of("words of text")
         )
     settings |= {name: value for name, value in shared.items() if value is not None}
     learned_from, parses = treebank, "parser" in todo or "reranker" in todo
@@ -142,16 +142,16 @@ def train_stages(
         )
         key = fingerprint([s.verbatim for s in trees], keyed(parser.get_params()))
         stages["parser"] = files.made(
-            "parser", key, lambda: parser.fit(trees, progress=told.of("parser"))
+            "parser", key, lambda: parser.fit(trees, progress=report.of("parser"))
         )
     pipeline.choices_ = {}
     if "reranker" in todo:
         from eigentext.pipeline.reranking import trained_reranker
 
-        found, pipeline.choices_ = trained_reranker(
-            pipeline, trees, stages["parser"], files, told.of("reranker")
+        reranker, pipeline.choices_ = trained_reranker(
+            pipeline, trees, stages["parser"], files, report.of("reranker")
         )
-        stages |= {"reranker": found} if found is not None else {}
+        stages |= {"reranker": reranker} if reranker is not None else {}
     pipeline._take(stages)
     pipeline.counts_, pipeline.values_ = _counts(treebank)
     pipeline.universal_ = _has_universal_roots(treebank)
@@ -160,7 +160,7 @@ def train_stages(
         from eigentext.pipeline.scoring import score
 
         result = score(pipeline, list(conllu.each_conllu(dev)), jobs=cores_in_use())
-        pipeline.dev_scores_ = {name: found.f1 for name, found in result.items()}
+        pipeline.dev_scores_ = {name: measure.f1 for name, measure in result.items()}
 
 
 _TRAINED = ("segmenter", "morphology", "parser", "reranker")
@@ -216,7 +216,7 @@ def _morphology(
     pipeline: Pipeline,
     treebank: list[conllu.ConlluBlock],
     settings: Mapping[str, Any],
-    works: _Works,
+    works: _SideBySide,
     about: str,
     *,
     parse: bool,
@@ -239,25 +239,25 @@ def _morphology(
         )
 
 
-class _Works:
+class _SideBySide:
     """Trainings that need nothing of each other, done side by side; what is in files is not done.
 
     With one core a training tells its progress, with several each tells that it is done.
     """
 
-    def __init__(self, files: _Work, told: _Told) -> None:
-        self._files, self._told = files, told
+    def __init__(self, files: _WorkFolder, progress: _StageProgress) -> None:
+        self._files, self._progress = files, progress
         self._works: list[Callable[[], Any]] = []
-        self._wanted: list[tuple[str, Callable[[Iterator[Any]], Any]]] = []
+        self._results: list[tuple[str, Callable[[Iterator[Any]], Any]]] = []
 
     def model(self, name: str, key: str, fit: Callable[..., Any]) -> None:
         """A stage that is a model; ``fit`` takes progress."""
         if not self._files.has(name, key):
             # what goes to another process or machine cannot tell its progress here
             here = cores_in_use() == 1 and cluster_in_use() is None
-            progress = self._told.of(name) if here else None
+            progress = self._progress.of(name) if here else None
             self._works.append(partial(fit, progress=progress))
-        self._wanted.append((name, lambda found: self._files.made(name, key, found.__next__)))
+        self._results.append((name, lambda found: self._files.made(name, key, found.__next__)))
 
     def tags(
         self, key: str, treebank: list[conllu.ConlluBlock], folds: list[Callable[[], Any]]
@@ -265,25 +265,30 @@ class _Works:
         """The treebank with tags out of sample, one stretch after the other."""
         if not self._files.has(_TAGS, key):
             self._works += folds
-        told = self._told.of("out-of-sample tags")
+        report = self._progress.of("out-of-sample tags")
 
-        def made(found: Iterator[Any]) -> list[conllu.ConlluBlock]:
+        def tagged_treebank(answers: Iterator[Any]) -> list[conllu.ConlluBlock]:
             tagged: list[Any] = []
             for way in range(1, len(folds) + 1):
-                tagged += next(found)
-                if told is not None:
-                    told(way, len(folds), "tagging out of sample")
+                tagged += next(answers)
+                if report is not None:
+                    report(way, len(folds), "tagging out of sample")
             return _with_tags(treebank, tagged)
 
-        self._wanted.append(
-            (_TAGS, lambda found: self._files.sentences(_TAGS, key, lambda: made(found)))
+        self._results.append(
+            (
+                _TAGS,
+                lambda answers: self._files.sentences(
+                    _TAGS, key, lambda: tagged_treebank(answers)
+                ),
+            )
         )
 
     def done(self) -> dict[str, Any]:
         """What was asked for since the last time, each in its file as soon as it is there."""
-        found = side_by_side(self._works)
-        answers = {name: take(found) for name, take in self._wanted}
-        self._works, self._wanted = [], []
+        results = side_by_side(self._works)
+        answers = {name: take(results) for name, take in self._results}
+        self._works, self._results = [], []
         return answers
 
 
@@ -297,12 +302,12 @@ def about_file(name: str) -> tuple[int, ...]:
     """What tells a file from an older one of its name; nothing of one that is elsewhere."""
     if not os.path.exists(name):
         return ()
-    found = os.stat(name)
-    return found.st_size, found.st_mtime_ns
+    status = os.stat(name)
+    return status.st_size, status.st_mtime_ns
 
 
 def _with_tags(
-    treebank: list[conllu.ConlluBlock], found: Iterable[Any]
+    treebank: list[conllu.ConlluBlock], taggings: Iterable[Any]
 ) -> list[conllu.ConlluBlock]:
     """The treebank with these tags in the place of its own."""
     return [
@@ -313,13 +318,13 @@ def _with_tags(
             lemma=tags.lemmas,
             misc=list(map(with_other_upos, sentence.column("misc"), tags.others)),
         )
-        for sentence, tags in zip(treebank, found, strict=True)
+        for sentence, tags in zip(treebank, taggings, strict=True)
     ]
 
 
 def _counts(treebank: Sequence[conllu.ConlluBlock]) -> tuple[dict[str, int], dict[str, list[str]]]:
     """How much there was to learn from, and what the columns hold."""
-    seen: dict[str, set[str]] = {name: set() for name in VALUES}
+    values_of: dict[str, set[str]] = {name: set() for name in VALUES}
     counts = {"sentences": len(treebank), "words": 0, "multiword_tokens": 0}
     for sentence in treebank:
         rows = sentence.rows
@@ -327,9 +332,9 @@ def _counts(treebank: Sequence[conllu.ConlluBlock]) -> tuple[dict[str, int], dic
         counts["multiword_tokens"] += len(sentence.ranges)
         for name in VALUES:
             column = conllu.ConlluBlock.COLUMNS.index(name)
-            seen[name].update(row[column] for row in rows)
-    seen["feats"] = {item for feats in seen["feats"] for item in feats.split("|")}
-    return counts, {name: sorted(values - {"_"}) for name, values in seen.items()}
+            values_of[name].update(row[column] for row in rows)
+    values_of["feats"] = {item for feats in values_of["feats"] for item in feats.split("|")}
+    return counts, {name: sorted(values - {"_"}) for name, values in values_of.items()}
 
 
 def _has_universal_roots(treebank: Iterable[conllu.ConlluBlock]) -> bool:
@@ -339,7 +344,7 @@ def _has_universal_roots(treebank: Iterable[conllu.ConlluBlock]) -> bool:
     )
 
 
-class _Told:
+class _StageProgress:
     """Progress of stages that are named."""
 
     def __init__(self, progress: Progress | None) -> None:
@@ -352,7 +357,7 @@ class _Told:
         return lambda done, total, stage: progress(done, total, f"{name}: {stage}")
 
 
-class _Work:
+class _WorkFolder:
     """The folder of what is done, if there is one."""
 
     def __init__(self, folder: Source | None) -> None:

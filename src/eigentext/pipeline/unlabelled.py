@@ -54,18 +54,18 @@ def words_of_text(
             raise DataError(sources[0], None, "no tokens, expected text")
         return read
 
-    def made(name: str) -> Any:
+    def trained(name: str) -> Any:
         model = models[name]
         key = fingerprint(*about, model.get_params())
         return files.made(name, key, lambda: model.fit(sentences(), progress=progress))
 
-    found: dict[str, Any] = {}
+    features: dict[str, Any] = {}
     if "clusters" in pipeline.text_features:
-        found["clusters"] = made("clusters").word_paths()
+        features["clusters"] = trained("clusters").word_paths()
     if "vectors" in pipeline.text_features:
-        vectors = made("vectors").embeddings_
-        found["vectors"] = vector_bits(WordVectors(vectors.words, vectors.vectors))
-    return found
+        vectors = trained("vectors").embeddings_
+        features["vectors"] = vector_bits(WordVectors(vectors.words, vectors.vectors))
+    return features
 
 
 def _sentences(
@@ -76,13 +76,13 @@ def _sentences(
     from eigentext.pipeline.pieces import text_pieces
 
     n_words = 0
-    known: dict[str, str] = {}  # one str a word, however often it occurs
+    one_copy: dict[str, str] = {}  # one str a word, however often it occurs
     for source in sources:
         for piece in text_pieces(source):
             if segmenter is None:
-                found = [split_tokens(line) for line in piece.text.split("\n")]
+                sentences = [split_tokens(line) for line in piece.text.split("\n")]
             else:
-                found = [
+                sentences = [
                     [
                         word
                         for start, end, words in sentence.tokens
@@ -90,10 +90,10 @@ def _sentences(
                     ]
                     for sentence in segmenter.segment(piece.text)
                 ]
-            for words in found:
+            for words in sentences:
                 if words:
                     n_words += len(words)
-                    yield [known.setdefault(word, word) for word in words]
+                    yield [one_copy.setdefault(word, word) for word in words]
             if progress is not None:
                 progress(min(n_words, most), most, "reading")
             if n_words >= most:

@@ -35,10 +35,10 @@ def as_typed(sentences: Iterable[ConlluBlock], words: str) -> Iterator[ConlluBlo
 
     The file may have other sentences before, between and behind them.
     """
-    known = _read(words)
+    typed_lines = _read(words)
     for sentence in sentences:
         forms = list(sentence.forms)
-        for typed in known:
+        for typed in typed_lines:
             if (units := _units(typed, forms)) is not None:
                 yield _typed(sentence, units)
                 break
@@ -60,33 +60,33 @@ def _read(path: str) -> Iterator[list[tuple[str, str]]]:
 
 def _units(typed: list[tuple[str, str]], forms: list[str]) -> list[tuple[str, int]] | None:
     """For each typed word its form and the number of words it stands for; None: other words."""
-    units, place = [], 0
+    units, at = [], 0
     for form, vocalised in typed:
-        if vocalised == (forms[place] if place < len(forms) else None):
+        if vocalised == (forms[at] if at < len(forms) else None):
             pieces = [vocalised]
         else:
             pieces = vocalised.split("+")
-        if forms[place : place + len(pieces)] != pieces:
+        if forms[at : at + len(pieces)] != pieces:
             return None
         # a mark that stands alone is typed as it is
         units.append((form or "".join(pieces), len(pieces)))
-        place += len(pieces)
-    return units if place == len(forms) else None
+        at += len(pieces)
+    return units if at == len(forms) else None
 
 
 def _typed(sentence: ConlluBlock, units: list[tuple[str, int]]) -> ConlluBlock:
     rows = sentence.rows
     multiword = []
-    place = 0
+    at = 0
     for number, (form, size) in enumerate(units):
         after = units[number + 1][0] if number + 1 < len(units) else ""
         misc = _NO_SPACE if _joined(form, after) else "_"
         if size > 1:
-            multiword.append((place + 1, place + size, form, misc))
-        for row in rows[place : place + size]:
+            multiword.append((at + 1, at + size, form, misc))
+        for row in rows[at : at + size]:
             row[1] = form if size == 1 else _without_marks(row[1])
             row[9] = misc if size == 1 else "_"
-        place += size
+        at += size
     _, *columns = zip(*rows, strict=True)
     lines = [*sentence.comments, *conllu_rows(columns, multiword)]
     return ConlluBlock("\n".join(lines) + "\n\n")

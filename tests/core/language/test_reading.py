@@ -158,7 +158,7 @@ def test_models_take_a_file_a_doc_or_docs(treebank: Path, tmp_path: Path) -> Non
         with pytest.raises(SettingsError, match="not one string"):
             model.fit("A text.\nAnother.\n")
     (tmp_path / "empty.conllu").write_text("")
-    with pytest.raises(DataError, match=r"empty\.conllu: nothing in this file"):
+    with pytest.raises(DataError, match=r"empty\.conllu: no sentences in this file"):
         eigentext.Segmenter().fit(tmp_path / "empty.conllu")
 
 

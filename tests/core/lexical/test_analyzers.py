@@ -271,7 +271,7 @@ def test_turkish_gold_is_mostly_among_the_learned_readings(data):
     for number, sentence in enumerate(read_sentences(folder / "dev.conllu")):
         if number >= 300:
             break
-        for token in sentence.tokens:
+        for token in sentence.words:
             labels = {x for r in learned.analyse(token.form) for x in scheme.project(r)}
             found += scheme.from_conllu(token) in labels
             total += 1

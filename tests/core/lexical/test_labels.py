@@ -149,7 +149,7 @@ def test_the_papers_scheme_projects_through_the_fourteen():
 
 def test_treebank_columns_go_through_the_same_rules():
     row = "1\tevlerinden\tev\tNOUN\tNoun\tCase=Abl|Number=Plur|Typo=Yes\t0\troot\t_\t_"
-    [token] = parse_sentence(row).tokens
+    [token] = parse_sentence(row).words
     shown = load_scheme("turkish").as_mapping(load_scheme("turkish").from_conllu(token))
     assert (shown["lemma"], shown["upos"], shown["Case"]) == ("ev", "NOUN", "Abl")
     assert (shown["Mood"], shown["more"]) == ("-", "Typo=Yes")

@@ -55,7 +55,7 @@ def test_conllu_and_vocalised_text(folder):
     assert done.exit_code == 0, done.output
     sentences = list(read_sentences(out))
     assert len(sentences) == 64
-    assert all(token.lemma for sentence in sentences for token in sentence.tokens)
+    assert all(token.lemma for sentence in sentences for token in sentence.words)
     spoken = call(app, ["lex", "rank", f"{folder}/a.ranker", text, "--format", "vocalised"])
     assert len(spoken.stdout.splitlines()) == 64
 

@@ -93,7 +93,7 @@ def test_raw_text_is_parsed_as_the_command_line_does(
     done = CliRunner().invoke(command, [*line, "-o", str(tmp_path / "out.conllu")])
     assert done.exit_code == 0, done.output
     said = [
-        [(token.form, token.head, token.deprel) for token in sentence.tokens]
+        [(token.form, token.head, token.deprel) for token in sentence.words]
         for sentence in read_sentences(tmp_path / "out.conllu")
     ]
     found = [

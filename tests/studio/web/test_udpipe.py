@@ -129,7 +129,7 @@ def test_only_what_is_asked_for_is_filled(service: TestClient) -> None:
         words = [
             word
             for sentence in parse_sentences(result(service, data=TEXT, **asked))
-            for word in sentence.tokens
+            for word in sentence.words
         ]
         names = ("lemma", "upos", "feats", "deprel")
         return {n: {getattr(word, n) != "_" for word in words} for n in names}
@@ -144,7 +144,7 @@ def test_only_what_is_asked_for_is_filled(service: TestClient) -> None:
     whole = toy_pipeline()(TEXT)
     heads = [word.head for word in whole.words]
     found = parse_sentences(result(service, data=TEXT, tokenizer="", parser=""))
-    assert [word.head for sentence in found for word in sentence.tokens] == heads
+    assert [word.head for sentence in found for word in sentence.words] == heads
 
 
 def test_ranges_and_spaces(service: TestClient) -> None:

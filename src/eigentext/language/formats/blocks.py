@@ -167,7 +167,7 @@ def all_of_file(items: Iterable[Item], path: str) -> Iterator[Item]:
         empty = False
         yield item
     if empty:
-        raise DataError(path, None, "nothing in this file, expected sentences or trees")
+        raise DataError(path, None, "no sentences in this file")
 
 
 def write_blocks(texts: Iterable[str], path: Source) -> int:

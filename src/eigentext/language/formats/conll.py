@@ -1,46 +1,32 @@
-"""Sentences of ten TAB-separated columns: what CoNLL-U and CoNLL-X have in common.
+"""Lines of ten TAB-separated columns: what CoNLL-U and CoNLL-X ask of them, and of their cells.
 
-1. ``TenColumnBlock.read`` takes blocks of lines from ``formats.blocks``; ``check_sentence``
-   refuses a block, naming the line, unless it has ten columns, ids in order, forms, and heads that
-   make a tree.
-2. A sentence is kept as it stands and split into columns only when asked.
-3. ``with_columns`` gives a sentence in which only the named columns differ: the way a parser
-   writes its answer.
-4. ``write_sentences`` puts the text back.
-
-Both formats begin with ID and FORM and have HEAD in column 7.  A format is a subclass: the names
-of its columns, and whether it has what only CoNLL-U has (``EXTENDED``).
+``check_sentence`` refuses a block of lines, naming the line, unless it has ten columns, ids in
+order, forms, and heads that make a tree.  Both formats begin with ID and FORM and have HEAD in
+column 7; ``extended`` is what only CoNLL-U has.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn
 
 from eigentext.errors import DataError
 from eigentext.language.formats.blocks import (
     Block,
-    blocks_of,
     content_lines,
-    read_items,
     shown,
-    write_blocks,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from eigentext.base.files.opening import OnError, Source
 
 __all__ = [
-    "TenColumnBlock",
     "check_sentence",
     "checked_columns",
     "controls_as_blanks",
     "has_controls",
     "single_blanks",
-    "write_sentences",
 ]
 
 # what no cell may have: control characters, and halves of surrogate pairs, which UTF-8 has not
@@ -63,109 +49,6 @@ def _know_numbers(up_to: int) -> None:
 
 
 _know_numbers(255)
-
-
-@dataclass(frozen=True)
-class TenColumnBlock:
-    """A checked sentence; the two formats say what its columns are called.
-
-    ``verbatim``    the text as it stood in the file, with line ends and the empty lines after it
-    ``first_line``  the number of its first line in the file, from 1
-    ``source``      the file
-    """
-
-    COLUMNS: ClassVar[tuple[str, ...]]
-    EXTENDED: ClassVar[bool] = False
-
-    verbatim: str
-    first_line: int = field(default=1, compare=False)
-    source: str = field(default="<text>", compare=False)
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Check one sentence that is at hand as text; faults are DataErrors of ``<text>``."""
-        return cls._of_block(Block("<text>", 1, text))
-
-    @classmethod
-    def parse_all(cls, text: str, *, source: str = "<text>") -> Iterator[Self]:
-        """The sentences of a text that is at hand; ``source`` is for messages."""
-        return map(cls._of_block, blocks_of(text, source))
-
-    @classmethod
-    def read(cls, source: Source, *, on_error: OnError | None = None) -> Iterator[Self]:
-        """Stream the sentences of a file; a bad one raises, or goes to ``on_error``."""
-        return read_items(source, cls._of_block, on_error)
-
-    @classmethod
-    def _of_block(cls, block: Block) -> Self:
-        check_sentence(block, extended=cls.EXTENDED)
-        return cls(block.text, block.first_line, block.source)
-
-    @property
-    def numbered_lines(self) -> list[tuple[int, str]]:
-        """Every line with its number in the file, without line ends and closing empty lines."""
-        return list(enumerate(content_lines(self.verbatim), start=self.first_line))
-
-    @property
-    def rows(self) -> list[list[str]]:
-        """The ten columns of each word; comments, ranges and empty nodes are left out."""
-        rows = [line.split("\t") for line in content_lines(self.verbatim)]
-        return [row for row in rows if row[0].isdigit()]  # a checked id: the others have - . or #
-
-    @property
-    def cells(self) -> list[list[Any]]:
-        """As ``rows``, but id and head are numbers, and a head that is not known is None."""
-        rows: list[list[Any]] = self.rows
-        for row in rows:
-            row[0] = int(row[0])
-            row[HEAD] = None if row[HEAD] == "_" else int(row[HEAD])
-        return rows
-
-    def column(self, name: str) -> tuple[str, ...]:
-        """One column over the words, as it stands in the file."""
-        index = self.COLUMNS.index(name)
-        return tuple(row[index] for row in self.rows)
-
-    @property
-    def forms(self) -> tuple[str, ...]:
-        """The words."""
-        return self.column("form")
-
-    @property
-    def heads(self) -> tuple[int, ...] | None:
-        """Number of the head of each word, 0 for a root; None when the heads are all ``_``."""
-        heads = self.column("head")
-        return None if heads[0] == "_" else tuple(map(int, heads))
-
-    def __len__(self) -> int:
-        """Number of words."""
-        return len(self.rows)
-
-    def with_columns(self, **columns: Sequence[object] | None) -> Self:
-        """The same sentence with other values, one per word, in the columns given by name.
-
-        None is written as ``_``.  Heads must make a tree (ValueError); all other bytes stay.
-        """
-        new = checked_columns(self.COLUMNS, columns, len(self))
-        lines = self.verbatim.split("\n")
-        word = 0
-        for index, line in enumerate(lines):
-            cells = line.split("\t")
-            if not cells[0].isdigit():
-                continue
-            # the last piece of the split has no line end, so a \r there is part of its cell
-            line_end = "\r" if line.endswith("\r") and index < len(lines) - 1 else ""
-            cells[-1] = cells[-1].removesuffix(line_end)
-            for column, values in new.items():
-                cells[column] = values[word]
-            lines[index] = "\t".join(cells) + line_end
-            word += 1
-        return type(self)("\n".join(lines), self.first_line, self.source)
-
-
-def write_sentences(sentences: Iterable[TenColumnBlock], path: Source) -> int:
-    """Write sentences as they stand, an empty line after each; returns how many."""
-    return write_blocks((sentence.verbatim for sentence in sentences), path)
 
 
 def has_controls(cell: str) -> bool:

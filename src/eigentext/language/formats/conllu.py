@@ -3,8 +3,8 @@
 1. ``read_sentences`` streams a file as checked :class:`ConlluBlock` objects, one a sentence, which
    keep their lines verbatim: comments of any form, multiword ranges ``3-4``, empty nodes ``8.1``,
    line ends.
-2. ``sentence.tokens`` (the syntactic words), ``.ranges``, ``.empty_nodes``, ``.comments``,
-   ``.metadata`` and ``.text`` are views, made when asked for.
+2. ``sentence.words``, ``.tokens`` (what stands in the text), ``.ranges``, ``.empty_nodes``,
+   ``.comments``, ``.metadata`` and ``.text`` are views, made when asked for.
 3. A parser answers with ``sentence.with_columns(head=..., deprel=...)``: a new sentence in which
    only those columns differ.  ``make_sentence`` starts from bare words.
 4. ``write_sentences`` puts the text back.
@@ -18,24 +18,28 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from eigentext.base.tokens import each_of
-from eigentext.language.formats.blocks import all_of_file, content_lines, is_file
-from eigentext.language.formats.conll import (
-    N_COLUMNS,
-    TenColumnBlock,
-    checked_columns,
-    write_sentences,
+from eigentext.language.formats.blocks import (
+    Block,
+    all_of_file,
+    blocks_of,
+    content_lines,
+    is_file,
+    read_items,
+    write_blocks,
 )
-from eigentext.language.token import Word
+from eigentext.language.formats.conll import HEAD, N_COLUMNS, check_sentence, checked_columns
+from eigentext.language.token import Token, Word, plain_text
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eigentext.base.files.opening import Source
+    from eigentext.base.files.opening import OnError, Source
     from eigentext.language.doc import Doc
 
     Treebank = Source | Doc | Iterable["ConlluBlock | Doc"]
@@ -69,24 +73,127 @@ class Range(NamedTuple):
     misc: str
 
 
-class ConlluBlock(TenColumnBlock):
-    r"""One sentence, verbatim, with views on it; see the module's docstring.
+@dataclass(frozen=True)
+class ConlluBlock:
+    r"""One checked sentence, verbatim, with views on it, made when asked for.
+
+    ``verbatim``    the text as it stood in the file, with line ends and the empty lines after it
+    ``first_line``  the number of its first line in the file, from 1
+    ``source``      the file
 
     >>> sentence = make_sentence(["Hi", "there"], upos=["INTJ", "ADV"], metadata={"sent_id": "s1"})
-    >>> sentence.tokens[0].upos, sentence.heads, sentence.metadata
+    >>> sentence.words[0].upos, sentence.heads, sentence.metadata
     ('INTJ', None, {'sent_id': 's1'})
     >>> parsed = sentence.with_columns(head=[0, 1], deprel=["root", "advmod"])
     >>> parsed.numbered_lines[2]
     (3, '2\tthere\t_\tADV\t_\t_\t1\tadvmod\t_\t_')
     """
 
-    COLUMNS = Word._fields
-    EXTENDED = True
+    COLUMNS: ClassVar = Word._fields
+
+    verbatim: str
+    first_line: int = field(default=1, compare=False)
+    source: str = field(default="<text>", compare=False)
+
+    @classmethod
+    def parse(cls, text: str) -> ConlluBlock:
+        """Check one sentence that is at hand as text; faults are DataErrors of ``<text>``."""
+        return cls._of_block(Block("<text>", 1, text))
+
+    @classmethod
+    def parse_all(cls, text: str, *, source: str = "<text>") -> Iterator[ConlluBlock]:
+        """The sentences of a text that is at hand; ``source`` is for messages."""
+        return map(cls._of_block, blocks_of(text, source))
+
+    @classmethod
+    def read(cls, source: Source, *, on_error: OnError | None = None) -> Iterator[ConlluBlock]:
+        """Stream the sentences of a file; a bad one raises, or goes to ``on_error``."""
+        return read_items(source, cls._of_block, on_error)
+
+    @classmethod
+    def _of_block(cls, block: Block) -> ConlluBlock:
+        check_sentence(block, extended=True)
+        return cls(block.text, block.first_line, block.source)
 
     @property
-    def tokens(self) -> tuple[Word, ...]:
+    def numbered_lines(self) -> list[tuple[int, str]]:
+        """Every line with its number in the file, without line ends and closing empty lines."""
+        return list(enumerate(content_lines(self.verbatim), start=self.first_line))
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """The ten columns of each word; comments, ranges and empty nodes are left out."""
+        rows = [line.split("\t") for line in content_lines(self.verbatim)]
+        return [row for row in rows if row[0].isdigit()]  # a checked id: the others have - . or #
+
+    @property
+    def cells(self) -> list[list[Any]]:
+        """As ``rows``, but id and head are numbers, and a head that is not known is None."""
+        rows: list[list[Any]] = self.rows
+        for row in rows:
+            row[0] = int(row[0])
+            row[HEAD] = None if row[HEAD] == "_" else int(row[HEAD])
+        return rows
+
+    def column(self, name: str) -> tuple[str, ...]:
+        """One column over the words, as it stands in the file."""
+        index = self.COLUMNS.index(name)
+        return tuple(row[index] for row in self.rows)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The words."""
+        return self.column("form")
+
+    @property
+    def heads(self) -> tuple[int, ...] | None:
+        """Number of the head of each word, 0 for a root; None when the heads are all ``_``."""
+        heads = self.column("head")
+        return None if heads[0] == "_" else tuple(map(int, heads))
+
+    def __len__(self) -> int:
+        """Number of words."""
+        return len(self.rows)
+
+    def with_columns(self, **columns: Sequence[object] | None) -> ConlluBlock:
+        """The same sentence with other values, one per word, in the columns given by name.
+
+        None is written as ``_``.  Heads must make a tree (ValueError); all other bytes stay.
+        """
+        new = checked_columns(self.COLUMNS, columns, len(self))
+        lines = self.verbatim.split("\n")
+        word = 0
+        for index, line in enumerate(lines):
+            cells = line.split("\t")
+            if not cells[0].isdigit():
+                continue
+            # the last piece of the split has no line end, so a \r there is part of its cell
+            line_end = "\r" if line.endswith("\r") and index < len(lines) - 1 else ""
+            cells[-1] = cells[-1].removesuffix(line_end)
+            for column, values in new.items():
+                cells[column] = values[word]
+            lines[index] = "\t".join(cells) + line_end
+            word += 1
+        return ConlluBlock("\n".join(lines), self.first_line, self.source)
+
+    @property
+    def words(self) -> tuple[Word, ...]:
         """The syntactic words; ranges and empty nodes are views of their own."""
         return tuple(map(Word._make, self.cells))
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """What stands in the text: multiword tokens, and the words that are in none."""
+        units = {unit.start: unit for unit in self.ranges}
+        rows = self.rows
+        tokens: list[Token] = []
+        while (first := tokens[-1].last + 1 if tokens else 1) <= len(rows):
+            unit = units.get(first)
+            form, misc = (
+                (unit.form, unit.misc) if unit else (rows[first - 1][1], rows[first - 1][9])
+            )
+            tokens.append(Token(form, misc=misc, first=first, last=unit.end if unit else first))
+        return tuple(tokens)
 
     @property
     def ranges(self) -> tuple[Range, ...]:
@@ -133,20 +240,12 @@ class ConlluBlock(TenColumnBlock):
             key, equals, value = comment[1:].partition("=")
             if equals and key.strip() == "text":
                 return value.strip()
-        # a range is what stands in the text: its form and MISC instead of its words'
-        surface = {unit.start: unit for unit in self.ranges}
-        pieces: list[str] = []
-        done = 0  # last word whose form is in the text
-        for row in self.rows:
-            number = int(row[0])
-            if number <= done:
-                continue
-            unit = surface.get(number)
-            done = unit.end if unit else number
-            misc = unit.misc if unit else row[9]
-            space = "" if "SpaceAfter=No" in misc.split("|") else " "
-            pieces.append((unit.form if unit else row[1]) + space)
-        return "".join(pieces).rstrip(" ")
+        return plain_text(self.tokens).rstrip(" ")
+
+
+def write_sentences(sentences: Iterable[ConlluBlock], path: Source) -> int:
+    """Write sentences as they stand, an empty line after each; returns how many."""
+    return write_blocks((sentence.verbatim for sentence in sentences), path)
 
 
 parse_sentence = ConlluBlock.parse
@@ -229,7 +328,7 @@ def make_sentence(
     columns: dict[str, Any] = {"form": forms, "lemma": lemma, "upos": upos, "xpos": xpos}
     columns |= {"feats": feats, "head": head, "deprel": deprel, "deps": deps, "misc": misc}
     cells = checked_columns(Word._fields, columns, len(forms))
-    lines = conllu_rows([cells.get(place) for place in range(1, N_COLUMNS)])
+    lines = conllu_rows([cells.get(at) for at in range(1, N_COLUMNS)])
     comments = ""
     for key, value in (metadata or {}).items():
         if "\n" in key or "\n" in value:

@@ -18,7 +18,7 @@ from eigentext.language.formats import conllu
 from eigentext.language.formats.conll import controls_as_blanks, has_controls, single_blanks
 from eigentext.language.formats.conllu import conllu_rows, escape_spaces, unescape_spaces
 from eigentext.language.sentence import COLUMNS, Columns, Sentence
-from eigentext.language.token import Token, Word
+from eigentext.language.token import Token, Word, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,7 +30,6 @@ __all__ = [
     "conllu_parts",
     "numbered",
     "one_blank",
-    "plain_text",
     "sentences_of_conllu",
     "space_after",
     "without_controls",
@@ -52,18 +51,6 @@ def space_after(gap: str, *, last: bool = False) -> str:
     if gap == " ":
         return "_"
     return f"SpacesAfter={escape_spaces(gap)}" if gap else _NO_SPACE
-
-
-def plain_text(tokens: Sequence[Token]) -> str:
-    """Tokens with one blank wherever there is white space after one."""
-    pieces = []
-    for token in tokens:
-        pieces.append(token.form)
-        if _NO_SPACE not in token.misc or _NO_SPACE not in token.misc.split("|"):
-            pieces.append(" ")
-    if pieces[-1] == " ":
-        pieces.pop()
-    return "".join(pieces)
 
 
 def both(first: str, second: str) -> str:
@@ -169,7 +156,7 @@ def conllu_parts(
                 held.append(f"# newdoc id = {name}\n" if name else "# newdoc\n")
             if sentence.new_paragraph:
                 held.append("# newpar\n")
-            named, told = sentence.sent_id is not None, False
+            named, has_text = sentence.sent_id is not None, False
             if named:
                 held.append(f"# sent_id = {sentence.sent_id}\n")
         else:
@@ -177,12 +164,12 @@ def conllu_parts(
                 held.append(f"# newdoc id = {name}\n")
             held.extend(f"{comment}\n" for comment in comments)
             named = any(_is(comment, "sent_id") for comment in comments)
-            told = any(_is(comment, "text") for comment in comments)
+            has_text = any(_is(comment, "text") for comment in comments)
         if not named:
             held.append("# sent_id = ")
             parts.append("".join(held))
             held = ["\n"]
-        if not told:
+        if not has_text:
             held.append(f"# text = {plain_text(sentence.tokens)}\n")
         if sentence.brackets is not None:
             held.append(f"# constituency = {sentence.brackets}\n")
@@ -222,8 +209,8 @@ def sentences_of_conllu(
         begins = not final and any(
             _begins_paragraph(comment) for comment in parsed[number].comments
         )
-        made, at = _sentence(sentence, pieces, at, last=final, before_paragraph=begins)
-        sentences.append(made)
+        sentence_of_doc, at = _sentence(sentence, pieces, at, last=final, before_paragraph=begins)
+        sentences.append(sentence_of_doc)
     return "".join(pieces), tuple(sentences)
 
 
@@ -255,43 +242,36 @@ def _sentence(
 ) -> tuple[Sentence, int]:
     """A sentence whose first token stands at ``at`` or later; its text goes to ``pieces``."""
     rows = sentence.rows
-    ranges = {unit.start: unit for unit in sentence.ranges}
     tokens: list[Token] = []
-    inside: list[str] | None = None  # what words of multiword tokens have in MISC
-    number = 1
-    while number <= len(rows):
-        unit = ranges.get(number)
-        row = rows[number - 1]
-        end_word, form, misc = (
-            (number, row[1], row[9]) if unit is None else (unit.end, unit.form, unit.misc)
-        )
-        spaces = _spaces(misc)
-        if unit is not None:
-            inside = inside or ["_"] * len(rows)
-            inside[number - 1 : end_word] = (row[9] for row in rows[number - 1 : end_word])
-        typed = unescape_spaces(spaces["SpacesInToken"]) if "SpacesInToken" in spaces else form
+    for token in sentence.tokens:
+        spaces = _spaces(token.misc)
+        typed = token.form
+        if "SpacesInToken" in spaces:
+            typed = unescape_spaces(spaces["SpacesInToken"])
         before = unescape_spaces(spaces.get("SpacesBefore", ""))
-        final = end_word == len(rows)
+        final = token.last == len(rows)
         gap = _gap(spaces, last=last and final, before_paragraph=before_paragraph and final)
         begin = at + len(before)
-        tokens.append(Token(form, begin, begin + len(typed), misc, number, end_word))
+        tokens.append(token._replace(start=begin, end=begin + len(typed)))
         pieces += (before, typed, gap)
         at = begin + len(typed) + len(gap)
-        number = end_word + 1
-    made = Sentence(
+    inside = ["_"] * len(rows)  # what words of multiword tokens have in MISC
+    for unit in sentence.ranges:
+        inside[unit.start - 1 : unit.end] = (row[9] for row in rows[unit.start - 1 : unit.end])
+    laid_out = Sentence(
         tokens,
         Columns(
             sentence.forms,
-            **{name: _column(rows, place) for name, place in _READ},
+            **{name: _column(rows, column) for name, column in _READ},
             heads=sentence.heads,
-            misc=inside if inside and set(inside) != {"_"} else None,
+            misc=inside if set(inside) != {"_"} else None,
         ),
         new_paragraph=any(_begins_paragraph(comment) for comment in sentence.comments),
         sent_id=sentence.metadata.get("sent_id"),
         comments=sentence.comments,
         empty_nodes=sentence.empty_nodes,
     )
-    return made, at
+    return laid_out, at
 
 
 # fields of Columns that are read as they stand, and their places in a line
@@ -302,8 +282,8 @@ _READ = [
 ]
 
 
-def _column(rows: list[list[str]], place: int) -> tuple[str, ...] | None:
-    cells = tuple(row[place] for row in rows)
+def _column(rows: list[list[str]], at: int) -> tuple[str, ...] | None:
+    cells = tuple(row[at] for row in rows)
     return None if set(cells) == {"_"} else cells
 
 

@@ -1,94 +1,62 @@
 """CoNLL-X: ten columns like CoNLL-U, but no comments, ranges or empty nodes.
 
-1. ``read_sentences`` streams a file as checked :class:`ConllxBlock` objects, kept verbatim.
-2. ``to_conllu`` and ``from_conllu`` go between the two formats.  CPOSTAG and POSTAG are UPOS and
-   XPOS.  What the other format has no column for is dropped: PHEAD and PDEPREL on the way to
-   CoNLL-U; comments, ranges, empty nodes, DEPS and MISC on the way back.
-3. ``write_sentences`` puts the text back.
+1. ``read_sentences`` streams a file as checked blocks of CoNLL-U: CPOSTAG and POSTAG are UPOS and
+   XPOS.  PHEAD and PDEPREL, which CoNLL-U has no columns for, are left out; the rest is verbatim.
+2. ``write_sentences`` writes the words without what CoNLL-X lacks: comments, ranges, empty nodes,
+   DEPS and MISC.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eigentext.language.formats import conllu
-from eigentext.language.formats.conll import TenColumnBlock, write_sentences
+from eigentext.language.formats.blocks import Block, read_items, write_blocks
+from eigentext.language.formats.conll import check_sentence
+from eigentext.language.formats.conllu import ConlluBlock, conllu_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from eigentext.base.files.opening import OnError, Source
 
-__all__ = [
-    "ConllxBlock",
-    "from_conllu",
-    "parse_sentence",
-    "read_as_conllu",
-    "read_sentences",
-    "to_conllu",
-    "write_conllu",
-    "write_sentences",
-]
+__all__ = ["parse_sentence", "read_sentences", "text_of", "write_sentences"]
+
+_NEITHER = ["_", "_"]  # the last two columns, which the formats use otherwise
 
 
-COLUMNS = (
-    "id",
-    "form",
-    "lemma",
-    "cpostag",
-    "postag",
-    "feats",
-    "head",
-    "deprel",
-    "phead",
-    "pdeprel",
-)
+def parse_sentence(text: str) -> ConlluBlock:
+    r"""Check one sentence that is at hand as text.
 
-
-class ConllxBlock(TenColumnBlock):
-    r"""One sentence, verbatim, with views on it.
-
-    >>> rest = "\t_" * 8 + "\n"
-    >>> sentence = parse_sentence("1\tBirds" + rest + "2\tsing" + rest)
-    >>> sentence.with_columns(head=[2, 0]).heads[0]
-    2
+    >>> parse_sentence("1\tHi\t_\tI\tUH\t_\t0\tROOT\t0\tROOT\n").words[0][7:]
+    ('ROOT', '_', '_')
     """
-
-    COLUMNS = COLUMNS
-
-
-parse_sentence = ConllxBlock.parse
-read_sentences = ConllxBlock.read
+    return _of_block(Block("<text>", 1, text))
 
 
-def to_conllu(sentence: ConllxBlock) -> conllu.ConlluBlock:
-    """The sentence in CoNLL-U; PHEAD and PDEPREL are dropped.
-
-    >>> birds = from_conllu(conllu.make_sentence(["Birds", "sing"], head=[2, 0]))
-    >>> to_conllu(birds).heads
-    (2, 0)
-    """
-    return conllu.ConlluBlock(_shared_lines(sentence), sentence.first_line, sentence.source)
+def read_sentences(source: Source, *, on_error: OnError | None = None) -> Iterator[ConlluBlock]:
+    """Stream the sentences of a file; a bad one raises, or goes to ``on_error``."""
+    return read_items(source, _of_block, on_error)
 
 
-def from_conllu(sentence: conllu.ConlluBlock) -> ConllxBlock:
-    """The words of a CoNLL-U sentence; comments, ranges, empty nodes, DEPS, MISC are dropped."""
-    return ConllxBlock(_shared_lines(sentence), sentence.first_line, sentence.source)
+def write_sentences(sentences: Iterable[ConlluBlock], path: Source) -> int:
+    """Write sentences, an empty line after each; returns how many."""
+    return write_blocks(map(text_of, sentences), path)
 
 
-def read_as_conllu(
-    source: Source, *, on_error: OnError | None = None
-) -> Iterator[conllu.ConlluBlock]:
-    """The sentences of a file, each in CoNLL-U."""
-    return map(to_conllu, read_sentences(source, on_error=on_error))
+def text_of(sentence: ConlluBlock) -> str:
+    """The lines of a sentence: as they stand, or what CoNLL-X has of them."""
+    rows = sentence.rows
+    plain = all(row[8:] == _NEITHER for row in rows)
+    if plain and len(rows) == len([line for _, line in sentence.numbered_lines if line]):
+        return sentence.verbatim
+    _, *columns = zip(*rows, strict=True)
+    return "\n".join(conllu_rows([*columns[:7], None, None])) + "\n\n"
 
 
-def write_conllu(sentences: Iterable[conllu.ConlluBlock], path: Source) -> int:
-    """Write sentences of CoNLL-U in this format; returns how many."""
-    return write_sentences(map(from_conllu, sentences), path)
-
-
-def _shared_lines(sentence: TenColumnBlock) -> str:
-    """The eight columns that mean the same in both formats, and ``_`` in the last two."""
-    rows = ("\t".join([*row[:8], "_", "_"]) + "\n" for row in sentence.rows)
-    return "".join(rows) + "\n"
+def _of_block(block: Block) -> ConlluBlock:
+    check_sentence(block, extended=False)
+    sentence = ConlluBlock(block.text, block.first_line, block.source)
+    if all(row[8:] == _NEITHER for row in sentence.rows):
+        return sentence
+    blank = [None] * len(sentence)
+    return sentence.with_columns(deps=blank, misc=blank)

@@ -68,8 +68,8 @@ def _sentence_as_dict(sentence: Sentence) -> dict[str, Any]:
         for form, a, b, misc, first, last in sentence.tokens
     ]
     columns = sentence.columns
-    known = {key: column.of(sentence) for key, column in _KEYS.items()}
-    rows = {key: values for key, values in known.items() if values is not None}
+    columns_of = {key: column.of(sentence) for key, column in _KEYS.items()}
+    rows = {key: values for key, values in columns_of.items() if values is not None}
     keys = ("id", *rows)
     numbers = range(1, len(columns.forms) + 1)
     record["words"] = [
@@ -78,11 +78,11 @@ def _sentence_as_dict(sentence: Sentence) -> dict[str, Any]:
     if sentence.brackets is not None:
         record["constituency"] = sentence.brackets
     if sentence.alternatives is not None:
-        found = sentence.alternatives
-        if found.readings is not None:
-            record["readings"] = [[r._asdict() for r in word] for word in found.readings]
-        if found.trees is not None:
-            record["trees"] = [tree._asdict() for tree in found.trees]
+        alternatives = sentence.alternatives
+        if alternatives.readings is not None:
+            record["readings"] = [[r._asdict() for r in word] for word in alternatives.readings]
+        if alternatives.trees is not None:
+            record["trees"] = [tree._asdict() for tree in alternatives.trees]
     for key, column in _LISTS.items():
         values = column.of(sentence)
         if values is not None:
@@ -118,11 +118,11 @@ def _sentence(record: Any) -> Sentence:
         for key, column in _KEYS.items()
         if words and key in words[0]
     }
-    found = None
+    alternatives = None
     if any(name in record for name in Alternatives._fields):
         readings = record.get("readings")
         trees = record.get("trees")
-        found = Alternatives(
+        alternatives = Alternatives(
             None if readings is None else [[WordReading(**r) for r in w] for w in readings],
             None
             if trees is None
@@ -141,5 +141,5 @@ def _sentence(record: Any) -> Sentence:
         comments=None if comments is None else tuple(comments),
         empty_nodes=tuple((int(n), str(line)) for n, line in record.get("empty_nodes", ())),
         brackets=record.get("constituency"),
-        alternatives=found,
+        alternatives=alternatives,
     )

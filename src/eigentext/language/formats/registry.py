@@ -56,7 +56,7 @@ FORMATS = (
     ),
     Format("conllu", (".conllu",), "words", "conllu.read_sentences", "conllu.write_sentences"),
     Format(
-        "conllx", (".conllx", ".conll"), "words", "conllx.read_as_conllu", "conllx.write_conllu"
+        "conllx", (".conllx", ".conll"), "words", "conllx.read_sentences", "conllx.write_sentences"
     ),
     Format("columns", (".bio", ".iob"), "tags", "columns.read_columns", "columns.write_columns"),
     Format("text", (".txt",), "text"),

@@ -115,9 +115,9 @@ def _add_sentence(
 ) -> None:
     """What is known of each token, at its place in the Doc."""
     columns_of = ((name, each.of(sentence)) for name, each in _COLUMNS.items())
-    known = {name: values for name, values in columns_of if values is not None}
+    values_of = {name: values for name, values in columns_of if values is not None}
     heads = sentence.columns.heads or (None,) * len(sentence)
-    place = {number: begin + at for at, unit in enumerate(units) for number in unit.words}
+    position = {number: begin + at for at, unit in enumerate(units) for number in unit.words}
     above = begin
     for at, unit in enumerate(units):
         if not unit.words:  # white space hangs from a word of its sentence
@@ -126,10 +126,10 @@ def _add_sentence(
         above = begin + at
         # of several words, the one whose head is outside speaks for all
         speaker = next((n for n in unit.words if heads[n - 1] not in unit.words), unit.words[0])
-        values = {name: column[speaker - 1] for name, column in known.items()}
+        values = {name: column[speaker - 1] for name, column in values_of.items()}
         values = {name: value for name, value in values.items() if value != "_"}
         head = heads[speaker - 1]
-        values["heads"] = place[head] if head else above
+        values["heads"] = position[head] if head else above
         if not head:
             values["deps"] = "ROOT"
         values.setdefault("tags", values.get("pos", ""))

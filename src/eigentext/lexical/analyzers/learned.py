@@ -150,7 +150,7 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         numbers: dict[_Reading, int] = {}
         forms: dict[str, Counter[int]] = defaultdict(Counter)
         for sentence in each_conllu(sentences):
-            for token in sentence.tokens:
+            for token in sentence.words:
                 features = {"upos": token.upos, **token.features}
                 lemma = token.lemma if token.lemma != "_" else token.form
                 reading = _Reading(

@@ -63,23 +63,13 @@ class Layout(NamedTuple):
 
 def surface(sentence: ConlluBlock) -> Surface:
     """The tokens of a sentence in its text; the text is made of the forms where they differ."""
-    ranges = {unit.start: unit for unit in sentence.ranges}
     rows = sentence.rows
-    forms: list[str] = []
-    miscs: list[str] = []
-    words: list[tuple[str, ...]] = []
-    lemmas: list[tuple[str, ...]] = []
-    done = 0  # the last word that is in a token
-    for number, row in enumerate(rows, start=1):
-        if number <= done:
-            continue
-        unit = ranges.get(number)
-        done = unit.end if unit else number
-        forms.append(unit.form if unit else row[1])
-        miscs.append(unit.misc if unit else row[9])
-        parts = tuple(part[1] for part in rows[number - 1 : done]) if unit else ()
-        words.append(parts if len(parts) > 1 else ())
-        lemmas.append(tuple(part[2] for part in rows[number - 1 : done]))
+    tokens = sentence.tokens
+    forms = [token.form for token in tokens]
+    miscs = [token.misc for token in tokens]
+    words_of = [rows[token.first - 1 : token.last] for token in tokens]
+    words = [tuple(row[1] for row in part) if len(part) > 1 else () for part in words_of]
+    lemmas = [tuple(row[2] for row in part) for part in words_of]
     text = sentence.text
     spans = _found(text, forms)
     if spans is None:
@@ -102,10 +92,10 @@ def _found(text: str, forms: list[str]) -> list[tuple[int, int]] | None:
         end = at + len(form)
         if text[at:end] != form:
             pieces = map(re.escape, form.split())
-            found = re.compile(r"\s+".join(pieces)).match(text, at)
-            if found is None:
+            matched = re.compile(r"\s+".join(pieces)).match(text, at)
+            if matched is None:
                 return None
-            end = found.end()
+            end = matched.end()
         if end == at:
             return None
         spans.append((at, end))
@@ -133,7 +123,7 @@ def lay_out(sentences: Treebank) -> Layout:
     length = 0
     gap = ""
     for sentence in each_conllu(sentences):
-        one = surface(sentence)
+        shown = surface(sentence)
         starts_paragraph = any(
             _SPACES.split(comment[1:].strip(), maxsplit=1)[0] in ("newpar", "newdoc")
             for comment in sentence.comments
@@ -142,13 +132,13 @@ def lay_out(sentences: Treebank) -> Layout:
             gap = "\n\n" if starts_paragraph else gap
             pieces.append(gap)
             length += len(gap)
-        spans += [(start + length, end + length) for start, end in one.spans]
-        words += one.words
-        lemmas += one.lemmas
+        spans += [(start + length, end + length) for start, end in shown.spans]
+        words += shown.words
+        lemmas += shown.lemmas
         ends.append(len(spans))
-        pieces.append(one.text)
-        length += len(one.text)
-        gap = one.after
+        pieces.append(shown.text)
+        length += len(shown.text)
+        gap = shown.after
     if pieces:
         pieces.append("\n")
     return Layout("".join(pieces), spans, words, lemmas, ends)

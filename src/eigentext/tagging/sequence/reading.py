@@ -53,8 +53,8 @@ def format_of(source: str, asked: str = "auto") -> str:
         if asked not in FORMATS:
             raise SettingsError(f"format is auto, {', '.join(FORMATS)}, not {asked!r}")
         return asked
-    known = registry.format_of(source, (*FORMATS, *_RECORDS), "columns")
-    return "tokens" if known in _RECORDS else known
+    name = registry.format_of(source, (*FORMATS, *_RECORDS), "columns")
+    return "tokens" if name in _RECORDS else name
 
 
 def read_items(

@@ -65,7 +65,7 @@ def test_views_of_a_sentence_with_everything_in_it() -> None:
     assert len(sentence) == 4
     assert sentence.heads == (3, 3, 0, 3)
     assert sentence.column("xpos") == ("P", "D", "N", ".")
-    second = sentence.tokens[1]
+    second = sentence.words[1]
     assert (second.id, second.lemma, second.head, second.deprel) == (2, "le", 3, "det")
     assert second.features == {"Definite": "Def", "Gender": "Masc"}
     assert [tuple(unit) for unit in sentence.ranges] == [(1, 2, "du", "SpaceAfter=No")]
@@ -162,7 +162,7 @@ def test_what_is_not_known_is_an_underscore() -> None:
 
 def test_carriage_return_without_a_line_feed_is_part_of_its_column() -> None:
     sentence = parse_sentence(word(1, 0).rstrip("\n") + "\r")
-    assert sentence.tokens[0].misc == "_\r"
+    assert sentence.words[0].misc == "_\r"
     assert sentence.with_columns(misc=["M"]).verbatim.endswith("\tM")
 
 
@@ -363,7 +363,7 @@ def _reads_or_refuses(folder: Path, raw: bytes) -> None:
         assert caught.value.line is not None
     for sentence in good:
         assert parse_sentence(sentence.verbatim) == sentence
-        assert len(sentence.tokens) == len(sentence) > 0
+        assert len(sentence.words) == len(sentence) > 0
         copied = sentence.with_columns(deprel=sentence.column("deprel"))
         assert copied == sentence or "" in sentence.column("deprel")
         assert parse_sentence(copied.verbatim) == copied
@@ -425,7 +425,7 @@ def test_views_agree_with_the_conllu_package(data: Path, name: str) -> None:
     for ours in itertools.islice(read_sentences(str(file)), 0, None, 4):
         theirs = conllu.parse(ours.verbatim)[0]
         words = [token for token in theirs if isinstance(token["id"], int)]
-        for token, other in zip(ours.tokens, words, strict=True):
+        for token, other in zip(ours.words, words, strict=True):
             assert token.id == other["id"]
             assert token.form == other["form"]
             assert token.lemma == other["lemma"]
