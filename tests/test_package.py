@@ -64,7 +64,7 @@ def test_help_loads_none_of_the_heavy_parts():
 
 def test_rooms_are_attributes():
     rooms = [module.name for module in pkgutil.iter_modules(eigentext.__path__) if module.ispkg]
-    assert {"latent", "lexicon", "words"} <= set(rooms)
+    assert {"features", "language", "words"} <= set(rooms)
     code = f"import eigentext\nprint(*(getattr(eigentext, room).__name__ for room in {rooms}))"
     assert _in_fresh_python(code).split() == [f"eigentext.{room}" for room in rooms]
     assert set(rooms) | {"__version__"} <= set(dir(eigentext))
