@@ -14,9 +14,9 @@ from eigentext.constituency.observable import (
     observable_form,
     singular_bases,
 )
-from eigentext.constituency.treebank import build_treebank
 from eigentext.language.trees.constituent import Tree
 from oracle import lpcfg
+from oracle.treebank import build_treebank
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 

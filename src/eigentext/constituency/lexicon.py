@@ -182,8 +182,8 @@ class Lexicon:
     def log_p_word(self, word: str) -> float:
         """log p(w); all unknown words are one symbol that counts as seen once."""
         number = self.word_number.get(word)
-        seen = 1.0 if number is None else float(self.n_words[number])
-        return math.log(seen / (self.n_tokens + 1.0))
+        count = 1.0 if number is None else float(self.n_words[number])
+        return math.log(count / (self.n_tokens + 1.0))
 
     def emission(self, word: str, *, first: bool, folded: bool = False) -> Emission:
         """Scores of the tags and states that this word may have.
@@ -222,12 +222,12 @@ class Lexicon:
     def shape(self, word: str, first: bool, folded: bool) -> str:
         """The word's signature; where capitals say nothing, that of the word written small."""
         key = (word, first, folded)
-        known = self._shape_of.get(key)
-        if known is None:
+        shape = self._shape_of.get(key)
+        if shape is None:
             text, begins = (word.lower(), False) if folded else (word, first)
-            known = signature(text, first=begins, language=self.language)
-            self._shape_of.put(key, known)
-        return known
+            shape = signature(text, first=begins, language=self.language)
+            self._shape_of.put(key, shape)
+        return shape
 
     def _row(self, word: str) -> tuple[Floats, float]:
         counts = np.zeros(self.n_ts)
@@ -240,8 +240,8 @@ class Lexicon:
 
     def of_shape(self, shape: str) -> Floats:
         """(n_ts,) P(ts | signature) among rare words; not to be written into."""
-        known = self._of_shapes.get(shape)
-        return self._of_shapes.put(shape, self._of_shape(shape)) if known is None else known
+        p_tags = self._of_shapes.get(shape)
+        return self._of_shapes.put(shape, self._of_shape(shape)) if p_tags is None else p_tags
 
     def _of_shape(self, shape: str) -> Floats:
         counts, total = np.zeros(self.n_ts), 0.0
@@ -267,11 +267,11 @@ class Lexicon:
 
     def _of_marks(self, shape: str) -> Floats:
         """P(ts | signature) by punctuation alone, frequent or not, if training has any."""
-        known = self._of_punctuation
-        if not known:
+        by_shape = self._of_punctuation
+        if not by_shape:
             return self.of_shape(shape)
-        counts = known.get(shape, np.zeros(self.n_ts))
-        return of_signature(counts, known[""] / known[""].sum(), float(counts.sum()))
+        counts = by_shape.get(shape, np.zeros(self.n_ts))
+        return of_signature(counts, by_shape[""] / by_shape[""].sum(), float(counts.sum()))
 
     @property
     def strengths(self) -> Strengths:
@@ -313,7 +313,7 @@ class Lexicon:
         if self.by_class is not None:
             factor = self.by_class.shares(self.by_class.classes.of_all([word]), p_shape_base)[0]
             p_shape, p_shape_base = p_shape * factor[self.ts_base], p_shape_base * factor
-        known = Evidence(
+        evidence = Evidence(
             cell=self.ts_base,
             group=self.ts_tag,
             counts=counts,
@@ -325,7 +325,7 @@ class Lexicon:
             p_text_base=self.p_base,
             given_base=self.ts_given_base,
         )
-        return smoothed(known, self.strengths)
+        return smoothed(evidence, self.strengths)
 
     def _scored(self, p: Floats) -> Emission:
         p_tag = np.bincount(self.ts_tag, weights=p)
@@ -441,13 +441,13 @@ def build_lexicon(
     word = x.type_word[type_of]
     rare_ones = x.type_rare[type_of]
     # A word seen c times tells of unseen words with weight 1 / sqrt(c) an occurrence.
-    seen = np.bincount(x.type_word[x.type_of])
-    rare_n = n[rare_ones] / np.sqrt(seen[word[rare_ones]])
+    tokens_of = np.bincount(x.type_word[x.type_of])
+    rare_n = n[rare_ones] / np.sqrt(tokens_of[word[rare_ones]])
     shape = x.type_shape[type_of[rare_ones]]
     n_ts = int(tag_ptr[-1])
     by_class = None
     if x.classes is not None and x.type_class is not None:
-        weight, base = n / np.sqrt(seen[word]), x.base[tag]
+        weight, base = n / np.sqrt(tokens_of[word]), x.base[tag]
         of_word, n_base = x.type_class[type_of], int(x.base.max()) + 1
         by_class = ClassCounts.count(x.classes, of_word, base, weight, n_base)
     return Lexicon(

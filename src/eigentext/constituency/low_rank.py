@@ -98,7 +98,7 @@ def low_rank(tensor: npt.NDArray[np.floating], shape: Ints, error: float = ERROR
 
     The cores in use share out the shapes.
     """
-    return _each_shape(tensor, shape, lambda stack, own: _taken_apart(stack, own, error))
+    return _each_shape(tensor, shape, lambda stack, shapes: _taken_apart(stack, shapes, error))
 
 
 def in_products(
@@ -108,14 +108,11 @@ def in_products(
     *,
     signed: bool,
     error: float = ERROR,
-    worth: float = _WORTH,
 ) -> LowRank:
     """The tensors as sums of at most ``rank`` products; see the head of this file.
 
     ``signed``  whether the tensors are scores, which may be negative, or probabilities
     ``error``   fewer products are used where they leave out no more than this share of the norm
-    ``worth``   a tensor stays whole where ``rank`` products have more than this share of its
-                numbers; so it does not hang on how well they fit
 
     >>> shape = np.array([[4, 4, 4]])
     >>> ones = in_products(np.ones(64), shape, 2, signed=False)
@@ -123,7 +120,7 @@ def in_products(
     ([[1, 0, 0]], 12)
     """
     return _each_shape(
-        tensor, shape, lambda stack, own: _fitted(stack, own, rank, signed, error, worth)
+        tensor, shape, lambda stack, shapes: _fitted(stack, shapes, rank, signed, error)
     )
 
 
@@ -143,8 +140,8 @@ def _each_shape(
 
     def work(rules: Ints) -> None:
         stack = np.stack([tensor[at[r] : at[r + 1]] for r in rules.tolist()]).astype(float)
-        rank[rules], own = take_apart(stack, shape[rules[0]])
-        for r, part in zip(rules.tolist(), own, strict=True):
+        rank[rules], stacks = take_apart(stack, shape[rules[0]])
+        for r, part in zip(rules.tolist(), stacks, strict=True):
             before = shape[r, :2].sum() * rank[r, 0] if _is_sum(rank[r]) else shape[r] @ rank[r]
             core = part[int(before) :]
             top = float(np.abs(core).max(initial=0.0))
@@ -208,19 +205,19 @@ def _taken_apart(
 
 
 def _fitted(
-    stack: Floats, shape: Ints, most: int, signed: bool, error: float, worth: float
+    stack: Floats, shape: Ints, most: int, signed: bool, error: float
 ) -> tuple[Ints, list[npt.NDArray[np.float32]]]:
     """Ranks (N, 3) and numbers of tensors (N, numbers) of one shape, as sums of products."""
     rank = np.zeros((len(stack), 3), np.int64)
     parts = [numbers.astype(np.float32) for numbers in stack]
-    if most * shape.sum() > worth * shape.prod():
+    if most * shape.sum() > _WORTH * shape.prod():
         return rank, parts
     whole = stack.reshape(-1, *shape.tolist())
     left = np.arange(len(stack))
     for K in _ranks(most):
-        found, apart = cp_fit(whole[left], K, signed=signed)
+        products, apart = cp_fit(whole[left], K, signed=signed)
         done = (apart <= error) | (most == K)
-        kept = found.of(np.flatnonzero(done))
+        kept = products.of(np.flatnonzero(done))
         if not signed:
             kept = _with_shares(kept, whole[left[done]])
         for n, A, B, C in zip(left[done].tolist(), *_scaled(kept), strict=True):
@@ -241,23 +238,23 @@ def _ranks(most: int) -> list[int]:
     return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
 
 
-def _with_shares(found: Products, whole: Floats) -> Products:
+def _with_shares(products: Products, whole: Floats) -> Products:
     """The same with sums over the children that are those of the tensors, for each parent state.
 
     A state that no product has gets all of them alike.
     """
-    A, B, C = found
+    A, B, C = products
     weight = (B.sum(axis=1) * C.sum(axis=1))[:, None, :]  # (n, 1, K)
-    right, own = whole.sum(axis=(2, 3)), (A * weight).sum(axis=2)
-    none = (own <= 0) & (right > 0)
+    right, shares = whole.sum(axis=(2, 3)), (A * weight).sum(axis=2)
+    none = (shares <= 0) & (right > 0)
     A = np.where(none[:, :, None], 1.0, A)
-    own = np.where(none, weight.sum(axis=2), own)
-    return Products(A * (right / np.where(own > 0, own, 1.0))[:, :, None], B, C)
+    shares = np.where(none, weight.sum(axis=2), shares)
+    return Products(A * (right / np.where(shares > 0, shares, 1.0))[:, :, None], B, C)
 
 
-def _scaled(found: Products) -> Products:
+def _scaled(products: Products) -> Products:
     """The same with 1 as the largest number of each column of A and B."""
-    A, B, C = found
+    A, B, C = products
     top_A, top_B = (np.abs(X).max(axis=1, keepdims=True) for X in (A, B))
     top_A, top_B = (np.where(top > 0, top, 1.0) for top in (top_A, top_B))
     return Products(A / top_A, B / top_B, C * (top_A * top_B))

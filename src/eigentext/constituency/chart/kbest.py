@@ -90,15 +90,15 @@ def kbest_forest(
     while True:
         table = room_for(room)
         first_derivations(chart.left, chart.right, best, chosen, key, table)
-        found = np.empty(k, np.int64)
+        ranked = np.empty(k, np.int64)
         top = np.full(n_items, -3)
         most = k if spliced is None else k * _MORE
         n_found = kbest_roots(
             *(chart.applications, by_item, applications, key, roots),
-            *(k, most, table, n_items, top, found),
+            *(k, most, table, n_items, top, ranked),
         )
         if n_found >= 0:
-            return Forest(chart, table, found[:n_found])
+            return Forest(chart, table, ranked[:n_found])
         room *= 4
 
 

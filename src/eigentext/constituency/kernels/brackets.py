@@ -107,6 +107,7 @@ def bracket_scores(words, weights, scores):
     """``scores`` (spans,): the sum of the weights of each span's features; 0 over one word."""
     n = len(words.marks) - 1
     shift = _shift_of(weights)
+    # features of borders are hashed n times, not n^2: a span adds up those of its two
     of_border = np.empty((n + 1, 2 * N_BORDER), np.uint64)
     _border_features(words, shift, of_border)
     features = np.empty(N_SPAN, np.uint64)
@@ -146,7 +147,7 @@ def bracket_marginals(n, scores, inside, marginal):
     for i in range(n - 1, -1, -1):
         inside[span_id(i, i + 1, n)] = 0.0
         for j in range(i + 2, n + 1):
-            best = -np.inf
+            best = -np.inf  # the largest term is taken out of the sum of exponentials
             for k in range(i + 1, j):
                 both = inside[span_id(i, k, n)] + inside[span_id(k, j, n)]
                 if both > best:
@@ -165,7 +166,7 @@ def bracket_marginals(n, scores, inside, marginal):
             s = span_id(i, j, n)
             if marginal[s] < 1e-9:
                 continue
-            trees = inside[s] - scores[s]
+            trees = inside[s] - scores[s]  # log of the sum over the splits of this span
             for k in range(i + 1, j):
                 left, right = span_id(i, k, n), span_id(k, j, n)
                 less = inside[left] + inside[right] - trees
@@ -180,6 +181,7 @@ def bracket_marginals(n, scores, inside, marginal):
 def _sentence_of(sentences, number):
     """The keys of one of the sentences, and which of its spans are in its tree."""
     at, n = sentences.first[number], sentences.first[number + 1] - sentences.first[number]
+    # the words of each sentence stand between PAD places on either side, its marks are n + 1
     padded = slice(at + 2 * PAD * number, at + 2 * PAD * number + n + 2 * PAD)
     words = BracketWords(
         sentences.word[padded],
@@ -211,13 +213,13 @@ def count_features(sentences, counts):
 
 
 @njit(nogil=True)
-def find_gradients(sentences, numbers, weights, learned, found):
+def find_gradients(sentences, numbers, weights, learned, out):
     """Gradients of the log probabilities of some trees; the sum of those log probabilities.
 
     The gradient of log p(tree) for the weight of a feature is the number of spans of the tree
     that have it less the number expected, the sum of the marginals of the spans that have it.
-    ``found`` is filled: places of weights and their gradients, sentence after sentence; the one of
-    ``numbers[s]`` ends at ``found.ends[s]``.  A place may come several times.
+    ``out`` is filled: places of weights and their gradients, sentence after sentence; the one of
+    ``numbers[s]`` ends at ``out.ends[s]``.  A place may come several times.
     """
     shift = _shift_of(weights)
     features = np.empty(N_SPAN, np.uint64)
@@ -235,7 +237,7 @@ def find_gradients(sentences, numbers, weights, learned, found):
         for i in range(n):
             for j in range(i + 2, n + 1):
                 span = span_id(i, j, n)
-                gradient = np.float32(gold[span] - marginal[span])
+                gradient = np.float32(gold[span] - marginal[span])  # observed less expected
                 if gold[span]:
                     total += scores[span]
                 if abs(gradient) < _LEAST:
@@ -245,34 +247,35 @@ def find_gradients(sentences, numbers, weights, learned, found):
                 _span_features(words, i, j, shift, features)
                 for f in range(N_SPAN):
                     if learned[features[f]]:
-                        found.places[used], found.gradients[used] = features[f], gradient
+                        out.places[used], out.gradients[used] = features[f], gradient
                         used += 1
+        # a border's features get the sum over the spans that begin, or end, there
         for border in range(n + 1):
             for side in range(2):
                 if of_borders[border, side] != 0.0:
                     for f in range(side * N_BORDER, (side + 1) * N_BORDER):
                         if learned[of_border[border, f]]:
-                            found.places[used] = of_border[border, f]
-                            found.gradients[used] = of_borders[border, side]
+                            out.places[used] = of_border[border, f]
+                            out.gradients[used] = of_borders[border, side]
                             used += 1
-        found.ends[s] = used
+        out.ends[s] = used
     return total
 
 
 @njit(nogil=True)
-def take_steps(found, table, begin, end, rate, time):
+def take_steps(gradients, table, begin, end, rate, time):
     """AdaGrad, in the order of the gradients: the more a weight has been moved, the less it moves.
 
     Only weights at the places from ``begin`` to ``end`` are moved: threads share out the table.
     ``time`` is that of the first sentence; each is one step of the mean.
     """
     at = 0
-    for s in range(len(found.ends)):
-        while at < found.ends[s]:
-            place, gradient = found.places[at], found.gradients[at]
+    for s in range(len(gradients.ends)):
+        while at < gradients.ends[s]:
+            feature, gradient = gradients.places[at], gradients.gradients[at]
             at += 1
-            if begin <= place < end:
-                table.squares[place] += gradient * gradient
-                change = rate * gradient / np.sqrt(table.squares[place])
-                table.weights[place] += change
-                table.sums[place] += (time + s) * change
+            if begin <= feature < end:
+                table.squares[feature] += gradient * gradient
+                change = rate * gradient / np.sqrt(table.squares[feature])
+                table.weights[feature] += change
+                table.sums[feature] += (time + s) * change  # from which the mean over time comes

@@ -1,0 +1,48 @@
+"""The arrays of a treebank from Tree objects, one by one: the twin of `constituency.prepare`."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eigentext.constituency.treebank import FlatTrees, Numbering, Treebank, assemble
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from eigentext.features.signatures import Language
+    from eigentext.language.trees.constituent import Tree
+
+
+def build_treebank(
+    trees: Sequence[Tree], heads: Iterable[Sequence[int]], *, rare: int, language: Language
+) -> Treebank:
+    """Lay binarised trees end to end; ``heads`` gives the head word of every non-leaf node.
+
+    A word seen at most ``rare`` times shares the class of its signature.
+    """
+    sizes = np.concatenate([tree.sizes for tree in trees]).astype(np.int64)
+    inner = sizes > 1
+    nodes = np.flatnonzero(inner)
+    before = np.concatenate(([0], np.cumsum(inner)))
+    numbers = Numbering[str]()
+    number = np.fromiter(
+        map(numbers.__getitem__, chain.from_iterable(tree.labels for tree in trees)),
+        dtype=np.int64,
+        count=len(sizes),
+    )
+    n_words = np.array([len(tree) for tree in trees])
+    n_inner = np.array([tree.n_nodes for tree in trees]) - n_words
+    offset = np.repeat(np.cumsum(n_words) - n_words, n_inner)
+    names = list(numbers)
+    flat = FlatTrees(
+        sizes=before[nodes + sizes[nodes]] - before[nodes],
+        label=number[nodes],
+        label_names=names,
+        head=offset + np.fromiter(chain.from_iterable(heads), dtype=np.int64, count=len(nodes)),
+        word=number[~inner],
+        word_names=names,
+    )
+    return assemble(flat, rare=rare, language=language)
