@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 # what people use first; the other rooms are what these are made of
-MODELS = (
-    "words tagging sequences constituency dependency lexical morphology segmentation pipeline"
-).split()
+MODELS = ["words", "tagging", "sequences", "constituency", "dependency", "lexical", "pipeline"]
 
 
 LONGEST_VALUE = 80  # characters of a constant that is shown

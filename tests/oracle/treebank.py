@@ -1,19 +1,16 @@
-"""The arrays of a treebank from Tree objects, one by one: the twin of `constituency.prepare`."""
+"""A treebank laid out tree by tree: the twin of the reader."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.constituency.treebank import FlatTrees, Numbering, Treebank, assemble
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from eigentext.features.signatures import Language
-    from eigentext.language.trees.constituent import Tree
+from eigentext.errors import SettingsError
+from eigentext.features.signatures import Language
+from eigentext.language.trees.constituent import Tree
 
 
 def build_treebank(
@@ -23,6 +20,8 @@ def build_treebank(
 
     A word seen at most ``rare`` times shares the class of its signature.
     """
+    if not trees:
+        raise SettingsError("a grammar needs at least one tree")
     sizes = np.concatenate([tree.sizes for tree in trees]).astype(np.int64)
     inner = sizes > 1
     nodes = np.flatnonzero(inner)

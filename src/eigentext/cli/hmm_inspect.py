@@ -110,13 +110,9 @@ def _refuse(why: str) -> NoReturn:
 
 def _is_text(source: str) -> bool:
     """By its name; whatever is called otherwise is a model, or says that it is none."""
-    from eigentext.errors import SettingsError
-    from eigentext.language.formats.convert import format_of
+    from eigentext.language.formats.registry import format_of
 
-    try:
-        return source == "-" or format_of(source) in ("tokens", "text")
-    except SettingsError:
-        return False
+    return source == "-" or bool(format_of(source, ("tokens",), ""))
 
 
 def _show_states(model: HMM, top: int, state: int | None, graph: str | None, json: bool) -> None:

@@ -20,12 +20,12 @@ from typing import Annotated, Any
 
 import typer
 
-from eigentext import __version__
 from eigentext.base.files.outputs import one_command
 from eigentext.base.files.storage import reason
 from eigentext.cli.flags import Group, quiet_flags
 from eigentext.cli.output import printable, remark
 from eigentext.errors import EigentextError, MissingExtraError, StorageError, shortened
+from eigentext.version import VERSION
 
 _INTERRUPTED = 130
 _TERMINATED = 143
@@ -78,7 +78,7 @@ COMMANDS = {
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"eigentext {__version__}")
+        print(f"eigentext {VERSION}")
         raise typer.Exit
 
 

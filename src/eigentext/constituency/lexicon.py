@@ -33,7 +33,7 @@ from eigentext.constituency.class_counts import ClassCounts
 from eigentext.constituency.forms import spellings
 from eigentext.constituency.settings import Smoothing
 from eigentext.constituency.transform import user_labels
-from eigentext.features.signatures import signature
+from eigentext.features.signatures import signatures
 from eigentext.features.smoothing import Evidence, Strengths, of_signature, smoothed
 
 if TYPE_CHECKING:
@@ -222,12 +222,12 @@ class Lexicon:
     def shape(self, word: str, first: bool, folded: bool) -> str:
         """The word's signature; where capitals say nothing, that of the word written small."""
         key = (word, first, folded)
-        shape = self._shape_of.get(key)
-        if shape is None:
+        name = self._shape_of.get(key)
+        if name is None:
             text, begins = (word.lower(), False) if folded else (word, first)
-            shape = signature(text, first=begins, language=self.language)
-            self._shape_of.put(key, shape)
-        return shape
+            name = signatures(text, first=begins, language=self.language)[0]
+            self._shape_of.put(key, name)
+        return name
 
     def _row(self, word: str) -> tuple[Floats, float]:
         counts = np.zeros(self.n_ts)
@@ -240,8 +240,8 @@ class Lexicon:
 
     def of_shape(self, shape: str) -> Floats:
         """(n_ts,) P(ts | signature) among rare words; not to be written into."""
-        p_tags = self._of_shapes.get(shape)
-        return self._of_shapes.put(shape, self._of_shape(shape)) if p_tags is None else p_tags
+        shares = self._of_shapes.get(shape)
+        return self._of_shapes.put(shape, self._of_shape(shape)) if shares is None else shares
 
     def _of_shape(self, shape: str) -> Floats:
         counts, total = np.zeros(self.n_ts), 0.0
@@ -258,7 +258,7 @@ class Lexicon:
         counts: dict[str, Floats] = {}
         for row in [row for row, word in enumerate(self.words) if _only_punctuation(word)]:
             span = slice(self.word_ptr[row], self.word_ptr[row + 1])
-            shape = signature(self.words[row], language=self.language)
+            shape = signatures(self.words[row], language=self.language)[0]
             for key in (shape, ""):
                 # as often as such a word tells of unseen ones, see build_lexicon
                 share = self.word_n[span] / np.sqrt(self.n_words[row])
@@ -267,11 +267,11 @@ class Lexicon:
 
     def _of_marks(self, shape: str) -> Floats:
         """P(ts | signature) by punctuation alone, frequent or not, if training has any."""
-        by_shape = self._of_punctuation
-        if not by_shape:
+        counts_of = self._of_punctuation
+        if not counts_of:
             return self.of_shape(shape)
-        counts = by_shape.get(shape, np.zeros(self.n_ts))
-        return of_signature(counts, by_shape[""] / by_shape[""].sum(), float(counts.sum()))
+        counts = counts_of.get(shape, np.zeros(self.n_ts))
+        return of_signature(counts, counts_of[""] / counts_of[""].sum(), float(counts.sum()))
 
     @property
     def strengths(self) -> Strengths:
@@ -388,10 +388,10 @@ def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
         words.get(text.lower(), -1) if first and text[:1].isupper() else -1
         for text, first in types
     ]
-    signatures = [signature(text, first=first, language=language) for text, first in types]
+    finest = [signatures(text, first=first, language=language)[0] for text, first in types]
     type_rare = [counts[text] <= rare for text, _ in types]
     shapes: dict[str, int] = {}
-    for shape, is_rare in zip(signatures, type_rare, strict=True):
+    for shape, is_rare in zip(finest, type_rare, strict=True):
         if is_rare:
             shapes.setdefault(shape, len(shapes))
     bases: dict[str, int] = {}
@@ -405,7 +405,7 @@ def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
         shapes=tuple(shapes),
         type_word=np.array(type_word),
         type_lower=np.array(type_lower),
-        type_shape=np.array([shapes.get(shape, -1) for shape in signatures]),
+        type_shape=np.array([shapes.get(shape, -1) for shape in finest]),
         type_rare=np.array(type_rare),
         language=language,
         classes=bank.classes,
@@ -441,13 +441,13 @@ def build_lexicon(
     word = x.type_word[type_of]
     rare_ones = x.type_rare[type_of]
     # A word seen c times tells of unseen words with weight 1 / sqrt(c) an occurrence.
-    tokens_of = np.bincount(x.type_word[x.type_of])
-    rare_n = n[rare_ones] / np.sqrt(tokens_of[word[rare_ones]])
+    times = np.bincount(x.type_word[x.type_of])
+    rare_n = n[rare_ones] / np.sqrt(times[word[rare_ones]])
     shape = x.type_shape[type_of[rare_ones]]
     n_ts = int(tag_ptr[-1])
     by_class = None
     if x.classes is not None and x.type_class is not None:
-        weight, base = n / np.sqrt(tokens_of[word]), x.base[tag]
+        weight, base = n / np.sqrt(times[word]), x.base[tag]
         of_word, n_base = x.type_class[type_of], int(x.base.max()) + 1
         by_class = ClassCounts.count(x.classes, of_word, base, weight, n_base)
     return Lexicon(

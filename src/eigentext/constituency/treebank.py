@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from eigentext.features.signatures import Language, signature
+from eigentext.features.signatures import Language, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
@@ -219,7 +219,7 @@ def _word_numbers(
     rows = []
     for pair in pairs.tolist():
         name = names[pair >> 1]
-        shape = "\0sig " + signature(name, first=bool(pair & 1), language=language)
+        shape = "\0sig " + signatures(name, first=bool(pair & 1), language=language)[0]
         of_word = shape if counts[pair >> 1] <= rare else name
         low = name.lower()
         rows.append([numbers[x] for x in (of_word, shape, "\0-2 " + low[-2:], "\0-3 " + low[-3:])])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.base.hashing import text_key
-from eigentext.features.signatures import signature
+from eigentext.features.signatures import signatures
 from eigentext.linear.lists import ListFeatures
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class WordKeys:
 
     frequent: frozenset[str]
     language: Language
-    pairs: dict[tuple[str, bool], tuple[int, int]] = field(default_factory=dict)
+    remembered: dict[tuple[str, bool], tuple[int, int]] = field(default_factory=dict)
 
     def of(self, words: Sequence[str]) -> tuple[Keys, Keys]:
         """(n,) keys of the words, and of their shapes."""
@@ -85,15 +85,15 @@ class WordKeys:
         return keys[:, 0].copy(), keys[:, 1].copy()
 
     def _pair(self, word: str, *, first: bool) -> tuple[int, int]:
-        pair = self.pairs.get((word, first))
+        pair = self.remembered.get((word, first))
         if pair is None:
             name = word
             if word not in self.frequent:
-                name = "\0" + signature(word, first=first, language=self.language)
+                name = "\0" + signatures(word, first=first, language=self.language)[0]
             pair = text_key(name), text_key(_shape(word))
-            if len(self.pairs) >= 1 << 17:  # long runs stay in bounds
-                self.pairs.clear()
-            self.pairs[word, first] = pair
+            if len(self.remembered) >= 1 << 17:  # long runs stay in bounds
+                self.remembered.clear()
+            self.remembered[word, first] = pair
         return pair
 
 

@@ -29,7 +29,6 @@ from eigentext.base.values import Real, Whole
 from eigentext.counting.counts import Counts
 from eigentext.counting.encoding import EncodedText, encode_sentences
 from eigentext.errors import SettingsError
-from eigentext.language.formats.conllu import each_conllu
 from eigentext.linalg.cca import generalised_cca
 from eigentext.linalg.determinism import single_threaded
 from eigentext.words.embeddings import views as tables
@@ -125,22 +124,18 @@ class MultiviewEmbedding(TableTransformer, Model, MultiviewSettings):
         X: Iterable[Sequence[str]] | EncodedText,
         y: object = None,
         *,
-        parsed: Iterable[Any] | None = None,
         pairs: Iterable[WordPair] | None = None,
         progress: Progress | None = None,
     ) -> MultiviewEmbedding:
         """Learn from sentences (lists of tokens), or from a text of ids; ``y`` is not used.
 
-        The view ``dependencies`` needs ``parsed``, sentences of CoNLL-U; ``translations`` needs
-        ``pairs``, (word, foreign word, count).
+        The view ``translations`` needs ``pairs``, (word, foreign word, count).
         """
         self.check()
-        for name, given, what in (
-            ("dependencies", parsed, "parsed sentences (--trees)"),
-            ("translations", pairs, "pairs of words (--pairs)"),
-        ):
-            if (name in self.views) != (given is not None):
-                raise SettingsError(f"the view {name} and {what} go together: expected both")
+        if ("translations" in self.views) != (pairs is not None):
+            raise SettingsError(
+                "the view translations and pairs of words (--pairs) go together: expected both"
+            )
         if isinstance(X, Counts):
             raise SettingsError("several views go along the text: sentences are meant, not counts")
         if isinstance(X, EncodedText):
@@ -153,7 +148,7 @@ class MultiviewEmbedding(TableTransformer, Model, MultiviewSettings):
         rank = self.view_rank or -(-3 * self.n_components // 2)
         found = []
         with single_threaded():
-            for name, table in self._tables(text, words, parsed, pairs):
+            for name, table in self._tables(text, words, pairs):
                 found.append(
                     tables.reduced(table, rank, overlap=self.overlap, seed=self.seed, name=name)
                 )
@@ -178,7 +173,6 @@ class MultiviewEmbedding(TableTransformer, Model, MultiviewSettings):
         self,
         text: EncodedText,
         words: Sequence[str],
-        parsed: Iterable[Any] | None,
         pairs: Iterable[WordPair] | None,
     ) -> Iterator[tuple[str, Any]]:
         """The matrix of each view."""
@@ -191,8 +185,6 @@ class MultiviewEmbedding(TableTransformer, Model, MultiviewSettings):
                 yield name, tables.neighbour_view(after, name, text.vocabulary.words)
             elif name == "document":
                 yield name, tables.document_view(text, self.document_sentences)
-            elif name == "dependencies":
-                yield name, tables.tree_view(each_conllu(parsed), row_of)
             elif name == "translations":
                 yield name, tables.pair_view(pairs or (), row_of)
             else:
