@@ -89,7 +89,7 @@ def main() -> None:
         target.mkdir(parents=True, exist_ok=True)
         points.sort(key=lambda point: point.name != "eigentext")
         for against in ("trees", "seconds"):
-            drawn = learning_curve(points, against=against)
+            drawn = learning_curve(points, against=against).svg()
             (target / f"curve-{options.data}-{against}.svg").write_text(drawn)
 
 

@@ -29,7 +29,7 @@ def draw(path: Path) -> str:
         x_label=plot["x_label"],
         y_label=plot["y_label"],
         log_x=plot["log_x"],
-    )
+    ).svg()
 
 
 def draw_all(target: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +15,12 @@ def lazy(
     package: str,
     homes: Mapping[str, str],
     modules: str = "",
-    renamed: Mapping[str, tuple[str, str]] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
     ``homes`` gives for each module below the package the names that the package takes from it,
     with spaces between them; ``modules`` are modules that are attributes themselves.  For type
     checkers the package imports the same names in a ``TYPE_CHECKING`` block, as ``name as name``.
-    ``renamed`` gives for each old name the new one and the version in which the old one goes: it
-    works until then, with a warning, and is listed nowhere (docs/reference/promises.md).
 
     >>> getattr_, dir_, all_ = lazy("eigentext.linalg", {"svd": "SVDResult"}, modules="ties")
     >>> getattr_("SVDResult").__module__, getattr_("ties").__name__, dir_(), all_
@@ -38,11 +34,6 @@ def lazy(
             return getattr(import_module(f"{package}.{home_of[name]}"), name)
         if name in submodules:
             return import_module(f"{package}.{name}")
-        if renamed and name in renamed:
-            new, until = renamed[name]
-            told = f"{package}.{name} is now {package}.{new}; the old name goes in {until}"
-            warnings.warn(told, DeprecationWarning, stacklevel=2)
-            return __getattr__(new)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return __getattr__, lambda: sorted({*public, *submodules}), public

@@ -25,6 +25,7 @@ eigentext.errors.SettingsError: start is 'luck', expected 'random' or 'spectral'
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from inspect import cleandoc
@@ -54,6 +55,8 @@ class _Absent(Enum):
     def __repr__(self) -> str:
         return f"<{self.value}>"
 
+
+_FLAG = re.compile(r"(?<!\S)--([a-z][a-z-]*[a-z])")
 
 NOT_KEPT = _Absent.NOT_KEPT  # of a model from a file: it was given, and the file does not hold it
 
@@ -158,7 +161,9 @@ def documented(settings: type) -> str:
     types = types_of(settings)
     for name, declaration in declared(settings).items():
         lines.append(f"{name} : {types[name]}, default={shown(declaration.default)}")
-        help_lines = wrap(declaration.help, 84, break_on_hyphens=False, break_long_words=False)
+        # the command line has these texts, too, and calls a setting by its flag
+        text = _FLAG.sub(lambda flag: flag[1].replace("-", "_"), declaration.help)
+        help_lines = wrap(text, 84, break_on_hyphens=False, break_long_words=False)
         lines += [f"    {line}" for line in help_lines]
     return "\n".join(lines)
 

@@ -93,7 +93,7 @@ def parse(
     counted = (numbered_lines(source, on_error=lambda _: None) for source in sources)
     total = sum(1 for lines in counted for _ in lines) if countable else 0
 
-    lexicon = parser.grammar_.params[0].lexicon.tag_level
+    lexicon = parser.grammar_.lexicon
     known, share = KnownWords({word: lexicon.seen(word) for word in lexicon.words}), Share()
 
     def lines(log: SkipLog | None, progress: Progress) -> Iterator[str]:

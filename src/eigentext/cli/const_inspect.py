@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import is_png, write_picture
+from eigentext.cli.output import check_picture, write_picture
 
 if TYPE_CHECKING:
     from eigentext.constituency.bounds import TheoremThree
@@ -143,7 +143,7 @@ def _plot(path: str, theorem: TheoremThree, label: str | None) -> None:
     from eigentext.errors import SettingsError
     from eigentext.reports.const_plots import singular_value_plot
 
-    as_png = is_png(path, "--plot")
+    check_picture(path, "--plot")
     chosen = {
         bound.label: bound.singular_values
         for bound in theorem.nonterminals
@@ -153,4 +153,4 @@ def _plot(path: str, theorem: TheoremThree, label: str | None) -> None:
         whose = "this model" if label is None else f"nonterminal {label!r}"
         raise SettingsError(f"{whose} has no singular values to plot")
     shown = dict(list(chosen.items())[:_PLOTTED])
-    write_picture(path, singular_value_plot(shown, as_png=as_png))
+    write_picture(path, singular_value_plot(shown).as_file(path))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import Flags, with_flags
 from eigentext.cli.hmm_score import load_model
-from eigentext.cli.output import is_png, write_picture
+from eigentext.cli.output import check_picture, write_picture
 from eigentext.cli.text_input import TextInput
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def inspect(
     if plot is not None:
         from eigentext.drawing.plots import require_matplotlib
 
-        is_png(plot, "--plot")
+        check_picture(plot, "--plot")
         require_matplotlib()  # before any work is done
     if _is_text(source):
         if graph is not None or state is not None:
@@ -172,13 +172,12 @@ def _show_text(source: str, flags: SpectrumFlags, plot: str | None, json: bool) 
 def _draw_values(path: str, series: dict[str, list[float]], title: str) -> None:
     import numpy as np
 
-    from eigentext.drawing.plots import line_plot, line_plot_png
+    from eigentext.drawing.plots import line_plot
 
     curves = {
         name: (np.arange(1.0, len(values) + 1), np.asarray(values))
         for name, values in series.items()
         if values
     }
-    labels: dict[str, Any] = {"title": title, "x_label": "rank", "y_label": "singular value"}
-    draw: Any = line_plot_png if is_png(path, "--plot") else line_plot
-    write_picture(path, draw(curves, **labels))
+    plot = line_plot(curves, title=title, x_label="rank", y_label="singular value")
+    write_picture(path, plot.as_file(path))

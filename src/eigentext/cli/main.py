@@ -20,7 +20,6 @@ from typing import Annotated, Any
 
 import typer
 
-from eigentext.base import later
 from eigentext.base.files.outputs import one_command
 from eigentext.base.files.storage import reason
 from eigentext.cli.flags import Group, quiet_flags
@@ -263,8 +262,6 @@ def main() -> None:
     _open_streams()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     warnings.formatwarning = _warning_line
-    later.put_off("scipy.stats")
-    later.put_off("numpy.f2py")
     if not {"-q", "--quiet"} & set(sys.argv):
         _tell_of_compiling()
     sys.exit(run(sys.argv[1:]))

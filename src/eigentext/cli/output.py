@@ -121,16 +121,13 @@ def readable(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def is_png(path: str, flag: str) -> bool:
-    """A picture is written as its name says: .png, or else .svg.
+def check_picture(path: str, flag: str) -> None:
+    """A picture is written as its name says: .png or .svg, in any case of letters.
 
-    >>> is_png("a.png", "--plot"), is_png("a.SVG", "--plot")
-    (True, False)
+    >>> check_picture("a.PNG", "--plot")
     """
-    suffix = path.rpartition(".")[2].lower()
-    if suffix not in ("svg", "png"):
+    if not path.lower().endswith((".svg", ".png")):
         raise SettingsError(f"{flag} writes .svg or .png, not {path!r}")
-    return suffix == "png"
 
 
 def write_picture(path: str, picture: str | bytes) -> None:

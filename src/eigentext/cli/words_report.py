@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import with_flags
-from eigentext.cli.output import is_png, write_picture
+from eigentext.cli.output import check_picture, write_picture
 from eigentext.cli.run import Run
 from eigentext.errors import SettingsError
 
@@ -82,7 +82,7 @@ def report(
         raise SettingsError(f"--tree writes .svg, not {tree!r}")
     for flag, path in (("--map", map_), ("--values", values)):
         if path is not None:
-            is_png(path, flag)
+            check_picture(path, flag)
     if map_ is not None and vectors is None:
         raise SettingsError("--map needs --vectors")
     for path in (output, tree, map_, values):
@@ -111,11 +111,10 @@ def report(
         placed = words_map.map_points(
             held.words, held.vectors, n_words=map_words, paths=clusters.paths()
         )
-        draw: Any = words_map.word_map_png if is_png(map_, "--map") else words_map.word_map
-        pictures.append((map_, draw(placed)))
+        pictures.append((map_, words_map.word_map(placed).as_file(map_)))
     if values is not None and fitted is not None:
-        draw = words_map.decay_plot_png if is_png(values, "--values") else words_map.decay_plot
-        pictures.append((values, draw(fitted.singular_values_)))
+        plot = words_map.decay_plot(fitted.singular_values_)
+        pictures.append((values, plot.as_file(values)))
     page.write(output)
     for path, picture in pictures:
         write_picture(path, picture)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from eigentext.constituency.params import LatentParams
 
 __all__ = [
-    "Asked",
     "Candidate",
     "Parse",
+    "Request",
     "constituent_marginals",
     "retagged",
     "single_word",
@@ -40,7 +40,7 @@ __all__ = [
 _STAND_IN = 1e-3  # weight of a word's own tags beside one that is required
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """A sentence to be parsed: tokens, their forms in the treebank, and all that is known."""
 
     tokens: Sequence[str]
@@ -49,9 +49,9 @@ class Asked(NamedTuple):
     masks: Masks
     constraints: Constraints
 
-    def part(self, start: int, end: int) -> Asked:
+    def part(self, start: int, end: int) -> Request:
         """Some of the words as a sentence of their own."""
-        return Asked(
+        return Request(
             self.tokens[start:end],
             self.words[start:end],
             [of_model[start:end] for of_model in self.emissions],
@@ -123,18 +123,18 @@ def constituent_marginals(
     return posteriors
 
 
-def single_word(asked: Asked, grammar: Grammar) -> Parse:
+def single_word(request: Request, grammar: Grammar) -> Parse:
     """A word under its likeliest tag, where the grammar has no such tree."""
-    lexicon, (emission,) = grammar.params[0].lexicon, asked.emissions[0]
+    lexicon, (emission,) = grammar.lexicon, request.emissions[0]
     share = emission.scores * lexicon.p_tag[emission.tags]
     label = lexicon.tags[emission.tags]
-    admitted = asked.masks.labels[asked.masks.of_span[0]][label]
+    admitted = request.masks.labels[request.masks.of_span[0]][label]
     best = int(np.argmax(np.where(admitted, 1.0 + share, share)))
     chain = user_labels(grammar.labels[label[best]])
-    demanded = [label for label in asked.constraints.labels_of_all(1) if label not in chain]
-    labels = [*demanded, *chain, asked.tokens[0]]
+    demanded = [label for label in request.constraints.labels_of_all(1) if label not in chain]
+    labels = [*demanded, *chain, request.tokens[0]]
     tree = Tree.unchecked(labels, range(len(labels), 0, -1))
-    log_prob = float(np.log(share[best])) + lexicon.log_p_word(asked.words[0])
+    log_prob = float(np.log(share[best])) + lexicon.log_p_word(request.words[0])
     return Parse(with_wrapper(tree, grammar.wrapper), 0.0, log_prob)
 
 
@@ -150,7 +150,7 @@ def word_emissions(
 
     ``stand_ins``  beside a tag that is required a word may also have its own tags
     """
-    folded = not capitals_tell(words, params[0].lexicon.seen)
+    folded = not capitals_tell(words, params[0].lexicon.tag_level.seen)
     emissions = [
         [model.lexicon.emission(word, first=i == 0, folded=folded) for i, word in enumerate(words)]
         for model in params

@@ -89,9 +89,9 @@ def smallest_elements(
 
 
 def theorem_3(
-    grammar: Grammar, *, number: int = 0, tree_size: int = 39, eps: float = 0.5, delta: float = 0.1
+    grammar: Grammar, *, tree_size: int = 39, eps: float = 0.5, delta: float = 0.1
 ) -> TheoremThree:
-    """Sigma and Lambda of one model of the ensemble; 39 nodes is a sentence of 20 words.
+    """Sigma and Lambda of the first model of an ensemble; 39 nodes is a sentence of 20 words.
 
     >>> from eigentext.constituency import LPCFG
     >>> from eigentext.language.trees.constituent import Tree
@@ -99,7 +99,7 @@ def theorem_3(
     >>> theorem_3(parser.grammar_).sigma is None
     True
     """
-    params = grammar.params[number]
+    params = grammar.params[0]
     spectra = params.spectra
     bounds = []
     for a in np.argsort(-grammar.coarse.prior, kind="stable").tolist():
@@ -117,10 +117,9 @@ def theorem_3(
     Lambdas = [bound.Lambda for bound in bounds if bound.Lambda is not None]
     needed = None
     if sigmas and Lambdas:
-        counted = getattr(params.lexicon, "tag_level", params.lexicon)
         needed = nodes_needed(
             m=int(params.m.max()),
-            n_rules=len(params.rules) + len(counted.word_ts),
+            n_rules=len(params.rules) + len(params.lexicon.tag_level.word_ts),
             tree_size=tree_size,
             Lambda=min(Lambdas),
             sigma=min(sigmas),

@@ -108,7 +108,7 @@ class WordKeys:
 
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
-        self._known: Remembered[tuple[str, bool, bool], tuple[int, int, bool]] = Remembered(
+        self._of_words: Remembered[tuple[str, bool, bool], tuple[int, int, bool]] = Remembered(
             _MOST_WORDS
         )
         self._of_shapes: Remembered[str, tuple[int, int]] = Remembered(_MOST_WORDS)
@@ -127,26 +127,26 @@ class WordKeys:
 
     def _of_word(self, word: str, first: bool, folded: bool) -> tuple[int, int, bool]:
         key = (word, first, folded)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known.put(key, self._keys(word, first, folded))
-        return known
+        keys = self._of_words.get(key)
+        if keys is None:
+            keys = self._of_words.put(key, self._keys(word, first, folded))
+        return keys
 
     def _keys(self, word: str, first: bool, folded: bool) -> tuple[int, int, bool]:
         lexicon = self.lexicon
-        seen, shares = lexicon.base_counts(word, first=first, folded=folded)
-        if seen >= _FREQUENT:
+        count, shares = lexicon.base_counts(word, first=first, folded=folded)
+        if count >= _FREQUENT:
             of_word, of_tag = text_key("word " + word.lower()), _tag_key(shares)
         else:
             of_word, of_tag = self._of_shape(lexicon.shape(word, first, folded))
         return of_word, of_tag, not any(map(str.isalnum, word))
 
     def _of_shape(self, shape: str) -> tuple[int, int]:
-        known = self._of_shapes.get(shape)
-        if known is None:
+        keys = self._of_shapes.get(shape)
+        if keys is None:
             shares = self.lexicon.by_base(self.lexicon.of_shape(shape))
-            known = self._of_shapes.put(shape, (text_key("shape " + shape), _tag_key(shares)))
-        return known
+            keys = self._of_shapes.put(shape, (text_key("shape " + shape), _tag_key(shares)))
+        return keys
 
 
 def _tag_key(shares: Floats) -> int:
@@ -276,11 +276,11 @@ def learn_bracket_model(
     group = int(np.clip(n // _STEPS_OF_A_PASS, 1, _MOST_AT_ONCE))
     for number in range(_PASSES):
         order = np.random.default_rng([seed, number]).permutation(n)
-        for own in row_blocks(n, group):
-            time = number * n + own.start
+        for block in row_blocks(n, group):
+            time = number * n + block.start
             if progress is not None:
                 progress(time, _PASSES * n, "brackets")
-            _step(sentences, order[own], table, time)
+            _step(sentences, order[block], table, time)
     mean = learned.mean(_PASSES * n, last=True).astype(np.float16)
     places = np.flatnonzero(mean)
     return BracketModel(places.astype(np.int32), mean[places])
@@ -290,17 +290,19 @@ def _step(sentences: _Sentences, numbers: npt.NDArray[np.int64], table: _Table, 
     """Learn from the sentences of one group."""
     from eigentext.constituency.kernels.brackets import find_gradients, take_steps
 
-    def gradients(own: slice) -> _Gradients:
-        found = sentences.room(numbers[own])
-        find_gradients(sentences, numbers[own], table.weights, table.learned, found)
-        return found.used()
+    def gradients(block: slice) -> _Gradients:
+        gradient = sentences.room(numbers[block])
+        find_gradients(sentences, numbers[block], table.weights, table.learned, gradient)
+        return gradient.used()
 
     blocks = row_blocks(len(numbers), _SENTENCES_OF_A_BLOCK)
-    found = each(gradients, blocks)
+    gradients_of_blocks = each(gradients, blocks)
 
     def steps(part: slice) -> None:
-        for own, of_block in zip(blocks, found, strict=True):
-            take_steps(of_block, table, part.start, part.stop, np.float32(_RATE), time + own.start)
+        for block, of_block in zip(blocks, gradients_of_blocks, strict=True):
+            take_steps(
+                of_block, table, part.start, part.stop, np.float32(_RATE), time + block.start
+            )
 
     each(steps, row_blocks(1 << BITS, (1 << BITS) // _PARTS_OF_THE_TABLE))
 

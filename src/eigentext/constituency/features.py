@@ -55,16 +55,16 @@ def _inside_features(bank: Treebank, groups: Collection[str]) -> npt.NDArray[np.
     left, right = bank.left, bank.right
     inner = left >= 0
     # What a child contributes: its rule, or its tag with the word when it is a preterminal.
-    own = np.where(inner, bank.rule, -2 - bank.word_class)
-    left_own = np.where(inner, own[left], -1)
-    right_own = np.where(inner, own[right], -1)
+    rule_or_word = np.where(inner, bank.rule, -2 - bank.word_class)
+    left_own = np.where(inner, rule_or_word[left], -1)
+    right_own = np.where(inner, rule_or_word[right], -1)
     length = np.digitize(bank.end - bank.start, _LENGTH_BUCKETS)
     first, last = bank.start, bank.end - 1
     word, tag = bank.word_at, bank.tag_at
     base = bank.offset  # place of the first word of the node's sentence
     columns = []
     if "rule" in groups:
-        columns.append(feature_numbers(1, own))
+        columns.append(feature_numbers(1, rule_or_word))
     if "left_rule" in groups:
         columns.append(feature_numbers(2, np.where(inner, bank.rule, bank.suffix2), left_own))
     if "right_rule" in groups:

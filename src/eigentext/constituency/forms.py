@@ -26,8 +26,8 @@ _SLIPS = 5  # a quote seen no more often than this is a slip where the treebank 
 _SHORT = 3  # letters of a word that may be written small in a title
 
 
-def treebank_forms(tokens: Sequence[str], seen: Callable[[str], float]) -> list[str]:
-    """For each token the word of the treebank; ``seen`` tells how often a word was in training.
+def treebank_forms(tokens: Sequence[str], count_of: Callable[[str], float]) -> list[str]:
+    """For each token the word of the treebank; ``count_of`` a word is its number in training.
 
     A token that is known as it is stays so, and so does one unknown in every form.  A quote that
     is hardly known becomes the one that the treebank uses in its place.
@@ -37,31 +37,31 @@ def treebank_forms(tokens: Sequence[str], seen: Callable[[str], float]) -> list[
     """
 
     def known(form: str) -> bool:
-        return bool(seen(form))
+        return bool(count_of(form))
 
     def usual(form: str) -> bool:
-        return (seen(form) or 0) > (_SLIPS if form in _QUOTES else 0)
+        return (count_of(form) or 0) > (_SLIPS if form in _QUOTES else 0)
 
     return [
         _bracketed(form, known) for form in familiar_forms(familiar_forms(tokens, usual), known)
     ]
 
 
-def _bracketed(token: str, known: Callable[[str], bool]) -> str:
+def _bracketed(token: str, is_word: Callable[[str], bool]) -> str:
     """The ways of treebanks to write brackets, slashes and asterisks inside a token."""
-    if known(token):
+    if is_word(token):
         return token
     for table in (_ROUND_BRACKETS, _ALL_BRACKETS, _SLASH):
         written = token.translate(table)
-        if known(written):
+        if is_word(written):
             return written
     plain = token
     for bracket, written in _ESCAPES.items():
         plain = plain.replace(written, bracket)
-    return plain if known(plain) else token
+    return plain if is_word(plain) else token
 
 
-def capitals_tell(words: Sequence[str], seen: Callable[[str], float]) -> bool:
+def capitals_tell(words: Sequence[str], count_of: Callable[[str], float]) -> bool:
     """Is a capital the sign of a name here, as in running text?  In headlines it is not.
 
     It is not where every word has one, some short ones apart, and most of those behind the first
@@ -81,7 +81,7 @@ def capitals_tell(words: Sequence[str], seen: Callable[[str], float]) -> bool:
         judged = [word for word in cased[1:] if not word[0].islower()]
     if sum(word[0].islower() for word in cased) >= len(judged):
         return True
-    usually_small = [(seen(word.lower()) or 0) > (seen(word) or 0) for word in judged]
+    usually_small = [(count_of(word.lower()) or 0) > (count_of(word) or 0) for word in judged]
     return not 2 * sum(usually_small) > len(judged)
 
 

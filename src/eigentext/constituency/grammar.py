@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from eigentext.constituency.brackets import BracketModel
     from eigentext.constituency.chart.coarse import CoarseGrammar
+    from eigentext.constituency.lexicon import Lexicon
     from eigentext.constituency.params import LatentParams
 
 __all__ = ["Grammar", "RuleNumbers"]
@@ -78,10 +79,15 @@ class Grammar:
         return sorted(share, key=lambda label: (-share[label], label)) or ["X"]
 
     @property
+    def lexicon(self) -> Lexicon:
+        """Counts of words and their tags, the same in every model."""
+        return self.params[0].lexicon.tag_level
+
+    @property
     def signed(self) -> bool:
         """Are its numbers scores of the moments estimator, which has no states?"""
         return any(isinstance(model.lexicon, MomentLexicon) for model in self.params)
 
     def forms(self, tokens: Sequence[str]) -> list[str]:
         """The treebank's way to write each token: ``(`` is ``-LRB-`` in most of them."""
-        return treebank_forms(tokens, self.params[0].lexicon.seen)
+        return treebank_forms(tokens, self.lexicon.seen)

@@ -99,14 +99,14 @@ def rules_by_probability(
 ) -> Iterator[RuleSummary]:
     """Rules grouped by their parent, the most frequent parent first, then by probability."""
     coarse, names = grammar.coarse, grammar.labels
-    wanted = None if label is None else _number(grammar, label)
+    parent = None if label is None else _number(grammar, label)
     order = np.lexsort(
         (-coarse.rule_p, coarse.rules[:, 0], -coarse.prior[coarse.rules[:, 0]])
     ).tolist()
     shown = 0
     for number in order:
         a, b, c = coarse.rules[number].tolist()
-        if wanted is not None and a != wanted:
+        if parent is not None and a != parent:
             continue
         if shown == top:
             return

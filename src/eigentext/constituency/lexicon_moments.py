@@ -80,21 +80,6 @@ class MomentLexicon:
         """(T + 1,) where each tag's vector begins in ``Emission.states``."""
         return pointers(self.m)
 
-    @property
-    def p_tag(self) -> Floats:
-        """(T,) P(tag)."""
-        return self.tag_level.p_tag
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Known words."""
-        return self.tag_level.words
-
-    @property
-    def shapes(self) -> tuple[str, ...]:
-        """Known signatures."""
-        return self.tag_level.shapes
-
     @cached_property
     def _word_at(self) -> Ints:
         return pointers(self.m[self.tag_level.word_ts])
@@ -102,18 +87,6 @@ class MomentLexicon:
     @cached_property
     def _shape_at(self) -> Ints:
         return pointers(self.m[self.tag_level.shape_ts])
-
-    def knows(self, word: str) -> bool:
-        """Was the word seen in training?"""
-        return self.tag_level.knows(word)
-
-    def seen(self, word: str) -> float:
-        """How often the word was in the training text."""
-        return self.tag_level.seen(word)
-
-    def log_p_word(self, word: str) -> float:
-        """log p(w); all unknown words are one symbol that counts as seen once."""
-        return self.tag_level.log_p_word(word)
 
     def emission(self, word: str, *, first: bool, folded: bool = False) -> Emission:
         """Scores of the tags that this word may have, and their vectors."""
@@ -132,16 +105,16 @@ class MomentLexicon:
         return self._with_vectors(plain, word, first, folded)
 
     def _with_vectors(self, plain: Emission, word: str, first: bool, folded: bool) -> Emission:
-        known = self.tag_level
+        tag_level = self.tag_level
         forms = [word]
-        if not (known.k_base == 0 and known.knows(word)):  # else by counts alone
-            forms += known.other_forms(word, first, folded)
-        rows = [known.word_number[form] for form in forms if form in known.word_number]
-        flat = self._of_shape(known.shape(word, first, folded)).copy()
+        if not (tag_level.k_base == 0 and tag_level.knows(word)):  # else by counts alone
+            forms += tag_level.other_forms(word, first, folded)
+        rows = [tag_level.word_number[form] for form in forms if form in tag_level.word_number]
+        flat = self._of_shape(tag_level.shape(word, first, folded)).copy()
         sums: dict[int, tuple[Floats, float]] = {}
         for row in rows:
-            for entry in range(known.word_ptr[row], known.word_ptr[row + 1]):
-                tag = int(known.word_ts[entry])
+            for entry in range(tag_level.word_ptr[row], tag_level.word_ptr[row + 1]):
+                tag = int(tag_level.word_ts[entry])
                 vector = self.word_vector[self._word_at[entry] : self._word_at[entry + 1]]
                 total, n = sums.get(tag, (np.zeros(len(vector)), 0.0))
                 sums[tag] = (total + vector, n + float(self.word_weight[entry]))
@@ -155,13 +128,13 @@ class MomentLexicon:
         means = self._shapes.get(shape)
         if means is not None:
             return means
-        known, means = self.tag_level, self.tag_mean.copy()
-        row = known.shape_number.get(shape)
+        tag_level, means = self.tag_level, self.tag_mean.copy()
+        row = tag_level.shape_number.get(shape)
         if row is not None:
-            for entry in range(known.shape_ptr[row], known.shape_ptr[row + 1]):
+            for entry in range(tag_level.shape_ptr[row], tag_level.shape_ptr[row + 1]):
                 vector = self.shape_vector[self._shape_at[entry] : self._shape_at[entry + 1]]
                 n = float(self.shape_weight[entry])
-                self._draw(means, int(known.shape_ts[entry]), vector, n, self.k_shape)
+                self._draw(means, int(tag_level.shape_ts[entry]), vector, n, self.k_shape)
         return self._shapes.put(shape, means)
 
     def _draw(
@@ -192,24 +165,24 @@ def build_moment_lexicon(
     index = index_words(bank, language=language)
     nodes = np.flatnonzero(bank.token >= 0)
     one_state = np.ones(len(bank.labels), dtype=np.int64)
-    known = build_lexicon(
+    tag_level = build_lexicon(
         bank, one_state, np.zeros(len(nodes), dtype=np.int64), None, language=language, index=index
     )
     if plain:
-        known = replace(known, k_sig=0.0, k_base=0.0)
+        tag_level = replace(tag_level, k_sig=0.0, k_base=0.0)
     over_word = np.bincount(bank.label[nodes], minlength=len(bank.labels))
     of_label = np.bincount(bank.label, minlength=len(bank.labels))
-    known = replace(known, emits=(over_word / np.maximum(of_label, 1))[known.tags])
+    tag_level = replace(tag_level, emits=(over_word / np.maximum(of_label, 1))[tag_level.tags])
 
-    m = np.array([vectors[a].shape[1] for a in known.tags.tolist()])
+    m = np.array([vectors[a].shape[1] for a in tag_level.tags.tolist()])
     word = index.type_word[index.type_of]
     shape = np.where(index.type_rare[index.type_of], index.type_shape[index.type_of], -1)
     # A word seen c times tells of unseen words with weight 1 / sqrt(c) an occurrence.
     rare_weight = weights[nodes] / np.sqrt(np.bincount(word)[word])
-    word_sums = _Sums(known.word_ptr, known.word_ts, m)
-    shape_sums = _Sums(known.shape_ptr, known.shape_ts, m)
+    word_sums = _Sums(tag_level.word_ptr, tag_level.word_ts, m)
+    shape_sums = _Sums(tag_level.shape_ptr, tag_level.shape_ts, m)
     means = []
-    for t, a in enumerate(known.tags.tolist()):
+    for t, a in enumerate(tag_level.tags.tolist()):
         here = np.flatnonzero(index.tag_of == t)
         X = vectors[a][row_of[nodes[here]]]
         w = weights[nodes[here]]
@@ -219,7 +192,7 @@ def build_moment_lexicon(
         rare = shape[here] >= 0
         shape_sums.add(t, shape[here][rare], X[rare], rare_weight[here][rare])
     return MomentLexicon(
-        known,
+        tag_level,
         m,
         word_sums.vectors,
         shape_sums.vectors,

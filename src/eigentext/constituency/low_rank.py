@@ -103,7 +103,7 @@ def low_rank(tensor: npt.NDArray[np.floating], shape: Ints, error: float = ERROR
 
     The cores in use share out the shapes.
     """
-    return each_shape(tensor, shape, lambda stack, own: _taken_apart(stack, own, error))
+    return each_shape(tensor, shape, lambda stack, shapes: _taken_apart(stack, shapes, error))
 
 
 def each_shape(
@@ -122,8 +122,8 @@ def each_shape(
 
     def work(rules: Ints) -> None:
         stack = np.stack([tensor[at[r] : at[r + 1]] for r in rules.tolist()]).astype(float)
-        rank[rules], own = take_apart(stack, shape[rules[0]])
-        for r, part in zip(rules.tolist(), own, strict=True):
+        rank[rules], stacks = take_apart(stack, shape[rules[0]])
+        for r, part in zip(rules.tolist(), stacks, strict=True):
             before = shape[r, :2].sum() * rank[r, 0] if _is_sum(rank[r]) else shape[r] @ rank[r]
             core = part[int(before) :]
             top = float(np.abs(core).max(initial=0.0))

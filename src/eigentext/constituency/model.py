@@ -23,9 +23,9 @@ from eigentext.base.remembering import Remembered
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item, checked_tokens, each_sentence
 from eigentext.constituency.answer import (
-    Asked,
     Candidate,
     Parse,
+    Request,
     constituent_marginals,
     retagged,
     single_word,
@@ -40,7 +40,7 @@ from eigentext.constituency.chart.coarse import (
     build_chart,
 )
 from eigentext.constituency.chart.constraints import Constraints, build_masks
-from eigentext.constituency.chart.decode import best_skeletons, decoder_scores, viterbi_skeleton
+from eigentext.constituency.chart.decode import best_skeleton, decoder_scores, viterbi_skeleton
 from eigentext.constituency.chart.fine import coarse_pass, fine_pass
 from eigentext.constituency.chart.kbest import kbest_forest
 from eigentext.constituency.forms import capitals_tell
@@ -195,11 +195,12 @@ class LPCFG(Model, LPCFGSettings):
 
             grammar, semi = learn_semi(grammar, bank, text, settings, progress=progress)
             if settings.rank is not None:
-                in_products = tuple(own.in_products(settings.rank) for own in grammar.params)
+                in_products = tuple(model.in_products(settings.rank) for model in grammar.params)
                 grammar = replace(grammar, params=in_products)
         if settings.bracket_weight:
-            lexicon = grammar.params[0].lexicon.tag_level
-            brackets = learn_bracket_model(bank, lexicon, seed=settings.seed, progress=progress)
+            brackets = learn_bracket_model(
+                bank, grammar.lexicon, seed=settings.seed, progress=progress
+            )
             grammar = replace(grammar, brackets=brackets)
         self.grammar_ = grammar
         self.semi_ = semi
@@ -212,8 +213,8 @@ class LPCFG(Model, LPCFGSettings):
         """Learn from lists of parsers of one moments model each, which are trained fast."""
         from eigentext.constituency.rerank.reranker import learn_reranker
 
-        one = {"n_models": 1, "estimator": "moments", "n_iter": None, "rerank": False}
-        settings = {**values_of(self), **one, "decoder": "max-rule-product"}
+        single_model = {"n_models": 1, "estimator": "moments", "n_iter": None, "rerank": False}
+        settings = {**values_of(self), **single_model, "decoder": "max-rule-product"}
 
         def fit(others: Sequence[Tree]) -> LPCFG:
             return LPCFG(**settings).fit(others, classes=classes)
@@ -254,31 +255,31 @@ class LPCFG(Model, LPCFGSettings):
         words = grammar.forms(sentence)
         options = _Options(chosen, kbest, marginals)
 
-        def asked(constraints: Constraints, *, stand_ins: bool = False) -> Asked:
+        def request_for(constraints: Constraints, *, stand_ins: bool = False) -> Request:
             emissions = word_emissions(
                 grammar.params, grammar.labels, words, constraints, stand_ins=stand_ins
             )
             spans = replace(constraints, tags=None) if stand_ins else constraints
-            return Asked(sentence, words, emissions, self._masks(words, spans), spans)
+            return Request(sentence, words, emissions, self._masks(words, spans), spans)
 
-        usual = asked(constraints)
+        usual = request_for(constraints)
         answer = self._parsed(usual, options)
         if answer is None and constraints.tags:
-            answer = self._parsed(asked(constraints, stand_ins=True), options)
+            answer = self._parsed(request_for(constraints, stand_ins=True), options)
             if answer is not None:
                 answer = _retagged(answer, constraints.tags)
         if answer is None:
             answer = _with_flag(self._in_pieces(usual, options), "fallback", kbest)
-        if not all(map(grammar.params[0].lexicon.knows, words)):
+        if not all(map(grammar.lexicon.knows, words)):
             answer = _with_flag(answer, "unknown")
         return answer
 
     def _parsed(
-        self, asked: Asked, options: _Options, steps: Sequence[float] = STEPS
+        self, request: Request, options: _Options, steps: Sequence[float] = STEPS
     ) -> Parse | None:
         """The best tree of the grammar; None where it has none."""
         chosen, kbest, marginals = options
-        tokens, words, emissions, masks, _ = asked
+        tokens, words, emissions, masks, _ = request
         chart, passes = self._chart(emissions, masks, self.beam, self.threshold, steps)
         if chart is None:
             return None
@@ -314,33 +315,33 @@ class LPCFG(Model, LPCFGSettings):
             frozenset(flags),
         )
 
-    def _in_pieces(self, asked: Asked, options: _Options) -> Parse:
+    def _in_pieces(self, request: Request, options: _Options) -> Parse:
         """A tree of the best pieces, each parsed as it is or again in pieces."""
-        grammar, n = self.grammar_, len(asked.words)
+        grammar, n = self.grammar_, len(request.words)
         if n == 1:
-            return single_word(asked, grammar)
+            return single_word(request, grammar)
         cuts = np.ones(n + 1, bool)
-        for start, end, *_ in asked.constraints.required:
+        for start, end, *_ in request.constraints.required:
             if (start, end) != (0, n):
                 cuts[start + 1 : end] = False
         share = STEPS[-1]
         spans = best_pieces(
             grammar.coarse,
             grammar.params[0].lexicon,
-            asked.emissions[0],
+            request.emissions[0],
             beam=beam_for(self.beam, n) * share,
-            masks=asked.masks.opened(share),
+            masks=request.masks.opened(share),
             cuts=cuts,
         )
-        own = options._replace(kbest=1)
+        single_best = options._replace(kbest=1)
         parses = []
         for start, end in spans:
-            piece = asked.part(start, end)
-            whole = self._parsed(piece, own, (share,)) if end - start > 1 else None
-            parses.append(whole or self._in_pieces(piece, own))
-        above = asked.constraints.labels_of_all(n)
+            piece = request.part(start, end)
+            whole = self._parsed(piece, single_best, (share,)) if end - start > 1 else None
+            parses.append(whole or self._in_pieces(piece, single_best))
+        above = request.constraints.labels_of_all(n)
         above = [label for label in above if label != grammar.wrapper]
-        forbidden = asked.constraints.forbidden
+        forbidden = request.constraints.forbidden
         usual = [label for label in grammar.roots if (0, n, label) not in map(tuple, forbidden)]
         return put_together(
             parses, [i for i, _ in spans], above or usual[:1] or ["X"], grammar.wrapper
@@ -391,11 +392,11 @@ class LPCFG(Model, LPCFGSettings):
     def _on_the_card(self) -> Any:
         """This parser with its grammar on the card, made once; no pickle has it."""
         memory: Remembered[str, Any] = vars(self).get("_on_card") or Remembered(4)
-        known = memory.get("card")
-        if known is None or known.grammar is not self.grammar_:
-            known = memory.put("card", part("constituency parser on a card")(self))
+        parser = memory.get("card")
+        if parser is None or parser.grammar is not self.grammar_:
+            parser = memory.put("card", part("constituency parser on a card")(self))
             self._on_card = memory
-        return known
+        return parser
 
     def predict(self, X: Iterable[Sequence[str]], *, jobs: int = 1) -> list[Tree]:
         """The best trees of sentences."""
@@ -419,7 +420,7 @@ class LPCFG(Model, LPCFGSettings):
         masks = build_masks(len(words), grammar.labels, constraints, grammar.wrapper)
         if grammar.brackets is None or len(words) < 3:
             return masks
-        lexicon = grammar.params[0].lexicon.tag_level
+        lexicon = grammar.lexicon
         folded = not capitals_tell(words, lexicon.seen)
         required = constraints.required
         brackets = grammar.brackets.judge(words, lexicon, folded=folded, required=required)
@@ -467,7 +468,8 @@ class LPCFG(Model, LPCFGSettings):
         if decoder != "max-rule-product" or reranked is None:
             reranker = None
         if kbest == 1 and reranker is None:
-            return (_Decoded(*best) for best in best_skeletons(chart, scores, 1))
+            best = best_skeleton(chart, scores)
+            return iter(() if best is None else (_Decoded(*best),))
         table = self.label_table
         n_trees = kbest if reranker is None else max(kbest, N_TREES)
         forest = kbest_forest(chart, scores, n_trees, table.spliced)
@@ -493,12 +495,12 @@ class LPCFG(Model, LPCFGSettings):
         """Labels and rules of the grammar as the k best trees and the reranker see them."""
         self.check_fitted()
         grammar = self.grammar_
-        known: tuple[Grammar, LabelTable] | None = vars(self).get("_label_table")
-        if known is None or known[0] is not grammar:
+        cached: tuple[Grammar, LabelTable] | None = vars(self).get("_label_table")
+        if cached is None or cached[0] is not grammar:
             rules = head_rules(self.settings_)
-            known = grammar, LabelTable.of(grammar.labels, grammar.coarse.rules, rules)
-            self._label_table = known
-        return known[1]
+            cached = grammar, LabelTable.of(grammar.labels, grammar.coarse.rules, rules)
+            self._label_table = cached
+        return cached[1]
 
     def forest(self, tokens: Sequence[str], k: int) -> Forest | None:
         """The k best trees by max-rule-product as a forest; None where the models have none."""
@@ -530,14 +532,14 @@ class LPCFG(Model, LPCFGSettings):
         whether the models have no log p of the best.
         """
         grammar = self.grammar_
-        seen: set[Tree] = set()
+        trees: set[Tree] = set()
         candidates: list[Candidate] = []
         of_words = words_log_p(words, grammar)
         for score, skeleton, log_p in decoded:
             tree = restore(skeleton.tree(grammar.labels, tokens), grammar.wrapper)
-            if tree in seen:
+            if tree in trees:
                 continue
-            seen.add(tree)
+            trees.add(tree)
             if log_p is None:
                 log_p = skeleton_log_p(grammar, skeleton, emissions)
             if log_p == float("-inf"):
@@ -661,7 +663,7 @@ def _with_flag(answer: Parse, flag: str, kbest: int = 1) -> Parse:
 
 def _retagged(answer: Parse, tags: Mapping[int, str]) -> Parse:
     """The same with the tags required in place of those that stood in for them."""
-    kept = tuple(one._replace(tree=retagged(one.tree, tags)) for one in answer.kbest)
+    kept = tuple(each._replace(tree=retagged(each.tree, tags)) for each in answer.kbest)
     return replace(
         answer,
         tree=retagged(answer.tree, tags),
@@ -674,10 +676,10 @@ def _followed_by(
     candidates: Sequence[Candidate], more: Iterable[Candidate], kbest: int
 ) -> list[Candidate]:
     """The first k of both lists; scores of two charts differ a little, and still do not rise."""
-    known = {candidate.tree for candidate in candidates}
+    earlier = {candidate.tree for candidate in candidates}
     least = min(candidate.log_score for candidate in candidates)
-    new = [candidate for candidate in more if candidate.tree not in known]
-    following = [one._replace(log_score=min(one.log_score, least)) for one in new]
+    new = [candidate for candidate in more if candidate.tree not in earlier]
+    following = [each._replace(log_score=min(each.log_score, least)) for each in new]
     return [*candidates, *following][:kbest]
 
 

@@ -101,7 +101,7 @@ class RuleCounts(NamedTuple):
 
         layout = np.ascontiguousarray(rules), tensor_layout(rules, m), pointers(m)
         tensor = np.empty(int(layout[1][-1]), np.float32)
-        _each_rule(len(rules), lambda own: smooth_few(layout, own, *self, tensor))
+        _each_rule(len(rules), lambda block: smooth_few(layout, block, *self, tensor))
         return tensor
 
 
@@ -166,8 +166,7 @@ class LatentCounts(NamedTuple):
     roots: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Totals:
+class Totals(NamedTuple):
     """(Expected) counts without states.
 
     ``rules``  (R,);  ``labels, over_words, roots`` (labels,) all nodes of a label, those of them
@@ -190,13 +189,9 @@ class Totals:
             np.bincount(bank.label[bank.roots], minlength=n).astype(float),
         )
 
-    def __add__(self, other: Totals) -> Totals:
-        return Totals(
-            self.rules + other.rules,
-            self.labels + other.labels,
-            self.over_words + other.over_words,
-            self.roots + other.roots,
-        )
+    def plus(self, other: Totals) -> Totals:
+        """The sum of both."""
+        return Totals(*(mine + more for mine, more in zip(self, other, strict=True)))
 
 
 def root_prior(labels: Sequence[str], count: Floats) -> Floats:
@@ -261,16 +256,17 @@ def estimate(
     if least is None:
         tensor = np.empty(int(rule_ptr[-1]), np.float32)
         layout = np.ascontiguousarray(bank.rules), rule_ptr, pointers(m)
-        known = counts.states, totals.rules, totals.labels
+        totals_of = counts.states, totals.rules, totals.labels
         smooth = partial(smooth_rules, layout)
         _each_rule(
-            len(bank.rules), lambda own: smooth(own, counts.tensor, *known, strengths, tensor)
+            len(bank.rules),
+            lambda block: smooth(block, counts.tensor, *totals_of, strengths, tensor),
         )
     else:
         kept = _few_counts(bank.rules, m, counts, least, strengths)
         tensor = kept.smoothed(bank.rules, m)
         counts = counts._replace(states=kept.states)
-        totals = replace(totals, rules=kept.rules, labels=kept.labels)
+        totals = totals._replace(rules=kept.rules, labels=kept.labels)
     label_of = np.repeat(np.arange(len(m)), m)
     n_trees = totals.roots.sum()
     within = counts.states / totals.labels[label_of]
@@ -283,7 +279,7 @@ def estimate(
 
 def _each_rule(n_rules: int, work: Callable[[tuple[int, int]], None]) -> None:
     """The cores in use share out the rules, some (begin, end) at a time."""
-    each(work, [(own.start, own.stop) for own in row_blocks(n_rules, _RULES_AT_ONCE)])
+    each(work, [(block.start, block.stop) for block in row_blocks(n_rules, _RULES_AT_ONCE)])
 
 
 def _few_counts(

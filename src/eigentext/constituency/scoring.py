@@ -70,7 +70,7 @@ def skeleton_log_score(
 
 def words_log_p(words: Sequence[str], grammar: Grammar) -> float:
     """The words' constant, the sum of log p(w)."""
-    return sum(grammar.params[0].lexicon.log_p_word(word) for word in words)
+    return sum(map(grammar.lexicon.log_p_word, words))
 
 
 def log_mean(values: Sequence[float]) -> float:
@@ -134,10 +134,10 @@ def forest_log_p(
     chart, table = forest.chart, forest.table
     order = np.empty(len(table.app), np.int64)
     order = order[: bottom_up(forest.roots, table, order)]
-    place = np.full(len(table.app), -1)
-    place[order] = np.arange(len(order))
+    position = np.full(len(table.app), -1)
+    position[order] = np.arange(len(order))
     item = table.item[order]
-    rows = _Rows(order, place, chart.item_label[item], chart.word_of_item[item])
+    rows = _Rows(order, position, chart.item_label[item], chart.word_of_item[item])
     models = zip(grammar.params, emissions, strict=True)
     scores = [_forest_log_scores(forest, rows, *model) for model in models]
     return np.array([log_mean(of_tree) for of_tree in zip(*scores, strict=True)])
@@ -147,7 +147,7 @@ class _Rows(NamedTuple):
     """Rows of a forest, children first: their places, labels, and words (-1 over none)."""
 
     order: npt.NDArray[np.int64]
-    place: npt.NDArray[np.int64]
+    position: npt.NDArray[np.int64]
     label: npt.NDArray[np.int64]
     word: npt.NDArray[np.int64]
 
@@ -162,12 +162,12 @@ def _forest_log_scores(
     fill_word_states(params, emissions, rows.label, rows.word, row_ptr, inside)
     inside_rows(
         *(rows.order, forest.table, forest.chart.rule, rows.label, params.tensors),
-        *(rows.place, row_ptr, inside, scale),
+        *(rows.position, row_ptr, inside, scale),
     )
-    found = []
-    for at in rows.place[forest.roots].tolist():
+    log_scores = []
+    for at in rows.position[forest.roots].tolist():
         a = rows.label[at]
         root = params.root[params.label_ptr[a] : params.label_ptr[a + 1]]
         weight = float(root @ inside[row_ptr[at] : row_ptr[at + 1]])
-        found.append(float(scale[at]) + np.log(weight) if weight > 0 else float("-inf"))
-    return found
+        log_scores.append(float(scale[at]) + np.log(weight) if weight > 0 else float("-inf"))
+    return log_scores

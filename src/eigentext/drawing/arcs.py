@@ -18,6 +18,7 @@ from eigentext.drawing.svg import (
     data_group,
     number,
     shown_text,
+    svg_box,
     svg_document,
     svg_lines,
     svg_text,
@@ -300,13 +301,8 @@ class _Sheet:
         if chosen is None:
             self.texts.append(text)
             return
-        half = max(text_width(arc.label, _SMALL), 24.0) / 2
-        chosen.append(
-            f'<rect class="et-hit" x="{number(self.x(x) - half)}" '
-            f'y="{number(top - _LABEL_RISE - 9)}" width="{number(2 * half)}" height="18" rx="4" '
-            'fill="none" pointer-events="all"/>'
-        )
-        chosen.append(text)
+        width = max(text_width(arc.label, _SMALL), 24.0)
+        chosen += [svg_box("et-hit", self.x(x), top - _LABEL_RISE - 9, width, 18, 4), text]
 
 
 def _path(kind: str, opacity: float | None, line: str) -> str:
@@ -330,13 +326,8 @@ def _scale(name: str) -> list[tuple[str, float]]:
 
 
 def _target(x: float, y: float, width: float, n_lines: int) -> str:
-    half = max(width + 6, 24.0) / 2
     height = 24.0 + (FONT_SIZE + 4) * (n_lines - 1)
-    return (
-        f'<rect class="et-hit" x="{number(x - half)}" y="{number(y - 12)}" '
-        f'width="{number(2 * half)}" height="{number(height)}" rx="5" fill="none" '
-        'pointer-events="all"/>'
-    )
+    return svg_box("et-hit", x, y - 12, max(width + 6, 24.0), height, 5)
 
 
 def _coloured(text: str, colour: str) -> str:

@@ -1,4 +1,4 @@
-"""Constituent trees as self-contained, accessible SVG (and `arcs_svg` for dependency trees).
+"""Constituent trees as self-contained, accessible SVG.
 
 The flow: labels and subtree sizes in preorder -> width of each subtree, from the last node to the
 first -> left edges, from the first node to the last -> curves and labels.  Every subtree owns an
@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from eigentext.drawing.arcs import arcs_svg
 from eigentext.drawing.markup import is_right_to_left, text_width
 from eigentext.drawing.svg import (
     FONT_SIZE,
@@ -20,6 +19,7 @@ from eigentext.drawing.svg import (
     data_group,
     number,
     shown_text,
+    svg_box,
     svg_document,
     svg_lines,
     svg_text,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from eigentext.language.trees.constituent import Tree
 
-__all__ = ["arcs_svg", "tree_svg"]
+__all__ = ["tree_svg"]
 
 _ROW = 44.0  # from one row of the tree to the next
 _NODE_GAP = 16.0  # between neighbouring labels
@@ -164,21 +164,12 @@ def _placed(parts: Sequence[tuple[str, float, float]], y: float) -> list[str]:
 
 
 def _frame(x: float, y: float, width: float) -> str:
-    half = width / 2 + 5
-    return (
-        f'<rect class="et-mark" x="{number(x - half)}" y="{number(y - 11)}" '
-        f'width="{number(2 * half)}" height="22" rx="5" fill="none" stroke="{_MARK_COLOUR}" '
-        'stroke-width="1.8" stroke-dasharray="5 3"/>'
-    )
+    look = f'fill="none" stroke="{_MARK_COLOUR}" stroke-width="1.8" stroke-dasharray="5 3"'
+    return svg_box("et-mark", x, y - 11, width + 10, 22, 5, look)
 
 
 def _target(x: float, y: float, width: float) -> str:
-    half = max(width + 10, _HIT) / 2
-    return (
-        f'<rect class="et-hit" x="{number(x - half)}" y="{number(y - _HIT / 2)}" '
-        f'width="{number(2 * half)}" height="{number(_HIT)}" rx="6" fill="none" '
-        'pointer-events="all"/>'
-    )
+    return svg_box("et-hit", x, y - _HIT / 2, max(width + 10, _HIT), _HIT, 6)
 
 
 # --- the layout of a tree ----------------------------------------------------------------------
@@ -250,12 +241,8 @@ def _tree_edge(x_parent: float, y_parent: float, x_child: float, y_child: float)
 
 
 def _patch(x: float, y: float, width: float, value: float) -> str:
-    half = width / 2 + 5
-    return (
-        f'<rect class="et-value" x="{number(x - half)}" y="{number(y - 11)}" '
-        f'width="{number(2 * half)}" height="22" rx="5" fill="{_VALUE_COLOUR}" '
-        f'fill-opacity="{number(0.06 + 0.69 * value)}"/>'
-    )
+    look = f'fill="{_VALUE_COLOUR}" fill-opacity="{number(0.06 + 0.69 * value)}"'
+    return svg_box("et-value", x, y - 11, width + 10, 22, 5, look)
 
 
 def _checked_values(colours: Sequence[float] | None, n_nodes: int) -> list[float] | None:

@@ -20,17 +20,17 @@ def pushed_apart(heights: ArrayLike, *, distance: float) -> list[float]:
     >>> pushed_apart([0.0, 1.0], distance=3)
     [-1.0, 2.0]
     """
-    wanted = np.asarray(heights, dtype=np.float64)
-    order = np.argsort(wanted, kind="stable")
+    targets = np.asarray(heights, dtype=np.float64)
+    order = np.argsort(targets, kind="stable")
     # blocks of neighbours that touch: [sum of wanted starts, number of members]
     blocks: list[list[float]] = []
     for rank, index in enumerate(order):
-        blocks.append([wanted[index] - rank * distance, 1])
+        blocks.append([targets[index] - rank * distance, 1])
         while len(blocks) > 1 and (blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]):
             total, count = blocks.pop()
             blocks[-1][0] += total
             blocks[-1][1] += count
-    moved = [0.0] * len(wanted)
+    moved = [0.0] * len(targets)
     rank = 0
     for total, count in blocks:
         for _ in range(int(count)):

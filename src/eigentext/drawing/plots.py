@@ -1,4 +1,4 @@
-"""Plots as SVG: lines, bars, and maps of words.
+"""Plots as SVG: lines, and maps of words.
 
 The flow: numbers -> a matplotlib figure of its own (no pyplot, no global figures) -> SVG text ->
 the same text made fit for a page: ink becomes ``currentColor`` (so that it follows light and dark
@@ -15,7 +15,7 @@ import io
 import threading
 import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-__all__ = [
-    *("PALETTE", "line_plot", "line_plot_png", "require_matplotlib"),
-    *("scatter_words", "scatter_words_png"),
-]
+__all__ = ["PALETTE", "Plot", "line_plot", "require_matplotlib", "scatter_words"]
 
 #: Colours of series, in order; each has a contrast of at least 3 on white and on near-black.
 PALETTE = ("#3b82c4", "#d9772b", "#3a9a63", "#9a6fd0", "#d4575b", "#8a8f98")
@@ -60,6 +57,44 @@ _RC: Any = {
 }
 
 
+class Plot(NamedTuple):
+    """A drawing that matplotlib makes when it is asked for: SVG for a page, or PNG on white.
+
+    Raises :class:`MissingExtraError` then, where there is no matplotlib.
+    """
+
+    draw: Callable[[Any], None]  # fills a figure
+    size: tuple[float, float]  # in inches
+    title: str
+
+    def svg(self) -> str:
+        """As SVG that is fit for a page."""
+        raw = io.StringIO()
+        with _figure(self) as figure:
+            nothing = dict.fromkeys(["Creator", "Date", "Format", "Type"])
+            figure.savefig(raw, format="svg", metadata=nothing, dpi=_DOTS)
+        return fit_for_page(raw.getvalue(), self.title, ink=_INK)
+
+    def png(self) -> bytes:
+        """As PNG."""
+        raw = io.BytesIO()
+        with _figure(self) as figure:
+            figure.patch.set(visible=True, facecolor="white")
+            figure.savefig(raw, format="png", dpi=2 * _DOTS, metadata={"Software": None})
+        return raw.getvalue()
+
+    def as_file(self, path: str) -> bytes:
+        """What a file of that name holds: PNG, or else SVG.
+
+        >>> line_plot({"ours": ([1, 2, 3], [0.5, 0.7, 0.8])}).as_file("a.png")[1:4]
+        b'PNG'
+        """
+        return self.png() if path.lower().endswith(".png") else self.svg().encode("utf-8")
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
 def line_plot(
     series: Mapping[str, tuple[ArrayLike, ArrayLike]],
     *,
@@ -69,47 +104,13 @@ def line_plot(
     log_x: bool = False,
     log_y: bool = False,
     size: tuple[float, float] = (7.0, 3.8),
-) -> str:
-    """Draw each series (name -> x values, y values) as a line with its name at its end.
+) -> Plot:
+    """Each series (name -> x values, y values) as a line with its name at its end.
 
-    Raises :class:`MissingExtraError` without matplotlib.
-
-    >>> svg = line_plot({"ours": ([1, 2, 3], [0.5, 0.7, 0.8])}, x_label="rank")
+    >>> svg = line_plot({"ours": ([1, 2, 3], [0.5, 0.7, 0.8])}, x_label="rank").svg()
     >>> svg.startswith("<svg ") and "ours" in svg
     True
     """
-    draw = _line_drawing(series, title, x_label, y_label, log_x, log_y, size)
-    return _svg(draw, size, title or "Line plot")
-
-
-def line_plot_png(
-    series: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    *,
-    title: str = "",
-    x_label: str = "",
-    y_label: str = "",
-    log_x: bool = False,
-    log_y: bool = False,
-    size: tuple[float, float] = (7.0, 3.8),
-) -> bytes:
-    """The same as :func:`line_plot`, as PNG on white.
-
-    >>> line_plot_png({"ours": ([1, 2, 3], [0.5, 0.7, 0.8])})[1:4]
-    b'PNG'
-    """
-    return _png(_line_drawing(series, title, x_label, y_label, log_x, log_y, size), size)
-
-
-def _line_drawing(
-    series: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    title: str,
-    x_label: str,
-    y_label: str,
-    log_x: bool,
-    log_y: bool,
-    size: tuple[float, float],
-) -> Callable[[Any], None]:
-    """What fills a figure with lines."""
     curves = {
         name: (_vector(f"x of {name!r}", x), _vector(f"y of {name!r}", y))
         for name, (x, y) in series.items()
@@ -148,7 +149,7 @@ def _line_drawing(
             spot = figure.transFigure.inverted().transform((right_edge + 4, height))
             _write(figure, spot, names[k], color=PALETTE[k % len(PALETTE)], va="center")
 
-    return draw
+    return Plot(draw, size, title or "Line plot")
 
 
 def scatter_words(
@@ -158,39 +159,17 @@ def scatter_words(
     groups: Sequence[int] | None = None,
     title: str = "",
     size: tuple[float, float] = (7.5, 6.0),
-) -> str:
-    """Draw a map: each word at its point (n, 2), coloured by its group.
+) -> Plot:
+    """A map: each word at its point (n, 2), coloured by its group.
 
     Words come in order of importance: a label that would cover an earlier one is left out, its dot
     stays.
 
-    >>> scatter_words(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]]).count("</text>")
+    >>> scatter_words(["cat", "dog"], [[0.0, 1.0], [1.0, 0.0]]).svg().count("</text>")
     2
     """
-    return _svg(_map_drawing(words, points, groups, title, size), size, title or "Map of words")
-
-
-def scatter_words_png(
-    words: Sequence[str],
-    points: ArrayLike,
-    *,
-    groups: Sequence[int] | None = None,
-    title: str = "",
-    size: tuple[float, float] = (7.5, 6.0),
-) -> bytes:
-    """The same as :func:`scatter_words`, as PNG on white."""
-    return _png(_map_drawing(words, points, groups, title, size), size)
-
-
-def _map_drawing(
-    words: Sequence[str],
-    points: ArrayLike,
-    groups: Sequence[int] | None,
-    title: str,
-    size: tuple[float, float],
-) -> Callable[[Any], None]:
-    """What fills a figure with words."""
-    _no_single_str("words", words)
+    if isinstance(words, str):
+        raise TypeError("words must be a list of strings, not one str; did you mean a list?")
     spots = np.asarray(points, dtype=np.float64)
     if spots.shape != (len(words), 2) or not len(words):
         raise ValueError(f"expected points of shape ({len(words)}, 2), found {spots.shape}")
@@ -219,7 +198,7 @@ def _map_drawing(
                 at = figure.transFigure.inverted().transform(corner)
                 _write(figure, at, word, va="center", color=colour, fontsize=font_size)
 
-    return draw
+    return Plot(draw, size, title or "Map of words")
 
 
 # --- matplotlib --------------------------------------------------------------------------------
@@ -232,14 +211,12 @@ def _axes(
     x_label: str,
     y_label: str,
     *,
-    left: float | None = None,
     right: float = 0.02,
     bare: bool = False,
 ) -> Any:
     """Axes with just as much frame as they need; the title stands flush left above them."""
     inch_x, inch_y = 1 / size[0], 1 / size[1]
-    if left is None:
-        left = 0.01 if bare else (0.55 + (0.2 if y_label else 0.0)) * inch_x
+    left = 0.01 if bare else (0.55 + (0.2 if y_label else 0.0)) * inch_x
     low = (0.08 if bare else 0.3) * inch_y + (0.28 * inch_y if x_label else 0.0)
     high = 1 - (0.38 if title else 0.1) * inch_y
     axes = figure.add_axes((left, low, 1 - left - right, high - low))
@@ -292,8 +269,8 @@ def require_matplotlib() -> None:
 
 
 @contextmanager
-def _figure(draw: Callable[[Any], None], size: tuple[float, float]) -> Iterator[Any]:
-    """A figure of its own, filled by `draw`, under our settings; to be saved in the block."""
+def _figure(plot: Plot) -> Iterator[Any]:
+    """A figure of its own, filled, under our settings; to be saved in the block."""
     require_matplotlib()
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -303,28 +280,11 @@ def _figure(draw: Callable[[Any], None], size: tuple[float, float]) -> Iterator[
         # the browser has the glyphs that matplotlib's own font lacks
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
-        figure = Figure(figsize=size, dpi=_DOTS)
+        figure = Figure(figsize=plot.size, dpi=_DOTS)
         FigureCanvasAgg(figure)
         figure.patch.set_visible(False)
-        draw(figure)
+        plot.draw(figure)
         yield figure
-
-
-def _svg(draw: Callable[[Any], None], size: tuple[float, float], title: str) -> str:
-    """Let `draw` fill a new figure and return it as SVG that is fit for a page."""
-    raw = io.StringIO()
-    with _figure(draw, size) as figure:
-        nothing = dict.fromkeys(["Creator", "Date", "Format", "Type"])
-        figure.savefig(raw, format="svg", metadata=nothing, dpi=_DOTS)
-    return fit_for_page(raw.getvalue(), title, ink=_INK)
-
-
-def _png(draw: Callable[[Any], None], size: tuple[float, float]) -> bytes:
-    raw = io.BytesIO()
-    with _figure(draw, size) as figure:
-        figure.patch.set(visible=True, facecolor="white")
-        figure.savefig(raw, format="png", dpi=2 * _DOTS, metadata={"Software": None})
-    return raw.getvalue()
 
 
 # --- checks ------------------------------------------------------------------------------------
@@ -335,8 +295,3 @@ def _vector(name: str, values: ArrayLike) -> np.ndarray[Any, np.dtype[np.float64
     if vector.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, found shape {vector.shape}")
     return vector
-
-
-def _no_single_str(name: str, texts: Sequence[str]) -> None:
-    if isinstance(texts, str):
-        raise TypeError(f"{name} must be a list of strings, not one str; did you mean a list?")

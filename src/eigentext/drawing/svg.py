@@ -29,6 +29,7 @@ __all__ = [
     "fit_for_page",
     "number",
     "shown_text",
+    "svg_box",
     "svg_document",
     "svg_lines",
     "svg_text",
@@ -39,6 +40,7 @@ HALF_LABEL = 11.0  # from the middle of a label to where its lines start
 MARGIN = 12.0
 LONGEST_TEXT = 48
 _LONGEST_DESCRIPTION = 2000
+_TARGET = 'fill="none" pointer-events="all"'  # what cannot be seen and can be pointed at
 _FONT = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif"
 _WEIGHT = {"et-word": "600", "et-label": "500", "et-valued": "500"}
 _OPACITY = {"et-tag": "0.65", "et-relation": "0.75"}
@@ -76,6 +78,16 @@ def data_group(role: str, about: Mapping[str, object], parts: Sequence[str]) -> 
     """
     data = "".join(f' data-{name}="{escape(str(value))}"' for name, value in about.items())
     return f'<g class="{role}"{data}>{"".join(parts)}</g>'
+
+
+def svg_box(
+    role: str, x: float, y: float, width: float, height: float, radius: int, look: str = _TARGET
+) -> str:
+    """A box that hangs from (x, y), the middle of its upper side; one to point at has no look."""
+    return (
+        f'<rect class="{role}" x="{number(x - width / 2)}" y="{number(y)}" '
+        f'width="{number(width)}" height="{number(height)}" rx="{radius}" {look}/>'
+    )
 
 
 def svg_lines(paths: Sequence[str]) -> str:

@@ -2,18 +2,18 @@
 
 1. :func:`plane` projects vectors on their two principal directions, with fixed signs.
 2. :func:`map_points` chooses frequent words, letters first of all, and places them.
-3. :func:`word_map` and :func:`word_map_png` draw them, coloured by the first bits of their
-   clusters; :func:`decay_plot` draws singular values.
+3. :func:`word_map` draws them, coloured by the first bits of their clusters; :func:`decay_plot`
+   draws singular values.
 """
 
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.drawing.plots import line_plot, line_plot_png, scatter_words, scatter_words_png
+from eigentext.drawing.plots import Plot, line_plot, scatter_words
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import principal_axes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["decay_plot", "decay_plot_png", "map_points", "plane", "word_map", "word_map_png"]
+__all__ = ["decay_plot", "map_points", "plane", "word_map"]
 
 _DECADES = 100.0  # from such a ratio on, a logarithmic axis has enough marks to be read
 #: of a path that give a word its group: four groups, as many colours as can be told apart
@@ -95,50 +95,28 @@ def map_points(
     return MapPoints(shown, np.arcsinh(points / np.where(spread > 0, spread, 1.0)), groups)
 
 
-def word_map(placed: MapPoints, *, title: str = "") -> str:
-    """The map as SVG; a label that would cover a more frequent word's is left out.
+def word_map(placed: MapPoints, *, title: str = "") -> Plot:
+    """The map; a label that would cover a more frequent word's is left out.
 
-    >>> word_map(map_points(["cat", "dog"], np.eye(2))).count("</text>")
+    >>> word_map(map_points(["cat", "dog"], np.eye(2))).svg().count("</text>")
     2
     """
     return scatter_words(placed.words, placed.points, groups=placed.groups, title=title)
 
 
-def word_map_png(placed: MapPoints, *, title: str = "") -> bytes:
-    """The map as PNG.
+def decay_plot(values: ArrayLike, *, name: str = "Omega", title: str = "") -> Plot:
+    """Singular values by rank; ranks are logarithmic, values too where they span decades.
 
-    >>> word_map_png(map_points(["cat", "dog"], np.eye(2)))[1:4]
-    b'PNG'
-    """
-    return scatter_words_png(placed.words, placed.points, groups=placed.groups, title=title)
-
-
-def decay_plot(values: ArrayLike, *, name: str = "Omega", title: str = "") -> str:
-    """Singular values by rank as SVG; ranks are logarithmic, values too where they span decades.
-
-    >>> decay_plot([1.0, 0.5, 0.25]).startswith("<svg ")
+    >>> decay_plot([1.0, 0.5, 0.25]).svg().startswith("<svg ")
     True
     """
-    return line_plot(**_decay(values, name, title))
-
-
-def decay_plot_png(values: ArrayLike, *, name: str = "Omega", title: str = "") -> bytes:
-    """The same as :func:`decay_plot`, as PNG.
-
-    >>> decay_plot_png([1.0, 0.5, 0.25])[1:4]
-    b'PNG'
-    """
-    return line_plot_png(**_decay(values, name, title))
-
-
-def _decay(values: ArrayLike, name: str, title: str) -> dict[str, Any]:
     heights = np.asarray(values, dtype=np.float64)
     positive = len(heights) > 1 and bool((heights > 0).all())
-    return {
-        "series": {name: (np.arange(1, len(heights) + 1), heights)},
-        "title": title,
-        "x_label": "rank",
-        "y_label": "singular value",
-        "log_x": len(heights) > 1,
-        "log_y": positive and float(heights.max() / heights.min()) >= _DECADES,
-    }
+    return line_plot(
+        {name: (np.arange(1, len(heights) + 1), heights)},
+        title=title,
+        x_label="rank",
+        y_label="singular value",
+        log_x=len(heights) > 1,
+        log_y=positive and float(heights.max() / heights.min()) >= _DECADES,
+    )

@@ -1,6 +1,6 @@
 """Plots of constituency grammars: spectra of nonterminals, and curves of learning.
 
-Numbers in, SVG out, by ``plots.line_plot``: nothing here knows of parsers, so tables that were
+Numbers in, a plot out, by ``plots.line_plot``: nothing here knows of parsers, so tables that were
 measured elsewhere, such as a peer's, can be drawn too.
 """
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from eigentext.drawing.plots import line_plot, line_plot_png
+from eigentext.drawing.plots import Plot, line_plot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,12 +28,10 @@ class CurvePoint(NamedTuple):
     f1: float
 
 
-def singular_value_plot(
-    spectra: Mapping[str, Sequence[float]], *, as_png: bool = False, title: str = ""
-) -> bytes:
-    """Singular values of Omega_a by rank, one line a nonterminal: SVG in UTF-8, or PNG.
+def singular_value_plot(spectra: Mapping[str, Sequence[float]], *, title: str = "") -> Plot:
+    """Singular values of Omega_a by rank, one line a nonterminal.
 
-    >>> singular_value_plot({"NP": [8.6, 3.4, 3.3], "VP": [8.7, 4.9]}).startswith(b"<svg ")
+    >>> singular_value_plot({"NP": [8.6, 3.4, 3.3], "VP": [8.7, 4.9]}).svg().startswith("<svg ")
     True
     """
     for label, values in spectra.items():
@@ -44,9 +42,7 @@ def singular_value_plot(
         for label, values in spectra.items()
     }
     x_label, y_label = "rank", "singular value of Omega"
-    if as_png:
-        return line_plot_png(series, log_y=True, title=title, x_label=x_label, y_label=y_label)
-    return line_plot(series, log_y=True, title=title, x_label=x_label, y_label=y_label).encode()
+    return line_plot(series, log_y=True, title=title, x_label=x_label, y_label=y_label)
 
 
 def learning_curve(
@@ -54,13 +50,13 @@ def learning_curve(
     *,
     against: Literal["trees", "seconds"] = "trees",
     title: str = "",
-) -> str:
+) -> Plot:
     """F1 against the number of trees or the CPU seconds of training, on a logarithmic axis.
 
     Points of one name make a line; a name with one point, such as a peer's, is a dot.
 
     >>> ours = [CurvePoint("ours", 100, 0.5, 70.0), CurvePoint("ours", 1000, 4.0, 80.0)]
-    >>> "a peer" in learning_curve([*ours, CurvePoint("a peer", 1000, 900.0, 79.0)])
+    >>> "a peer" in learning_curve([*ours, CurvePoint("a peer", 1000, 900.0, 79.0)]).svg()
     True
     """
     if against not in ("trees", "seconds"):

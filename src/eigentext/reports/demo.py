@@ -29,10 +29,9 @@ from eigentext.evaluate import parseval
 from eigentext.language.formats.prm import EvalbSettings
 from eigentext.language.trees.binarise import binarise
 from eigentext.language.trees.const_to_dep import to_dependencies
-from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.unary import collapse
 from eigentext.reports.const_plots import CurvePoint, learning_curve, singular_value_plot
-from eigentext.reports.demo_dep import dependency_section
+from eigentext.reports.demo_dep import dependency_section, sample_trees
 from eigentext.reports.demo_hmm import sequences_section
 from eigentext.reports.demo_lex import lexical_section
 from eigentext.reports.demo_pipe import pipeline_section
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eigentext.constituency import Parse
+    from eigentext.language.trees.constituent import Tree
 
 __all__ = ["run_demo"]
 
@@ -85,29 +85,9 @@ def _section(target: Path, names: list[str]) -> list[tuple[Report, list[str]]]:
     return answers
 
 
-def _sample_trees() -> list[Tree]:
-    return [
-        Tree.from_brackets(line)
-        for split in ("train", "dev", "test")
-        for line in datasets.load_english(split)
-    ]
-
-
 def _constituency(report: Report, target: Path, say: Callable[[str], None]) -> None:
-    parser = _trees(report, target, _sample_trees(), say)
-    _by_head_rules(report, parser)
-
-
-def _dependencies(report: Report, target: Path, say: Callable[[str], None]) -> None:
-    dependency_section(report, target, _sample_trees(), say)
-
-
-def _sequences(report: Report, target: Path, say: Callable[[str], None]) -> None:
-    sequences_section(report, target, _sample_trees(), say)
-
-
-def _trees(report: Report, target: Path, trees: list[Tree], say: Callable[[str], None]) -> LPCFG:
     """Add the section, and write ``english.lpcfg`` to the folder."""
+    trees = sample_trees()
     report.section("Constituency").text(
         f"Latent-variable PCFGs of {len(trees)} trees of our own, scored in {_FOLDS} folds by "
         "EVALB's rules: every tree is parsed by a model that has not seen it. One state is the "
@@ -154,7 +134,11 @@ def _trees(report: Report, target: Path, trees: list[Tree], say: Callable[[str],
     report.table(
         ("siblings remembered", "nonterminals"), sizes, caption="Binarisation and grammar size"
     )
-    return parser
+    tree = to_dependencies(parser.parse(_SHOWN.split()).tree)
+    report.figure(
+        arcs_svg(tree.forms, tree.heads.tolist(), tree.relations, tags=tree.tags, width=840),
+        "A parse as dependencies, by head rules",
+    )
 
 
 def _cross_validated(trees: list[Tree], states: int, share: float = 1.0) -> tuple[float, float]:
@@ -184,7 +168,7 @@ def _learning(report: Report, trees: list[Tree]) -> None:
         for f1, seconds in [_cross_validated(trees, states, share)]
     ]
     report.figure(
-        learning_curve(points), f"F1 in {_FOLDS} folds against the number of training trees"
+        learning_curve(points).svg(), f"F1 in {_FOLDS} folds against the number of training trees"
     )
     spectra = {
         f"{row.label} ({row.states})": row.singular_values
@@ -192,7 +176,7 @@ def _learning(report: Report, trees: list[Tree]) -> None:
         if row.singular_values
     }
     report.figure(
-        singular_value_plot(dict(list(spectra.items())[:6])).decode(),
+        singular_value_plot(dict(list(spectra.items())[:6])).svg(),
         "Singular values of frequent nonterminals; in brackets how many are above the noise",
     )
 
@@ -219,19 +203,11 @@ def _posteriors(answer: Parse) -> list[float]:
     ]
 
 
-def _by_head_rules(report: Report, parser: LPCFG) -> None:
-    tree = to_dependencies(parser.parse(_SHOWN.split()).tree)
-    report.figure(
-        arcs_svg(tree.forms, tree.heads.tolist(), tree.relations, tags=tree.tags, width=840),
-        "A parse as dependencies, by head rules",
-    )
-
-
 _SECTIONS = {
     "constituency": _constituency,
-    "dependencies": _dependencies,
+    "dependencies": dependency_section,
     "words": words_section,
-    "sequences": _sequences,
+    "sequences": sequences_section,
     "lexical": lexical_section,
     "pipeline": pipeline_section,
 }

@@ -5,32 +5,38 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from eigentext.datasets import load_english
 from eigentext.dependency import DependencyParser, LatentTreeModel
 from eigentext.dependency.latent.inspection import states_of
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.evaluate.attachment import evaluate
 from eigentext.language.formats import conllu
 from eigentext.language.trees.const_to_dep import to_dependencies
+from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from eigentext.language.trees.constituent import Tree
     from eigentext.reports.html import Report
 
-__all__ = ["dependency_section"]
+__all__ = ["dependency_section", "sample_trees"]
 
 _FOLDS = 5
 _STATES = 60
 _SHOWN = "The man who sold the boat saw the girl with the telescope ."
 
 
-def dependency_section(
-    report: Report, target: Path, trees: Sequence[Tree], say: Callable[[str], None]
-) -> None:
+def sample_trees() -> list[Tree]:
+    """All trees of our English sample."""
+    splits = ("train", "dev", "test")
+    return [Tree.from_brackets(line) for split in splits for line in load_english(split)]
+
+
+def dependency_section(report: Report, target: Path, say: Callable[[str], None]) -> None:
     """Add the section, and write ``english.dep`` and ``english.latent`` to the folder."""
-    sentences = [conllu.from_dependency_tree(to_dependencies(tree), tags="xpos") for tree in trees]
+    trees = map(to_dependencies, sample_trees())
+    sentences = [conllu.from_dependency_tree(tree, tags="xpos") for tree in trees]
     report.section("Dependencies").text(
         f"The same {len(sentences)} trees as dependencies, by head rules: a graph-based parser "
         f"with taggers of its own, scored in {_FOLDS} folds by the rules of the CoNLL 2018 shared "

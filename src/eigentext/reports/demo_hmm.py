@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.datasets.python_text import sentences
+from eigentext.reports.demo_dep import sample_trees
 from eigentext.sequences import HMM, LatentTagger, SpectralHMM, Symbols
 from eigentext.sequences.inspection import graph_of, kneser_ney_surprisals, states_of
 
@@ -27,9 +28,7 @@ _TAG_STATES = 4
 _FOLDS = 5
 
 
-def sequences_section(
-    report: Report, target: Path, trees: Sequence[Tree], say: Callable[[str], None]
-) -> None:
+def sequences_section(report: Report, target: Path, say: Callable[[str], None]) -> None:
     """Add the section, and write ``python.hmm`` and ``english.tagger`` to the folder."""
     text = list(sentences())
     part = len(text) // 10
@@ -75,7 +74,7 @@ def sequences_section(
         digits=2,
     )
     _states(report, target, models["EM from there"])
-    _tagger(report, target, trees, say)
+    _tagger(report, target, sample_trees(), say)
 
 
 def _perplexity(surprisals: Any) -> float:
@@ -114,8 +113,8 @@ def _tagger(
     for fold in range(_FOLDS):
         began = time.process_time()
         tagger = LatentTagger(_TAG_STATES)
-        seen = [number for number in range(len(trees)) if number % _FOLDS != fold]
-        tagger.fit([text[number] for number in seen], [tags[number] for number in seen])
+        others = [number for number in range(len(trees)) if number % _FOLDS != fold]
+        tagger.fit([text[number] for number in others], [tags[number] for number in others])
         seconds += (time.process_time() - began) / _FOLDS
         unseen = text[fold::_FOLDS]
         right += tagger.score(unseen, tags[fold::_FOLDS]) * sum(map(len, unseen))

@@ -29,9 +29,9 @@ def pipeline_section(report: Report, target: Path, say: Callable[[str], None]) -
     """Add the section, and write ``english.pipe`` and ``parsed.conllu`` to the folder."""
     sample = target / "sample"
     began = time.process_time()
-    made = Pipeline.train(sample / "treebank.conllu", dev=sample / "treebank-dev.conllu")
+    trained = Pipeline.train(sample / "treebank.conllu", dev=sample / "treebank-dev.conllu")
     seconds = time.process_time() - began
-    made.save(target / "english.pipe", data={"name": "sample", "licence": "Apache-2.0"})
+    trained.save(target / "english.pipe", data={"name": "sample", "licence": "Apache-2.0"})
     nlp = Pipeline.load(target / "english.pipe")
     report.section("Pipeline").text(
         f"From raw text to everything: a segmenter, a morphological tagger and a parser of "
@@ -66,7 +66,7 @@ def _shown(report: Report, doc: Doc) -> None:
         caption="Raw text, parsed: words, and where their tokens stand in the text",
     )
     for sentence in doc.sentences:
-        columns, known = sentence.columns, sentence.alternatives
+        columns, alternatives = sentence.columns, sentence.alternatives
         report.figure(
             arcs_svg(
                 columns.forms,
@@ -75,8 +75,8 @@ def _shown(report: Report, doc: Doc) -> None:
                 tags=columns.upos,
                 width=840,
                 probabilities=None
-                if known is None or known.arcs_p is None
-                else [min(1.0, chance) for chance in known.arcs_p],
+                if alternatives is None or alternatives.arcs_p is None
+                else [min(1.0, chance) for chance in alternatives.arcs_p],
             ),
             f"“{sentence.text}”: an arc is as strong as it is probable",
         )

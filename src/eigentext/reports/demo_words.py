@@ -74,14 +74,15 @@ def words_section(report: Report, target: Path, say: Callable[[str], None]) -> N
         caption="The clusters with most tokens",
     )
     report.figure(
-        decay_plot(vectors.singular_values), "Singular values of the scaled context counts"
+        decay_plot(vectors.singular_values).svg(), "Singular values of the scaled context counts"
     )
     queries = [word for word in _QUERIES if word in vectors.words]
     rows = [(w, ", ".join(near for near, _ in vectors.neighbours(w, 6))) for w in queries]
     report.table(("word", "nearest by cosine"), rows, caption="Neighbours")
     placed = map_points(vectors.words, vectors.vectors, n_words=150, paths=tree.paths())
     report.figure(
-        word_map(placed), "150 frequent words in the plane; colours are the first bits of clusters"
+        word_map(placed).svg(),
+        "150 frequent words in the plane; colours are the first bits of clusters",
     )
 
 

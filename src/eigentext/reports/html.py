@@ -74,14 +74,11 @@ class Report:
         *,
         caption: str | None = None,
         digits: int = 3,
-        numeric: Iterable[int] | None = None,
-        highlight: int | None = None,
     ) -> Report:
         """Add a table.
 
         Columns that hold numbers only are aligned to the right; they show `digits` decimals, or
-        none where all are integers.  `numeric` names such columns when the cells are strings.
-        None and NaN show as a dash.  `highlight` is the index of a row to bring out.
+        none where all are integers.  None and NaN show as a dash.
         """
         if isinstance(header, str):
             raise TypeError("header must be a list of strings, not one str; did you mean a list?")
@@ -94,7 +91,6 @@ class Report:
             for column in range(len(header))
             if cells and all(_is_number(row[column]) or row[column] is None for row in cells)
         }
-        right.update(numeric or ())
         decimals = [
             0 if all(isinstance(row[column], numbers.Integral | None) for row in cells) else digits
             for column in range(len(header))
@@ -104,14 +100,14 @@ class Report:
             for column, name in enumerate(header)
         )
         body = "".join(
-            ('<tr class="highlight">' if k == highlight else "<tr>")
+            "<tr>"
             + "".join(
                 f"<td {_alignment(column in right)}{_sort_key(cell)}>"
                 f"{escape(_shown(cell, decimals[column]))}</td>"
                 for column, cell in enumerate(row)
             )
             + "</tr>"
-            for k, row in enumerate(cells)
+            for row in cells
         )
         title = f'<caption dir="auto">{escape(caption)}</caption>' if caption else ""
         return self._add(

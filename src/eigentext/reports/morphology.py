@@ -89,10 +89,10 @@ singular'
 @lru_cache(maxsize=10_000)  # labels are many, but most differ in the lemma only
 def _in_words(values: tuple[tuple[str, str], ...], missing: str) -> str:
     label = dict(values)
-    known = [name for name in _ORDER if name in label]
+    in_order = [name for name in _ORDER if name in label]
     rest = [name for name in label if name not in _ORDER and name not in _NOT_SAID]
     phrases = []
-    for name in (*known, *rest):
+    for name in (*in_order, *rest):
         value = label[name]
         if value in (missing, ""):
             continue
@@ -195,13 +195,13 @@ def cut(vocalised: str, segments: Sequence[tuple[str, str]]) -> list[Piece]:
     pieces: list[Piece] = []
     position = 0
     for (surface, tag), kind in zip(segments, kinds([tag for _, tag in segments]), strict=True):
-        wanted = _MARKS.sub("", surface).translate(_FOLD)
-        if not wanted:
+        letters_of_piece = _MARKS.sub("", surface).translate(_FOLD)
+        if not letters_of_piece:
             continue
-        if tag == "DET" and wanted == "ال" and folded[position : position + 1] == ["ل"]:
-            wanted = "ل"  # the article's alif is not written after li-
-        if folded[position : position + len(wanted)] != list(wanted):
+        if tag == "DET" and letters_of_piece == "ال" and folded[position : position + 1] == ["ل"]:
+            letters_of_piece = "ل"  # the article's alif is not written after li-
+        if folded[position : position + len(letters_of_piece)] != list(letters_of_piece):
             return whole
-        pieces.append(Piece("".join(letters[position : position + len(wanted)]), kind))
-        position += len(wanted)
+        pieces.append(Piece("".join(letters[position : position + len(letters_of_piece)]), kind))
+        position += len(letters_of_piece)
     return pieces if position == len(letters) and pieces else whole

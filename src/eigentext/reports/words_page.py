@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from eigentext.drawing.plots import Plot
     from eigentext.words.clusters.methods import Clustering
     from eigentext.words.clusters.model import SpectralClusters
 
@@ -208,22 +208,22 @@ def words_report(
         cluster_tree_svg(tree, ends=ends),
         "Prefixes with their most frequent words; those with most clusters are opened first",
     )
-    plots: list[tuple[str, Callable[[], str], str]] = []
+    plots: list[tuple[str, Plot, str]] = []
     if model is not None:
         _information(report, model.clustering_)
         if len(model.singular_values_):
             caption = "Singular values of the scaled context counts"
-            plots.append(("Singular values", partial(decay_plot, model.singular_values_), caption))
+            plots.append(("Singular values", decay_plot(model.singular_values_), caption))
     if vectors is not None:
         placed = map_points(vectors.words, vectors.vectors, n_words=map_words, paths=tree.paths())
         caption = (
             f"{len(placed.words)} frequent words on the two main directions of their vectors, "
             "drawn in at the edges; colours are the first two bits of their clusters"
         )
-        plots.append(("Map", partial(word_map, placed), caption))
+        plots.append(("Map", word_map(placed), caption))
     try:
-        for section, draw, caption in plots:
-            svg = draw()
+        for section, plot, caption in plots:
+            svg = plot.svg()
             report.section(section).figure(svg, caption)
     except MissingExtraError as error:
         remark(f"plots are left out: {error}")

@@ -104,6 +104,10 @@ def test_the_docstring_explains_every_setting(kind: type[Model]) -> None:
         assert first == f"{types[name]}, default={shown(setting.default)}"
         assert types[name]
         assert "Anything" not in types[name]
-        assert " ".join(words).split() == setting.help.split()
+        help_words = [
+            word.lstrip("-").replace("-", "_") if word.startswith("--") else word
+            for word in setting.help.split()
+        ]
+        assert " ".join(words).split() == help_words
         if not isinstance(setting.value, Anything) and setting.value.optional:
             assert "None" in types[name]

@@ -28,14 +28,3 @@ def test_names_and_modules_are_found_where_they_live():
     assert attribute("heads") is heads
     assert names() == ["Tree", "heads"]
     assert public == ["Tree"]
-
-
-def test_an_old_name_works_with_a_warning_that_tells_the_new_one() -> None:
-    old = {"Baum": ("Tree", "0.4")}
-    attribute, names, public = lazy(
-        "eigentext.language.trees", {"constituent": "Tree"}, renamed=old
-    )
-    with pytest.warns(DeprecationWarning, match=r"trees\.Baum is now .*\.Tree; .* goes in 0\.4"):
-        found = attribute("Baum")
-    assert found is attribute("Tree")
-    assert names() == public == ["Tree"], "the old name is listed nowhere"

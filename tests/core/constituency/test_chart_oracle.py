@@ -13,8 +13,9 @@ from eigentext.constituency.answer import constituent_marginals
 from eigentext.constituency.chart.coarse import CoarseGrammar, build_chart
 from eigentext.constituency.chart.constituents import Chains
 from eigentext.constituency.chart.constraints import Constraints, build_masks
-from eigentext.constituency.chart.decode import best_skeletons, decoder_scores, viterbi_skeleton
+from eigentext.constituency.chart.decode import best_skeleton, decoder_scores, viterbi_skeleton
 from eigentext.constituency.chart.fine import fine_pass
+from eigentext.constituency.chart.kbest import kbest_forest
 from eigentext.constituency.transform import restore
 from eigentext.errors import SettingsError
 from oracle import lpcfg_trees
@@ -177,8 +178,16 @@ def _decoded(decoder, coarse, params, emissions, k, constraints=None):
         found = [] if best is None else [best]
     else:
         scores = decoder_scores(chart, [fine_pass(chart, params, emissions)], decoder, CHAINS)
-        found = best_skeletons(chart, scores, k)
+        found = _best(chart, scores, k)
     return [(score, skeleton.tree(lpcfg_trees.LABELS, words)) for score, skeleton in found]
+
+
+def _best(chart, scores, k, spliced=None):
+    """At most k binary trees, by falling score."""
+    if k == 1:
+        return [best] if (best := best_skeleton(chart, scores)) else []
+    forest = kbest_forest(chart, scores, k, spliced)
+    return [(score, forest.skeleton(rank)) for rank, score in enumerate(forest.scores.tolist())]
 
 
 def _meets(tree, constraints):
@@ -272,7 +281,7 @@ def test_k_best_without_binarisation_is_the_best_of_every_tree(seed, n, decoder)
     spliced = np.array([label.startswith("@") for label in lpcfg_trees.LABELS])
     found = {
         restore(skeleton.tree(lpcfg_trees.LABELS, WORDS[:n]), None): score
-        for score, skeleton in best_skeletons(chart, scores, len(trees) + 1, spliced)
+        for score, skeleton in _best(chart, scores, len(trees) + 1, spliced)
     }
     assert found.keys() == best.keys()
     for tree, score in found.items():

@@ -183,7 +183,7 @@ def test_an_unknown_word_of_marks_has_only_tags_of_such_words(english):
         for _ in range(20)
     ]
     parser = LPCFG(n_states=2).fit([*english, *dashes])
-    lexicon = parser.grammar_.params[0].lexicon
+    lexicon = parser.grammar_.lexicon
     marks = {
         tag
         for tree in [*english, *dashes]

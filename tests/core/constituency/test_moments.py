@@ -13,7 +13,7 @@ from eigentext.constituency import LPCFG
 from eigentext.constituency.chart.coarse import CoarseGrammar, build_chart
 from eigentext.constituency.chart.constituents import Chains
 from eigentext.constituency.chart.constraints import build_masks
-from eigentext.constituency.chart.decode import best_skeletons, decoder_scores
+from eigentext.constituency.chart.decode import best_skeleton, decoder_scores
 from eigentext.constituency.chart.fine import coarse_pass, fine_pass, settle_negatives
 from eigentext.constituency.learn.moments import (
     fit_moments,
@@ -273,7 +273,7 @@ def test_every_scheme_parses_and_repeats_itself(bank, scheme, plain):
         assert np.isfinite(found.applications).all()
         for decoder in ("max-constituents", "max-rule-product", "max-recall"):
             scores = decoder_scores(chart, [found], decoder, Chains.of(bank.labels))
-            [(score, skeleton)] = best_skeletons(chart, scores, 1)
+            score, skeleton = best_skeleton(chart, scores)
             assert np.isfinite(score)
             assert skeleton.tree(bank.labels, words).words == tuple(words)
 
@@ -290,7 +290,7 @@ def test_states_fit_the_treebank_better_than_none(bank, english):
             chart, emissions = chart_of(bank, params, tree.words, prune=True)
             found = fine_pass(chart, params, emissions)
             scores = decoder_scores(chart, [found], "max-rule-product", Chains.of(bank.labels))
-            [(_, best)] = best_skeletons(chart, scores, 1)
+            _, best = best_skeleton(chart, scores)
             right += best.tree(bank.labels, tree.words) == tree
         hits.append(right)
     assert hits[1] > hits[0]

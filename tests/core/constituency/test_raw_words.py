@@ -108,7 +108,7 @@ def test_capitals_in_running_text_still_tell():
 
 
 def test_a_sentence_of_the_treebank_is_looked_up_as_before(parser, english):
-    lexicon = parser.grammar_.params[0].lexicon
+    lexicon = parser.grammar_.lexicon
     for tree in english[:30]:
         words = parser.grammar_.forms(tree.words)
         assert list(words) == list(tree.words)

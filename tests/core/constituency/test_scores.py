@@ -43,7 +43,7 @@ def _all(parser, words):
         emissions = [params.lexicon.emission(w, first=i == 0) for i, w in enumerate(words)]
         models.append((params, emissions))
     params, emissions = models[0]
-    of_words = sum(params.lexicon.log_p_word(word) for word in words)
+    of_words = sum(params.lexicon.tag_level.log_p_word(word) for word in words)
     found = []
     for tree in lpcfg_trees.all_trees(parser.grammar_.coarse, params.lexicon, emissions):
         weights = [lpcfg_trees.state_weights(tree, *model).sum() for model in models]
@@ -57,7 +57,7 @@ def _bracket_weight(parser, words, tree):
     n = len(words)
     if n < 3:
         return 1.0  # all trees have the same brackets
-    lexicon = parser.grammar_.params[0].lexicon.tag_level
+    lexicon = parser.grammar_.lexicon
     score = parser.grammar_.brackets.judge(words, lexicon).score
     spans = [(start, end) for _, start, end in tree.items() if end - start > 1]
     number = [i * n - i * (i - 1) // 2 + j - i - 1 for i, j in spans]
@@ -151,7 +151,7 @@ def test_function_tags_and_wrappers_do_not_count(parser):
 
 
 def test_words_sum_to_one_with_one_unknown(parser):
-    lexicon = parser.grammar_.params[0].lexicon
+    lexicon = parser.grammar_.lexicon
     known = sum(math.exp(lexicon.log_p_word(word)) for word in lexicon.words)
     assert known + math.exp(lexicon.log_p_word("never-seen")) == pytest.approx(1.0, rel=1e-9)
 
@@ -160,7 +160,7 @@ def test_viterbi_is_one_tree_of_one_model(parser, english):
     with pytest.raises(SettingsError, match="viterbi"):
         parser.parse(english[0].words, kbest=2, decoder="viterbi")
     answer = parser.parse(english[0].words, decoder="viterbi")
-    of_words = sum(parser.grammar_.params[0].lexicon.log_p_word(word) for word in english[0].words)
+    of_words = sum(parser.grammar_.lexicon.log_p_word(word) for word in english[0].words)
     # The best derivation is one of those that the tree's probability sums.
     assert answer.log_score + of_words <= answer.log_prob + 1e-6
 

@@ -181,9 +181,9 @@ def test_expected_counts_share_out_to_one(english):
 def test_new_words_become_known_and_files_keep_them(english, tmp_path):
     text = FreeText([["The", "wug", "sold", "the", "horse", "."]] * 3)
     parser = LPCFG(n_states=2, unlabelled_weight=1.0).fit(english, text=text)
-    assert parser.grammar_.params[0].lexicon.knows("wug")
+    assert parser.grammar_.lexicon.knows("wug")
     plain = LPCFG(n_states=2).fit(english)
-    assert not plain.grammar_.params[0].lexicon.knows("wug")
+    assert not plain.grammar_.lexicon.knows("wug")
     parser.save(tmp_path / "m")
     again = LPCFG.load(tmp_path / "m")
     tokens = "The wug barked at the horse .".split()

@@ -91,8 +91,8 @@ def test_factors_by_the_book():
 
 
 def test_unknown_words_follow_their_class(english, by_tag):
-    plain = LPCFG(n_states=2).fit(english).grammar_.params[0].lexicon
-    told = LPCFG(n_states=2).fit(english, classes=by_tag).grammar_.params[0].lexicon
+    plain = LPCFG(n_states=2).fit(english).grammar_.lexicon
+    told = LPCFG(n_states=2).fit(english, classes=by_tag).grammar_.lexicon
     bank, _ = read_treebank(english, LPCFGSettings())
 
     def tag(lexicon, word):

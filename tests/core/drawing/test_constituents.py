@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.drawing.constituents import arcs_svg, tree_svg
+from eigentext.drawing.arcs import arcs_svg
+from eigentext.drawing.constituents import tree_svg
 from eigentext.drawing.markup import printable, text_width
 from eigentext.language.trees.constituent import Tree
 

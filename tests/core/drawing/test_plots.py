@@ -29,12 +29,12 @@ def lines() -> str:
         x_label="rank",
         y_label="score",
         log_x=True,
-    )
+    ).svg()
 
 
 def word_map() -> str:
     points = np.random.default_rng(0).normal(size=(8, 2))
-    return scatter_words(ODD, points, groups=[0, 1, 2, 3, 4, 5, 6, 7], title="map")
+    return scatter_words(ODD, points, groups=[0, 1, 2, 3, 4, 5, 6, 7], title="map").svg()
 
 
 ALL = pytest.mark.parametrize("draw", [lines, word_map])
@@ -73,7 +73,7 @@ def test_a_plot_is_well_formed_and_loads_nothing(draw: Callable[[], str]) -> Non
 
 def test_plots_share_a_page_without_sharing_ids() -> None:
     twins = [
-        line_plot({name: ([1, 2], [1, 2])}) for name in ("one", "two")
+        line_plot({name: ([1, 2], [1, 2])}).svg() for name in ("one", "two")
     ]  # same clip, same dots
     ids = [re.findall(r'\bid="([^"]+)"', svg) for svg in [*twins, lines(), word_map()]]
     assert all(ids)
@@ -100,8 +100,8 @@ def test_text_is_taken_literally() -> None:
 
 def test_gaps_and_single_points_are_no_problem() -> None:
     svg = line_plot({"gap": ([1, 2, 3], [1, np.nan, 2]), "none": ([1], [np.nan])}, log_y=True)
-    assert "gap" in texts(svg)
-    assert scatter_words(["one"], [[0.0, 0.0]])
+    assert "gap" in texts(svg.svg())
+    assert scatter_words(["one"], [[0.0, 0.0]]).svg()
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 def test_no_global_figures_and_a_lazy_import() -> None:
     program = (
         "import sys, eigentext.drawing.plots as p; assert 'matplotlib' not in sys.modules;"
-        "p.line_plot({'a': ([1.0], [1.0])}); assert 'matplotlib.pyplot' not in sys.modules"
+        "p.scatter_words(['a'], [[0, 0]]).svg(); assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 

@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from eigentext.drawing.words_map import (
     decay_plot,
-    decay_plot_png,
     map_points,
     plane,
     word_map,
-    word_map_png,
 )
 from eigentext.errors import SettingsError
 
@@ -78,15 +76,15 @@ def test_far_words_do_not_squeeze_the_others_and_order_stays() -> None:
 def test_drawings_are_the_same_every_time() -> None:
     vectors = np.random.default_rng(0).standard_normal((30, 5))
     words = [f"w{chr(97 + k % 26)}{k}" for k in range(30)]
-    assert word_map(map_points(words, vectors)) == word_map(map_points(words, vectors))
-    png = word_map_png(map_points(words, vectors))
-    assert png == word_map_png(map_points(words, vectors))
-    assert png.startswith(b"\x89PNG")
-    assert decay_plot_png([3, 2, 1]).startswith(b"\x89PNG")
+    one, other = (word_map(map_points(words, vectors)) for _ in range(2))
+    assert one.svg() == other.svg() == one._repr_svg_()
+    assert one.png() == other.png() == other.as_file("map.PNG")
+    assert one.png().startswith(b"\x89PNG")
+    assert decay_plot([3, 2, 1]).as_file("decay.svg").startswith(b"<svg")
 
 
 @pytest.mark.parametrize("values", [[1.0], [1.0, 0.0], [1.0, 1e-9], [0.5, 0.5], [1.0, 0.9, 0.2]])
 def test_singular_values_of_every_kind(values: list[float]) -> None:
-    svg = decay_plot(values, title="Decay <b>")
+    svg = decay_plot(values, title="Decay <b>").svg()
     assert svg.startswith("<svg ")
     assert "Decay &lt;b&gt;" in svg

@@ -102,15 +102,6 @@ def test_numpy_scalars_are_numbers() -> None:
     assert 'data-key="-Infinity"' in report.html()
 
 
-def test_strings_can_be_numeric_by_order_and_a_row_brought_out() -> None:
-    page = Page(Report("r").table(["x"], [["3.4 s"], ["1.2 s"]], numeric=[0], highlight=1).html())
-    assert [attrs.get("class") for tag, attrs in page.tags if tag == "td"] == ["number"] * 2
-    assert [attrs.get("class") for tag, attrs in page.tags if tag == "tr"][1:] == [
-        None,
-        "highlight",
-    ]
-
-
 def test_the_page_is_one_file_that_may_not_use_the_network() -> None:
     svg = tree_svg(Tree.from_brackets("(NP (NN dog))"))
     html = Report("t", "s").section("a").figure(svg, "A <tree>").html()

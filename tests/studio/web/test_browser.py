@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from eigentext.drawing.constituents import arcs_svg, tree_svg
+from eigentext.drawing.arcs import arcs_svg
+from eigentext.drawing.constituents import tree_svg
 from eigentext.drawing.plots import line_plot
 from eigentext.language.trees.constituent import Tree
 from eigentext.reports.html import Report
@@ -260,7 +261,7 @@ class TestReport:
         )
         report.section("Figures").figure(tree_svg(tree), "A tree")
         report.figure(arcs_svg(tree.words, [2, 3, 0]), "Arcs")
-        report.figure(line_plot({"ours": ([1, 2], [3, 4])}), "Lines")
+        report.figure(line_plot({"ours": ([1, 2], [3, 4])}).svg(), "Lines")
         report.section("Rest").details("More", "hidden at first", verbatim=True)
         report.write(tmp_path / "report.html")
         return tmp_path / "report.html"

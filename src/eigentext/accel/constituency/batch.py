@@ -112,7 +112,7 @@ def sentence_arrays(table: WordTable, sentences: Sequence[Sequence[str]], beam: 
     marks = np.zeros(len(row) + len(n), np.int64)
     of_brackets = table.grammar.brackets is not None
     for b, (words, at) in enumerate(zip(sentences, first_word.tolist(), strict=False)):
-        folded = not capitals_tell(words, table.lexicon.seen)
+        folded = not capitals_tell(words, table.lexicon.tag_level.seen)
         row[at : at + len(words)] = [
             numbers.setdefault((word, i == 0, folded), len(numbers))
             for i, word in enumerate(words)

@@ -176,7 +176,7 @@ class CardParser:
     def _answer(
         self, words: Sequence[str], tree: Tree, nodes: _Nodes, score: float, log_p: float
     ) -> Parse:
-        knows = self.grammar.params[0].lexicon.knows
+        knows = self.grammar.lexicon.knows
         flags = set() if all(map(knows, words)) else {"unknown"}
         if log_p <= _NOTHING:
             flags.add("negative")

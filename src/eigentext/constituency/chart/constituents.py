@@ -56,15 +56,15 @@ class Chains(NamedTuple):
         ([0, 1, 3, 3, 5], [0, 0, 1, 2, 0], 3)
         """
         numbers: Numbering[tuple[str, int]] = Numbering()
-        found: list[list[int]] = []
+        chains: list[list[int]] = []
         for label in labels:
             before: Counter[str] = Counter()
-            found.append([])
+            chains.append([])
             for name in user_labels(label):
-                found[-1].append(numbers[name, before[name]])
+                chains[-1].append(numbers[name, before[name]])
                 before[name] += 1
-        flat = [number for chain in found for number in chain]
-        return cls(pointers(map(len, found)), np.array(flat, np.int64), len(numbers))
+        flat = [number for chain in chains for number in chain]
+        return cls(pointers(map(len, chains)), np.array(flat, np.int64), len(numbers))
 
 
 def expected_gains(chart: Chart, posteriors: Floats, chains: Chains) -> Floats:

@@ -150,11 +150,11 @@ def _check(
     wrapper: str | None,
 ) -> None:
     """Constraints that no tree of this grammar can meet are an error of the one who made them."""
-    known = {label for chain in chains for label in chain} | {wrapper}
+    names = {label for chain in chains for label in chain} | {wrapper}
     for start, end, *label in (*constraints.required, *constraints.forbidden):
         if not 0 <= start < end <= n:
             raise SettingsError(f"span ({start}, {end}) is not within a sentence of {n} words")
-        if label and label[0] not in known:
+        if label and label[0] not in names:
             raise SettingsError(f"the grammar has no label {label[0]!r}")
     for first, second in combinations(constraints.required, 2):
         if _cross((first[0], first[1]), (second[0], second[1])):

@@ -22,11 +22,10 @@ import numpy as np
 from eigentext.base.ragged import pointers
 from eigentext.constituency.chart.constituents import expected_gains
 from eigentext.constituency.chart.fine import fill_word_states
-from eigentext.constituency.chart.kbest import kbest_forest
 from eigentext.constituency.chart.skeleton import Skeleton
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["LIKELY", "best_skeletons", "decoder_scores", "viterbi_skeleton"]
+__all__ = ["LIKELY", "best_skeleton", "decoder_scores", "viterbi_skeleton"]
 
 _TINY = 1e-30
 LIKELY = 0.01  # weight of the rules beside the constituents: of trees alike in these the likelier
@@ -84,30 +83,11 @@ def _rule_scores(chart: Chart, passes: Sequence[FinePass]) -> tuple[Floats, Floa
     return total, leaves
 
 
-def best_skeletons(
-    chart: Chart,
-    scores: tuple[Floats, Floats],
-    k: int,
-    spliced: npt.NDArray[np.bool_] | None = None,
-) -> Iterator[tuple[float, Skeleton]]:
-    """Binarised trees by falling score, at most k; ties in the order of the chart.
-
-    Those that differ only in nodes with the labels ``spliced`` count as one.
-    """
-    if k == 1:
-        best = _best(chart, *scores)
-        if best is not None:
-            score, chosen, root = best
-            yield score, _skeleton(chart, chosen, root)
-        return
-    forest = kbest_forest(chart, scores, k, spliced)
-    for rank, score in enumerate(forest.scores.tolist()):
-        yield score, forest.skeleton(rank)
-
-
-def _best(chart: Chart, applications: Floats, leaves: Floats) -> tuple[float, Ints, int] | None:
+def best_skeleton(chart: Chart, scores: tuple[Floats, Floats]) -> tuple[float, Skeleton] | None:
+    """The binarised tree with the largest sum of additive scores; of equals that of the chart."""
     from eigentext.constituency.kernels.decode import best_by_score
 
+    applications, leaves = scores
     over_word = chart.word_of_item >= 0
     item_score = np.where(over_word, leaves, -np.inf)
     chosen = np.empty(len(leaves), np.int64)
@@ -118,7 +98,7 @@ def _best(chart: Chart, applications: Floats, leaves: Floats) -> tuple[float, In
     root = int(roots[np.argmax(item_score[roots])])
     if not np.isfinite(item_score[root]):
         return None
-    return float(item_score[root]), chosen, root
+    return float(item_score[root]), _skeleton(chart, chosen, root)
 
 
 def _skeleton(chart: Chart, chosen: Ints, root: int) -> Skeleton:

@@ -98,6 +98,7 @@ def bracket_scores(words, weights, scores):
     """``scores`` (spans,): the sum of the weights of each span's features; 0 over one word."""
     n = len(words.marks) - 1
     shift = _shift_of(weights)
+    # features of borders are hashed n times, not n^2: a span adds up those of its two
     of_border = np.empty((n + 1, 2 * N_BORDER), np.uint64)
     _border_features(words, shift, of_border)
     features = np.empty(N_SPAN, np.uint64)
@@ -137,7 +138,7 @@ def bracket_marginals(n, scores, inside, marginal):
     for i in range(n - 1, -1, -1):
         inside[span_id(i, i + 1, n)] = 0.0
         for j in range(i + 2, n + 1):
-            best = -np.inf
+            best = -np.inf  # the largest term is taken out of the sum of exponentials
             for k in range(i + 1, j):
                 both = inside[span_id(i, k, n)] + inside[span_id(k, j, n)]
                 if both > best:
@@ -156,7 +157,7 @@ def bracket_marginals(n, scores, inside, marginal):
             s = span_id(i, j, n)
             if marginal[s] < 1e-9:
                 continue
-            trees = inside[s] - scores[s]
+            trees = inside[s] - scores[s]  # log of the sum over the splits of this span
             for k in range(i + 1, j):
                 left, right = span_id(i, k, n), span_id(k, j, n)
                 less = inside[left] + inside[right] - trees
@@ -171,6 +172,7 @@ def bracket_marginals(n, scores, inside, marginal):
 def _sentence_of(sentences, number):
     """The keys of one of the sentences, and which of its spans are in its tree."""
     at, n = sentences.first[number], sentences.first[number + 1] - sentences.first[number]
+    # the words of each sentence stand between PAD places on either side, its marks are n + 1
     padded = slice(at + 2 * PAD * number, at + 2 * PAD * number + n + 2 * PAD)
     words = BracketWords(
         sentences.word[padded],
@@ -226,7 +228,7 @@ def find_gradients(sentences, numbers, weights, learned, slopes):
         for i in range(n):
             for j in range(i + 2, n + 1):
                 span = span_id(i, j, n)
-                gradient = np.float32(gold[span] - marginal[span])
+                gradient = np.float32(gold[span] - marginal[span])  # observed less expected
                 if gold[span]:
                     total += scores[span]
                 if abs(gradient) < _LEAST:
@@ -238,6 +240,7 @@ def find_gradients(sentences, numbers, weights, learned, slopes):
                     if learned[features[f]]:
                         slopes.places[used], slopes.gradients[used] = features[f], gradient
                         used += 1
+        # a border's features get the sum over the spans that begin, or end, there
         for border in range(n + 1):
             for side in range(2):
                 if of_borders[border, side] != 0.0:

@@ -72,6 +72,7 @@ def flatten(roots, table, app_rule, item_label, item_span, spans, spliced, head_
                 pending[n_pending, 2],
             )
             item = row_item[row]
+            # children of a node that is left out hang from its parent
             node = parent
             kept = not spliced[item_label[item]]
             if kept:
@@ -82,17 +83,19 @@ def flatten(roots, table, app_rule, item_label, item_span, spans, spliced, head_
                 trees.parent[at] = parent
                 trees.is_head[at] = to_head == 1
                 trees.size[at] = 1
-                trees.head[at] = spans[item_span[item], 0]
+                trees.head[at] = spans[item_span[item], 0]  # right for a word; others below
                 at += 1
             app = row_app[row]
             if app >= 0:
                 right = 1 if head_right[app_rule[app]] else 0
+                # the head of a node that is left out is the head of the node above it
                 on = 1 if kept or to_head == 1 else 0
                 pending[n_pending, 0], pending[n_pending, 1] = row_right[row], node
                 pending[n_pending, 2] = on * right
                 pending[n_pending + 1, 0], pending[n_pending + 1, 1] = row_left[row], node
                 pending[n_pending + 1, 2] = on * (1 - right)
                 n_pending += 2
+        # preorder backwards is bottom-up: sizes add up, and heads rise
         for node in range(at - 1, begin, -1):
             above = begin + trees.parent[node]
             trees.size[above] += trees.size[node]
@@ -122,7 +125,7 @@ def bracket_counts(trees, chain_ptr, chain, position, gold, used, counts):
                 if chain[c] == 0 or (trees.size[node] == 1 and c == chain_ptr[a + 1] - 1):
                     continue  # a tag is no bracket
                 n += 1
-                for g in range(len(gold)):
+                for g in range(len(gold)):  # each gold bracket is matched once
                     if (
                         not used[g]
                         and gold[g, 0] == chain[c]

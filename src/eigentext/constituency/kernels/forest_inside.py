@@ -14,6 +14,7 @@ from eigentext.constituency.kernels.tensors import pair_scratch, rule_in, states
 def bottom_up(roots, table, order):
     """The rows that the roots are made of, children first; how many there are."""
     _, _, row_app, row_left, row_right, _, _, _, _ = table
+    # Depth first: a row is done when both its children are.  Trees share rows, each is done once.
     done = np.zeros(len(row_app), np.bool_)
     # a row waits above its two children at the most once for each side
     pending = np.empty(2 * len(row_app) + 2, np.int64)
@@ -39,10 +40,10 @@ def bottom_up(roots, table, order):
 
 
 @njit(nogil=True)
-def inside_rows(order, table, app_rule, label, tensors, place, row_ptr, inside, scale):
+def inside_rows(order, table, app_rule, label, tensors, position, row_ptr, inside, scale):
     """``inside`` of every row, children first, over its largest value; ``scale`` has the logs.
 
-    ``place`` (rows,) is where a row stands in ``order``; the rows over words are filled in.
+    ``position`` (rows,) is where a row stands in ``order``; the rows over words are filled in.
     """
     _, _, row_app, row_left, row_right, _, _, _, _ = table
     m = tensors.m
@@ -55,7 +56,7 @@ def inside_rows(order, table, app_rule, label, tensors, place, row_ptr, inside, 
         total = 0.0
         if app >= 0:
             r = app_rule[app]
-            left, right = place[row_left[row]], place[row_right[row]]
+            left, right = position[row_left[row]], position[row_right[row]]
             total = scale[left] + scale[right]
             rule_in(
                 tensors,
@@ -66,6 +67,7 @@ def inside_rows(order, table, app_rule, label, tensors, place, row_ptr, inside, 
                 scratch,
                 states_of(inside, row_ptr, at),
             )
+        # by size: signed numbers of the moments estimator may be negative
         top = 0.0
         for x in range(n_states):
             top = max(top, abs(inside[row_ptr[at] + x]))

@@ -161,10 +161,10 @@ def kbest_roots(
         if winner < 0:
             break
         derivation = front[winner]
-        known = False
+        is_double = False
         for c in range(n_chosen):
-            known = known or table.key[chosen[c]] == table.key[derivation]
-        if not known:
+            is_double = is_double or table.key[chosen[c]] == table.key[derivation]
+        if not is_double:
             chosen[n_chosen] = derivation
             n_chosen += 1
             if n_chosen == k:

@@ -39,7 +39,7 @@ def smooth_rule(n_tensor, n_parent, n_left, n_right, shares, strengths, out):
         p2[y] = (p2[y] + C_single * n_left[y] / n_b) / max(n_r + C_single, 1e-30)
     for z in range(mc):
         p3[z] = (p3[z] + C_single * n_right[z] / n_c) / max(n_r + C_single, 1e-30)
-    p_r = n_r / n_a
+    p_r = n_r / n_a  # p(r | a), which every state of the parent is drawn towards
     q2 = np.empty(mb)
     q3 = np.empty(mc)
     for x in range(ma):
@@ -59,6 +59,7 @@ def smooth_rule(n_tensor, n_parent, n_left, n_right, shares, strengths, out):
         for z in range(mc):
             q3[z] = (q3[z] + C_single * p3[z]) / max(n_rx + C_single, 1e-30)
         # P(h2, h3 | r, h1), backed off to the product of the two
+        # lam: how far the pairs themselves are trusted, more the more of them were counted
         lam = 0.0
         if n_rx > 0.0:
             lam = math.sqrt(n_rx) / (C_pair + math.sqrt(n_rx))
@@ -72,11 +73,11 @@ def smooth_rule(n_tensor, n_parent, n_left, n_right, shares, strengths, out):
 
 
 @njit(nogil=True)
-def smooth_rules(layout, own, n_tensor, n_state, n_rule, n_label, strengths, out):
+def smooth_rules(layout, block, n_tensor, n_state, n_rule, n_label, strengths, out):
     """The tensors of some rules from (expected) counts ``n_tensor``; ``out`` (cells,).
 
     ``layout``   rules (R, 3), where each begins in ``out``, and the states of each label
-    ``own``      (begin, end) of the rules
+    ``block``    (begin, end) of the rules
     ``n_state``  (states of all labels,) counts of states; ``n_rule, n_label`` without states
     """
     rules, rule_ptr, label_ptr = layout
@@ -84,7 +85,7 @@ def smooth_rules(layout, own, n_tensor, n_state, n_rule, n_label, strengths, out
     for r in range(len(rules)):
         longest = max(longest, rule_ptr[r + 1] - rule_ptr[r])
     cells = np.empty(longest)
-    for r in range(own[0], own[1]):
+    for r in range(block[0], block[1]):
         begin, end = rule_ptr[r], rule_ptr[r + 1]
         a, b, c = rules[r]
         smooth_rule(
@@ -101,7 +102,7 @@ def smooth_rules(layout, own, n_tensor, n_state, n_rule, n_label, strengths, out
 
 
 @njit(nogil=True)
-def smooth_few(layout, own, places, numbers, n_state, n_rule, n_label, strengths, out):
+def smooth_few(layout, block, places, numbers, n_state, n_rule, n_label, strengths, out):
     """The same from the counts that are not 0: ``places`` in ``out``, rising, and ``numbers``."""
     rules, rule_ptr, label_ptr = layout
     longest = 0
@@ -109,16 +110,16 @@ def smooth_few(layout, own, places, numbers, n_state, n_rule, n_label, strengths
         longest = max(longest, rule_ptr[r + 1] - rule_ptr[r])
     counts = np.zeros(longest)
     one_ptr = np.zeros(2, np.int64)
-    at = np.searchsorted(places, rule_ptr[own[0]])
-    for r in range(own[0], own[1]):
+    at = np.searchsorted(places, rule_ptr[block[0]])
+    for r in range(block[0], block[1]):
         begin, end = rule_ptr[r], rule_ptr[r + 1]
         first = at
         while at < len(places) and places[at] < end:
             counts[places[at] - begin] = numbers[at]
             at += 1
         one_ptr[1] = end - begin
-        one = rules[r : r + 1], one_ptr, label_ptr
-        smooth_rules(one, (0, 1), counts, n_state, n_rule[r:], n_label, strengths, out[begin:end])
+        lone = rules[r : r + 1], one_ptr, label_ptr
+        smooth_rules(lone, (0, 1), counts, n_state, n_rule[r:], n_label, strengths, out[begin:end])
         for i in range(first, at):  # all 0 again, for the next rule
             counts[places[i] - begin] = 0.0
 
@@ -136,6 +137,7 @@ def large_counts(layout, tensor, least, places, numbers, lost, of_rules):
     used = 0
     for r in range(len(rules)):
         begin, end = rule_ptr[r], rule_ptr[r + 1]
+        # cells of one state of the parent stand together: width = m_left * m_right
         first = label_ptr[rules[r, 0]]
         width = (end - begin) // (label_ptr[rules[r, 0] + 1] - first)
         bound = least * min(tensor[begin:end].max(), 1.0)
@@ -177,13 +179,13 @@ def pair_scratch(tensors):
 def rule_in(tensors, rule, left, right, factor, scratch, out):
     """What :func:`contract_in` does, with the tensor whole or in low rank."""
     low = tensors.low
-    if len(low.rank) == 0:
+    if len(low.rank) == 0:  # no rule is in low rank
         contract_in(rule_tensor(tensors, rule), left, right, factor, scratch, out)
         return
     k1, k2, k3 = low.rank[rule, 0], low.rank[rule, 1], low.rank[rule, 2]
     at = low.ptr[rule]
     factor *= low.factor[rule]
-    if k1 == 0:
+    if k1 == 0:  # low rank would save little: the tensor itself
         whole = low.values[at : low.ptr[rule + 1]]
         contract_in(whole, left, right, factor, scratch, out)
         return
@@ -196,9 +198,10 @@ def rule_in(tensors, rule, left, right, factor, scratch, out):
             weight *= _product(values, at_C + k * len(right), right) * factor
             _expand(values, at + k * len(out), weight, out)
         return
+    # Tucker: tensor = core (k1, k2, k3) with A, B, C on its axes, laid out A, B, C, core.  The
+    # vectors go into the small space, the core is contracted like a large one, and A leads out.
     at_C = at_B + len(left) * k2
     core = at_C + len(right) * k3
-    # the core is a small tensor, contracted like a large one
     of_left, of_right = scratch[:k2], scratch[k2 : k2 + k3]
     above, pair = scratch[k2 + k3 : k1 + k2 + k3], scratch[k1 + k2 + k3 :]
     _project(values, at_B, left, of_left)
@@ -225,7 +228,7 @@ def rule_out(tensors, rule, outer, left, right, factor, scratch, out_left, out_r
         return contract_out(whole, outer, left, right, factor, scratch, out_left, out_right)
     values = low.values
     at_B = at + len(outer) * k1
-    if k2 == 0:
+    if k2 == 0:  # each of the k products gives to both children what the other two say
         at_C = at_B + len(left) * k1
         posterior = np.float32(0.0)
         for k in range(k1):
@@ -236,6 +239,7 @@ def rule_out(tensors, rule, outer, left, right, factor, scratch, out_left, out_r
             _expand(values, row_C, above * by_left, out_right)
             posterior += above * by_left * by_right
         return posterior
+    # Tucker, as above: three vectors in, the core in the small space, two vectors out
     at_C = at_B + len(left) * k2
     core = at_C + len(right) * k3
     of_outer, of_left = scratch[:k1], scratch[k1 : k1 + k2]
@@ -342,6 +346,7 @@ def add_counts(tensor, outer, left, right, factor, pair, counts):
     """counts[h1, h2, h3] += factor * outer[h1] tensor[h1, h2, h3] left[h2] right[h3]."""
     mb, mc = len(left), len(right)
     width = mb * mc
+    # the product of both children is the same for every state of the parent
     for y in range(mb):
         ly = left[y] * factor
         for z in range(mc):

@@ -53,6 +53,7 @@ def tree_inside(skeleton, tensors, root, label_ptr, node_ptr, inside):
                 scratch,
                 states_of(inside, node_ptr, node),
             )
+        # by size: numbers of the moments estimator may be negative
         top = 0.0
         for x in range(m[a]):
             top = max(top, abs(inside[node_ptr[node] + x]))
@@ -111,6 +112,8 @@ def count_rules(nodes, skeletons, tensors, sweeps, counts):
     pair = pair_scratch(tensors)
     for node in nodes:
         r = rule[node]
+        # posterior of the three states = outside * tensor * both insides, over what the inside of
+        # the node was divided by
         add_counts(
             rule_tensor(tensors, r),
             states_of(outside, node_ptr, node),
@@ -136,6 +139,7 @@ def count_states(skeletons, roots, trees, label_ptr, sweeps, of_states, of_roots
         for node in range(first, last):
             for x in range(node_ptr[node + 1] - node_ptr[node]):
                 p = outside[node_ptr[node] + x] * inside[node_ptr[node] + x]
+                # outside is not needed any more
                 outside[node_ptr[node] + x] = p
                 of_states[label_ptr[label[node]] + x] += p
                 if node == first:
@@ -152,26 +156,26 @@ def _inside_of_tree(first, last, skeletons, tensors, sweeps, pair):
     node_ptr, inside, _, log_scale = sweeps
     total_scale = 0.0
     for node in range(last - 1, first - 1, -1):
-        own = states_of(inside, node_ptr, node)
+        at_node = states_of(inside, node_ptr, node)
         if rule[node] >= 0:
-            own[:] = np.float32(0.0)
+            at_node[:] = np.float32(0.0)
             contract_in(
                 rule_tensor(tensors, rule[node]),
                 states_of(inside, node_ptr, left[node]),
                 states_of(inside, node_ptr, right[node]),
                 np.float32(1.0),
                 pair,
-                own,
+                at_node,
             )
         top = np.float32(0.0)
-        for x in range(len(own)):
-            if own[x] > top:
-                top = own[x]
+        for x in range(len(at_node)):
+            if at_node[x] > top:
+                top = at_node[x]
         if top > 0.0:
             log_scale[node] = math.log(top)
             total_scale += log_scale[node]
-            for x in range(len(own)):
-                own[x] /= top
+            for x in range(len(at_node)):
+                at_node[x] /= top
         else:
             total_scale = -np.inf
     return total_scale
@@ -187,13 +191,13 @@ def _outside_of_tree(first, last, skeletons, tensors, sweeps, pair):
         if r < 0:
             continue
         tensor = rule_tensor(tensors, r)
-        own = states_of(outside, node_ptr, node)
+        above = states_of(outside, node_ptr, node)
         in_left = states_of(inside, node_ptr, left[node])
         in_right = states_of(inside, node_ptr, right[node])
         out_left = states_of(outside, node_ptr, left[node])
         out_right = states_of(outside, node_ptr, right[node])
         out_left[:] = np.float32(0.0)
         out_right[:] = np.float32(0.0)
-        # own inside was divided by its maximum: the same factor keeps posteriors right
+        # the node's inside was divided by its maximum: the same factor keeps posteriors right
         factor = np.float32(math.exp(-log_scale[node]))
-        contract_out(tensor, own, in_left, in_right, factor, pair, out_left, out_right)
+        contract_out(tensor, above, in_left, in_right, factor, pair, out_left, out_right)

@@ -93,7 +93,7 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
             factor = lexicon.by_class.shares(x.type_class[of_type], every)
             p_shape *= factor[row, base[row]]
             p_shape_base *= factor[np.arange(len(pairs)), base]
-        known = Evidence(
+        evidence = Evidence(
             cell=row,
             group=row,
             counts=by_word[word[row], ts] + by_word[lower[row], ts],
@@ -105,7 +105,7 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
             p_text_base=lexicon.p_base[base],
             given_base=lexicon.ts_given_base[ts],
         )
-        p = smoothed(known, lexicon.strengths)
+        p = smoothed(evidence, lexicon.strengths)
     score = (p / lexicon.p_ts[ts] * lexicon.emits[ts]).astype(np.float32)
     pair_of = pair_of.reshape(-1)
     lengths = m[pair_of]
@@ -146,13 +146,13 @@ def run_em(
         better = estimate(bank, params.m, counts, lexicon, settings.smoothing)
         return better, log_likelihood
 
-    found = iterate(params, step, n_iter=n_iter, progress=progress)
+    learned = iterate(params, step, n_iter=n_iter, progress=progress)
     if not last:
-        return found
+        return learned
     counts, lexicon = last[0]
     lexicon = replace(lexicon, word_n=rounded(lexicon.word_n), shape_n=rounded(lexicon.shape_n))
     few = estimate(bank, params.m, counts, lexicon, settings.smoothing, least=LEAST_COUNT)
-    return replace(found, params=few)
+    return replace(learned, params=few)
 
 
 def expect_states(
@@ -187,8 +187,8 @@ def expect_states(
     of_trees, of_rules = _shared_out(bank, m)
 
     def sweep(trees: Ints) -> None:
-        own = (skeletons, bank.roots, trees, params.tensors, params.root, params.label_ptr)
-        sweep_trees(*own, sweeps, likelihood)
+        grammar = (skeletons, bank.roots, trees, params.tensors, params.root, params.label_ptr)
+        sweep_trees(*grammar, sweeps, likelihood)
 
     def summed(trees: Ints) -> Floats:
         """(2, sum m): states, and those of roots."""

@@ -52,13 +52,13 @@ def learn_models(
         ("clustering", "moments") if estimator == "mixed" else (estimator,)
     )
     for number in range(settings.n_models):
-        own = replace(
+        settings_of_model = replace(
             settings,
             estimator=in_turn[number % len(in_turn)],
             seed=settings.seed + number,
         )
         with single_threaded():
-            params = _learn(bank, own, progress)
+            params = _learn(bank, settings_of_model, progress)
         yield params
         del params  # it is the caller's alone
 

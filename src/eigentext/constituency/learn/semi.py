@@ -180,10 +180,10 @@ def learn_semi(
             # E-step of the sentences: every model adds to its own expected counts
             likelihood, n_used = 0.0, 0
             swept = in_turn(partial(_sweep, grammar, settings), short)
-            for done, (sentence, one) in enumerate(zip(short, swept, strict=True)):
+            for done, (sentence, posteriors) in enumerate(zip(short, swept, strict=True)):
                 if progress is not None:
                     progress(done, len(short), f"sentences without trees, round {number + 1}")
-                gained = _expect(grammar, sentence, one, text.least, expected)
+                gained = _expect(grammar, sentence, posteriors, text.least, expected)
                 if gained is not None:
                     n_used += 1
                     likelihood += gained
@@ -193,13 +193,12 @@ def learn_semi(
             added = [_totals(model, new) for model, new in zip(params, expected, strict=True)]
             renewed = []
             for model, new, more in zip(params, expected, added, strict=True):
-                fresh, log_prob = _maximise(settings, bank, index, model, new, totals + more)
+                fresh, log_prob = _maximise(settings, bank, index, model, new, totals.plus(more))
                 renewed.append(fresh)
                 of_trees.append(log_prob)
             # the models share one chart, so the coarse grammar gets the mean of what they expect
-            coarse = CoarseGrammar.from_totals(
-                bank, totals + _mean(added), settings.smoothing.k_root
-            )
+            mean = Totals(*(np.mean(column, axis=0) for column in zip(*added, strict=True)))
+            coarse = CoarseGrammar.from_totals(bank, totals.plus(mean), settings.smoothing.k_root)
             grammar = replace(grammar, coarse=coarse, params=tuple(renewed))
             history.append(likelihood + float(np.mean(of_trees)))
     return grammar, SemiResult(tuple(history), n_used, n_long, len(short) - n_used)
@@ -207,11 +206,11 @@ def learn_semi(
 
 def _sentences(grammar: Grammar, text: FreeText, settings: LPCFGSettings) -> Iterable[_Sentence]:
     unlabelled = ((tokens, None, settings.unlabelled_weight) for tokens in text.unlabelled)
-    partial = ((tokens, known, settings.partial_weight) for tokens, known in text.partial)
-    for raw, known, weight in chain(unlabelled, partial):
+    partial = ((tokens, brackets, settings.partial_weight) for tokens, brackets in text.partial)
+    for raw, brackets, weight in chain(unlabelled, partial):
         tokens = checked_tokens(raw)
         if tokens and weight:
-            yield _Sentence(grammar.forms(tokens), known, weight)
+            yield _Sentence(grammar.forms(tokens), brackets, weight)
 
 
 class _Swept(NamedTuple):
@@ -312,15 +311,6 @@ def _totals(params: LatentParams, new: Expected) -> Totals:
     return Totals(rules, labels, over_words, roots)
 
 
-def _mean(parts: Sequence[Totals]) -> Totals:
-    return Totals(
-        np.mean([totals.rules for totals in parts], axis=0),
-        np.mean([totals.labels for totals in parts], axis=0),
-        np.mean([totals.over_words for totals in parts], axis=0),
-        np.mean([totals.roots for totals in parts], axis=0),
-    )
-
-
 def _maximise(
     settings: LPCFGSettings,
     bank: Treebank,
@@ -381,8 +371,8 @@ def _with_words(lexicon: Lexicon, new: Expected) -> Lexicon:
     ends = np.append(
         lexicon.word_ptr, np.full(len(number) - len(lexicon.words), len(lexicon.word_n))
     )
-    known = csr_array((lexicon.word_n, lexicon.word_ts, ends), shape=shape)
-    both = (known + coo_array((n, (rows, ts)), shape=shape).tocsr()).tocsr()
+    in_trees = csr_array((lexicon.word_n, lexicon.word_ts, ends), shape=shape)
+    both = (in_trees + coo_array((n, (rows, ts)), shape=shape).tocsr()).tocsr()
     both.sum_duplicates()
     return replace(
         lexicon,

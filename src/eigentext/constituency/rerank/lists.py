@@ -135,8 +135,10 @@ class Gold(NamedTuple):
     @classmethod
     def of(cls, tree: Tree) -> Gold:
         """The brackets of a tree without traces."""
-        found = Bracketing.of(tree, _RULES)
-        brackets = [(bracket_key(label), start, end) for label, start, end in found.scored(_RULES)]
+        marked = Bracketing.of(tree, _RULES)
+        brackets = [
+            (bracket_key(label), start, end) for label, start, end in marked.scored(_RULES)
+        ]
         counts = [tag not in _RULES.deleted_tags for tag in tree.tags]
         return cls(np.array(brackets, np.int64).reshape(-1, 3), pointers(counts))
 

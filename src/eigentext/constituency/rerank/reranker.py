@@ -66,7 +66,7 @@ class Reranker:
     words: tuple[str, ...]
     weights: Weights
     language: Language
-    wanted: int = ALL  # groups of features; fewer only in experiments
+    groups: int = ALL  # of features; fewer only in experiments
 
     @cached_property
     def word_keys(self) -> WordKeys:
@@ -80,8 +80,8 @@ class Reranker:
         flat, scores = trees
         if len(scores) < 2:
             return np.arange(len(scores))
-        found = list_features(flat, table, self.word_keys.of(words), self.wanted)
-        total = list_scores(found, scores[:, None] / n_models, self.weights)
+        features = list_features(flat, table, self.word_keys.of(words), self.groups)
+        total = list_scores(features, scores[:, None] / n_models, self.weights)
         return np.argsort(-total, kind="stable")
 
 
@@ -103,7 +103,7 @@ class ParsedList(NamedTuple):
     table: LabelTable
     gold: Tree
 
-    def features(self, words: WordKeys, wanted: int = ALL) -> LearningList:
+    def features(self, words: WordKeys, groups: int = ALL) -> LearningList:
         """What to learn from; a tree's gain is its F1, times the gold brackets."""
         flat, scores = self.trees
         gold = Gold.of(self.gold)
@@ -111,7 +111,7 @@ class ParsedList(NamedTuple):
         n_gold = len(gold.brackets)
         gains = n_gold * 2.0 * matched / np.maximum(n_brackets + n_gold, 1)
         keys = words.of(self.gold.words)
-        return LearningList(list_features(flat, self.table, keys, wanted), scores[:, None], gains)
+        return LearningList(list_features(flat, self.table, keys, groups), scores[:, None], gains)
 
 
 def learn_reranker(
@@ -151,8 +151,8 @@ def parsed_lists(
     done = 0
     for others, fold in held_out(len(trees), _FOLDS):
         parser = fit([trees[at] for at in others.tolist()])
-        own = [trees[at] for at in fold.tolist()]
-        blocks = [own[block] for block in row_blocks(len(own), _SENTENCES_AT_ONCE)]
+        part = [trees[at] for at in fold.tolist()]
+        blocks = [part[block] for block in row_blocks(len(part), _SENTENCES_AT_ONCE)]
         for lists in in_turn(partial(_lists_of, parser), blocks):
             yield from lists
             done += _SENTENCES_AT_ONCE

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.constituency.chart.constraints import Constraints
 from eigentext.constituency.inspection import Inventory, inventory
-from eigentext.drawing.constituents import arcs_svg, tree_svg
+from eigentext.drawing.arcs import arcs_svg
+from eigentext.drawing.constituents import tree_svg
 from eigentext.errors import SettingsError
 from eigentext.language.formats.ptb import format_escaped
 from eigentext.studio.api.parse_models import (

@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eigentext.drawing.constituents import arcs_svg, tree_svg
+from eigentext.drawing.arcs import arcs_svg
+from eigentext.drawing.constituents import tree_svg
 from eigentext.errors import DataError
 from eigentext.language.formats.convert import convert
 from eigentext.language.formats.ptb import read_numbered_trees
