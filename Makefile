@@ -1,4 +1,4 @@
-# make demo | test | coverage | lint | bench | bench-quick | site | dist | wheel   (Python 3.11+; the rest is set up here)
+# make demo | test | test-core | test-lab | test-studio | coverage | lint | lint-js | bench | bench-quick | site | dist | wheel   (Python 3.11+; the rest is set up here)
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -9,7 +9,7 @@ PYTEST_ARGS ?= -m "not long"
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 EXTRAS_TEST := dev,docs,plot,web,postgres,cluster,spacy,parquet
 
-.PHONY: demo test coverage lint bench bench-quick site dist licences wheel clean
+.PHONY: demo test test-core test-lab test-studio coverage lint lint-js bench bench-quick site dist licences wheel clean
 
 demo: $(VENV)/.installed
 	$(BIN)/eigentext demo -o demo-report
@@ -17,7 +17,13 @@ demo: $(VENV)/.installed
 # Files in their order: by the number of their tests, a file with one long test would come last and
 # leave the other worker with nothing to do.
 test: $(VENV)/.installed-dev
-	EIGENTEXT_TEST_WHEEL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	EIGENTEXT_TEST_WHEEL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(TESTS) $(PYTEST_ARGS)
+
+# one wing; the tests of the whole (tests/test_*.py) go with the core
+test-core: TESTS = tests/core tests/exact $(wildcard tests/test_*.py)
+test-lab: TESTS = tests/lab
+test-studio: TESTS = tests/studio
+test-core test-lab test-studio: test
 
 # which lines no test reaches; a third slower than the tests alone
 coverage: $(VENV)/.installed-dev
@@ -28,6 +34,16 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory lint-js; else echo "no node and npm here: the pages' JavaScript is not linted" >&2; fi
+
+# the JavaScript of the pages: eslint, and types by the JSDoc comments
+lint-js: node_modules/.installed
+	node_modules/.bin/eslint src/eigentext/studio/pages/static
+	node_modules/.bin/tsc -p jsconfig.json
+
+node_modules/.installed: package.json
+	npm install --no-package-lock --no-audit --no-fund --silent
+	touch $@
 
 # Every script, many hours; goes on where it was stopped.  Results: .bench/results/*.json
 bench: $(VENV)/.installed-dev
@@ -73,4 +89,4 @@ $(VENV)/.installed-dev: $(BUILD)/.wheel
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) $(BUILD) dist demo-report .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf $(VENV) $(BUILD) node_modules dist demo-report .pytest_cache .mypy_cache .ruff_cache .coverage

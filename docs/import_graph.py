@@ -36,7 +36,7 @@ def edges() -> Counter[tuple[str, str]]:
     for module in graph.modules:
         for other in graph.find_modules_directly_imported_by(module):
             pair = tuple([*name.split("."), ""][1] for name in (module, other))
-            if pair[0] != pair[1] and all(pair) and "errors" not in pair:
+            if pair[0] != pair[1] and all(pair) and not {"errors", "version"} & {*pair}:
                 found[pair[0], pair[1]] += 1
     return found
 

@@ -68,7 +68,7 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> No
         "reports/report.css",
     ):
         assert f"eigentext/{needed}" in names, needed
-    pages = {Path(name).suffix for name in names if name.startswith("eigentext/studio/service/")}
+    pages = {Path(name).suffix for name in names if name.startswith("eigentext/studio/pages/")}
     assert {".html", ".css", ".js"} <= pages
     assert wheel.name == f"eigentext-{VERSION}-py3-none-any.whl"
 
@@ -104,8 +104,8 @@ def test_the_sdist_has_tests_and_documents_and_nothing_that_was_made(sdist: Path
     assert {name.partition("/")[0] for name in names} <= {
         *(".ci", ".dockerignore", ".github", ".gitignore", "CHANGELOG.md", "CITATION.cff"),
         *("CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile"),
-        *("PKG-INFO", "README.md", "SECURITY.md", "benchmarks", "docs", "examples"),
-        *("pyproject.toml", "recipe", "src", "tests"),
+        *("PKG-INFO", "README.md", "SECURITY.md", "benchmarks", "docs", "eslint.config.js"),
+        *("examples", "jsconfig.json", "package.json", "pyproject.toml", "recipe", "src", "tests"),
     }
     assert {f"src/{name}" for name in on_disk()} <= names
     assert {

@@ -1,1 +1,1 @@
-"""All code for a graphics card; the rest of the package knows it by names alone."""
+"""All code for a graphics card; the models whose loops it runs find it by name."""

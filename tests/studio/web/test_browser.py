@@ -273,7 +273,7 @@ class TestReport:
         expect(page.get_by_role("heading", name="A report")).to_be_visible()
         expect(page.get_by_text("with <everything>")).to_be_visible()
         expect(page.locator("tbody tr")).to_have_count(3)
-        expect(page.locator("figure svg")).to_have_count(4)
+        expect(page.locator("figure svg")).to_have_count(3)
         expect(page.get_by_text("hidden at first")).to_be_hidden()
         page.get_by_text("More").click()
         expect(page.get_by_text("hidden at first")).to_be_visible()

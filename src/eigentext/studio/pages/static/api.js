@@ -1,10 +1,11 @@
 // Questions to the service: one function, one shape of errors.
+import { byId } from "/static/elements.js";
 
 let open = 0; // questions without an answer yet
 
 function count(step) {
   open += step;
-  document.getElementById("results").setAttribute("aria-busy", String(open > 0));
+  byId("results").setAttribute("aria-busy", String(open > 0));
 }
 
 /** GET, or POST when there is a body; a refusal is thrown as an error with its `fault`. */

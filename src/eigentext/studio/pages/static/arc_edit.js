@@ -15,6 +15,11 @@ const told = (arc) => ({ head: Number(arc.dataset.head), dependent: Number(arc.d
  * `onArc(dependent, head, relation)`  relation null: any
  * `onForbid(dependent, head, relation)`  the same; without it nothing can be forbidden
  * `onClear(dependent)`
+ *
+ * @param {any} svg
+ * @param {{ words: string[], relations: string[], asked?: any[], onClear: (dependent: number) => any,
+ *   onArc: (dependent: number, head: number, relation: string | null) => any,
+ *   onForbid?: (dependent: number, head: number, relation: string | null) => any }} options
  */
 export function editArcs(svg, { words, relations, asked = [], onArc, onForbid, onClear }) {
   const arcs = [...svg.querySelectorAll(".et-arc")].sort((a, b) => a.dataset.dependent - b.dataset.dependent);

@@ -1,9 +1,8 @@
 // The reference of the API, made of /openapi.json: routes in groups, shapes, and forms to try them.
 import { ask } from "/static/api.js";
-import { count, element } from "/static/elements.js";
+import { byId, count, element } from "/static/elements.js";
 import { copyButton, mountNav } from "/static/shell.js";
 
-const byId = (id) => document.getElementById(id);
 const SHOWN = 20_000; // characters of an answer; more are not for reading
 const TITLES = { api: "The service", lex: "Readings", dep: "Dependencies", batch: "Many at once" };
 const SAMPLES = { text: "The dog barks.", brackets: "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))", source_format: "tokens", target_format: "conllu", word: "the", number: 1 };

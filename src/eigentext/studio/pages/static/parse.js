@@ -2,14 +2,15 @@
 // again when somebody requires or forbids a part of one.  Nothing is computed here.
 import { ask } from "/static/api.js";
 import { editArcs } from "/static/arc_edit.js";
-import { count, element, isolated } from "/static/elements.js";
+import { byId, count, element, fieldById, formById, isolated } from "/static/elements.js";
 import { examples } from "/static/examples.js";
 import { addAsked, fromAddress, inAddress, inWords, ofSentence, removed, requestOf } from "/static/parse_asked.js";
 import { asking, choose, copyButton, downloadButton, early, errorBox, modelSelect, mountNav, onSubmit, permalink, SILENT, svgToPng } from "/static/shell.js";
 import { editTree } from "/static/tree_edit.js";
 
-const byId = (id) => document.getElementById(id);
-const [form, input, results, status, take] = ["form", "input", "results", "status", "take"].map(byId);
+const form = formById("form");
+const input = fieldById("input");
+const [results, status, take] = ["results", "status", "take"].map(byId);
 const begun = early(form);
 const BEST = 5;
 const LANGUAGES = { es: "Spanish", ar: "Arabic" };
@@ -24,6 +25,7 @@ const FLAGS = {
 let asked = []; // what the trees must and must not have
 let answer = null; // the last answer for the whole text
 let text = ""; // that it is the answer for
+/** @type {Record<string, any>} */
 const selects = { const: null, dep: null };
 const cards = new Map(); // by the number of the sentence
 const turns = new Map(); // the latest question about each sentence
@@ -31,15 +33,15 @@ const turns = new Map(); // the latest question about each sentence
 /* ---- the question */
 
 const layers = () => [...form.elements.layer].filter((box) => box.checked && !box.closest("label").hidden).map((box) => box.value);
-const best = () => Math.min(20, Math.max(1, Math.round(Number(byId("k").value)) || 1));
+const best = () => Math.min(20, Math.max(1, Math.round(Number(fieldById("k").value)) || 1));
 /** The reranker, for a parser that has none of its own. */
-const rerank = () => (byId("rerank") && !named("dep")?.startsWith("pipeline:") ? byId("rerank").value || null : null);
+const rerank = () => (byId("rerank") && !named("dep")?.startsWith("pipeline:") ? fieldById("rerank").value || null : null);
 const named = (kind) => selects[kind]?.select.value || null;
 
 function body(more = {}) {
   return {
     text, kbest: best(), marginals: true, layers: layers(), const: named("const"), dep: named("dep"),
-    rerank: rerank(), scheme: byId("scheme").value, constraints: requestOf(asked), ...more,
+    rerank: rerank(), scheme: fieldById("scheme").value, constraints: requestOf(asked), ...more,
   };
 }
 
@@ -51,7 +53,7 @@ function state() {
     const: usual("const") ? "" : named("const"),
     dep: usual("dep") ? "" : named("dep"),
     rerank: rerank() ?? "",
-    scheme: byId("scheme").value === "ptb" ? "" : byId("scheme").value,
+    scheme: fieldById("scheme").value === "ptb" ? "" : fieldById("scheme").value,
     k: best() === BEST ? "" : String(best()),
     only: shown.length === 1 && !byId("layers").hidden ? shown[0] : "",
     asked: inAddress(asked),
@@ -139,19 +141,19 @@ function shownText(sentence, words) {
 function chips(index, words) {
   const own = ofSentence(asked, index);
   if (!own.length) return [];
-  const list = element("ul", { class: "chips", "aria-label": "Asked for" });
+  const items = element("ul", { class: "chips", "aria-label": "Asked for" });
   for (const one of own) {
     const said = inWords(one, words);
     const button = element("button", { type: "button", "aria-label": `Remove: ${said}` }, "×");
     button.addEventListener("click", () => change(index, removed(asked, one), null));
-    list.append(element("li", { class: one.kind.startsWith("forbid") ? "forbid" : "require" }, said, button));
+    items.append(element("li", { class: one.kind.startsWith("forbid") ? "forbid" : "require" }, said, button));
   }
   if (own.length > 1) {
     const all = element("button", { type: "button", class: "quiet" }, "Remove all");
     all.addEventListener("click", () => change(index, asked.filter((one) => !own.includes(one)), null));
-    list.append(element("li", {}, all));
+    items.append(element("li", {}, all));
   }
-  return [list];
+  return [items];
 }
 
 /* ---- both kinds of trees */
@@ -168,8 +170,8 @@ function part(kind, title, choices, { buttons, notes, edit, differs, focus }) {
       frame.replaceChildren(element("p", { class: "note" }, "The tree is too large to draw."));
       return;
     }
-    const parsed = new DOMParser().parseFromString(choice.svg, "image/svg+xml").documentElement;
-    const svg = document.importNode(parsed, true);
+    const drawn = new DOMParser().parseFromString(choice.svg, "image/svg+xml").documentElement;
+    const svg = document.importNode(drawn, true);
     frame.replaceChildren(svg);
     const editor = edit(svg);
     if (put) queueMicrotask(() => editor.focus(put));
@@ -181,11 +183,11 @@ function part(kind, title, choices, { buttons, notes, edit, differs, focus }) {
   ];
   const head = element("div", { class: "part-head" }, element("h3", {}, title), ...buttons(() => shown), ...pictures);
   return element("section", { class: "part", "data-view": kind.split("-")[0], "aria-label": title }, head,
-    ...notes.map((note) => element("p", { class: "note" }, note)), frame, ...list(kind, title, choices, draw, differs));
+    ...notes.map((note) => element("p", { class: "note" }, note)), frame, ...bestList(kind, choices, draw, differs));
 }
 
 /** The best trees to choose from: radio buttons, so that arrows go from one to the next. */
-function list(kind, title, choices, draw, differs) {
+function bestList(kind, choices, draw, differs) {
   if (choices.length < 2) return [];
   const box = element("fieldset", { class: "kbest", tabindex: "-1" }, element("legend", {}, `The ${choices.length} best: score, and what differs from the first`));
   for (const choice of choices) {
@@ -251,8 +253,8 @@ function wordTable(sentence, words) {
   const characters = Array.from(text);
   const lines = rows.map((row, k) => {
     const line = element("tr", {}, ...columns.map(([key]) => element("td", { dir: "auto" }, ...cell(row, key))));
-    const { start, end } = sentence.tokens[k];
-    const typed = start === null ? row.form : characters.slice(start, end).join("");
+    const { start: from, end } = sentence.tokens[k];
+    const typed = from === null ? row.form : characters.slice(from, end).join("");
     if (typed !== row.form) {
       line.className = "part-of";
       line.title = `typed: ${typed}`;
@@ -340,12 +342,12 @@ function restore(told) {
     choose(selects[kind].select, told[kind]);
   }
   if (byId("rerank")) {
-    byId("rerank").value = "";
+    fieldById("rerank").value = "";
     choose(byId("rerank"), told.rerank);
   }
-  byId("scheme").value = "ptb";
+  fieldById("scheme").value = "ptb";
   choose(byId("scheme"), told.scheme);
-  byId("k").value = told.k ?? String(BEST);
+  fieldById("k").value = told.k ?? String(BEST);
   for (const box of form.elements.layer) box.checked = !told.only || !["const", "dep"].includes(told.only) || box.value === told.only;
   input.value = told.text ?? exampleFor();
   asked = fromAddress(told.asked);
@@ -377,7 +379,7 @@ function mountModels(health) {
   byId("layers").hidden = there.length < 2;
   language = selects.dep?.models[0].language || selects.const?.models[0].language || "";
   byId("scheme").replaceChildren(...health.schemes.map((name) => new Option(name)));
-  byId("scheme").value = "ptb";
+  fieldById("scheme").value = "ptb";
 }
 
 onSubmit(form, input, () => run());
@@ -390,9 +392,9 @@ for (const box of form.elements.layer) {
   });
 }
 byId("example").replaceChildren(new Option("Choose …", ""), ...examples.parse.map(([name], k) => new Option(name, String(k))));
-byId("example").addEventListener("change", (event) => {
-  if (event.target.value === "") return;
-  [, input.value] = examples.parse[Number(event.target.value)];
+byId("example").addEventListener("change", () => {
+  if (fieldById("example").value === "") return;
+  [, input.value] = examples.parse[Number(fieldById("example").value)];
   run();
 });
 

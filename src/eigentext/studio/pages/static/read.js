@@ -1,6 +1,6 @@
 // The reading page: asks for the readings of a text and shows them.  Nothing is computed here.
 import { ask } from "/static/api.js";
-import { element } from "/static/elements.js";
+import { byId, element, fieldById, formById } from "/static/elements.js";
 import { examples } from "/static/examples.js";
 import { showReading } from "/static/reader.js";
 import { asking, choose, copyButton, downloadButton, early, errorBox, modelSelect, mountNav, onSubmit, permalink } from "/static/shell.js";
@@ -8,8 +8,9 @@ import { asking, choose, copyButton, downloadButton, early, errorBox, modelSelec
 const TOP = 30;
 const LANGUAGES = { en: "English", fr: "French", hu: "Hungarian", tr: "Turkish" };
 
-const byId = (id) => document.getElementById(id);
-const [form, input, results, status] = ["form", "input", "results", "status"].map(byId);
+const form = formById("form");
+const input = fieldById("input");
+const [results, status] = ["results", "status"].map(byId);
 const begun = early(form);
 let model; // what `modelSelect` gave
 
@@ -28,7 +29,7 @@ function choices() {
 
 function fillExamples() {
   byId("example").replaceChildren(new Option("Choose …", ""), ...choices().map(([name], k) => new Option(name, String(k))));
-  byId("example").closest("label").hidden = choices().length === 0;
+  byId("example").closest("label")?.toggleAttribute("hidden", choices().length === 0);
 }
 
 async function question() {
@@ -87,9 +88,9 @@ function changeModel() {
 }
 
 onSubmit(form, input, () => run());
-byId("example").addEventListener("change", (event) => {
-  if (event.target.value === "") return;
-  input.value = choices()[Number(event.target.value)][1];
+byId("example").addEventListener("change", () => {
+  if (fieldById("example").value === "") return;
+  input.value = choices()[Number(fieldById("example").value)][1];
   run();
 });
 

@@ -1,12 +1,13 @@
 // The page of sequences: reads the form, asks the API, shows the answer.  Nothing is computed here.
 import { ask } from "/static/api.js";
-import { count, direction, element, isolated } from "/static/elements.js";
+import { byId, count, direction, element, fieldById, formById, isolated } from "/static/elements.js";
 import { drawing, part } from "/static/results.js";
 import { asking, choose, early, errorBox, modelSelect, mountNav, onSubmit, permalink } from "/static/shell.js";
 import { bar, fixed, table, takeaway, word } from "/static/tables.js";
 
-const byId = (id) => document.getElementById(id);
-const [form, input, results, status] = ["form", "input", "results", "status"].map(byId);
+const form = formById("form");
+const input = fieldById("input");
+const [results, status] = ["results", "status"].map(byId);
 const begun = early(form);
 const EXAMPLES = [
   ["English", "ptb", "The farmer sold the old horse to a friend. It ran across the field, and nobody saw it again."],
@@ -184,9 +185,9 @@ function valuesCard(answer) {
 
 async function question() {
   const chosen = model.select.value;
-  const method = kinds[chosen] === "latent-tagger" ? "viterbi" : byId("method").value;
+  const method = kinds[chosen] === "latent-tagger" ? "viterbi" : fieldById("method").value;
   const [text, states] = await Promise.all([
-    ask("/api/sequences/text", { model: chosen, text: input.value, scheme: byId("scheme").value, method }),
+    ask("/api/sequences/text", { model: chosen, text: input.value, scheme: fieldById("scheme").value, method }),
     ask("/api/sequences/states", { model: chosen, top: 8, draw: true }),
   ]);
   return { text, states };
@@ -200,8 +201,8 @@ function show({ text, states }) {
 
 const ask_ = asking({ results, status, button: byId("run"), errors: errorBox(input) }, question, show);
 
-function state() {
-  const usual = (id, value) => (byId(id).value === value ? "" : byId(id).value);
+function asked() {
+  const usual = (id, value) => (fieldById(id).value === value ? "" : fieldById(id).value);
   return {
     model: model.models.length > 1 ? model.select.value : "", scheme: usual("scheme", "ptb"),
     method: usual("method", "viterbi"), colour: colouring() === "state" ? "" : colouring(), text: input.value,
@@ -210,7 +211,7 @@ function state() {
 
 function run(how) {
   showFields();
-  permalink.write(state(), how);
+  permalink.write(asked(), how);
   return ask_();
 }
 
@@ -247,7 +248,7 @@ async function start() {
   byId("scheme").replaceChildren(...health.schemes.map((scheme) => new Option(scheme)));
   byId("example").replaceChildren(new Option("Choose …", ""), ...EXAMPLES.map(([name], k) => new Option(name, String(k))));
   byId("example").addEventListener("change", () => {
-    const [, scheme, text] = EXAMPLES[byId("example").value] ?? [];
+    const [, scheme, text] = EXAMPLES[fieldById("example").value] ?? [];
     if (text === undefined) return;
     choose(byId("scheme"), scheme);
     input.value = text;
@@ -255,7 +256,7 @@ async function start() {
   });
   for (const field of [model.select, byId("scheme"), byId("method")]) field.addEventListener("change", () => run());
   for (const choice of form.elements.colour) {
-    choice.addEventListener("change", () => { showFields(); permalink.write(state(), { replace: true }); });
+    choice.addEventListener("change", () => { showFields(); permalink.write(asked(), { replace: true }); });
   }
   onSubmit(form, input, () => run());
   permalink.onChange((before) => { restore(before); showFields(); ask_(); });

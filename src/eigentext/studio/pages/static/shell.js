@@ -1,7 +1,9 @@
 // What every page has: the header with its links, the address that keeps what was asked, the state
 // of being at work, and buttons that copy and save.  Nothing of a page's own matter is here.
 import { ask } from "/static/api.js";
-import { count, element, quietButton } from "/static/elements.js";
+import { all, byId, count, element, quietButton } from "/static/elements.js";
+
+const mainPlace = () => all(document, "main")[0];
 
 const TITLES = {
   parse: "Parse", read: "Read", words: "Words", sequences: "Sequences",
@@ -9,7 +11,6 @@ const TITLES = {
 };
 const SLOW = 700; // milliseconds between questions about how far the loading is
 
-const byId = (id) => document.getElementById(id);
 const sleep = (time) => new Promise((done) => { setTimeout(done, time); });
 
 /* ---- the header */
@@ -28,13 +29,13 @@ export async function mountNav(page) {
   // a fragment of the address may hold a text: the skip link must not replace it
   document.querySelector(".skip")?.addEventListener("click", (event) => {
     event.preventDefault();
-    byId(event.target.getAttribute("href").slice(1))?.focus();
+    byId("results").focus();
   });
   let health;
   try {
     health = await ask("/api/health");
   } catch (error) {
-    document.querySelector("main").prepend(element("p", { class: "error", role: "alert" }, (error.fault ?? SILENT).why));
+    mainPlace().prepend(element("p", { class: "error", role: "alert" }, (error.fault ?? SILENT).why));
     throw error;
   }
   const show = () => {
@@ -70,7 +71,7 @@ async function loaded(health) {
   const bar = element("progress", { "aria-label": "Loading models" });
   const words = element("span", {});
   const notice = element("p", { class: "loading panel", id: "loading", role: "status" }, words, bar);
-  document.querySelector("main").prepend(notice);
+  mainPlace().prepend(notice);
   let now = health;
   while (now.status === "starting") {
     const { done, total, name } = now.loading ?? { done: 0, total: 0, name: "" };
@@ -98,7 +99,7 @@ export const permalink = {
   read() {
     const query = Object.fromEntries(new URLSearchParams(location.search));
     const fragment = new URLSearchParams(location.hash.slice(1));
-    if (fragment.has("text")) query.text = fragment.get("text");
+    if (fragment.has("text")) query.text = fragment.get("text") ?? "";
     return { ...query, ...(history.state?.kept ?? {}) };
   },
 
@@ -301,8 +302,8 @@ export function downloadButton(title, file, mime, get) {
 export async function svgToPng(svg, scale = 2) {
   const drawing = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
   const box = (drawing.getAttribute("viewBox") ?? "").split(/[\s,]+/).map(Number);
-  const width = parseFloat(drawing.getAttribute("width")) || box[2] || 800;
-  const height = parseFloat(drawing.getAttribute("height")) || box[3] || 600;
+  const width = parseFloat(drawing.getAttribute("width") ?? "") || box[2] || 800;
+  const height = parseFloat(drawing.getAttribute("height") ?? "") || box[3] || 600;
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   await image.decode();

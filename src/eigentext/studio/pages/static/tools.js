@@ -1,12 +1,13 @@
 // The bench: trees in brackets, tokens, formats.  Reads the form, asks the API, shows the answer.
 import { ask } from "/static/api.js";
-import { count, element } from "/static/elements.js";
+import { all, byId, count, element, fieldById, formById } from "/static/elements.js";
 import { examples } from "/static/examples.js";
 import { part, showTokens, showTrees } from "/static/results.js";
 import { asking, choose, copyButton, downloadButton, early, errorBox, mountNav, onSubmit, permalink } from "/static/shell.js";
 
-const byId = (id) => document.getElementById(id);
-const [form, input, results, status] = ["form", "input", "results", "status"].map(byId);
+const form = formById("form");
+const input = fieldById("input");
+const [results, status] = ["results", "status"].map(byId);
 const begun = early(form);
 const FIELDS = ["heads", "scheme", "source", "target"];
 const DEFAULTS = { heads: "english", scheme: "ptb", source: "ptb", target: "conllu" };
@@ -20,7 +21,7 @@ const drafts = { trees: "", text: "", convert: "" }; // what each tool had in th
 let shown = "trees"; // the tool whose text is in the box
 
 const mode = () => form.elements.mode.value;
-const value = (id) => byId(id).value;
+const value = (id) => fieldById(id).value;
 
 const questions = {
   trees: () => ask("/api/trees", { brackets: input.value, head_rules: value("heads") }),
@@ -52,7 +53,7 @@ const ask_ = asking({ results, status, button: byId("run"), errors: errorBox(inp
 
 /** What the address says of the question; what is as usual is left out. */
 function state() {
-  const used = FIELDS.filter((id) => !byId(id).closest("[data-for]").hidden && value(id) !== DEFAULTS[id]);
+  const used = FIELDS.filter((id) => !byId(id).closest("[data-for][hidden]") && value(id) !== DEFAULTS[id]);
   return { mode: mode() === "trees" ? "" : mode(), ...Object.fromEntries(used.map((id) => [id, value(id)])), text: input.value };
 }
 
@@ -64,13 +65,13 @@ function run(how) {
 function chooseExample(index) {
   const [name, text] = examples[mode()][index] ?? ["", ""];
   input.value = text;
-  if (mode() === "text") byId("scheme").value = SCHEMES[name] ?? "generic";
-  else byId("heads").value = ["Arabic", "Chinese"].includes(name) ? "neutral" : "english";
+  if (mode() === "text") fieldById("scheme").value = SCHEMES[name] ?? "generic";
+  else fieldById("heads").value = ["Arabic", "Chinese"].includes(name) ? "neutral" : "english";
 }
 
 function showFields() {
   const now = mode();
-  for (const field of form.querySelectorAll("[data-for]")) field.hidden = !field.dataset.for.split(" ").includes(now);
+  for (const field of all(form, "[data-for]")) field.hidden = !field.dataset.for?.split(" ").includes(now);
   [byId("run").textContent, byId("input-label").textContent] = WORDS[now];
   const options = examples[now].map(([name], k) => new Option(name, String(k)));
   byId("example").replaceChildren(new Option("Choose …", ""), ...options);
@@ -90,7 +91,7 @@ function restore(told) {
   form.elements.mode.value = told.mode in WORDS ? told.mode : "trees";
   shown = mode();
   showFields();
-  for (const id of FIELDS) byId(id).value = DEFAULTS[id];
+  for (const id of FIELDS) fieldById(id).value = DEFAULTS[id];
   if (told.text === undefined) chooseExample(0);
   else input.value = told.text;
   for (const id of FIELDS) choose(byId(id), told[id]);
@@ -105,9 +106,9 @@ onSubmit(form, input, () => run());
 for (const choice of form.elements.mode) choice.addEventListener("change", changeMode);
 for (const box of form.elements.view) box.addEventListener("change", changeViews);
 for (const id of FIELDS) byId(id).addEventListener("change", () => run());
-byId("example").addEventListener("change", (event) => {
-  if (event.target.value === "") return;
-  chooseExample(Number(event.target.value));
+byId("example").addEventListener("change", () => {
+  if (fieldById("example").value === "") return;
+  chooseExample(Number(fieldById("example").value));
   run();
 });
 

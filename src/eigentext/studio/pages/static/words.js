@@ -1,4 +1,5 @@
 // The page of words: the form and the address; each view asks and shows in a file of its own.
+import { all, byId, fieldById, formById } from "/static/elements.js";
 import { ask } from "/static/api.js";
 import { asking, choose, early, errorBox, modelSelect, mountNav, permalink } from "/static/shell.js";
 import { analogyView } from "/static/words_analogy.js";
@@ -7,8 +8,8 @@ import { mapView } from "/static/words_map.js";
 import { treeView } from "/static/words_tree.js";
 import { wordView } from "/static/words_look.js";
 
-const byId = (id) => document.getElementById(id);
-const [form, results, status] = ["form", "results", "status"].map(byId);
+const form = formById("form");
+const [results, status] = ["results", "status"].map(byId);
 const begun = early(form);
 const VIEWS = { word: wordView, tree: treeView, analogy: analogyView, map: mapView, compare: compareView };
 // what each view keeps in the address, besides model and view
@@ -36,8 +37,8 @@ const chosen = () => model.models.find((one) => one.name === model.select.value)
 /** What a view is told: the fields, and the first model that has what the chosen one lacks. */
 const asked = () => ({
   model: model.select.value, other: other.select.value,
-  beside: model.models.find((one) => hasTree(one) !== hasTree(chosen()))?.name ?? null, k: Number(byId("k").value), n: Number(byId("n").value),
-  ...Object.fromEntries(["word", "prefix", "a", "b", "c", "colours", "seek"].map((id) => [id, byId(id).value.trim()])),
+  beside: model.models.find((one) => hasTree(one) !== hasTree(chosen()))?.name ?? null, k: Number(fieldById("k").value), n: Number(fieldById("n").value),
+  ...Object.fromEntries(["word", "prefix", "a", "b", "c", "colours", "seek"].map((id) => [id, fieldById(id).value.trim()])),
 });
 
 let after = null; // what to do when the next answer is shown
@@ -90,8 +91,8 @@ const paths = {
 };
 
 function showFields() {
-  for (const part of form.querySelectorAll("[data-for]")) {
-    part.hidden = !part.dataset.for.split(" ").includes(view());
+  for (const part of all(form, "[data-for]")) {
+    part.hidden = !(part.dataset.for ?? "").split(" ").includes(view());
   }
   other.field.hidden = view() !== "compare" || other.models.length < 2;
   byId("run").textContent = { word: "Look up", analogy: "Solve", compare: "Compare" }[view()] ?? "Show";

@@ -53,7 +53,7 @@ export const compareView = {
     return ask("/api/words/compare", { model, other, word: text || null, k });
   },
 
-  show(place, answer, question, paths) {
+  show(place, answer, _question, paths) {
     const cards = [];
     if (answer.unknown.length) cards.push(...unknownCard(answer.unknown.slice(0, 1), answer.why.split(":")[0], paths, (_, near) => ({ view: "compare", word: near })));
     if (answer.word) cards.push(wordCard(answer, paths));

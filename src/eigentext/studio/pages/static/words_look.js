@@ -83,7 +83,7 @@ export const wordView = {
     return Promise.all([model, beside].filter(Boolean).map((name) => ofModel(name, text, k)));
   },
 
-  show(place, answers, question, paths) {
+  show(place, answers, _question, paths) {
     if (!answers) return "Type a word; words that begin like it are offered.";
     const [{ look }] = answers;
     const unknown = ({ look: one }) => unknownCard([one.unknown], one.model, paths, (_, other) => ({ view: "word", word: other }));

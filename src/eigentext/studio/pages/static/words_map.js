@@ -1,6 +1,6 @@
 // The map of words: frequent words in the plane, to be moved, zoomed and searched.
 import { ask } from "/static/api.js";
-import { count, element, isolated, quietButton } from "/static/elements.js";
+import { count, element, fieldById, isolated, quietButton } from "/static/elements.js";
 import { part } from "/static/results.js";
 import { pictures, takeaway, word } from "/static/tables.js";
 
@@ -25,6 +25,8 @@ class WordMap {
     this.answer = answer;
     this.told = told; // is called with the word that was chosen, or null
     this.chosen = -1;
+    /** @type {number[]} the words that are drawn */
+    this.seen = [];
     this.canvas = svgElement("svg", { xmlns: SVG, "aria-hidden": "true" });
     this.plane = element("div", {
       id: "plane", tabindex: "0", role: "application", "aria-roledescription": "map",
@@ -168,7 +170,7 @@ class WordMap {
       ArrowLeft: () => this.move(STEP, 0), ArrowRight: () => this.move(-STEP, 0), ArrowUp: () => this.move(0, STEP), ArrowDown: () => this.move(0, -STEP),
       "+": () => this.zoom(ZOOM), "=": () => this.zoom(ZOOM), "-": () => this.zoom(1 / ZOOM), 0: () => this.whole(), Home: () => this.whole(),
       n: () => this.step(true), p: () => this.step(false), Escape: () => this.choose(-1),
-      Enter: () => this.chosen >= 0 && this.choose(this.chosen), "/": () => document.getElementById("seek").focus(),
+      Enter: () => this.chosen >= 0 && this.choose(this.chosen), "/": () => fieldById("seek").focus(),
     };
     plane.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
@@ -211,6 +213,7 @@ class WordMap {
     plane.addEventListener("dblclick", (event) => this.zoom(2, this.place(event)));
   }
 
+  /** Where a pointer is in the map. @param {MouseEvent} event @returns {[number, number]} */
   place(event) {
     const box = this.plane.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
@@ -243,14 +246,14 @@ export const mapView = {
     return ask("/api/words/map", { model, n_words: n, colours: colours === "none" ? "" : colours || null });
   },
 
-  show(place, answer, question, paths) {
+  show(place, answer, _question, paths) {
     const about = element("p", { class: "note", id: "about", role: "status" });
     const tell = (text) => {
       if (text === null) { about.replaceChildren(); return; }
       about.replaceChildren(word(text), " · ", paths.link({ view: "word", word: text }, "look it up"));
     };
     const map = new WordMap(answer, tell);
-    const seek = document.getElementById("seek");
+    const seek = fieldById("seek");
     const look = () => {
       const text = seek.value.trim();
       const found = text ? map.find(text) : -1;

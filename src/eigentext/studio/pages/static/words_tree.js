@@ -1,6 +1,6 @@
 // The tree of clusters: a prefix, what is below it as blocks, its words, and its neighbours.
 import { ask } from "/static/api.js";
-import { count, element, isolated } from "/static/elements.js";
+import { all, count, element, isolated } from "/static/elements.js";
 import { drawing, part } from "/static/results.js";
 import { takeaway, table, word } from "/static/tables.js";
 import { chips } from "/static/words_look.js";
@@ -17,7 +17,7 @@ function blocks(answer, weight, into) {
   const ends = new Map(); // prefix -> where its next child begins
   let rows = 1;
   const draw = () => {
-    const held = document.activeElement?.dataset?.prefix;
+    const held = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.prefix;
     const wide = box.clientWidth || 900;
     box.replaceChildren();
     ends.clear();
@@ -82,9 +82,9 @@ export const treeView = {
     return ask("/api/words/tree", { model, prefix, depth: 5, top: 60, draw: true });
   },
 
-  show(place, answer, question, paths) {
+  show(place, answer, _question, paths) {
     const weight = { words: "n_words", tokens: "n_tokens", clusters: "n_clusters" };
-    const into = (prefix) => paths.go({ view: "tree", prefix }, () => document.querySelector("#blocks button")?.focus({ preventScroll: true }));
+    const into = (prefix) => paths.go({ view: "tree", prefix }, () => all(document, "#blocks button")[0]?.focus({ preventScroll: true }));
     const share = answer.total_tokens ? ` · ${(100 * answer.n_tokens / answer.total_tokens).toFixed(1)} % of all tokens` : "";
     const facts = `${count(answer.n_clusters, "cluster")} · ${count(answer.n_words, "word")} · ${count(answer.n_tokens, "token")}${share}`;
     const crumbs = element("ol", { class: "crumbs", "aria-label": "Prefixes above" },

@@ -6,6 +6,7 @@ export const rememberSession = (session) => { csrf = session.csrf ?? ""; return 
 
 /** Any method; a refusal is thrown as an error with its `fault`, `status` and perhaps `conflict`. */
 export async function call(method, path, body) {
+  /** @type {Record<string, string>} */
   const headers = {};
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (method !== "GET") headers["X-CSRF-Token"] = csrf;

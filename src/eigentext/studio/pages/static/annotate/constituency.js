@@ -28,7 +28,8 @@ const textOf = (value) => (value?.forbid ? "" : value?.labels?.join(" ") ?? valu
 function itemsOf(brackets) {
   const chains = new Map();
   const tagged = new Map();
-  const open = [];
+  /** @type {any[]} */
+  const open = []; // constituents whose end is still to come
   let word = 0;
   for (const [piece] of brackets.matchAll(/\(|\)|[^\s()]+/g)) {
     if (piece === "(") open.push({ start: word, label: null, leaf: false });
@@ -40,7 +41,7 @@ function itemsOf(brackets) {
     } else if (open.at(-1).label === null) open.at(-1).label = piece;
     else { open.at(-1).leaf = true; word += 1; }
   }
-  return new Map([...[...chains].map(([name, chain]) => [name, valueOf(chain)]), ...tagged]);
+  return new Map([...[...chains].map(([name, chain]) => /** @type {const} */ ([name, valueOf(chain)])), ...tagged]);
 }
 
 /** What must be decided to come from one tree to the other. */

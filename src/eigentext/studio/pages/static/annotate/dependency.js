@@ -63,6 +63,7 @@ function passedOver(editor, word, head) {
   }))];
 }
 
+/** @param {any} editor @param {number} word @param {number} head @param {string | null} relation */
 function setHead(editor, word, head, relation = null) {
   const known = item(editor, word);
   // the relation is proposed anew for another head, unless a person decided it

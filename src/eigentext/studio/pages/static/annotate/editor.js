@@ -30,16 +30,13 @@ const MOVES = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End",
 const FINDINGS = 8; // shown at once
 const K = 5; // whole trees to choose from
 
-/** Show the document; what comes back ends it. */
-export function openEditor(place, studio, opened, state) {
-  const editor = new Editor(place, studio, opened, state);
-  editor.start();
-  return () => editor.end();
-}
-
 export class Editor {
   constructor(place, studio, opened, state) {
-    Object.assign(this, { place, studio, opened, project: opened.project, task: opened.project.task });
+    this.place = place;
+    this.studio = studio;
+    this.opened = opened;
+    this.project = opened.project;
+    this.task = opened.project.task;
     this.number = opened.document.id;
     this.layer = state.layer ?? "mine";
     this.order = state.order === "certainty" ? "certainty" : "text";
@@ -53,6 +50,7 @@ export class Editor {
     this.proposal = null;
     this.trees = []; // the proposal, and others of the best trees
     this.best = 0; // which of them is shown
+    /** @type {Promise<any>} whether what was last saved was taken */
     this.saving = Promise.resolve();
     this.pending = 0; // what is being saved
     this.underway = new Map(); // sentence and item -> how many decisions about it are being saved
@@ -66,6 +64,7 @@ export class Editor {
     this.onKey = (event) => this.key(event);
     this.onClick = () => { this.keys += 1; };
     this.certain = new Map();
+    this.channel = this.toTabs();
   }
 
   keep(decision) {
@@ -91,7 +90,6 @@ export class Editor {
     this.build();
     document.addEventListener("keydown", this.onKey);
     this.place.addEventListener("click", this.onClick);
-    this.channel = this.toTabs();
     this.channel.onmessage = ({ data }) => this.hear(data);
     try {
       this.view = (await EDITORS[this.task]()).default;
@@ -315,7 +313,10 @@ export class Editor {
 
   /* ---- decisions */
 
-  /** Save decisions about this sentence: [{item, value, rank?, note?}]; the promise tells whether they are. */
+  /**
+   * Save decisions about this sentence: [{item, value, rank?, note?}]; the promise tells whether they are.
+   * @param {any[]} changes @param {{ then?: () => void }} after
+   */
   decide(changes, { then } = {}) {
     if (!this.writable || !this.ready) return Promise.resolve(false);
     const sentence = this.sentence;
@@ -513,4 +514,11 @@ export class Editor {
     if (event.key === "Enter" && !onControl) { event.preventDefault(); this.accept(); return; }
     if (act) { event.preventDefault(); act(); }
   }
+}
+
+/** Show the document; what comes back ends it. */
+export function openEditor(place, studio, opened, state) {
+  const editor = new Editor(place, studio, opened, state);
+  editor.start();
+  return () => editor.end();
 }

@@ -12,7 +12,7 @@ function candidate(one) {
 }
 
 /** A reading that the model does not list. */
-function own(editor, item, decide) {
+function own(_editor, item, decide) {
   const given = item.value ?? {};
   const elements = Object.keys(given.label ?? item.candidates[0]?.value.label ?? {});
   const fields = new Map();

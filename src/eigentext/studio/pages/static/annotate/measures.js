@@ -4,7 +4,7 @@ import { downloadButton } from "/static/shell.js";
 import { get } from "/static/annotate/api.js";
 import { table } from "/static/annotate/forms.js";
 
-export async function measuresView(studio, project) {
+export async function measuresView(_studio, project) {
   const { measures, table: rows } = await get(`/api/projects/${project.id}/measures`);
   const told = measures.in_words.map((text) => element("li", { dir: "auto" }, text));
   const tsv = () => ["about\tmeasure\tvalue", ...rows.map((row) => row.join("\t"))].join("\n");

@@ -1,5 +1,5 @@
 // The page of annotation: who you are, projects, one project, one document; each has its address.
-import { element } from "/static/elements.js";
+import { byId, element } from "/static/elements.js";
 import { mountNav, permalink, SILENT } from "/static/shell.js";
 import { get, remove, session } from "/static/annotate/api.js";
 import { openEditor } from "/static/annotate/editor.js";
@@ -8,15 +8,17 @@ import { askName } from "/static/annotate/people.js";
 import { showProject } from "/static/annotate/project.js";
 import { showProjects } from "/static/annotate/projects.js";
 
-const byId = (id) => document.getElementById(id);
 const place = byId("results");
 const status = byId("status");
 const error = byId("error");
 let turn = 0;
 let leave = () => {};
 
+/** What all views share: the service, who is at work, and where messages go. */
 export const studio = {
+  /** @type {any} */
   health: null,
+  /** @type {any} */
   session: null,
   may: (action) => studio.session?.may.includes(action) ?? false,
   say: (text) => { status.textContent = text; },

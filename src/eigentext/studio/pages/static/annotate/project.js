@@ -6,6 +6,7 @@ import { button, confirmName, field, openLink, table } from "/static/annotate/fo
 import { measuresView } from "/static/annotate/measures.js";
 import { modelsView } from "/static/annotate/models.js";
 
+/** @type {[string, string, (studio: any) => boolean][]} name, title, and who may see it */
 const VIEWS = [
   ["documents", "Documents", () => true],
   ["guidelines", "Guidelines", () => true],

@@ -6,6 +6,7 @@ import { button } from "/static/annotate/forms.js";
 let caret = null;
 let before = null;
 const AROUND = 60; // characters of context to each side
+// eslint-disable-next-line no-control-regex -- separators of files, groups, records and units are white space
 const SPACE = /[\x1c-\x1f\x85]|(?!\ufeff)\s/; // what the service takes for white space
 
 const cuts = (proposal) => new Map(proposal.items.filter((one) => one.item.startsWith("b")).map((one) => [Number(one.item.slice(1)), one]));

@@ -27,7 +27,8 @@ export function dragOver(row, span, changed) {
   });
   row.addEventListener("pointermove", (event) => {
     if (!dragging || event.buttons === 0) return;
-    const word = document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-word]");
+    const word = /** @type {HTMLElement | null | undefined} */ (
+      document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-word]"));
     if (!word || !row.contains(word)) return;
     over(Number(word.dataset.word));
     changed();

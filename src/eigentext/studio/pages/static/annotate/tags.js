@@ -11,7 +11,7 @@ function candidate({ value }) {
     element("span", { class: "note" }, [value.upos ? value.xpos : "", value.feats].filter(Boolean).join(" "))];
 }
 
-function own(editor, item, decide) {
+function own(_editor, item, decide) {
   const fields = COLUMNS.map((name) => {
     const made = element("input", { dir: "auto", maxlength: "200" });
     made.value = item.value?.[name] ?? "";

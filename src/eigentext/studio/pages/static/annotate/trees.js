@@ -27,11 +27,15 @@ export function kbestBar(editor) {
 /**
  * A row of words as buttons: `chosen(word)` says which are marked, `on(word, event)` hears clicks,
  * `item(word)` is what is decided or proposed of it.
+ *
+ * @param {any[]} tokens
+ * @param {{ current: number, chosen: (word: number) => boolean, below: (word: number) => string,
+ *   label: (word: number) => string, on: (word: number, event: MouseEvent) => any, item?: (word: number) => any }} how
  */
-export function wordRow(tokens, { current, chosen, below, label, on, item = () => null }) {
+export function wordRow(tokens, { current, chosen, below, label, on, item }) {
   const row = element("div", { class: "word-row", role: "listbox", "aria-multiselectable": "true", "aria-label": "Words", dir: direction(tokens.map((token) => token.text)) });
   tokens.forEach((token, word) => {
-    const known = item(word);
+    const known = item?.(word);
     const made = element("button", { type: "button", class: "word", role: "option", "data-word": word, tabindex: word === current ? "0" : "-1" },
       element("b", { dir: "auto" }, token.text), element("small", { dir: "auto" }, below(word)));
     made.setAttribute("aria-selected", String(chosen(word)));
