@@ -39,6 +39,10 @@ class Value:
         """Raise ValueError for what it cannot be."""
         raise NotImplementedError
 
+    def __str__(self) -> str:
+        """The type as a docstring says it; nothing where only its annotation can say."""
+        return ""
+
 
 @dataclass(frozen=True)
 class Anything(Value):
@@ -63,6 +67,9 @@ class Whole(Value):
             bounds = _bounds(self.low, self.high, Whole())
             raise ValueError(f"{path} is {shown(value)}, expected a whole number{bounds}")
 
+    def __str__(self) -> str:
+        return f"int{_bounds(self.low, self.high, Whole())}"
+
 
 @dataclass(frozen=True)
 class Real(Value):
@@ -82,6 +89,9 @@ class Real(Value):
             bounds = _bounds(self.low, self.high, Real(), open_ended=self.open)
             raise ValueError(f"{path} is {shown(value)}, expected a number{bounds}")
 
+    def __str__(self) -> str:
+        return f"float{_bounds(self.low, self.high, Real(), open_ended=self.open)}"
+
 
 @dataclass(frozen=True)
 class Text(Value):
@@ -96,6 +106,9 @@ class Text(Value):
             wanted = f"{', '.join(most)} or {last}" if most else last.strip("'")
             raise ValueError(f"{path} is {shown(value)}, expected {wanted}")
 
+    def __str__(self) -> str:
+        return f"{{{', '.join(map(repr, self.choices))}}}" if self.choices else "str"
+
 
 @dataclass(frozen=True)
 class Flag(Value):
@@ -105,6 +118,9 @@ class Flag(Value):
         """Raise ValueError for what it cannot be."""
         if not isinstance(value, bool):
             raise ValueError(f"{path} is {shown(value)}, expected true or false")
+
+    def __str__(self) -> str:
+        return "bool"
 
 
 @dataclass(frozen=True)
@@ -122,6 +138,9 @@ class Auto(Value):
         except ValueError as error:
             raise ValueError(f"{error}, or 'auto'") from None
 
+    def __str__(self) -> str:
+        return f"{self.other} or 'auto'"
+
 
 @dataclass(frozen=True)
 class Listed(Value):
@@ -136,6 +155,9 @@ class Listed(Value):
             raise ValueError(f"{path} is {shown(value)}, expected a list")
         for number, item in enumerate(value):
             self.item.check(f"{path}[{number}]", item)
+
+    def __str__(self) -> str:
+        return f"list of {self.item}"
 
 
 @dataclass(frozen=True)
@@ -157,6 +179,9 @@ class Named(Value):
         more = sorted(value.keys() - self.fields.keys())
         if self.closed and more:
             raise ValueError(f"{path}.{more[0]} is not known here")
+
+    def __str__(self) -> str:
+        return "dict"
 
 
 def _bounds(low: float, high: float, free: Any, *, open_ended: bool = False) -> str:

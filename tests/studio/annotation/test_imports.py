@@ -164,7 +164,7 @@ BAD = {
     "d.txt": ("one\ntw\0o\n", r":2: the character U\+0000 cannot be stored"),
     "e.txt": ("", "found no sentences"),
     "f.bio": ("Ada B-PER\nran\n", ":2:"),
-    "g.xyz": ("x", "cannot tell what '.*g.xyz' is by its name"),
+    "g.xyz": ("x", "cannot tell the format of '.*g.xyz' by its name"),
 }
 
 

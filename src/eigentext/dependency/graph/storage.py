@@ -139,7 +139,7 @@ def pack(parser: DependencyParser) -> Packed:
         "upos": encoder.upos,
         "xpos": encoder.xpos,
         "fine": encoder.fine or (),
-        "known": sorted(encoder.known or ()),
+        "known": sorted(encoder.vocabulary or ()),
         "cluster_words": list(parser.clusters_),
         "cluster_bits": list(parser.clusters_.values()),
         "vector_words": list(parser.near_),
@@ -185,7 +185,7 @@ def restore(parser: DependencyParser, stored: Packed) -> None:
     parser.clusters, parser.vectors = parser.clusters_ or None, parser.near_ or None
     pairs = strings.get("xpos_known", []), strings.get("upos_of_xpos", [])
     parser.encoder_ = Encoder(
-        known=frozenset(strings["known"]),
+        vocabulary=frozenset(strings["known"]),
         clusters=parser.clusters_,
         near=parser.near_,
         upos=strings["upos"],

@@ -19,6 +19,7 @@ from eigentext.base.fields import (
     Whole,
 )
 from eigentext.base.model import Packed
+from eigentext.base.registry import class_of, part
 from eigentext.constituency.storage import PackedParams, pack_params, unpack_params
 from eigentext.constituency.storage_fields import (
     LANGUAGE,
@@ -27,7 +28,6 @@ from eigentext.constituency.storage_fields import (
     params_fields,
     params_fit,
 )
-from eigentext.lab.automata.characters import CharacterTags
 from eigentext.sequences.tagger.chain import Chain
 from eigentext.sequences.tagger.shapes import ShapeModel
 from eigentext.sequences.tagger.words import WordTags
@@ -136,13 +136,11 @@ def restore_tagger(tagger: LatentTagger, packed: Packed) -> None:
         model = ShapeModel(tuple(strings["shape_features"]), arrays["shape_weights"])
     characters = None
     if "characters" in arrays:
-        from eigentext.lab.automata.classes import ClassAutomata
-
-        automata = ClassAutomata.from_bytes(arrays["characters"].tobytes())
+        automata = class_of("class-automata").from_bytes(arrays["characters"].tobytes())
         if unknown := sorted({*automata.classes_} - {*tagger.tags_}):
             raise ValueError(f"array 'characters' has the tag {unknown[0]!r}, which is not known")
         power = float(arrays["characters_power"][0])
-        characters = CharacterTags(tagger.tags_, automata, power)
+        characters = part("automata of characters")(tagger.tags_, automata, power)
     tagger.words_ = WordTags(
         tagger.tags_,
         words=tuple(strings["tagged_words"]),

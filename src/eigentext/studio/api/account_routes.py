@@ -89,7 +89,7 @@ def _add_session(app: FastAPI, service: AnnotateService, authenticator: Authenti
         keep_session(answer, call, new)
         return _session(authenticator.of_session(new), authenticator)
 
-    @app.delete("/api/session", status_code=204, **described("session"))
+    @app.delete("/api/session", status_code=204, response_model=None, **described("session"))
     async def log_out(call: Request, answer: Response) -> None:
         """Log out."""
         authenticator.check_origin(call)
@@ -97,7 +97,10 @@ def _add_session(app: FastAPI, service: AnnotateService, authenticator: Authenti
         answer.delete_cookie(COOKIE, path="/")
 
     @app.post(
-        "/api/session/password", status_code=204, **allowed("password.change", 429, own=True)
+        "/api/session/password",
+        status_code=204,
+        response_model=None,
+        **allowed("password.change", 429, own=True),
     )
     async def password(call: Request, request: PasswordRequest, identity: IdentityOf) -> None:
         """Change one's own password; all sessions end."""
@@ -180,7 +183,12 @@ def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
         )
         return _token(made.token, made.secret)
 
-    @app.delete("/api/tokens/{number}", status_code=204, **allowed("token.change", own=True))
+    @app.delete(
+        "/api/tokens/{number}",
+        status_code=204,
+        response_model=None,
+        **allowed("token.change", own=True),
+    )
     async def revoke_token(number: _Number, identity: IdentityOf) -> None:
         """Let one of one's own tokens hold no longer."""
         own = await service.call(service.accounts.tokens, identity.number)

@@ -141,7 +141,9 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
         identity.require("guidelines.change" if only_guidelines else "project.change")
         return await service.change_project(number, request, identity)
 
-    @app.delete("/api/projects/{number}", status_code=204, **allowed("project.delete"))
+    @app.delete(
+        "/api/projects/{number}", status_code=204, response_model=None, **allowed("project.delete")
+    )
     async def delete_project(number: _Number, confirm: _Confirm, identity: IdentityOf) -> None:
         """Put a project aside; it can be had back until it is purged."""
         await service.call(service.store.delete_project, number, confirm=confirm, by=identity.id)
@@ -223,7 +225,12 @@ def _add_documents(app: FastAPI, service: AnnotateService) -> None:
         opened = await service.layer_of(number, layer, identity)
         return await service.document(number, opened, writable=_writable(identity, layer, opened))
 
-    @app.delete("/api/documents/{number}", status_code=204, **allowed("document.delete"))
+    @app.delete(
+        "/api/documents/{number}",
+        status_code=204,
+        response_model=None,
+        **allowed("document.delete"),
+    )
     async def delete_document(number: _Number, confirm: _Confirm, identity: IdentityOf) -> None:
         """Put a document aside; it can be had back until it is purged."""
         await service.call(service.store.delete_document, number, confirm=confirm, by=identity.id)

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-import eigentext
+from eigentext import version
 from eigentext.errors import SettingsError
-from eigentext.language.formats.convert import FORMATS
+from eigentext.language.formats.registry import CONVERTIBLE
 from eigentext.language.tokenise.tokens import SCHEMES
 from eigentext.studio.api.account_routes import add_accounts
 from eigentext.studio.api.annotate import AnnotateService
@@ -95,7 +95,7 @@ def create_app(
 
     app = FastAPI(
         title="eigentext",
-        version=eigentext.__version__,
+        version=version.VERSION,
         summary="Trees, dependencies and tokens: the functions of the command line over HTTP.",
         docs_url=None,  # FastAPI's pages load their scripts from elsewhere
         redoc_url=None,
@@ -246,10 +246,10 @@ def _add_health(
             why=None if pool.failure is None else str(pool.failure),
             pages=pages_there(pool, annotates=annotating.ready),
             models=_models(facts),
-            version=eigentext.__version__,
+            version=version.VERSION,
             features=["convert", "tokenise", "trees", *(name for name in there if there[name])],
             schemes=list(SCHEMES),
-            formats=list(FORMATS),
+            formats=list(CONVERTIBLE),
             limits={
                 "characters": limits.max_characters,
                 "trees": limits.max_trees,

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from eigentext.base.files.opening import numbered_lines, open_binary
 from eigentext.base.files.storage import is_url
 from eigentext.errors import DataError, SettingsError
+from eigentext.language.formats.registry import format_of
 from eigentext.studio.store.records import Document
 from eigentext.studio.tasks import task_class, texts
 
@@ -36,16 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "import_files", "kind_of", "read_documents"]
 
 KINDS = ("text", "conllu", "ptb", "columns")
-_SUFFIXES = {
-    ".txt": "text",
-    ".conllu": "conllu",
-    ".mrg": "ptb",
-    ".ptb": "ptb",
-    ".prd": "ptb",
-    ".brackets": "ptb",
-    ".bio": "columns",
-    ".iob": "columns",
-}
 _COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 MOST_BYTES = 100_000_000  # of a file, unpacked: all of it is held in memory
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -57,11 +48,7 @@ def kind_of(path: str) -> str:
     >>> kind_of("en.conllu.gz"), kind_of("wsj.mrg"), kind_of("letter.txt")
     ('conllu', 'ptb', 'text')
     """
-    suffix = PurePath(_bare(path)).suffix
-    if suffix not in _SUFFIXES:
-        known = ", ".join(KINDS)
-        raise SettingsError(f"cannot tell what {path!r} is by its name: say which ({known})")
-    return _SUFFIXES[suffix]
+    return format_of(path, KINDS)
 
 
 def import_files(
@@ -179,7 +166,7 @@ def _segmenter_of(model: Any) -> Any:
 def _of_conllu(path: str, title: str, language: str) -> Iterator[TaskDocument]:
     from eigentext.language.formats.conllu import read_sentences
 
-    parts: list[tuple[str, list[conllu.Sentence]]] = []
+    parts: list[tuple[str, list[conllu.ConlluBlock]]] = []
     names: set[str] = set()
     for sentence in read_sentences(path):
         _check(path, sentence.first_line, sentence.verbatim)
@@ -191,7 +178,7 @@ def _of_conllu(path: str, title: str, language: str) -> Iterator[TaskDocument]:
         yield texts.document_of_conllu(name, sentences, language)
 
 
-def _newdoc(sentence: conllu.Sentence) -> tuple[bool, str]:
+def _newdoc(sentence: conllu.ConlluBlock) -> tuple[bool, str]:
     """Does a document begin here, and what is it called?"""
     for comment in sentence.comments:
         key, _, value = comment[1:].partition("=")

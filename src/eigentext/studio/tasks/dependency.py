@@ -281,8 +281,7 @@ class DependencyTask(Task):
         self, parser: DependencyParser, tagged: TaggedSentence, required: list[tuple[int, int]]
     ) -> tuple[list[int], list[str], npt.NDArray[np.float64]] | None:
         """The best tree with these arcs if arcs may cross; None where there is none."""
-        from eigentext.dependency.decoding.marginals import nonprojective_marginals
-        from eigentext.dependency.decoding.nonprojective import chu_liu_edmonds
+        from eigentext.dependency.decoding.decoders import chu_liu_edmonds, nonprojective_marginals
 
         try:
             arc, _ = parser.scores(tagged)

@@ -304,27 +304,25 @@ class LexicalTask(Task):
         yield from self._conllu(export.analysis, export.comments)
 
     def _conllu(self, analysis: Mapping[str, Any], comments: list[str]) -> Iterator[str]:
+        from eigentext.language.formats.conllu import conllu_rows
         from eigentext.lexical.analysis import Analysis
-        from eigentext.lexical.output import as_conllu
+        from eigentext.lexical.output import conllu_cells
         from eigentext.lexical.ranked import RankedCandidate, RankedWord
 
-        words = []
+        ranker: Any = _Decided(self.scheme.missing)
+        rows = []
         for word in analysis["words"]:
-            label: Any = tuple((word.get("label") or {}).items())
+            if word.get("label") is None:
+                rows.append((word["form"], *"_" * 8))
+                continue
             texts = (word.get("lemma", ""), word.get("vocalised", ""), word.get("gloss", ""))
             reading = Analysis(texts[0], texts[1], (), "", {}, texts[2], source="gold")
+            label: Any = tuple(word["label"].items())
             first = RankedCandidate(label, 1.0, 0.0, (reading,), "gold")
-            words.append(RankedWord(word["form"], [first], 1.0, False))
+            decided = RankedWord(word["form"], [first], 1.0, False)
+            rows.append(conllu_cells(decided, ranker, probability=False))  # a decision has none
         yield from comments
-        ranker: Any = _Decided(self.scheme.missing)
-        lines = list(as_conllu(1, words, ranker))[2:-1]
-        for word, line in zip(analysis["words"], lines, strict=True):
-            cells = line.split("\t")
-            if word.get("label") is None:
-                yield "\t".join([*cells[:2], *["_"] * 8])
-            else:
-                misc = cells[9].partition("|")[2] or "_"  # a decision has no probability
-                yield "\t".join([*cells[:9], misc])
+        yield from conllu_rows(list(zip(*rows, strict=True)))
         yield ""
 
     def train(

@@ -316,7 +316,7 @@ class SegmentationTask(Task):
             before = [*others, "# newpar"] if number == 1 else []
             yield from conllu_lines(one, {}, [*before, f"{name}-{number}", f"# text = {text}"])
 
-    def _treebank(self, examples: Iterable[Finished]) -> list[conllu.Sentence]:
+    def _treebank(self, examples: Iterable[Finished]) -> list[conllu.ConlluBlock]:
         from eigentext.language.formats.conllu import parse_sentence
 
         sentences = []
