@@ -258,7 +258,7 @@ class AnnotateService:
     async def _open_context(self, layer: Layer, sentences: Collection[int]) -> OpenLayer:
         """The same with all decisions that a proposal for these sentences goes by."""
         opened = await self.open(layer, sentences)
-        if layer.id and task_class(opened.project.task).WHOLE_TEXT:
+        if layer.id and task_class(opened.project.task).CONDITIONED:
             opened = await self.open(opened.layer)
         return opened
 
@@ -441,7 +441,7 @@ class AnnotateService:
     async def certainty(self, layer: Layer) -> list[SentenceCertainty]:
         """How sure the model is of each sentence of a document."""
         opened = await self.open(layer)
-        whole = task_class(opened.project.task).WHOLE_TEXT
+        whole = task_class(opened.project.task).CONDITIONED
         n = opened.document.n_sentences
         by_sentence: dict[int, dict[Place, Decision]] = {}
         for place, decision in opened.decisions.items():

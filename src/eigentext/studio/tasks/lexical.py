@@ -50,7 +50,7 @@ class LexicalTask(Task):
     KINDS = ("lexical",)
     SERVED = ("lex",)
     OPTIONS = ("compare",)
-    WHOLE_TEXT = True
+    CONDITIONED = True
     NEIGHBOURS = 1
     WORDS = "w"
     SEPARATE_ITEMS = True

@@ -50,7 +50,6 @@ class SegmentationTask(Task):
     STAGE = "segmenter"
     KINDS = ("segmenter",)
     SERVED = ("pipeline",)
-    WHOLE_TEXT = True
     NEIGHBOURS = 1
 
     def unit(self, document: Document, sentence: Sentence) -> tuple[int, int]:

@@ -172,7 +172,7 @@ class Task(ABC):
     ``KINDS``       kinds of model files that do
     ``SERVED``      kinds of served models that can propose, in the order they are looked for
     ``OPTIONS``     settings of a project that only some tasks know
-    ``WHOLE_TEXT``  a sentence is proposed by what is around it: the whole document is needed
+    ``CONDITIONED`` decisions on other sentences have a say in a proposal: all of them go with it
     ``NEIGHBOURS``  so many sentences on either side are proposed anew with the one that changed
     ``WORDS``       the letter of items that are words, where words are what is decided
     ``SEPARATE_ITEMS``  a decision is in the way of those on its own item alone
@@ -185,7 +185,7 @@ class Task(ABC):
     KINDS: ClassVar[tuple[str, ...]] = ()
     SERVED: ClassVar[tuple[str, ...]] = ()
     OPTIONS: ClassVar[tuple[str, ...]] = ()
-    WHOLE_TEXT: ClassVar[bool] = False
+    CONDITIONED: ClassVar[bool] = False
     NEIGHBOURS: ClassVar[int] = 0
     WORDS: ClassVar[str] = ""
     SEPARATE_ITEMS: ClassVar[bool] = False
