@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from math import isfinite, nan
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 from eigentext.constituency.chart.constraints import Constraints
 from eigentext.constituency.inspection import Inventory, inventory
-from eigentext.drawing.constituents import arcs_svg, tree_svg
+from eigentext.drawing.constituents import tree_svg
 from eigentext.errors import SettingsError
 from eigentext.language.formats.ptb import format_escaped
+from eigentext.studio.api.dependency import arc_drawing, arc_probabilities, finite
 from eigentext.studio.api.parse_models import (
     BLANKS,
     Arcs,
@@ -154,11 +155,6 @@ def _tokens(sentence: Input) -> list[ParsedToken]:
     ]
 
 
-def _finite(score: float) -> float | None:
-    """JSON has no infinity."""
-    return float(score) if isfinite(score) else None
-
-
 # ---------------------------------------------------------------- constituents
 
 
@@ -181,8 +177,8 @@ def _constituents(
     best = _spans(parse.tree, parse)
     return ConstituentsView(
         brackets=format_escaped(parse.tree),
-        log_score=_finite(parse.log_score),
-        log_prob=_finite(parse.log_prob),
+        log_score=finite(parse.log_score),
+        log_prob=finite(parse.log_prob),
         flags=sorted(parse.flags),
         spans=best,
         svg=_tree_drawing(parse.tree, parse, request, limits, ()),
@@ -269,8 +265,8 @@ def _choice(
     inner = [node for node in range(tree.n_nodes) if tree.sizes[node] > 1]
     return ConstituentChoice(
         rank=rank,
-        log_score=_finite(scores[0]),
-        log_prob=_finite(scores[1]),
+        log_score=finite(scores[0]),
+        log_prob=finite(scores[1]),
         brackets=format_escaped(tree),
         spans=spans,
         added=[spans[k] for k in added],
@@ -332,7 +328,7 @@ def _dependencies(
     )
     trees = model.trees(sentence, number, k=request.kbest, marginals=request.marginals, arcs=arcs)
     best = trees.parses[0]
-    chances: Sequence[float | None] | None = _probabilities(best, trees)
+    chances: Sequence[float | None] | None = arc_probabilities(best, trees.marginals)
     listed = list(enumerate(trees.parses, start=1)) if request.kbest > 1 else []
     if not all(_has(parse, arcs) for parse in trees.parses):
         raise SettingsError(
@@ -359,19 +355,19 @@ def _dependencies(
                 strict=True,
             )
         ],
-        score=_finite(best.score),
+        score=finite(best.score),
         approximate=best.approximate,
         conllu=trees.conllu[0],
-        svg=_arc_drawing(sentence, best, trees, None),
+        svg=_arc_drawing(best, trees, None),
         kbest=[
             DependencyChoice(
                 rank=rank,
-                score=_finite(parse.score),
+                score=finite(parse.score),
                 heads=parse.tree.heads.tolist(),
                 relations=list(parse.tree.relations or ("",) * len(sentence.words)),
                 differs=_differing(parse, best),
                 conllu=trees.conllu[rank - 1],
-                svg=_arc_drawing(sentence, parse, trees, None if rank == 1 else best),
+                svg=_arc_drawing(parse, trees, None if rank == 1 else best),
             )
             for rank, parse in listed
         ],
@@ -399,15 +395,6 @@ def _arcs_in_words(arcs: Arcs) -> str:
     return ", ".join(said + [f"{arc} forbidden" for arc in arcs.forbidden])
 
 
-def _probabilities(parse: DepParse, trees: Trees) -> list[float] | None:
-    if trees.marginals is None:
-        return None
-    return [
-        round(min(1.0, max(0.0, float(trees.marginals[head, word]))), 6)
-        for word, head in enumerate(parse.tree.heads.tolist(), start=1)
-    ]
-
-
 def _differing(parse: DepParse, best: DepParse) -> list[int]:
     both = zip(parse.tree.arcs, best.tree.arcs, strict=True)
     return [word for word, (mine, other) in enumerate(both, start=1) if mine != other]
@@ -419,19 +406,12 @@ def _shown_tags(trees: Trees) -> Sequence[str] | None:
     return next((tags for tags in columns if set(tags) != {"_"}), None)
 
 
-def _arc_drawing(sentence: Input, parse: DepParse, trees: Trees, best: DepParse | None) -> str:
-    """The tree; beside a better one, with what differs in colour."""
-    tree = parse.tree
-    return arcs_svg(
-        sentence.words,
-        tree.heads.tolist(),
-        tree.relations,
+def _arc_drawing(parse: DepParse, trees: Trees, best: DepParse | None) -> str:
+    return arc_drawing(
+        parse,
+        best,
         tags=_shown_tags(trees),
-        title="Dependencies",
-        probabilities=_probabilities(parse, trees),
-        against=None if best is None else best.tree.heads.tolist(),
-        against_relations=None if best is None else best.tree.relations,
-        names=("this tree", "the best tree"),
+        probabilities=arc_probabilities(parse, trees.marginals),
         width=_WIDTH,
         legend=_MARGINALS["dep"],
         data=True,

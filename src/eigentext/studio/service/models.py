@@ -198,16 +198,16 @@ class Served:
         tell: Callable[[Loading], object] = lambda _: None,
     ) -> None:
         self._models: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
-        known = []
+        all_facts = []
         for done, facts in enumerate(models):
             tell(Loading(done, len(models), facts.name))
             model = _loaded(facts, analyzer)
             warm(facts.kind, model)
             self._models[facts.kind][facts.name] = model
             language = model.scheme_.language if facts.kind == "lex" else facts.language
-            known.append(replace(facts, language=language, summary=_summary(model)))
+            all_facts.append(replace(facts, language=language, summary=_summary(model)))
         tell(Loading(len(models), len(models), ""))
-        self.facts = tuple(known)
+        self.facts = tuple(all_facts)
 
     def get(self, kind: str, name: str | None = None) -> Any:
         """The model of this kind and name; without a name the first of its kind."""

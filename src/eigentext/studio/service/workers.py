@@ -409,7 +409,7 @@ def work(line_number: int) -> None:
     with Connection(line_number) as line:
         try:
             build = line.recv()
-            fine, built = _attempt(lambda: build(lambda told: line.send((None, told))))
+            fine, built = _attempt(lambda: build(lambda progress: line.send((None, progress))))
             jobs, facts = built if fine else ({}, built)
             _send(line, fine, facts)
             while fine:

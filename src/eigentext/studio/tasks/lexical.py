@@ -83,8 +83,8 @@ class LexicalTask(Task):
             raise bad(item, 'expected {"label": {...}}, or {"none": true}')
         for name, text in value["label"].items():
             if name not in self.scheme.elements:
-                known = ", ".join(self.scheme.elements)
-                raise bad(item, f"labels have no element {str(name)[:60]!r}; they have {known}")
+                elements = ", ".join(self.scheme.elements)
+                raise bad(item, f"labels have no element {str(name)[:60]!r}; they have {elements}")
             if text != "" and not is_text(text):
                 raise bad(item, f"{name} is {str(text)[:60]!r}, expected a text")
         for name in _TYPED:
