@@ -77,30 +77,9 @@ def test_certainty_says_what_is_open(case):
     found = case.task.certainty(case.document, {})
     assert [one.sentence for one in found] == list(range(len(case.document.sentences)))
     assert not any(one.done or one.n_decided for one in found)
-    order = case.task.least_certain(case.document, {})
-    by_number = {one.sentence: one.certainty for one in found}
-    assert [by_number[number] for number in order] == sorted(by_number.values())
     done = {(0, DONE): case.task.accepted(case.document, {}, 0)}
     first = case.task.certainty(case.document, done)[0]
     assert (first.done, first.n_open, first.certainty, first.least) == (True, 0, 1.0, None)
-    assert 0 not in case.task.least_certain(case.document, done)
-
-
-def test_next_undecided_goes_round(case):
-    task, document = case.task, case.document
-    place = task.next_undecided(document, {})
-    seen = []
-    while place is not None and place not in seen:
-        seen.append(place)
-        place = task.next_undecided(document, {}, place)
-    every = [
-        (number, item.item)
-        for number in range(len(document.sentences))
-        for item in task.propose(document, {}, number).items
-    ]
-    assert seen == every
-    done = {(n, DONE): task.accepted(document, {}, n) for n in range(len(document.sentences))}
-    assert task.next_undecided(document, done) is None
 
 
 def test_what_is_done_stays_as_accepted(case):

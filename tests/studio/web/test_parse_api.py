@@ -15,7 +15,7 @@ from eigentext.constituency import LPCFG
 from eigentext.constituency.chart.constraints import Constraints
 from eigentext.dependency import DependencyParser
 from eigentext.language.trees.constituent import Tree
-from eigentext.studio.api.parse_models import OfPipeline, given_sentences
+from eigentext.studio.api.parse_models import OfPipeline, sentences_to_parse
 from eigentext.studio.api.schemas_parse import ParseRequest
 from eigentext.studio.service.limits import TooMuchError
 from eigentext.studio.service.settings import ServiceSettings
@@ -479,7 +479,7 @@ def test_too_much_is_refused_before_the_pipeline_works(bring: dict[str, Any]) ->
         raise TooMuchError("too much")
 
     with pytest.raises(TooMuchError):
-        given_sentences(ParseRequest(**bring), OfPipeline(lazy, lazy), ServiceSettings(), check)
+        sentences_to_parse(ParseRequest(**bring), OfPipeline(lazy, lazy), ServiceSettings(), check)
     assert sum(told) == 4
 
 

@@ -22,7 +22,7 @@ from eigentext.studio.store.exports import export_lines
 from eigentext.studio.store.store import AnnotationStore
 from eigentext.studio.tasks import TASKS, open_task
 from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
-from eigentext.studio.tasks.task import SentenceState, Task, bad, scored
+from eigentext.studio.tasks.task import SentenceExport, SentenceState, Task, bad, scored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from starlette.testclient import TestClient
 
     from eigentext.studio.tasks.answers import Answers
-    from eigentext.studio.tasks.records import Document, Sentence
+    from eigentext.studio.tasks.records import Sentence
 
 MOODS = ("calm", "cross")
 
@@ -73,15 +73,8 @@ class MoodTask(Task):
     def add_item(self, answers: Answers, word: tuple[int, int], value: Any, n_words: int) -> None:
         answers.values.setdefault("mood", {})[word] = json.loads(value)["mood"]
 
-    def _lines(
-        self,
-        document: Document,
-        sentence: Sentence,
-        analysis: Mapping[str, Any],
-        comments: list[str],
-        form: str,
-    ) -> Iterator[str]:
-        yield f"{analysis['mood']}\t{' '.join(sentence.forms)}"
+    def _lines(self, export: SentenceExport) -> Iterator[str]:
+        yield f"{export.analysis['mood']}\t{' '.join(export.sentence.forms)}"
 
     def train(self, examples: Sequence[Finished], **_: Any) -> Any:
         raise NotImplementedError

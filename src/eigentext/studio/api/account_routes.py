@@ -53,18 +53,18 @@ def add_accounts(app: FastAPI, service: AnnotateService, authenticator: Authenti
         before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
     ) -> AuditAnswer:
         """List who did what, the newest first."""
-        found = await service.call(service.store.audit, limit=limit, before=before)
+        entries = await service.call(service.store.audit, limit=limit, before=before)
         people = await service.people()
         return AuditAnswer(
             entries=[
                 AuditView(
-                    id=one.id,
-                    at=one.at,
-                    user=people.get(one.user or 0),
-                    action=one.action,
-                    about=one.about,
+                    id=entry.id,
+                    at=entry.at,
+                    user=people.get(entry.user or 0),
+                    action=entry.action,
+                    about=entry.about,
                 )
-                for one in found
+                for entry in entries
             ]
         )
 
@@ -127,16 +127,16 @@ def _add_users(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/users", **allowed("user.see"))
     async def users() -> UsersAnswer:
         """List the users."""
-        found = await service.call(service.accounts.users)
-        return UsersAnswer(users=[_user(one) for one in found])
+        rows = await service.call(service.accounts.users)
+        return UsersAnswer(users=[_user(user) for user in rows])
 
     @app.post("/api/users", **allowed("user.change"))
     async def add_user(request: NewUserRequest, identity: IdentityOf) -> UserView:
         """Add somebody."""
-        made = await service.call_slowly(
+        user = await service.call_slowly(
             service.accounts.add_user, request.name, request.role, request.password, by=identity.id
         )
-        return _user(made)
+        return _user(user)
 
     @app.patch("/api/users/{number}", **allowed("user.change"))
     async def change_user(number: _Number, request: UserChange, identity: IdentityOf) -> UserView:
@@ -160,8 +160,8 @@ def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/tokens", **allowed("token.see", own=True))
     async def tokens(identity: IdentityOf) -> TokensAnswer:
         """List one's own tokens."""
-        found = await service.call(service.accounts.tokens, identity.number)
-        return TokensAnswer(tokens=[_token(one) for one in found])
+        rows = await service.call(service.accounts.tokens, identity.number)
+        return TokensAnswer(tokens=[_token(token) for token in rows])
 
     @app.post("/api/tokens", **allowed("token.change", own=True))
     async def make_token(request: TokenRequest, identity: IdentityOf) -> TokenView:
@@ -173,7 +173,7 @@ def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
         expires = None
         if request.days is not None:
             expires = service.store.clock() + timedelta(days=request.days)
-        made = await service.call(
+        new = await service.call(
             service.accounts.make_token,
             identity.number,
             request.name,
@@ -181,7 +181,7 @@ def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
             expires=expires,
             by=identity.id,
         )
-        return _token(made.token, made.secret)
+        return _token(new.token, new.secret)
 
     @app.delete(
         "/api/tokens/{number}",
@@ -191,8 +191,8 @@ def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
     )
     async def revoke_token(number: _Number, identity: IdentityOf) -> None:
         """Let one of one's own tokens hold no longer."""
-        own = await service.call(service.accounts.tokens, identity.number)
-        if number not in {one.id for one in own} and not identity.may("token.change"):
+        tokens = await service.call(service.accounts.tokens, identity.number)
+        if number not in {token.id for token in tokens} and not identity.may("token.change"):
             raise MissingError(f"there is no token {number} of yours")
         await service.call(service.accounts.revoke_token, number, by=identity.id)
 

@@ -127,26 +127,28 @@ class AnnotateService:
             self.retraining_of.close()
             self._store.close()
 
-    async def call(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    async def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         """What the store answers, asked in a thread."""
-        return await self._files.run(partial(function, *given, **named))
+        return await self._files.run(partial(function, *arguments, **named))
 
-    async def call_slowly(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    async def call_slowly(
+        self, function: Callable[..., Any], *arguments: Any, **named: Any
+    ) -> Any:
         """The same for what works with passwords."""
-        return await self._passwords.run(partial(function, *given, **named))
+        return await self._passwords.run(partial(function, *arguments, **named))
 
-    async def work(self, job: str, *given: Any) -> Any:
+    async def work(self, job: str, *arguments: Any) -> Any:
         """What a worker answers."""
-        return await self._pool.run(f"annotate/{job}", *given)
+        return await self._pool.run(f"annotate/{job}", *arguments)
 
     # ---- projects
 
     async def project_view(self, project: Project) -> ProjectView:
         """A project as it goes over the wire."""
-        known = project._asdict()
-        known["settings"] = {k: v for k, v in project.settings.items() if k != "base_treebank"}
+        fields = project._asdict()
+        fields["settings"] = {k: v for k, v in project.settings.items() if k != "base_treebank"}
         task = task_class(project.task)
-        return ProjectView(**known, formats=list(task.all_formats()), options=list(task.OPTIONS))
+        return ProjectView(**fields, formats=list(task.all_formats()), options=list(task.OPTIONS))
 
     async def create_project(self, request: ProjectRequest, identity: Identity) -> ProjectView:
         """A new project."""
@@ -173,8 +175,8 @@ class AnnotateService:
         if request.task is not None and request.task != project.task:
             raise SettingsError("the task of a project cannot be changed: make a new project")
         await self._check_model(request.model, project.task)
-        given = request.model_dump(exclude_unset=True, exclude={"task"})
-        values = {key: value for key, value in given.items() if value is not None}
+        fields = request.model_dump(exclude_unset=True, exclude={"task"})
+        values = {key: value for key, value in fields.items() if value is not None}
         if "settings" in values:
             values["settings"] = checked_settings(values["settings"])
             if "base_treebank" in project.settings:  # a file of the server's: not over HTTP
@@ -189,9 +191,9 @@ class AnnotateService:
         kinds = task_class(task).SERVED
         fitting = [one.name for one in facts.models if one.kind in kinds]
         if name not in fitting:
-            known = ", ".join(fitting) or "none"
+            names = ", ".join(fitting) or "none"
             raise SettingsError(
-                f"no model {name[:60]!r} that proposes in this task is served; there is {known}"
+                f"no model {name[:60]!r} that proposes in this task is served; there is {names}"
             )
 
     # ---- documents
@@ -224,21 +226,21 @@ class AnnotateService:
         self, project: int, request: ImportRequest, identity: Identity
     ) -> list[DocumentSummary]:
         """Import a text or a treebank."""
-        found = await self._there(project)
+        target = await self._there(project)
         most = self.settings.max_characters
         if len(request.text) > most:
             raise TooMuchError(
                 f"the text has {len(request.text):,} characters; at most {most:,} are read here: "
                 "`eigentext annotate import` takes files of any length"
             )
-        new = await self.work("import", request, found.task, found.language)
-        made = await self.call(self.store.add_documents, project, new, by=identity.id)
+        new = await self.work("import", request, target.task, target.language)
+        added = await self.call(self.store.add_documents, project, new, by=identity.id)
         people = await self.people()
-        return [_summary(facts, (), (), people) for facts in made]
+        return [_summary(facts, (), (), people) for facts in added]
 
     async def _there(self, project: int) -> Project:
-        found: Project = there(await self.call(self.store.project, project), "project")
-        return found
+        stored: Project = there(await self.call(self.store.project, project), "project")
+        return stored
 
     # ---- layers
 
@@ -256,7 +258,7 @@ class AnnotateService:
     async def _open_context(self, layer: Layer, sentences: Collection[int]) -> OpenLayer:
         """The same with all decisions that a proposal for these sentences goes by."""
         opened = await self.open(layer, sentences)
-        if layer.id and task_class(opened.project.task).WHOLE_TEXT:
+        if layer.id and task_class(opened.project.task).CONDITIONED:
             opened = await self.open(opened.layer)
         return opened
 
@@ -323,13 +325,13 @@ class AnnotateService:
         self, opened: OpenLayer, sentences: Iterable[int], k: int
     ) -> list[ProposalView]:
         chosen = sorted(set(sentences))
-        hidden = [one for one in chosen if not _ranked(opened, one)]
+        hidden = [number for number in chosen if not _ranked(opened, number)]
         proposals = await self.ask("propose", opened, chosen, k, hidden)
-        notes = {place: one.note for place, one in opened.decisions.items() if one.note}
+        notes = {place: d.note for place, d in opened.decisions.items() if d.note}
         for proposal in proposals:
             for item in proposal["items"]:
                 item["note"] = notes.get((proposal["sentence"], item["item"]), "")
-        return [ProposalView.model_validate(one) for one in proposals]
+        return [ProposalView.model_validate(proposal) for proposal in proposals]
 
     async def decide(
         self, layer: Layer, request: DecideRequest, identity: Identity
@@ -410,8 +412,8 @@ class AnnotateService:
         if not layer.id:
             return []
         people = await self.people()
-        found = await self.call(self.store.history, layer.id, sentence=sentence)
-        return [_decision(one, people) for one in found]
+        decisions = await self.call(self.store.history, layer.id, sentence=sentence)
+        return [_decision(decision, people) for decision in decisions]
 
     async def layer_view(self, layer: Layer) -> LayerView:
         """How far a layer is."""
@@ -439,7 +441,7 @@ class AnnotateService:
     async def certainty(self, layer: Layer) -> list[SentenceCertainty]:
         """How sure the model is of each sentence of a document."""
         opened = await self.open(layer)
-        whole = task_class(opened.project.task).WHOLE_TEXT
+        whole = task_class(opened.project.task).CONDITIONED
         n = opened.document.n_sentences
         by_sentence: dict[int, dict[Place, Decision]] = {}
         for place, decision in opened.decisions.items():
@@ -539,7 +541,7 @@ class AnnotateService:
         Some documents a job, then each pair of annotators: a large project takes its time, but no
         worker is held until it is stopped.
         """
-        found = await self._there(project)
+        stored = await self._there(project)
         facts = await self.call(self.store.documents, project)
         people = await self.people()
         by_document = await self.call(self.store.layers_of, project)
@@ -548,7 +550,7 @@ class AnnotateService:
         parts: list[Part] = []
         for numbers in portions([(one.id, one.n_sentences) for one in facts], _MEASURED):
             rows = await self.call(rows_of, self.store, project, numbers)
-            parts += await self.work("measure/parts", found.task, rows, everyone, people)
+            parts += await self.work("measure/parts", stored.task, rows, everyone, people)
         # who began meanwhile comes next time
         sides = {
             name: [part.sides[name] for part in parts if name in part.sides] for name in everyone
@@ -558,9 +560,9 @@ class AnnotateService:
             for pair in combinations(everyone, 2)
         ]
         every = await self.work("measure/all", list(sides.values()))
-        told: tuple[dict[str, Any], list[tuple[str, str, str]]]
-        told = await self.work("measure/whole", found, parts, every, pairs)
-        return told
+        figures: tuple[dict[str, Any], list[tuple[str, str, str]]]
+        figures = await self.work("measure/whole", stored, parts, every, pairs)
+        return figures
 
     # ---- models
 
@@ -569,22 +571,22 @@ class AnnotateService:
         people = await self.people()
         return [made_view(one, people) for one in await self.call(self.store.models, project)]
 
-    async def made_view(self, made: MadeModel) -> MadeModelView:
+    async def made_view(self, model: MadeModel) -> MadeModelView:
         """A model as it goes over the wire."""
-        return made_view(made, await self.people())
+        return made_view(model, await self.people())
 
     async def use_model(self, project: int, model: int, identity: Identity) -> MadeModelView:
         """Let a model propose from now on."""
-        if model not in {one.id for one in await self.call(self.store.models, project)}:
+        if model not in {row.id for row in await self.call(self.store.models, project)}:
             raise MissingError(f"there is no model {model} of this project")
         used = await self.call(self.store.use_model, model, by=identity.id)
         return made_view(used, await self.people())
 
     async def retrain(self, project: int, layer: str, identity: Identity) -> RetrainAnswer:
         """Begin to make the next model."""
-        found = await self._there(project)
+        stored = await self._there(project)
         facts = await self._pool.facts()
-        return await self.retraining_of.begin(found, layer, facts.models, identity)
+        return await self.retraining_of.begin(stored, layer, facts.models, identity)
 
     async def retraining(self, project: int) -> RetrainAnswer:
         """How far the making of the next model is."""
@@ -613,11 +615,11 @@ def _joined(lines: Iterable[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def there(found: Any, what: str) -> Any:
+def there(row: Any, what: str) -> Any:
     """A project or a document, unless it was deleted."""
-    if found.deleted is not None:
-        raise MissingError(f"the {what} {found.name!r} was deleted")
-    return found
+    if row.deleted is not None:
+        raise MissingError(f"the {what} {row.name!r} was deleted")
+    return row
 
 
 def task_spec(project: Project, file: str = "") -> TaskSpec:
@@ -703,11 +705,11 @@ def _decision(decision: Decision, people: Mapping[int, str]) -> DecisionView:
     return DecisionView.model_validate({**fields, "by": by, "undone_by": undone_by})
 
 
-def made_view(one: MadeModel, people: Mapping[int, str]) -> MadeModelView:
+def made_view(model: MadeModel, people: Mapping[int, str]) -> MadeModelView:
     return MadeModelView(
-        id=one.id,
-        made=one.made,
-        by=people.get(one.user or 0),
-        scores={key: value for key, value in one.scores.items() if key != "learned_from"},
-        in_use=one.in_use,
+        id=model.id,
+        made=model.made,
+        by=people.get(model.user or 0),
+        scores={key: value for key, value in model.scores.items() if key != "learned_from"},
+        in_use=model.in_use,
     )

@@ -119,8 +119,8 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/projects", **allowed("project.see"))
     async def projects() -> ProjectsAnswer:
         """List the projects."""
-        found = await service.call(service.store.projects)
-        return ProjectsAnswer(projects=[await service.project_view(one) for one in found])
+        rows = await service.call(service.store.projects)
+        return ProjectsAnswer(projects=[await service.project_view(row) for row in rows])
 
     @app.post("/api/projects", **allowed("project.create"))
     async def create_project(request: ProjectRequest, identity: IdentityOf) -> ProjectView:
@@ -168,8 +168,8 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/projects/{number}/measures", **allowed("measures.see"))
     async def measures(call: Request, number: _Number) -> MeasuresAnswer:
         """Agreement, accuracy of proposals, time and keys."""
-        found, rows = await unless_gone(call, service.measures(number))
-        return MeasuresAnswer(measures=found, table=rows)
+        figures, rows = await unless_gone(call, service.measures(number))
+        return MeasuresAnswer(measures=figures, table=rows)
 
     @app.get(
         "/api/projects/{number}/export",
@@ -213,8 +213,8 @@ def _add_documents(app: FastAPI, service: AnnotateService) -> None:
         call: Request, number: _Number, request: ImportRequest, identity: IdentityOf
     ) -> DocumentsAnswer:
         """Import text, CoNLL-U or trees in brackets."""
-        made = await unless_gone(call, service.add_documents(number, request, identity))
-        return DocumentsAnswer(documents=made)
+        added = await unless_gone(call, service.add_documents(number, request, identity))
+        return DocumentsAnswer(documents=added)
 
     @app.get("/api/documents/{number}", **described("layer.see"))
     async def document(
@@ -260,8 +260,8 @@ def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
         call: Request, sentence: _Sentence, layer: _LayerToSee, k: _K = 1
     ) -> ProposalView:
         """Propose a sentence under all decisions so far."""
-        found = await unless_gone(call, service.proposals(layer, [sentence], k))
-        return found[0]
+        views = await unless_gone(call, service.proposals(layer, [sentence], k))
+        return views[0]
 
     @app.get("/api/documents/{number}/sentences/{sentence}/candidates", **described("layer.see"))
     async def candidates(
@@ -273,14 +273,14 @@ def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
         k: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> CandidatesAnswer:
         """List values that an item could have; ``search`` looks in the tail."""
-        found = service.candidates(layer, sentence, item, k, search)
-        return CandidatesAnswer(candidates=await unless_gone(call, found))
+        values = service.candidates(layer, sentence, item, k, search)
+        return CandidatesAnswer(candidates=await unless_gone(call, values))
 
     @app.get("/api/documents/{number}/sentences/{sentence}/checks", **described("layer.see"))
     async def checks(call: Request, sentence: _Sentence, layer: _LayerToSee) -> ChecksAnswer:
         """Check a sentence as it stands: one root, no cycle, and udtools' rules for UD."""
-        found = await unless_gone(call, service.findings(layer, sentence))
-        return ChecksAnswer(findings=found)
+        findings = await unless_gone(call, service.findings(layer, sentence))
+        return ChecksAnswer(findings=findings)
 
     @app.get("/api/documents/{number}/sentences/{sentence}/layers", **allowed("measures.see"))
     async def compare(call: Request, number: _Number, sentence: _Sentence) -> CompareAnswer:
@@ -291,8 +291,8 @@ def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/documents/{number}/certainty", **described("layer.see"))
     async def certainty(call: Request, layer: _LayerToSee) -> CertaintyAnswer:
         """Say how sure the model is of each sentence."""
-        found = await unless_gone(call, service.certainty(layer))
-        return CertaintyAnswer(sentences=found)
+        sentences = await unless_gone(call, service.certainty(layer))
+        return CertaintyAnswer(sentences=sentences)
 
     @app.get("/api/documents/{number}/history", **described("layer.see"))
     async def history(

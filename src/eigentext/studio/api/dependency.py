@@ -7,7 +7,7 @@ trees -> `drawing.arcs`.
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.errors import DataError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
-__all__ = ["DependencyService"]
+__all__ = ["DependencyService", "arc_drawing", "arc_probabilities", "finite"]
 
 _WIDTH = 960.0  # of a row of words; longer sentences are broken
 
@@ -66,38 +66,42 @@ def _view(
     tagged = parser.tagged(tokens)  # once for all questions
     tags = next((tuple(tags) for tags in (tagged.upos, tagged.xpos) if set(tags) != {"_"}), None)
     best = parser.parse(tagged)
-    heads = best.tree.heads.tolist()
-    probabilities: list[float] | None = None
-    if request.marginals:
-        chances = parser.marginals(tagged)
-        probabilities = [
-            round(min(1.0, max(0.0, float(chances[head, word]))), 6)
-            for word, head in enumerate(heads, start=1)
-        ]
+    marginals = parser.marginals(tagged) if request.marginals else None
+    probabilities = arc_probabilities(best, marginals)
     others = parser.kbest(tagged, k=request.kbest) if request.kbest > 1 else []
     return DependencyView(
         tokens=tokens,
         dependencies=_dependencies(best, tags),
-        score=_finite(best.score),
+        score=finite(best.score),
         approximate=best.approximate,
         probabilities=probabilities,
-        svg=_drawing(best, tags, probabilities, None),
+        svg=arc_drawing(best, None, tags=tags, probabilities=probabilities, width=_WIDTH),
         kbest=[
             TreeChoice(
                 rank=rank,
-                score=_finite(parse.score),
+                score=finite(parse.score),
                 heads=parse.tree.heads.tolist(),
                 relations=list(parse.tree.relations or ("",) * len(tokens)),
-                svg=_drawing(parse, tags, None, None if rank == 1 else best),
+                svg=arc_drawing(parse, None if rank == 1 else best, tags=tags, width=_WIDTH),
             )
             for rank, parse in enumerate(others, start=1)
         ],
     )
 
 
-def _finite(score: float) -> float | None:
+def finite(score: float) -> float | None:
     """JSON has no infinity."""
     return float(score) if isfinite(score) else None
+
+
+def arc_probabilities(parse: Parse, marginals: Any) -> list[float] | None:
+    """That of the head of each word, in a matrix of head and word."""
+    if marginals is None:
+        return None
+    return [
+        round(min(1.0, max(0.0, float(marginals[head, word]))), 6)
+        for word, head in enumerate(parse.tree.heads.tolist(), start=1)
+    ]
 
 
 def _dependencies(parse: Parse, tags: Sequence[str] | None) -> list[Dependency]:
@@ -109,23 +113,16 @@ def _dependencies(parse: Parse, tags: Sequence[str] | None) -> list[Dependency]:
     ]
 
 
-def _drawing(
-    parse: Parse,
-    tags: Sequence[str] | None,
-    probabilities: Sequence[float] | None,
-    best: Parse | None,
-) -> str:
+def arc_drawing(parse: Parse, best: Parse | None, **style: Any) -> str:
     """The tree; beside a better one, with what differs in colour."""
     tree = parse.tree
     return arcs_svg(
         tree.forms,
         tree.heads.tolist(),
         tree.relations,
-        tags=tags,
         title="Dependencies",
-        probabilities=probabilities,
         against=None if best is None else best.tree.heads.tolist(),
         against_relations=None if best is None else best.tree.relations,
         names=("this tree", "the best tree"),
-        width=_WIDTH,
+        **style,
     )

@@ -89,10 +89,10 @@ class Recommenders:
             )
         request = _read(body, limits)
         task_of(recommender)
-        found = examples(request, recommender)
-        if not found:
+        sentences = examples(request, recommender)
+        if not sentences:
             raise DataError("request", None, "no sentence is annotated throughout")
-        model = open_task(task_of(recommender)).train(found)
+        model = open_task(task_of(recommender)).train(sentences)
         Path(folder).mkdir(parents=True, exist_ok=True)
         model.save(_path(folder, recommender))
         return b""
@@ -132,7 +132,7 @@ def add_inception(
 ) -> None:
     """Add the routes; INCEpTION's remote URL is ``/api/inception/ner`` and the like."""
 
-    async def asked(call: Request, recommender: str, job: str, action: str) -> Response:
+    async def answered(call: Request, recommender: str, job: str, action: str) -> Response:
         try:
             identity = await authenticator.identify(call)
             identity.require(action)
@@ -148,9 +148,9 @@ def add_inception(
     @app.post("/api/inception/{recommender}/predict", include_in_schema=False)
     async def inception_predict(call: Request, recommender: str) -> Response:
         """INCEpTION asks for proposals."""
-        return await asked(call, recommender, "inception/predict", "model.propose")
+        return await answered(call, recommender, "inception/predict", "model.propose")
 
     @app.post("/api/inception/{recommender}/train", include_in_schema=False)
     async def inception_train(call: Request, recommender: str) -> Response:
         """INCEpTION sends what was annotated."""
-        return await asked(call, recommender, "inception/train", "model.retrain")
+        return await answered(call, recommender, "inception/train", "model.retrain")

@@ -150,8 +150,8 @@ class LexicalService:
         scheme = self.ranker.scheme_
         unknown = sorted(set(values) - set(scheme.elements))
         if unknown:
-            known = ", ".join(scheme.elements)
-            raise SettingsError(f"labels have no element {unknown[0][:60]!r}; they have {known}")
+            names = ", ".join(scheme.elements)
+            raise SettingsError(f"labels have no element {unknown[0][:60]!r}; they have {names}")
         return tuple(values.get(name, scheme.missing) for name in scheme.elements)
 
     def _fixed(self, fixed: Sequence[FixedLabel], sentences: Sentences) -> dict[Position, Label]:
@@ -173,9 +173,9 @@ class LexicalService:
 
         forms = tuple(tuple(token.text for token in tokens) for tokens in sentences)
         key = forms, tuple(sorted(fixed.items()))
-        known = self._remembered.get(key)
-        if known is not None:
-            return known
+        answer = self._remembered.get(key)
+        if answer is not None:
+            return answer
         starts = [0]
         for tokens in forms:
             starts.append(starts[-1] + len(tokens))
@@ -245,10 +245,10 @@ class LexicalService:
     def _description(self, word: RankedWord, candidate: RankedCandidate) -> dict[str, Any]:
         """All that does not change with the context; the same readings come again and again."""
         key = word.form, candidate.label
-        known = self._described.get(key)
-        if known is None:
-            known = self._described.put(key, _description(word, candidate, self.ranker))
-        return known
+        description = self._described.get(key)
+        if description is None:
+            description = self._described.put(key, _description(word, candidate, self.ranker))
+        return description
 
 
 def _description(

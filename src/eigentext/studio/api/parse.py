@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from math import isfinite, nan
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 from eigentext.constituency.chart.constraints import Constraints
 from eigentext.constituency.inspection import Inventory, inventory
-from eigentext.drawing.arcs import arcs_svg
 from eigentext.drawing.constituents import tree_svg
 from eigentext.errors import SettingsError
 from eigentext.language.formats.ptb import format_escaped
+from eigentext.studio.api.dependency import arc_drawing, arc_probabilities, finite
 from eigentext.studio.api.parse_models import (
     BLANKS,
     Arcs,
     chosen_const,
     chosen_dep,
-    given_sentences,
+    sentences_to_parse,
     there_are,
 )
 from eigentext.studio.api.schemas_parse import (
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from eigentext.constituency import Parse as ConstParse
     from eigentext.dependency import Parse as DepParse
     from eigentext.language.trees.constituent import Tree
-    from eigentext.studio.api.parse_models import DepModel, Given, Trees
+    from eigentext.studio.api.parse_models import DepModel, Input, Trees
     from eigentext.studio.api.schemas_parse import ArcAsked, ParseRequest, SpanAsked
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
@@ -78,33 +78,33 @@ class ParseService:
             some = [lengths[number] for number in _chosen(request, len(lengths))]
             check_parsing(some, request.kbest, limits)
 
-        given = given_sentences(request, dep.model if dep else None, limits, check)
-        asked = _asked(request, len(given))
-        chosen = _chosen(request, len(given))
+        sentences_in = sentences_to_parse(request, dep.model if dep else None, limits, check)
+        constraints = _constraints_of(request, len(sentences_in))
+        chosen = _chosen(request, len(sentences_in))
         sentences = []
         for number in chosen:
-            one = given[number]
-            demands = asked.get(number, SentenceConstraints(sentence=number))
-            with _told_of(number, len(given)):
+            sentence = sentences_in[number]
+            demands = constraints.get(number, SentenceConstraints(sentence=number))
+            with _naming_sentence(number, len(sentences_in)):
                 sentences.append(
                     ParsedSentence(
                         index=number,
-                        tokens=_tokens(one),
-                        constituents=_constituents(const.model, one, demands, request, limits)
+                        tokens=_tokens(sentence),
+                        constituents=_constituents(const.model, sentence, demands, request, limits)
                         if const
                         else None,
-                        dependencies=_dependencies(dep.model, one, number, demands, request)
+                        dependencies=_dependencies(dep.model, sentence, number, demands, request)
                         if dep
                         else None,
                     )
                 )
-        known = inventory(const.model.grammar_) if const else Inventory((), ())
+        symbols = inventory(const.model.grammar_) if const else Inventory((), ())
         return ParseAnswer(
             const=const and const.name,
             dep=dep and dep.name,
-            n_sentences=len(given),
-            labels=list(known.labels),
-            tags=list(known.tags),
+            n_sentences=len(sentences_in),
+            labels=list(symbols.labels),
+            tags=list(symbols.tags),
             relations=dep.model.relations if dep else [],
             sentences=sentences,
         )
@@ -122,22 +122,22 @@ def _chosen(request: ParseRequest, n_sentences: int) -> list[int]:
     return chosen
 
 
-def _asked(request: ParseRequest, n_sentences: int) -> dict[int, SentenceConstraints]:
+def _constraints_of(request: ParseRequest, n_sentences: int) -> dict[int, SentenceConstraints]:
     """The constraints by the number of their sentence."""
-    found: dict[int, SentenceConstraints] = {}
-    for one in request.constraints:
-        if one.sentence >= n_sentences:
+    by_sentence: dict[int, SentenceConstraints] = {}
+    for each in request.constraints:
+        if each.sentence >= n_sentences:
             raise SettingsError(
-                f"constraints: there is no sentence {one.sentence}; the text has {n_sentences}"
+                f"constraints: there is no sentence {each.sentence}; the text has {n_sentences}"
             )
-        if one.sentence in found:
-            raise SettingsError(f"constraints: sentence {one.sentence} has two sets of them")
-        found[one.sentence] = one
-    return found
+        if each.sentence in by_sentence:
+            raise SettingsError(f"constraints: sentence {each.sentence} has two sets of them")
+        by_sentence[each.sentence] = each
+    return by_sentence
 
 
 @contextmanager
-def _told_of(number: int, n_sentences: int) -> Iterator[None]:
+def _naming_sentence(number: int, n_sentences: int) -> Iterator[None]:
     """Say of which of several sentences something cannot be had."""
     try:
         yield
@@ -147,17 +147,12 @@ def _told_of(number: int, n_sentences: int) -> Iterator[None]:
         raise SettingsError(f"sentence {number}: {error}") from error
 
 
-def _tokens(given: Given) -> list[ParsedToken]:
-    nowhere: list[tuple[int | None, int | None]] = [(None, None)] * len(given.words)
+def _tokens(sentence: Input) -> list[ParsedToken]:
+    nowhere: list[tuple[int | None, int | None]] = [(None, None)] * len(sentence.words)
     return [
         ParsedToken(text=word, start=start, end=end)
-        for word, (start, end) in zip(given.words, given.places or nowhere, strict=True)
+        for word, (start, end) in zip(sentence.words, sentence.places or nowhere, strict=True)
     ]
-
-
-def _finite(score: float) -> float | None:
-    """JSON has no infinity."""
-    return float(score) if isfinite(score) else None
 
 
 # ---------------------------------------------------------------- constituents
@@ -165,49 +160,48 @@ def _finite(score: float) -> float | None:
 
 def _constituents(
     parser: LPCFG,
-    given: Given,
+    sentence: Input,
     demands: SentenceConstraints,
     request: ParseRequest,
     limits: ServiceSettings,
 ) -> ConstituentsView:
-    words = [BLANKS.sub("_", word) for word in given.words]  # brackets cannot hold them
+    words = [BLANKS.sub("_", word) for word in sentence.words]  # brackets cannot hold them
     constraints = _constraints(demands)
-    found = parser.parse(
+    parse = parser.parse(
         words, kbest=request.kbest, marginals=request.marginals, constraints=constraints
     )
-    if not _meets(found.tree, constraints):
+    if not _meets(parse.tree, constraints):
         raise SettingsError(
             "the grammar has no tree that meets all constraints: " + _in_words(constraints)
         )
-    best = _spans(found.tree, found)
+    best = _spans(parse.tree, parse)
     return ConstituentsView(
-        brackets=format_escaped(found.tree),
-        log_score=_finite(found.log_score),
-        log_prob=_finite(found.log_prob),
-        flags=sorted(found.flags),
+        brackets=format_escaped(parse.tree),
+        log_score=finite(parse.log_score),
+        log_prob=finite(parse.log_prob),
+        flags=sorted(parse.flags),
         spans=best,
-        svg=_tree_drawing(found.tree, found, request, limits, ()),
+        svg=_tree_drawing(parse.tree, parse, request, limits, ()),
         kbest=[
-            _choice(rank, one.tree, (one.log_score, one.log_prob), found, best, request, limits)
-            for rank, one in enumerate(found.kbest, start=1)
+            _choice(rank, one.tree, (one.log_score, one.log_prob), parse, best, request, limits)
+            for rank, one in enumerate(parse.kbest, start=1)
         ],
     )
 
 
 def _constraints(demands: SentenceConstraints) -> Constraints:
     tags: dict[int, str] = {}
-    for one in demands.tags:
-        if tags.setdefault(one.word, one.tag) != one.tag:
+    for each in demands.tags:
+        if tags.setdefault(each.word, each.tag) != each.tag:
             raise SettingsError(
-                f"word {one.word} has to have two tags: {tags[one.word]!r} and {one.tag!r}"
+                f"word {each.word} has to have two tags: {tags[each.word]!r} and {each.tag!r}"
             )
-    return Constraints(
-        [_span(one) for one in demands.required], [_span(one) for one in demands.forbidden], tags
-    )
+    required, forbidden = demands.required, demands.forbidden
+    return Constraints(list(map(_span, required)), list(map(_span, forbidden)), tags)
 
 
-def _span(asked: SpanAsked) -> Any:
-    return (asked.start, asked.end, *([asked.label] if asked.label is not None else []))
+def _span(demand: SpanAsked) -> Any:
+    return (demand.start, demand.end, *([demand.label] if demand.label is not None else []))
 
 
 def _meets(tree: Tree, constraints: Constraints) -> bool:
@@ -238,7 +232,7 @@ def _nodes(tree: Tree) -> list[tuple[int, int, str]]:
     return [(*spans[node], tree.labels[node]) for node in inner]
 
 
-def _spans(tree: Tree, found: ConstParse) -> list[SpanView]:
+def _spans(tree: Tree, parse: ConstParse) -> list[SpanView]:
     inner = [node for node in range(tree.n_nodes) if tree.sizes[node] > 1]
     return [
         SpanView(
@@ -246,14 +240,14 @@ def _spans(tree: Tree, found: ConstParse) -> list[SpanView]:
             end=end,
             label=label,
             kind="tag" if tree.sizes[node] == 2 else "label",
-            posterior=_posterior((start, end, label), found),
+            posterior=_posterior((start, end, label), parse),
         )
         for node, (start, end, label) in zip(inner, _nodes(tree), strict=True)
     ]
 
 
-def _posterior(node: tuple[int, int, str], found: ConstParse) -> float | None:
-    p = found.marginals.get(node)
+def _posterior(node: tuple[int, int, str], parse: ConstParse) -> float | None:
+    p = parse.marginals.get(node)
     return None if p is None else round(min(1.0, max(0.0, p)), 6)
 
 
@@ -261,42 +255,42 @@ def _choice(
     rank: int,
     tree: Tree,
     scores: tuple[float, float],
-    found: ConstParse,
+    parse: ConstParse,
     best: Sequence[SpanView],
     request: ParseRequest,
     limits: ServiceSettings,
 ) -> ConstituentChoice:
-    spans = _spans(tree, found)
+    spans = _spans(tree, parse)
     added, missing = _only_in(spans, best), _only_in(best, spans)
     inner = [node for node in range(tree.n_nodes) if tree.sizes[node] > 1]
     return ConstituentChoice(
         rank=rank,
-        log_score=_finite(scores[0]),
-        log_prob=_finite(scores[1]),
+        log_score=finite(scores[0]),
+        log_prob=finite(scores[1]),
         brackets=format_escaped(tree),
         spans=spans,
-        added=[spans[place] for place in added],
-        missing=[best[place] for place in missing],
-        svg=_tree_drawing(tree, found, request, limits, [inner[place] for place in added]),
+        added=[spans[k] for k in added],
+        missing=[best[k] for k in missing],
+        svg=_tree_drawing(tree, parse, request, limits, [inner[k] for k in added]),
     )
 
 
 def _only_in(mine: Sequence[SpanView], others: Sequence[SpanView]) -> list[int]:
     """Places of what the others have not, or not so often."""
-    left = Counter((one.start, one.end, one.label) for one in others)
-    places = []
-    for place, one in enumerate(mine):
-        key = one.start, one.end, one.label
+    left = Counter((span.start, span.end, span.label) for span in others)
+    numbers = []
+    for k, span in enumerate(mine):
+        key = span.start, span.end, span.label
         if left[key]:
             left[key] -= 1
         else:
-            places.append(place)
-    return places
+            numbers.append(k)
+    return numbers
 
 
 def _tree_drawing(
     tree: Tree,
-    found: ConstParse,
+    parse: ConstParse,
     request: ParseRequest,
     limits: ServiceSettings,
     marked: Sequence[int],
@@ -305,8 +299,8 @@ def _tree_drawing(
         return None
     colours = None
     if request.marginals:
-        known = iter([_posterior(node, found) for node in _nodes(tree)])
-        values = [next(known) if size > 1 else None for size in tree.sizes.tolist()]
+        posteriors = iter([_posterior(node, parse) for node in _nodes(tree)])
+        values = [next(posteriors) if size > 1 else None for size in tree.sizes.tolist()]
         colours = [nan if value is None else value for value in values]
     return tree_svg(
         tree,
@@ -324,7 +318,7 @@ def _tree_drawing(
 
 def _dependencies(
     model: DepModel,
-    given: Given,
+    sentence: Input,
     number: int,
     demands: SentenceConstraints,
     request: ParseRequest,
@@ -332,11 +326,11 @@ def _dependencies(
     arcs = Arcs(
         [_arc(one) for one in demands.required_arcs], [_arc(one) for one in demands.forbidden_arcs]
     )
-    found = model.trees(given, number, k=request.kbest, marginals=request.marginals, arcs=arcs)
-    best = found.parses[0]
-    chances: Sequence[float | None] | None = _probabilities(best, found)
-    listed = list(enumerate(found.parses, start=1)) if request.kbest > 1 else []
-    if not all(_has(parse, arcs) for parse in found.parses):
+    trees = model.trees(sentence, number, k=request.kbest, marginals=request.marginals, arcs=arcs)
+    best = trees.parses[0]
+    chances: Sequence[float | None] | None = arc_probabilities(best, trees.marginals)
+    listed = list(enumerate(trees.parses, start=1)) if request.kbest > 1 else []
+    if not all(_has(parse, arcs) for parse in trees.parses):
         raise SettingsError(
             f"no tree has all required and no forbidden arcs: {_arcs_in_words(arcs)}"
         )
@@ -354,35 +348,35 @@ def _dependencies(
                 probability=p,
             )
             for form, (head, number, name), upos, xpos, feats, lemma, p in zip(
-                given.words,
+                sentence.words,
                 best.tree.arcs,
-                *found.words[1:5],
-                chances or [None] * len(given.words),
+                *trees.words[1:5],
+                chances or [None] * len(sentence.words),
                 strict=True,
             )
         ],
-        score=_finite(best.score),
+        score=finite(best.score),
         approximate=best.approximate,
-        conllu=found.conllu[0],
-        svg=_arc_drawing(given, best, found, None),
+        conllu=trees.conllu[0],
+        svg=_arc_drawing(best, trees, None),
         kbest=[
             DependencyChoice(
                 rank=rank,
-                score=_finite(parse.score),
+                score=finite(parse.score),
                 heads=parse.tree.heads.tolist(),
-                relations=list(parse.tree.relations or ("",) * len(given.words)),
+                relations=list(parse.tree.relations or ("",) * len(sentence.words)),
                 differs=_differing(parse, best),
-                conllu=found.conllu[rank - 1],
-                svg=_arc_drawing(given, parse, found, None if rank == 1 else best),
+                conllu=trees.conllu[rank - 1],
+                svg=_arc_drawing(parse, trees, None if rank == 1 else best),
             )
             for rank, parse in listed
         ],
     )
 
 
-def _arc(asked: ArcAsked) -> Any:
-    name = [asked.relation] if asked.relation is not None else []
-    return (asked.head, asked.dependent, *name)
+def _arc(demand: ArcAsked) -> Any:
+    name = [demand.relation] if demand.relation is not None else []
+    return (demand.head, demand.dependent, *name)
 
 
 def _has(parse: DepParse, arcs: Arcs) -> bool:
@@ -401,39 +395,23 @@ def _arcs_in_words(arcs: Arcs) -> str:
     return ", ".join(said + [f"{arc} forbidden" for arc in arcs.forbidden])
 
 
-def _probabilities(parse: DepParse, found: Trees) -> list[float] | None:
-    if found.marginals is None:
-        return None
-    return [
-        round(min(1.0, max(0.0, float(found.marginals[head, word]))), 6)
-        for word, head in enumerate(parse.tree.heads.tolist(), start=1)
-    ]
-
-
 def _differing(parse: DepParse, best: DepParse) -> list[int]:
     both = zip(parse.tree.arcs, best.tree.arcs, strict=True)
     return [word for word, (mine, other) in enumerate(both, start=1) if mine != other]
 
 
-def _shown_tags(found: Trees) -> Sequence[str] | None:
+def _shown_tags(trees: Trees) -> Sequence[str] | None:
     """What stands below the words: upos, or else xpos."""
-    columns = (found.words.upos, found.words.xpos)
+    columns = (trees.words.upos, trees.words.xpos)
     return next((tags for tags in columns if set(tags) != {"_"}), None)
 
 
-def _arc_drawing(given: Given, parse: DepParse, found: Trees, best: DepParse | None) -> str:
-    """The tree; beside a better one, with what differs in colour."""
-    tree = parse.tree
-    return arcs_svg(
-        given.words,
-        tree.heads.tolist(),
-        tree.relations,
-        tags=_shown_tags(found),
-        title="Dependencies",
-        probabilities=_probabilities(parse, found),
-        against=None if best is None else best.tree.heads.tolist(),
-        against_relations=None if best is None else best.tree.relations,
-        names=("this tree", "the best tree"),
+def _arc_drawing(parse: DepParse, trees: Trees, best: DepParse | None) -> str:
+    return arc_drawing(
+        parse,
+        best,
+        tags=_shown_tags(trees),
+        probabilities=arc_probabilities(parse, trees.marginals),
         width=_WIDTH,
         legend=_MARGINALS["dep"],
         data=True,

@@ -1,6 +1,6 @@
 """The parsers behind ``/api/parse``: one face for parsers and for pipelines that have one.
 
-A request's text becomes :class:`Given` sentences, by a pipeline's own segmenter or by a scheme of
+A request's text becomes :class:`Input` sentences, by a pipeline's own segmenter or by a scheme of
 `tokenise.tokens`; each is then asked for trees (:class:`Trees`), with whatever it must have.
 """
 
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 __all__ = [
     "BLANKS",
     "Arcs",
-    "Given",
+    "Input",
     "Trees",
     "chosen_const",
     "chosen_dep",
-    "given_sentences",
+    "sentences_to_parse",
     "there_are",
 ]
 
 BLANKS = re.compile(r"[ \t\n\r\f\v]+")  # what ends a word in brackets
 
 
-class Given(NamedTuple):
+class Input(NamedTuple):
     """A sentence to parse: its words, where they stood, and what a pipeline knows of it."""
 
     words: list[str]
@@ -79,7 +79,7 @@ class DepModel(Protocol):
     def relations(self) -> list[str]:
         """That arcs may have."""
 
-    def trees(self, sentence: Given, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
+    def trees(self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
         """The k best trees; the sentence is the one with this number in its text."""
 
 
@@ -96,31 +96,31 @@ class OfParser:
         """That arcs may have."""
         return _relations(self.parser)
 
-    def trees(self, sentence: Given, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
+    def trees(self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
         """As `eigentext dep parse` has them."""
         from eigentext.dependency.graph.answer import in_conllu
         from eigentext.language.formats.conllu import make_sentence
 
         parser = self.parser
         tagged = parser.tagged(sentence.words)  # once for all questions
-        asked: Any = {"required_arcs": arcs.required, "forbidden_arcs": arcs.forbidden}
+        demands: Any = {"required_arcs": arcs.required, "forbidden_arcs": arcs.forbidden}
         if self.reranker is not None:
             listed = k if k > 1 else self.reranker.settings_.kbest
-            found = self.reranker.choose(tagged, parser.kbest(tagged, k=listed, **asked))[:k]
+            parses = self.reranker.choose(tagged, parser.kbest(tagged, k=listed, **demands))[:k]
         elif k == 1:
-            found = [parser.parse(tagged, **asked)]
+            parses = [parser.parse(tagged, **demands)]
         else:
-            found = parser.kbest(tagged, k=k, **asked)
-        chances = parser.marginals(tagged, **asked) if marginals else None
+            parses = parser.kbest(tagged, k=k, **demands)
+        chances = parser.marginals(tagged, **demands) if marginals else None
         bare = make_sentence(sentence.words)
         bare = bare.with_columns(**parser.tags_for(bare, tagged))
         return Trees(
-            found,
+            parses,
             tagged,
             chances,
             [
                 in_conllu(bare, parse, rank=rank if k > 1 else None, marginals=chances).verbatim
-                for rank, parse in enumerate(found, start=1)
+                for rank, parse in enumerate(parses, start=1)
             ],
         )
 
@@ -142,29 +142,29 @@ class OfPipeline:
         """That arcs may have."""
         return _relations(self.whole.parser_)
 
-    def trees(self, sentence: Given, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
+    def trees(self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
         """As `eigentext pipe run` has them."""
         from eigentext.language.doc import Doc
         from eigentext.pipeline.annotate import tagged_sentence
 
-        known = sentence.doc
-        assert known is not None  # noqa: S101 - for the type checker: the pipeline made it
-        asked: Any = {"required_arcs": arcs.required, "forbidden_arcs": arcs.forbidden}
-        found = self.whole.parses(known, k, **asked)
-        chances = self.whole.marginals(known, **asked) if marginals else None
+        doc_sentence = sentence.doc
+        assert doc_sentence is not None  # noqa: S101 - for the type checker: the pipeline made it
+        demands: Any = {"required_arcs": arcs.required, "forbidden_arcs": arcs.forbidden}
+        parses = self.whole.parses(doc_sentence, k, **demands)
+        chances = self.whole.marginals(doc_sentence, **demands) if marginals else None
         written = []
-        for parse in found:
-            tree = known.with_columns(
+        for parse in parses:
+            tree = doc_sentence.with_columns(
                 heads=parse.tree.heads.tolist(), deprels=list(parse.tree.relations or ())
             )
             doc = Doc(" ".join(sentence.words), (tree,))
             written.append(doc.to_conllu(newdoc=number == 0, first_id=number + 1))
-        return Trees(found, tagged_sentence(known), chances, written)
+        return Trees(parses, tagged_sentence(doc_sentence), chances, written)
 
 
 def _relations(parser: DependencyParser | None) -> list[str]:
-    known = parser.relations_ if parser is not None else None
-    return [] if known is None else list(known.relations)
+    labeller = parser.relations_ if parser is not None else None
+    return [] if labeller is None else list(labeller.relations)
 
 
 # ---------------------------------------------------------------- which models
@@ -191,9 +191,9 @@ def chosen_const(served: Served, name: str | None) -> ChosenConst:
         for key in served.names("pipeline")
         if (pipeline := served.get("pipeline", key)).const_ is not None
     }
-    kind, found = _which(served, "const", of_pipelines, name)
-    own = of_pipelines[found] if kind == "pipeline" else served.get("const", found)
-    return ChosenConst(found, own)
+    kind, chosen = _which(served, "const", of_pipelines, name)
+    model = of_pipelines[chosen] if kind == "pipeline" else served.get("const", chosen)
+    return ChosenConst(chosen, model)
 
 
 def chosen_dep(served: Served, name: str | None, rerank: str | None = None) -> ChosenDep:
@@ -206,18 +206,18 @@ def chosen_dep(served: Served, name: str | None, rerank: str | None = None) -> C
         for key in served.names("pipeline")
         if (pipeline := served.get("pipeline", key)).parser_ is not None
     }
-    kind, found = _which(served, "dep", of_pipelines, name)
+    kind, chosen = _which(served, "dep", of_pipelines, name)
     if kind == "dep":
         reranker = served.get("reranker", rerank) if rerank else None
-        return ChosenDep(found, OfParser(served.get("dep", found), reranker))
+        return ChosenDep(chosen, OfParser(served.get("dep", chosen), reranker))
     if rerank:
         raise SettingsError(
-            f"the pipeline {found} has its own order of trees: rerank must be null"
+            f"the pipeline {chosen} has its own order of trees: rerank must be null"
         )
-    words = copy.copy(of_pipelines[found])
+    words = copy.copy(of_pipelines[chosen])
     for stage in ("parser", "reranker", "const", "ner"):
         words.use(stage, None)
-    return ChosenDep(found, OfPipeline(of_pipelines[found], words))
+    return ChosenDep(chosen, OfPipeline(of_pipelines[chosen], words))
 
 
 def _which(
@@ -233,13 +233,13 @@ def _which(
         served.chosen(kind)  # says how to get one
     if not name:
         return there[0]
-    wanted, _, rest = name.partition(":")
-    if (wanted, rest) in there:
-        return wanted, rest
-    for found in ((kind, name), ("pipeline", name)):
-        if found in there:
-            return found
-    names = ", ".join(known for _, known in there)
+    kind_asked, _, rest = name.partition(":")
+    if (kind_asked, rest) in there:
+        return kind_asked, rest
+    for candidate in ((kind, name), ("pipeline", name)):
+        if candidate in there:
+            return candidate
+    names = ", ".join(key for _, key in there)
     raise SettingsError(f"no parser is called {name[:60]!r} here: {names}")
 
 
@@ -255,12 +255,12 @@ def there_are(served: Served, kind: str) -> bool:
 # ---------------------------------------------------------------- which sentences
 
 
-def given_sentences(
+def sentences_to_parse(
     request: ParseRequest,
     dep: DepModel | None,
     limits: ServiceSettings,
     check: Callable[[Sequence[int]], object],
-) -> list[Given]:
+) -> list[Input]:
     """The sentences of the request: split by the pipeline, by a scheme, or as they came.
 
     ``check`` is told how many words each has, before anything but splitting is done to them; it
@@ -277,22 +277,22 @@ def given_sentences(
         return _by_pipeline(request, pipeline, limits, check)
     tokenised = tokens_of_text(request, limits)
     if tokenised is None:
-        found = [Given(list(tokens), None) for tokens in request.sentences or ()]
+        sentences = [Input(list(tokens), None) for tokens in request.sentences or ()]
     else:
         text = request.text or ""
         # as typed: the parsers themselves know quotes by their other names
-        found = [
-            Given(
+        sentences = [
+            Input(
                 [text[token.start : token.end] for token in tokens],
                 [(token.start, token.end) for token in tokens],
             )
             for tokens in tokenised
         ]
-    check([len(one.words) for one in found])
-    if pipeline is None or not found:
-        return found
-    known = pipeline([one.words for one in found], given="tokens").sentences
-    return [one._replace(doc=doc) for one, doc in zip(found, known, strict=True)]
+    check([len(sentence.words) for sentence in sentences])
+    if pipeline is None or not sentences:
+        return sentences
+    analysed = pipeline([sentence.words for sentence in sentences], given="tokens").sentences
+    return [sentence._replace(doc=doc) for sentence, doc in zip(sentences, analysed, strict=True)]
 
 
 def _by_pipeline(
@@ -300,7 +300,7 @@ def _by_pipeline(
     pipeline: Pipeline,
     limits: ServiceSettings,
     check: Callable[[Sequence[int]], object],
-) -> list[Given]:
+) -> list[Input]:
     from eigentext.pipeline.drafts import draft
 
     if request.text is None:
@@ -309,7 +309,7 @@ def _by_pipeline(
         check_length(request.text, limits)
         split = draft(pipeline.segmenter_, request.text, None)
     check([len(sentence.columns.forms) for sentence in split.sentences])
-    found = []
+    sentences = []
     for sentence in pipeline(split, given="words").sentences:
         places = [
             (token.start, token.end)
@@ -317,5 +317,5 @@ def _by_pipeline(
             for _ in range(token.first, token.last + 1)
         ]
         words = list(sentence.columns.forms)
-        found.append(Given(words, places if request.text is not None else None, sentence))
-    return found
+        sentences.append(Input(words, places if request.text is not None else None, sentence))
+    return sentences

@@ -37,19 +37,20 @@ class Pipes:
         self.facts = served.facts_of("pipeline")
         self._parts: dict[tuple[str, bool, bool], Pipeline] = {}
 
-    def chosen(self, asked: str | None) -> str:
+    def chosen(self, requested: str | None) -> str:
         """The name of the pipeline that is meant: its own, a beginning of it, or its language.
 
         None and the empty string mean the first.
         """
         names = self._served.names("pipeline")
-        if not names or not asked or asked in names:
-            return self._served.chosen("pipeline", asked)
-        begin = [name for name in names if name.startswith(asked)]
-        speak = [name for name, facts in self.facts.items() if facts.language == asked]
-        for found in (*(name for name in begin if name.startswith(f"{asked}-")), *speak, *begin):
-            return found
-        raise SettingsError(f"Requested model '{asked}' does not exist.")
+        if not names or not requested or requested in names:
+            return self._served.chosen("pipeline", requested)
+        begin = [name for name in names if name.startswith(requested)]
+        speak = [name for name, facts in self.facts.items() if facts.language == requested]
+        dashed = [name for name in begin if name.startswith(f"{requested}-")]
+        for name in (*dashed, *speak, *begin):
+            return name
+        raise SettingsError(f"Requested model '{requested}' does not exist.")
 
     def part(self, name: str, *, tagger: bool, parser: bool) -> Pipeline:
         """The pipeline of this name with these stages alone, besides the segmenter."""
@@ -71,11 +72,11 @@ class Pipes:
         check_size(request.text, limits)
         if request.top or request.probabilities:
             words = self.part(name, tagger=False, parser=False)(request.text, given=request.given)
-            asked = words.n_words * max(1, request.top)
-            if asked > limits.max_tree_words:
+            n_readings = words.n_words * max(1, request.top)
+            if n_readings > limits.max_tree_words:
                 raise TooMuchError(
-                    f"{words.n_words:,} words times {max(1, request.top)} readings are {asked:,}; "
-                    f"at most {limits.max_tree_words:,} are given at once"
+                    f"{words.n_words:,} words times {max(1, request.top)} readings are "
+                    f"{n_readings:,}; at most {limits.max_tree_words:,} are given at once"
                 )
         doc = self._served.get("pipeline", name)(
             request.text,
@@ -103,13 +104,13 @@ def _drawing(sentence: Sentence, limits: ServiceSettings) -> str | None:
     columns = sentence.columns
     if columns.heads is None or len(columns.forms) > limits.max_words:
         return None
-    known: Any = sentence.alternatives
+    alternatives: Any = sentence.alternatives
     return arcs_svg(
         columns.forms,
         list(columns.heads),
         columns.deprels,
         tags=columns.upos,
         title="Dependencies",
-        probabilities=None if known is None else known.arcs_p,
+        probabilities=None if alternatives is None else alternatives.arcs_p,
         width=_WIDTH,
     )

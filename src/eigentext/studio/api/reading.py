@@ -70,17 +70,17 @@ class Reading:
     def _ranked(self, request: ReadRequest, limits: ServiceSettings) -> ReadAnswer:
         name = self._served.chosen("lex", request.model)
         language = self._served.get("lex", name).scheme_.language
-        asked = LexicalRequest(
+        to_rank = LexicalRequest(
             text=request.text,
             model=name,
             scheme="arabic" if language == "ar" else "generic",
             top=request.top,
         )
-        ranked = self._rankers.answer(asked, limits)
+        ranked = self._rankers.answer(to_rank, limits)
         return ReadAnswer(
             model=name,
             kind="lex",
-            conllu=self._rankers.conllu(asked, limits),
+            conllu=self._rankers.conllu(to_rank, limits),
             **dict(ranked),
         )
 
@@ -115,11 +115,12 @@ class Reading:
 
 
 def _word_view(token: Token, sentence: Sentence, top: int) -> WordView:
-    known = sentence.alternatives
-    if known is None or known.readings is None:  # asked for, and the pipeline has morphology
+    alternatives = sentence.alternatives
+    # asked for, and the pipeline has morphology
+    if alternatives is None or alternatives.readings is None:
         raise RuntimeError("the pipeline gave no readings")
     forms = sentence.columns.forms[token.first - 1 : token.last]
-    readings = _readings(known.readings[token.first - 1 : token.last])
+    readings = _readings(alternatives.readings[token.first - 1 : token.last])
     margin = readings[0].probability - (readings[1].probability if readings[1:] else 0.0)
     return WordView.model_construct(
         form=token.form,
@@ -140,8 +141,8 @@ def _readings(words: Sequence[Sequence[WordReading]]) -> list[_Reading]:
     if len(words) == 1:
         return [_Reading((one,), one.probability) for one in words[0]]
     together = product(*(readings[:_EACH] for readings in words))
-    found = [_Reading(some, prod(one.probability for one in some)) for some in together]
-    return sorted(found, key=lambda reading: -reading.probability)
+    readings = [_Reading(some, prod(one.probability for one in some)) for some in together]
+    return sorted(readings, key=lambda reading: -reading.probability)
 
 
 def _candidate(rank: int, forms: Sequence[str], reading: _Reading) -> CandidateView:

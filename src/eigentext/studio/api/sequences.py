@@ -111,19 +111,21 @@ class SequencesService:
         model = self._served.get("hmm", name)
         typed, sentences = _sentences(request, limits)
         read = _read_tags if _tags(model) else _read_symbols
-        found, negative = read(model, sentences, typed, request)
+        read_sentences, negative = read(model, sentences, typed, request)
         n_tokens = sum(map(len, sentences))
         # an impossible sentence makes the text impossible; one of no tokens is certain
         total: float | None = 0.0
-        for each in found:
+        for each in read_sentences:
             total = None if total is None or each.log_prob is None else total + each.log_prob
-        asked = {state for one in found for token in one.tokens for state, _ in token.likely}
-        asked |= {t.state for one in found for t in one.tokens if t.state is not None}
+        states = {
+            state for one in read_sentences for token in one.tokens for state, _ in token.likely
+        }
+        states |= {t.state for one in read_sentences for t in one.tokens if t.state is not None}
         return SequencesTextAnswer(
             model=name,
             of=model.KIND,
-            sentences=found,
-            names=self._names(name, model, asked),
+            sentences=read_sentences,
+            names=self._names(name, model, states),
             n_tokens=n_tokens,
             log_prob=total,
             perplexity=None if total is None else perplexity(total, n_tokens),
@@ -212,7 +214,7 @@ def _read_symbols(
         states = model.predict(sentences, method=request.method)
         posteriors = model.predict_proba(sentences)
     names = model.symbols_.decode(model.symbols_.encode(sentences))
-    found = []
+    sequences = []
     for at, tokens in enumerate(sentences):
         read = [
             ReadToken(
@@ -224,8 +226,8 @@ def _read_symbols(
             )
             for i, token in enumerate(tokens)
         ]
-        found.append(_sequence(read, 0.0 - sum(surprisals[at])))
-    return found, negative if any(sentences) else None
+        sequences.append(_sequence(read, 0.0 - sum(surprisals[at])))
+    return sequences, negative if any(sentences) else None
 
 
 def _read_tags(
@@ -238,7 +240,7 @@ def _read_tags(
     if request.method != "viterbi":
         raise SettingsError("method is for hidden Markov models: a latent tagger has its own")
     number = {tag: at for at, tag in enumerate(model.tags_)}
-    found = []
+    sequences = []
     for tokens, as_typed in zip(sentences, typed, strict=True):
         answer = model.analyse(tokens)
         tags = [number[tag] for tag in answer.tags]
@@ -252,8 +254,8 @@ def _read_tags(
             )
             for i, token in enumerate(tokens)
         ]
-        found.append(_sequence(read, answer.log_prob))
-    return found, None
+        sequences.append(_sequence(read, answer.log_prob))
+    return sequences, None
 
 
 def _state(
@@ -268,8 +270,8 @@ def _state(
     """
     if states is None or posteriors is None:
         return {"state": None, "p": None, "likely": []}
-    found = posteriors[at]
-    numbers, row = found if isinstance(found, tuple) else (range(len(found)), found)
+    row_of = posteriors[at]
+    numbers, row = row_of if isinstance(row_of, tuple) else (range(len(row_of)), row_of)
     order = (-row).argsort(kind="stable")[:top].tolist()
     likely = [(int(numbers[i]), round(float(row[i]), 6)) for i in order if row[i] >= 1e-6]
     state = int(states[at])

@@ -143,10 +143,10 @@ def _as_epe(doc: Doc, options: frozenset[str]) -> str:
             node: dict[str, Any] = {"id": word.id, "form": word.form}
             if word.head == 0:
                 node["top"] = True
-            known = {"upos": word.upos, "xpos": word.xpos}
+            tags = {"upos": word.upos, "xpos": word.xpos}
             node["properties"] = {
                 "lemma": word.lemma,
-                **{name: "" if value == "_" else value for name, value in known.items()},
+                **{name: "" if value == "_" else value for name, value in tags.items()},
                 **{name: value for name, value in word.features.items() if value},
             }
             edges = [

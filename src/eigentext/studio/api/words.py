@@ -155,12 +155,12 @@ class WordsService:
                 unknown, why = _unknown(browser, missing)
                 answers.append(QueryAnswer(query=query, neighbours=[], unknown=unknown, why=why))
                 continue
-            found: Near = (
+            near: Near = (
                 browser.neighbours(query, request.k)
                 if browser.space is None
                 else list(browser.space.nearest([query], request.k)[0])
             )
-            answers.append(QueryAnswer(query=query, neighbours=_near(found)))
+            answers.append(QueryAnswer(query=query, neighbours=_near(near)))
         by = "clusters" if browser.space is None else "vectors"
         return NeighboursAnswer(model=name, by=by, answers=answers)
 
@@ -173,9 +173,9 @@ class WordsService:
                 f"{name} has clusters, not vectors: a map needs vectors{self._hint(vectors=True)}"
             )
         key = name, n_words, request.colours
-        known = self._maps.get(key)
-        if known is not None:
-            return known
+        answer = self._maps.get(key)
+        if answer is not None:
+            return answer
         source, paths = self._paths(browser, request.colours)
         placed = map_points(space.words, space.unit, n_words=n_words, paths=paths)
         prefixes = (
@@ -263,21 +263,21 @@ def _browser(served: Served, name: str) -> WordBrowser:
         raise SettingsError(f"{name}: {error}") from error
 
 
-def _check(what: str, asked: int, most: int) -> None:
-    if asked > most:
-        raise TooMuchError(f"{asked:,} {what}; at most {most:,} are given at once")
+def _check(what: str, n: int, most: int) -> None:
+    if n > most:
+        raise TooMuchError(f"{n:,} {what}; at most {most:,} are given at once")
 
 
 def _unknown(browser: WordBrowser, words: Sequence[str]) -> tuple[list[UnknownWord], str]:
     """Words that the model does not know, and what is said of the first."""
-    found = [UnknownWord(word=word, near=browser.near_spellings(word)) for word in words]
-    return found, not_known(found[0].word, found[0].near)
+    unknown = [UnknownWord(word=word, near=browser.near_spellings(word)) for word in words]
+    return unknown, not_known(unknown[0].word, unknown[0].near)
 
 
-def _near(found: Near) -> list[NearWord]:
+def _near(neighbours: Near) -> list[NearWord]:
     return [
         NearWord(word=word, cosine=None if cosine is None else round(cosine, 4))
-        for word, cosine in found
+        for word, cosine in neighbours
     ]
 
 
@@ -297,9 +297,9 @@ def _compared(
         unknown = [_unknown(browser, [word])[0][0] for _, browser in lacking]
         why = f"{' and '.join(name for name, _ in lacking)}: {not_known(word, unknown[0].near)}"
         return {"unknown": unknown, "why": why}
-    found = compared(one, other, word, request.k)._asdict()
-    found |= {side: _near(found[side]) for side in ("one", "other")}
-    return {"word": ComparedWord(**found)}
+    fields = compared(one, other, word, request.k)._asdict()
+    fields |= {side: _near(fields[side]) for side in ("one", "other")}
+    return {"word": ComparedWord(**fields)}
 
 
 def _branch(tree: ClusterTree, k: int, depth: int) -> Branch:
@@ -319,8 +319,8 @@ def _branch(tree: ClusterTree, k: int, depth: int) -> Branch:
 
 def _below(tree: ClusterTree, at: int, depth: int) -> list[Branch]:
     """The node and so many generations below it, parents first."""
-    found, row = [_branch(tree, at, 0)], [at]
+    branches, row = [_branch(tree, at, 0)], [at]
     for generation in range(1, depth + 1):
         row = [child for k in row for child in tree.children.get(k, ())]
-        found += [_branch(tree, k, generation) for k in row]
-    return found
+        branches += [_branch(tree, k, generation) for k in row]
+    return branches

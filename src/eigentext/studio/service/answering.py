@@ -121,14 +121,14 @@ def add_job(
     description: str,
 ) -> None:
     """Add ``POST /api/JOB``, answered by a worker; ``shapes`` are those of request and answer."""
-    asked, answered = shapes
+    shape, answered = shapes
     pool, limits = workers
-    jobs_of(app)[job] = asked
+    jobs_of(app)[job] = shape
 
     async def work(call: Request, request: Any) -> Response:
         return written(await unless_gone(call, pool.run(job, request, limits)))
 
-    work.__annotations__.update(call=Request, request=asked)
+    work.__annotations__.update(call=Request, request=shape)
     app.post(
         f"/api/{job}",
         name=job.rpartition("/")[2],

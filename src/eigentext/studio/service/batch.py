@@ -192,8 +192,8 @@ class _Answers(Response):
         return self._shape.validate_python(content, from_attributes=True)
 
     async def _send(self, send: Send, under_way: asyncio.Semaphore, answers: _Answered) -> None:
-        while (asked := await answers.get()) is not None:
-            body = await asked + b"\n"
+        while (answer := await answers.get()) is not None:
+            body = await answer + b"\n"
             await send({"type": "http.response.body", "body": body, "more_body": True})
             under_way.release()
         await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -116,18 +116,18 @@ class Authenticator:
         if name and not self.strict:
             user = await self._run(self._accounts().local_user, name)
             return Identity(user.id, user.name, "admin", user=user)
-        found = await self._by_session(call, changes=changes)
-        if found is not None:
-            return found
+        identity = await self._by_session(call, changes=changes)
+        if identity is not None:
+            return identity
         if self.strict:
             raise UnknownError("log in first")
         return Identity(None, "", "admin")
 
     async def _by_token(self, secret: str) -> Identity:
-        found = await self._run(self._accounts().token, secret)
-        if found is None:
+        pair = await self._run(self._accounts().token, secret)
+        if pair is None:
             raise UnknownError("this token does not hold, or no longer")
-        user, token = found
+        user, token = pair
         role = min(user.role, token.scope, key=ROLES.index)
         return Identity(user.id, user.name, role, user=user, by_token=True)
 
@@ -136,8 +136,8 @@ class Authenticator:
         session = await self._run(self._accounts().session, secret) if secret else None
         if session is None:
             return None
-        given = call.headers.get("X-CSRF-Token", "")
-        if changes and not self._accounts().is_csrf_of(session, given):
+        csrf = call.headers.get("X-CSRF-Token", "")
+        if changes and not self._accounts().is_csrf_of(session, csrf):
             raise CrossSiteError("the page is too old, or not one of ours: load it again")
         user = session.user
         role = user.role if self.strict else "admin"
@@ -173,9 +173,9 @@ class Authenticator:
         if call.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
             raise CrossSiteError("a page of another site may change nothing here")
         origin = call.headers.get("Origin")
-        own = call.headers.get("Host", "").lower()
+        host = call.headers.get("Host", "").lower()
         try:
-            same = origin is None or urlsplit(origin).netloc.lower() == own
+            same = origin is None or urlsplit(origin).netloc.lower() == host
         except ValueError:  # no address at all
             same = False
         if not same:

@@ -73,12 +73,12 @@ def client_of(scope: Scope) -> str:
 def network_of(address: str) -> str:
     """See `client_of`."""
     try:
-        found = ip_address(address)
+        parsed = ip_address(address)
     except ValueError:  # no address, as in tests
         return address
-    if not isinstance(found, IPv6Address) or found.is_loopback:
+    if not isinstance(parsed, IPv6Address) or parsed.is_loopback:
         return address
-    return str(found.ipv4_mapped or IPv6Network((int(found), 64), strict=False))
+    return str(parsed.ipv4_mapped or IPv6Network((int(parsed), 64), strict=False))
 
 
 class SecurityHeaders:

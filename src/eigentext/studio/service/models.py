@@ -112,17 +112,17 @@ def survey(settings: ServiceSettings) -> tuple[ModelFacts, ...]:
     """
     surveyed = {facts.source: facts for facts in starmap(_facts, _wanted(settings))}.values()
     stems = Counter((facts.kind, facts.name) for facts in surveyed)
-    found: dict[tuple[str, str], ModelFacts] = {}
+    by_name: dict[tuple[str, str], ModelFacts] = {}
     for facts in surveyed:
         alike = stems[facts.kind, facts.name] > 1
         name = PurePath(facts.source).name if alike else facts.name
-        if (facts.kind, name) in found:
+        if (facts.kind, name) in by_name:
             raise SettingsError(
                 f"two models are called {name}, and each is a {KINDS[facts.kind].what}: "
                 "rename one of the files"
             )
-        found[facts.kind, name] = replace(facts, name=name)
-    return tuple(found.values())
+        by_name[facts.kind, name] = replace(facts, name=name)
+    return tuple(by_name.values())
 
 
 def pages_for(models: Iterable[ModelFacts]) -> list[str]:
@@ -137,13 +137,13 @@ def pages_for(models: Iterable[ModelFacts]) -> list[str]:
 
 def _wanted(settings: ServiceSettings) -> list[tuple[str, str | None]]:
     """Where each model lies, and the kind that its flag asks for."""
-    wanted: list[tuple[str, str | None]] = [(source, None) for source in settings.models]
-    wanted += [(source, "pipeline") for source in settings.pipes]
+    sources: list[tuple[str, str | None]] = [(source, None) for source in settings.models]
+    sources += [(source, "pipeline") for source in settings.pipes]
     if settings.dep_model is not None:
-        wanted.append((settings.dep_model, "dep"))
+        sources.append((settings.dep_model, "dep"))
     if settings.lex_model is not None:
-        wanted.append((settings.lex_model, "lex"))
-    return wanted
+        sources.append((settings.lex_model, "lex"))
+    return sources
 
 
 def _facts(source: str, kind: str | None) -> ModelFacts:
@@ -155,8 +155,8 @@ def _facts(source: str, kind: str | None) -> ModelFacts:
     header = read_header(source, *(allowed if kind else ()))
     if header.kind not in allowed:
         if kind is None:
-            known = FILES.get(header.kind)
-            what = known.what if known else f"a model of kind {header.kind!r}"
+            kind_of_file = FILES.get(header.kind)
+            what = kind_of_file.what if kind_of_file else f"a model of kind {header.kind!r}"
             shown = ", ".join(one.what for one in KINDS.values())
             raise SettingsError(f"{source}: holds {what}, which no page shows; pages show {shown}")
         raise wrong_kind(source, header.kind, *allowed)
@@ -198,16 +198,16 @@ class Served:
         tell: Callable[[Loading], object] = lambda _: None,
     ) -> None:
         self._models: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
-        known = []
+        all_facts = []
         for done, facts in enumerate(models):
             tell(Loading(done, len(models), facts.name))
             model = _loaded(facts, analyzer)
             warm(facts.kind, model)
             self._models[facts.kind][facts.name] = model
             language = model.scheme_.language if facts.kind == "lex" else facts.language
-            known.append(replace(facts, language=language, summary=_summary(model)))
+            all_facts.append(replace(facts, language=language, summary=_summary(model)))
         tell(Loading(len(models), len(models), ""))
-        self.facts = tuple(known)
+        self.facts = tuple(all_facts)
 
     def get(self, kind: str, name: str | None = None) -> Any:
         """The model of this kind and name; without a name the first of its kind."""

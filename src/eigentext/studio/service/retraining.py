@@ -99,16 +99,16 @@ class Retraining:
                     _build, size=1, waiting=16, patience=seconds, seconds=seconds
                 )
 
-            def tell(told: tuple[int, int, str]) -> None:
-                done, total, doing = told
+            def tell(progress: tuple[int, int, str]) -> None:
+                done, total, doing = progress
                 now = RetrainAnswer(state="running", done=done, total=total, doing=doing)
                 self._states[project.id] = now
 
             report = await self._pool.run("learn", lesson, folder, tell=tell)
-            made = await service.call(note, service.store, lesson, report, by=identity.id)
-            view: MadeModelView = await service.made_view(made)
-            told = {**view.scores, "said": verdict(report, made)}
-            done = RetrainAnswer(state="finished", report=told, model=view)
+            made_model = await service.call(note, service.store, lesson, report, by=identity.id)
+            view: MadeModelView = await service.made_view(made_model)
+            report_shown = {**view.scores, "said": verdict(report, made_model)}
+            done = RetrainAnswer(state="finished", report=report_shown, model=view)
         except (EigentextError, WorkerFault, OSError) as error:
             why = in_words(error) if isinstance(error, EigentextError) else ""
             if not why:

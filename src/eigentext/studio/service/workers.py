@@ -234,8 +234,8 @@ class WorkerPool:
             if not self._keepers:
                 first, self._facts = self._new(self._tell)
                 for k in range(self._size):
-                    own = first if k == 0 else None
-                    keeper = threading.Thread(target=self._keep, args=(own,), daemon=True)
+                    worker = first if k == 0 else None
+                    keeper = threading.Thread(target=self._keep, args=(worker,), daemon=True)
                     self._keepers.append(keeper)
                     keeper.start()
             return self._facts
@@ -396,8 +396,8 @@ class FewThreads:
             )
         self._asked += 1
         try:
-            asked = self._threads.submit(function, *arguments)
-            return await asyncio.wrap_future(asked)
+            call = self._threads.submit(function, *arguments)
+            return await asyncio.wrap_future(call)
         finally:
             self._asked -= 1
 
@@ -409,7 +409,7 @@ def work(line_number: int) -> None:
     with Connection(line_number) as line:
         try:
             build = line.recv()
-            fine, built = _attempt(lambda: build(lambda told: line.send((None, told))))
+            fine, built = _attempt(lambda: build(lambda progress: line.send((None, progress))))
             jobs, facts = built if fine else ({}, built)
             _send(line, fine, facts)
             while fine:

@@ -230,26 +230,26 @@ class Accounts:
 
     def user_named(self, name: str) -> User:
         """The user of this name."""
-        found = self.store.reading(lambda c: _named(c, name))
-        if found is None:
+        row = self.store.reading(lambda c: _named(c, name))
+        if row is None:
             raise MissingError(f"there is no user {shortened(name, 100)!r}")
-        return _as_user(found)
+        return _as_user(row)
 
     def local_user(self, name: str) -> User:
         """The user of this name, made if there is none: for a machine that has no accounts.
 
         One made here has the role of an admin and no password, and so cannot log in elsewhere.
         """
-        found = self.store.reading(lambda c: _named(c, name))
-        if found is not None:
-            return _as_user(found)
+        row = self.store.reading(lambda c: _named(c, name))
+        if row is not None:
+            return _as_user(row)
         try:
             return self.add_user(name, "admin")
         except SettingsError:
-            found = self.store.reading(lambda c: _named(c, name))  # in the same moment
-            if found is None:
+            row = self.store.reading(lambda c: _named(c, name))  # in the same moment
+            if row is None:
                 raise
-            return _as_user(found)
+            return _as_user(row)
 
     def any_passwords(self) -> bool:
         """Can anybody log in?  A store for a team needs one who can."""
@@ -300,27 +300,27 @@ class Accounts:
 
     def log_in(self, name: str, password: str, *, address: str = "") -> NewSession:
         """A new session, or a LoginError; ``address``: where this comes from."""
-        known = self.store.reading(lambda c: _named(c, name, whole=True))
+        account = self.store.reading(lambda c: _named(c, name, whole=True))
         # a new password begins anew
-        key = _hash("\n".join((name, known.password or "" if known else "", address)))
+        key = _hash("\n".join((name, account.password or "" if account else "", address)))
         until = self._counted(key, self.settings.failures)
         with self._guessing:
             no_stranger = address in _THIS_MACHINE or self._good.get(key)
         if until is None and not no_stranger:
-            until = self._counted_anywhere(name, known)
+            until = self._counted_anywhere(name, account)
         if until is not None:
-            about = {} if known else {"name": _loggable(name)}
-            self.store.note("login.locked", about, by=known.id if known else None)
+            about = {} if account else {"name": _loggable(name)}
+            self.store.note("login.locked", about, by=account.id if account else None)
             raise LockedError(until)
-        right = self._is_right(known.password if known else None, password)
-        if known is None or not right or not known.active:
-            self._noted_failure(known, name)
+        right = self._is_right(account.password if account else None, password)
+        if account is None or not right or not account.active:
+            self._noted_failure(account, name)
             raise LoginError("name and password do not belong together")
         rehashed = None
-        if self._hasher.check_needs_rehash(known.password):
+        if self._hasher.check_needs_rehash(account.password):
             with _AT_A_TIME:
                 rehashed = self._hasher.hash(password)
-        new = self.store.writing(lambda c: self._begun(c, known.id, known.password, rehashed))
+        new = self.store.writing(lambda c: self._begun(c, account.id, account.password, rehashed))
         with self._guessing:
             self._guesses.put(key, _Guesses())
             self._good.put(key, True)
@@ -335,19 +335,19 @@ class Accounts:
             self._guesses.put(key, self._one_more(before, most))
         return None
 
-    def _counted_anywhere(self, name: str, known: Any) -> str | None:
+    def _counted_anywhere(self, name: str, account: Any) -> str | None:
         """The same wherever guesses come from: in the row of a user, so that all servers know."""
         most = self.settings.failures_anywhere
-        if known is None:
+        if account is None:
             return self._counted(_hash(name), most)
 
         def work(c: Connection) -> str | None:
-            row = c.execute(select(users).where(users.c.id == known.id).with_for_update()).one()
+            row = c.execute(select(users).where(users.c.id == account.id).with_for_update()).one()
             before = _Guesses(row.failures, row.locked_until)
             if before.locked(self.store.now()):
                 return before.locked_until
             fields = self._one_more(before, most)._asdict()
-            c.execute(update(users).where(users.c.id == known.id).values(fields))
+            c.execute(update(users).where(users.c.id == account.id).values(fields))
             return None
 
         return self.store.writing(work)
@@ -362,8 +362,8 @@ class Accounts:
             until = stamp(now + min(doubled, rules.longest_lock))
         return _Guesses(failures, until)
 
-    def _noted_failure(self, known: Any, name: str) -> None:
-        user = None if known is None else known.id
+    def _noted_failure(self, account: Any, name: str) -> None:
+        user = None if account is None else account.id
         self.store.note("login.failed", {"name": _loggable(name)}, by=user)
 
     def _begun(
@@ -413,18 +413,18 @@ class Accounts:
         if row.expires <= stamp(moment) or row.seen <= idle_since or not user.active:
             self.store.writing(lambda c: c.execute(delete(sessions).where(here)) and None)
             return None
-        seen = row.seen
+        used = row.seen
         # written now and then, not with every request
-        if seen <= stamp(moment - self.settings.idle / 100):
-            seen = stamp(moment)
-            touch = update(sessions).where(here).values(seen=seen)
+        if used <= stamp(moment - self.settings.idle / 100):
+            used = stamp(moment)
+            touch = update(sessions).where(here).values(seen=used)
             self.store.writing(lambda c: c.execute(touch) and None)
-        return Session(user, row[0], row[1], seen, row.expires)
+        return Session(user, row[0], row[1], used, row.expires)
 
     @staticmethod
-    def is_csrf_of(session: Session | NewSession, given: str) -> bool:
+    def is_csrf_of(session: Session | NewSession, token: str) -> bool:
         """Does a request carry the token that its page was given?"""
-        return hmac.compare_digest(session.csrf.encode(), given.encode("utf-8", "replace"))
+        return hmac.compare_digest(session.csrf.encode(), token.encode("utf-8", "replace"))
 
     def log_out(self, secret: str) -> None:
         """End a session; one that is over is left alone."""
@@ -484,11 +484,11 @@ class Accounts:
             token = Token(*row)
             return _user(c, token.user), token
 
-        found = self.store.reading(look)
+        pair = self.store.reading(look)
         moment = self.store.clock()
-        if found is None:
+        if pair is None:
             return None
-        user, token = found
+        user, token = pair
         over = token.expires is not None and token.expires <= stamp(moment)
         if over or token.revoked is not None or not user.active:
             return None
@@ -538,8 +538,8 @@ class Accounts:
             if self._nobody is None:
                 self._nobody = self._hasher.hash(secrets.token_urlsafe(16))
             try:
-                given = password[:1001].encode("utf-8", "replace")
-                self._hasher.verify(hashed or self._nobody, given)
+                guess = password[:1001].encode("utf-8", "replace")
+                self._hasher.verify(hashed or self._nobody, guess)
             except (Argon2Error, InvalidHashError):
                 return False
         return hashed is not None

@@ -235,9 +235,9 @@ def _insert(
 
 def _tables(c: Connection) -> list[Table]:
     """The tables that are there, those that are referred to first."""
-    found = MetaData()
-    found.reflect(c)
-    return [table for table in found.sorted_tables if table.name != VERSION_TABLE]
+    tables = MetaData()
+    tables.reflect(c)
+    return [table for table in tables.sorted_tables if table.name != VERSION_TABLE]
 
 
 def _counts(c: Connection) -> dict[str, int]:

@@ -106,8 +106,8 @@ class Database:
         # what messages say: the file as it was given, no password
         shown = url.difference_update_query(_PASSWORDS)
         self.name = (url.database or "") if self.is_file else shown.render_as_string()
-        given = (url.password, *map(url.query.get, _PASSWORDS))
-        self._secrets = [str(secret) for secret in given if secret]
+        secrets = (url.password, *map(url.query.get, _PASSWORDS))
+        self._secrets = [str(secret) for secret in secrets if secret]
         self._pid = os.getpid()
         if self.is_file:
             migrating.prepare_file(self.path, self.name, create=create)
@@ -281,11 +281,11 @@ class Database:
     def _check_file(self, connection: Any, record: Any, _proxy: Any) -> None:
         """Is the file that is open still the one that has the name?"""
         try:
-            found = os.stat(self.path)
+            status = os.stat(self.path)
         except OSError as error:
             raise DisconnectionError(str(error)) from error
-        place = found.st_dev, found.st_ino
-        if record.info.setdefault("file", place) != place:
+        identity = status.st_dev, status.st_ino
+        if record.info.setdefault("file", identity) != identity:
             raise DisconnectionError("another file is in its place")
 
 

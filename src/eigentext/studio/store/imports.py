@@ -62,7 +62,7 @@ def import_files(
     by: int | None = None,
 ) -> list[DocumentFacts]:
     """Store files as documents of a project, all of them or none."""
-    found = store.project(project)
+    target = store.project(project)
     read: list[Document] = []
     for path in paths:
         read += read_documents(
@@ -70,8 +70,8 @@ def import_files(
             kind=kind,
             scheme=scheme,
             segmenter=segmenter,
-            task=found.task,
-            language=found.language,
+            task=target.task,
+            language=target.language,
         )
     return store.add_documents(project, read, by=by)
 
@@ -150,9 +150,9 @@ def _raw(path: str) -> str:
 
 
 def _check(path: str, number: int, text: str) -> None:
-    found = _UNSTORABLE.search(text)
-    if found:
-        why = f"the character U+{ord(found[0]):04X} cannot be stored"
+    bad = _UNSTORABLE.search(text)
+    if bad:
+        why = f"the character U+{ord(bad[0]):04X} cannot be stored"
         raise DataError(path, number, why)
 
 
@@ -187,11 +187,11 @@ def _newdoc(sentence: conllu.ConlluBlock) -> tuple[bool, str]:
     return False, ""
 
 
-def _new_name(wanted: str, names: set[str]) -> str:
-    name, number = wanted, 1
+def _new_name(title: str, names: set[str]) -> str:
+    name, number = title, 1
     while name in names:
         number += 1
-        name = f"{wanted}-{number}"
+        name = f"{title}-{number}"
     names.add(name)
     return name
 

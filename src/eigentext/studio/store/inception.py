@@ -55,20 +55,20 @@ def task_of(recommender: str) -> str:
     'tags'
     """
     if recommender not in RECOMMENDERS:
-        known = ", ".join(RECOMMENDERS)
-        raise SettingsError(f"no recommender {recommender[:60]!r}: expected one of {known}")
+        names = ", ".join(RECOMMENDERS)
+        raise SettingsError(f"no recommender {recommender[:60]!r}: expected one of {names}")
     return RECOMMENDERS[recommender][0]
 
 
 def predict(request: Mapping[str, Any], task: Task, recommender: str) -> dict[str, str]:
     """The answer to ``predict``: the document with what is proposed for the layer."""
-    asked = _read(request, ["document"])
-    name, cas = asked.documents[0]
-    _check_layer(cas, asked, predicting=True)
+    query = _read(request, ["document"])
+    name, cas = query.documents[0]
+    _check_layer(cas, query, predicting=True)
     document, places = _document(name, cas)
-    decided = _decisions(cas, asked, document, places, recommender)
-    kind = cas.typesystem.get_type(asked.layer)
-    score = f"{asked.feature}_score"
+    decided = _decisions(cas, query, document, places, recommender)
+    kind = cas.typesystem.get_type(query.layer)
+    score = f"{query.feature}_score"
     has_score = kind.get_feature(score) is not None
     for number in range(len(document.sentences)):
         proposal = task.propose(document, decided, number)
@@ -81,7 +81,7 @@ def predict(request: Mapping[str, Any], task: Task, recommender: str) -> dict[st
             begin, stop = tokens[start].start, tokens[end - 1].end
             if label is None:
                 continue
-            fields = {"begin": begin, "end": stop, PREDICTED: True, asked.feature: label}
+            fields = {"begin": begin, "end": stop, PREDICTED: True, query.feature: label}
             if has_score:
                 fields[score] = float(item.certainty)
             cas.add(kind(**fields))
@@ -93,20 +93,20 @@ def examples(request: Mapping[str, Any], recommender: str) -> list[Finished]:
 
     Of tags: those in which every word has one.  Of entities: all of documents that have any.
     """
-    asked = _read(request, ["documents"])
-    found = []
-    for name, cas in asked.documents:
-        _check_layer(cas, asked, predicting=False)
+    query = _read(request, ["documents"])
+    finished = []
+    for name, cas in query.documents:
+        _check_layer(cas, query, predicting=False)
         document, places = _document(name, cas)
-        decided = _decisions(cas, asked, document, places, recommender)
+        decided = _decisions(cas, query, document, places, recommender)
         if not decided:
             continue
-        for number, given in enumerate(document.sentences):
-            own = {item: value for (s, item), value in decided.items() if s == number}
-            analysis = _analysis(given, own, recommender)
+        for number, sentence in enumerate(document.sentences):
+            values = {item: value for (s, item), value in decided.items() if s == number}
+            analysis = _analysis(sentence, values, recommender)
             if analysis is not None:
-                found.append(Finished(name, number, given, analysis))
-    return found
+                finished.append(Finished(name, number, sentence, analysis))
+    return finished
 
 
 def _read(request: Mapping[str, Any], keys: list[str]) -> _Request:
@@ -130,8 +130,8 @@ def _read(request: Mapping[str, Any], keys: list[str]) -> _Request:
         raise DataError("request", None, "expected an object with metadata, typeSystem, document")
     metadata = request["metadata"]
     layer, feature = text(metadata, "layer"), text(metadata, "feature")
-    given = request.get(keys[0])
-    documents = given if isinstance(given, list) else [given]
+    listed = request.get(keys[0])
+    documents = listed if isinstance(listed, list) else [listed]
     if not documents:
         raise DataError("request", None, f"expected {keys[0]}")
     read = []
@@ -151,15 +151,15 @@ def _read(request: Mapping[str, Any], keys: list[str]) -> _Request:
     return _Request(layer, feature, read)
 
 
-def _check_layer(cas: Any, asked: _Request, *, predicting: bool) -> None:
+def _check_layer(cas: Any, request: _Request, *, predicting: bool) -> None:
     types = cas.typesystem
-    for name in (asked.layer, SENTENCE, TOKEN):
+    for name in (request.layer, SENTENCE, TOKEN):
         if not types.contains_type(name):
             raise DataError("request", None, f"the type system has no type {name[:100]!r}")
-    needed = [asked.feature, *([PREDICTED] if predicting else [])]
+    needed = [request.feature, *([PREDICTED] if predicting else [])]
     for feature in needed:
-        if types.get_type(asked.layer).get_feature(feature) is None:
-            why = f"the layer {asked.layer[:100]!r} has no feature {feature[:100]!r}"
+        if types.get_type(request.layer).get_feature(feature) is None:
+            why = f"the layer {request.layer[:100]!r} has no feature {feature[:100]!r}"
             raise DataError("request", None, why)
 
 
@@ -177,30 +177,30 @@ def _document(name: str, cas: Any) -> tuple[Document, dict[int, tuple[int, int]]
     return Document(name, tuple(sentences), text), places
 
 
-def _made(cas: Any, asked: _Request) -> Iterable[Any]:
+def _made(cas: Any, request: _Request) -> Iterable[Any]:
     """Annotations of the layer that people made."""
-    return [one for one in cas.select(asked.layer) if not getattr(one, PREDICTED, False)]
+    return [one for one in cas.select(request.layer) if not getattr(one, PREDICTED, False)]
 
 
 def _decisions(
     cas: Any,
-    asked: _Request,
+    request: _Request,
     document: Document,
     places: Mapping[int, tuple[int, int]],
     recommender: str,
 ) -> dict[tuple[int, str], Any]:
     column = RECOMMENDERS[recommender][1]
     decided: dict[tuple[int, str], Any] = {}
-    for one in _made(cas, asked):
-        value = getattr(one, asked.feature, None)
-        if not value or one.begin not in places:
+    for annotation in _made(cas, request):
+        value = getattr(annotation, request.feature, None)
+        if not value or annotation.begin not in places:
             continue
-        number, word = places[one.begin]
+        number, word = places[annotation.begin]
         if column:
             decided[number, f"t{word}"] = {column: " ".join(str(value).split())}
             continue
         tokens = document.sentences[number].tokens
-        last = next((n for n in range(word, len(tokens)) if tokens[n].end >= one.end), word)
+        last = next((n for n in range(word, len(tokens)) if tokens[n].end >= annotation.end), word)
         kind = "_".join(str(value).split())
         decided[number, f"e{word}-{last + 1}"] = {"type": kind}
     return decided
@@ -219,17 +219,19 @@ def _label(value: Mapping[str, Any], recommender: str) -> str | None:
     return None if label in (None, "_") else str(label)
 
 
-def _analysis(given: Sentence, own: Mapping[str, Any], recommender: str) -> dict[str, Any] | None:
+def _analysis(
+    sentence: Sentence, values: Mapping[str, Any], recommender: str
+) -> dict[str, Any] | None:
     column = RECOMMENDERS[recommender][1]
-    n = len(given.tokens)
+    n = len(sentence.tokens)
     if not n:
         return None
     if not column:
         spans = []
-        for item, value in own.items():
+        for item, value in values.items():
             start, end = _span(item)
             spans.append({"start": start, "end": end, "type": value["type"]})
         return {"entities": spans, "tags": tags_of_spans(n, spans)}
-    if len(own) < n:
+    if len(values) < n:
         return None
-    return {column: [own[f"t{word}"][column] for word in range(n)]}
+    return {column: [values[f"t{word}"][column] for word in range(n)]}

@@ -291,10 +291,10 @@ class ProjectStore(Database):
                 .where(documents.c.project == project, documents.c.deleted.is_(None))
                 .order_by(assignments.c.document, assignments.c.user)
             )
-            found: dict[int, list[int]] = {}
+            by_document: dict[int, list[int]] = {}
             for document, user in c.execute(query):
-                found.setdefault(document, []).append(user)
-            return found
+                by_document.setdefault(document, []).append(user)
+            return by_document
 
         return self.reading(work)
 
@@ -331,8 +331,8 @@ class ProjectStore(Database):
 
         def work(c: Connection) -> MadeModel:
             there(find_project(c, project), "project")
-            made = {**row, "project": project, "made": self.now(), "in_use": False}
-            number = insert_row(c, models, made, "")
+            values = {**row, "project": project, "made": self.now(), "in_use": False}
+            number = insert_row(c, models, values, "")
             log(c, self.now(), by, "model.add", {"project": project, "model": number})
             if use and instead_of in (None, self._used(c, project)):
                 self._use(c, _model(c, number), by)
@@ -397,10 +397,10 @@ class ProjectStore(Database):
         kind = table.name[:-1]
 
         def work(c: Connection) -> None:
-            found = there(_either(c, table, number), kind)
-            _check_confirmed(found.name, confirm, kind)
+            row = there(_either(c, table, number), kind)
+            _check_confirmed(row.name, confirm, kind)
             update_row(c, table, number, {"deleted": self.now()}, "")
-            log(c, self.now(), by, f"{kind}.delete", {kind: number, "name": found.name})
+            log(c, self.now(), by, f"{kind}.delete", {kind: number, "name": row.name})
 
         self.writing(work)
 
@@ -408,12 +408,12 @@ class ProjectStore(Database):
         kind = table.name[:-1]
 
         def work(c: Connection) -> None:
-            found = _either(c, table, number)
-            if found.deleted is None:
+            row = _either(c, table, number)
+            if row.deleted is None:
                 return
-            taken = f"another {kind} is called {found.name!r} now: rename or delete that first"
+            taken = f"another {kind} is called {row.name!r} now: rename or delete that first"
             update_row(c, table, number, {"deleted": None}, taken)
-            log(c, self.now(), by, f"{kind}.restore", {kind: number, "name": found.name})
+            log(c, self.now(), by, f"{kind}.restore", {kind: number, "name": row.name})
 
         self.writing(work)
 
@@ -421,12 +421,12 @@ class ProjectStore(Database):
         kind = table.name[:-1]
 
         def work(c: Connection) -> None:
-            found = _either(c, table, number)
-            if found.deleted is None:
-                raise SettingsError(f"{kind} {found.name!r} is not deleted: delete it first")
-            _check_confirmed(found.name, confirm, kind)
+            row = _either(c, table, number)
+            if row.deleted is None:
+                raise SettingsError(f"{kind} {row.name!r} is not deleted: delete it first")
+            _check_confirmed(row.name, confirm, kind)
             c.execute(delete(table).where(table.c.id == number))
-            log(c, self.now(), by, f"{kind}.purge", {kind: number, "name": found.name})
+            log(c, self.now(), by, f"{kind}.purge", {kind: number, "name": row.name})
 
         self.writing(work)
 

@@ -61,17 +61,17 @@ def check_name(name: str, what: str) -> str:
         raise SettingsError(f"{what} begins or ends with white space")
     if len(name) > 200:
         raise SettingsError(f"{what} has {len(name):,} characters, 200 are the most")
-    found = _HIDDEN.search(name)
-    if found:
-        raise SettingsError(f"{what} has the character U+{ord(found[0]):04X} in it")
+    hidden = _HIDDEN.search(name)
+    if hidden:
+        raise SettingsError(f"{what} has the character U+{ord(hidden[0]):04X} in it")
     return name
 
 
 def check_text(text: str, what: str) -> str:
     """Text that every database can hold."""
-    found = _UNSTORABLE.search(text)
-    if found:
-        raise SettingsError(f"{what}: the character U+{ord(found[0]):04X} cannot be stored")
+    bad = _UNSTORABLE.search(text)
+    if bad:
+        raise SettingsError(f"{what}: the character U+{ord(bad[0]):04X} cannot be stored")
     return text
 
 
@@ -170,11 +170,11 @@ def find_facts(c: Connection, number: int) -> DocumentFacts:
     return DocumentFacts(*row)
 
 
-def there(found: Found, kind: str) -> Found:
+def there(row: Found, kind: str) -> Found:
     """What was found, if it was not deleted."""
-    if found.deleted is not None:
-        raise MissingError(f"the {kind} {found.name!r} was deleted")
-    return found
+    if row.deleted is not None:
+        raise MissingError(f"the {kind} {row.name!r} was deleted")
+    return row
 
 
 def find_user(c: Connection, number: int) -> None:

@@ -94,23 +94,23 @@ class AnnotationStore(ProjectStore):
             return _layer_of(c, document, kind, user)
 
         def make(c: Connection) -> Layer | None:
-            found = look(c)  # another may have made it
-            if found is not None:
-                return found
+            stored = look(c)  # another may have made it
+            if stored is not None:
+                return stored
             row = {"document": document, "kind": kind, "user": user, "version": 0}
             number = insert_row(c, layers, row | {"created": self.now()}, "")
             return find_layer(c, number)
 
-        found = self.reading(look)
-        if found is not None:
-            return found
+        stored = self.reading(look)
+        if stored is not None:
+            return stored
         try:
-            made = self.writing(make)
+            stored = self.writing(make)
         except TakenError:  # in PostgreSQL, in the same moment
-            made = self.reading(look)
-        if made is None:
+            stored = self.reading(look)
+        if stored is None:
             raise MissingError(f"the layer of document {document} was removed just now")
-        return made
+        return stored
 
     def layer_to_see(
         self, document: int, *, kind: str = "annotator", user: int | None = None
@@ -120,8 +120,8 @@ class AnnotationStore(ProjectStore):
         A layer in which nobody decided yet has the number and the version 0.
         """
         _check_owner(kind, user)
-        found = self.reading(lambda c: _layer_of(c, document, kind, user))
-        return found or Layer(0, document, kind, user, 0, "", None)
+        stored = self.reading(lambda c: _layer_of(c, document, kind, user))
+        return stored or Layer(0, document, kind, user, 0, "", None)
 
     def layer_numbered(self, number: int) -> Layer:
         """The layer of this number."""

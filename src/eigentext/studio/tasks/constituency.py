@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.constituency.answer import Parse
     from eigentext.studio.tasks.answers import Answers
-    from eigentext.studio.tasks.records import Document, Sentence
-    from eigentext.studio.tasks.task import SentenceState
+    from eigentext.studio.tasks.records import Sentence
+    from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 __all__ = ["Brackets", "ConstituencyTask", "brackets_of", "tree_of"]
 
@@ -492,28 +492,17 @@ class ConstituencyTask(Task):
         flat = Brackets(words, [_NONE] * len(words), {}, self.wrapper)
         return {"brackets": str(tree_of(_overlaid(flat, decided))) if words else ""}
 
-    def _lines(
-        self,
-        document: Document,
-        sentence: Sentence,
-        analysis: Mapping[str, Any],
-        comments: list[str],
-        form: str,
-    ) -> Iterator[str]:
-        if form == "ptb":
-            yield analysis["brackets"]
+    def _lines(self, export: SentenceExport) -> Iterator[str]:
+        brackets = export.analysis["brackets"]
+        if export.form == "ptb":
+            yield brackets
             return
-        tree = Tree.from_brackets(analysis["brackets"]) if analysis["brackets"] else None
-        tags = list(tree.tags) if tree is not None else []
-        comments = [*comments, f"# brackets = {analysis['brackets']}"]
-        yield from conllu_lines(sentence, {"xpos": tags}, comments)
+        tags = list(Tree.from_brackets(brackets).tags) if brackets else []
+        comments = [*export.comments, f"# brackets = {brackets}"]
+        yield from conllu_lines(export.sentence, {"xpos": tags}, comments)
 
     def train(
-        self,
-        examples: Sequence[Finished],
-        *,
-        base: str | None = None,
-        progress: Progress | None = None,
+        self, examples: Examples, *, base: str | None = None, progress: Progress | None = None
     ) -> Any:
         """A parser with the settings of the one there is."""
         from eigentext.constituency import LPCFG

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from eigentext.dependency.sentence import TaggedSentence
     from eigentext.studio.tasks.answers import Answers
     from eigentext.studio.tasks.records import Decisions, Document, Sentence
-    from eigentext.studio.tasks.task import SentenceState
+    from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 __all__ = ["RELATIONS", "DependencyTask"]
 
@@ -378,16 +378,9 @@ class DependencyTask(Task):
         heads, relations = _overlaid([None] * n, ["_"] * n, _arcs(state))
         return {"head": heads, "deprel": relations}
 
-    def _lines(
-        self,
-        document: Document,
-        sentence: Sentence,
-        analysis: Mapping[str, Any],
-        comments: list[str],
-        form: str,
-    ) -> Iterator[str]:
-        columns = {name: analysis[name] for name in ("head", "deprel")}
-        yield from conllu_lines(sentence, columns, comments)
+    def _lines(self, export: SentenceExport) -> Iterator[str]:
+        columns = {name: export.analysis[name] for name in ("head", "deprel")}
+        yield from conllu_lines(export.sentence, columns, export.comments)
 
     def comparable(self, value: Mapping[str, Any]) -> Hashable:
         """Head and relation."""
@@ -403,11 +396,7 @@ class DependencyTask(Task):
                 answers.values.setdefault("relation", {})[word] = relation
 
     def train(
-        self,
-        examples: Sequence[Finished],
-        *,
-        base: str | None = None,
-        progress: Progress | None = None,
+        self, examples: Examples, *, base: str | None = None, progress: Progress | None = None
     ) -> Any:
         """A parser with the settings of the one there is; a small one where there is none."""
         from eigentext.dependency import DependencyParser

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.studio.tasks.answers import Answers
-    from eigentext.studio.tasks.records import Document, Sentence
-    from eigentext.studio.tasks.task import SentenceState
+    from eigentext.studio.tasks.records import Sentence
+    from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 __all__ = ["EntitiesTask"]
 
@@ -227,37 +227,29 @@ class EntitiesTask(Task):
         spans = [{"start": s, "end": e, "type": kind} for (s, e), kind in decided.items()]
         return {"entities": spans, "tags": tags_of_spans(len(state.sentence.tokens), spans)}
 
-    def _lines(
-        self,
-        document: Document,
-        sentence: Sentence,
-        analysis: Mapping[str, Any],
-        comments: list[str],
-        form: str,
-    ) -> Iterator[str]:
-        if form == "jsonl":
-            record = {"tokens": list(sentence.forms), "entities": analysis["entities"]}
+    def _lines(self, export: SentenceExport) -> Iterator[str]:
+        if export.form == "jsonl":
+            record = {
+                "tokens": list(export.sentence.forms),
+                "entities": export.analysis["entities"],
+            }
             yield json.dumps(record, ensure_ascii=False)
             return
-        tags = analysis["tags"]
-        if form == "columns":
-            for word, tag in zip(sentence.forms, tags, strict=True):
+        tags = export.analysis["tags"]
+        if export.form == "columns":
+            for word, tag in zip(export.sentence.forms, tags, strict=True):
                 yield f"{word}\t{tag}"
             yield ""
             return
-        misc = column_of(sentence, "misc") or ["_"] * len(tags)
+        misc = column_of(export.sentence, "misc") or ["_"] * len(tags)
         cells = []
         for old, tag in zip(misc, tags, strict=True):
             pieces = [p for p in old.split("|") if p != "_" and not p.startswith("NER=")]
             cells.append("|".join([*pieces, *([f"NER={tag}"] if tag != "O" else [])]) or "_")
-        yield from conllu_lines(sentence, {"misc": cells}, comments)
+        yield from conllu_lines(export.sentence, {"misc": cells}, export.comments)
 
     def train(
-        self,
-        examples: Sequence[Finished],
-        *,
-        base: str | None = None,
-        progress: Progress | None = None,
+        self, examples: Examples, *, base: str | None = None, progress: Progress | None = None
     ) -> Any:
         """A tagger with the settings of the one there is."""
         from eigentext.tagging.sequence import SequenceTagger

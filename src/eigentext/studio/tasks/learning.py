@@ -109,12 +109,12 @@ def gather(
     texts = []
     for facts in store.documents(number):
         document = store.document(facts.id)
-        own = [
+        of_layers = [
             state
             for state in states.get(facts.id, ())
             if layers == "all" or state.layer.kind == "adjudication"
         ]
-        texts.append((facts.id, document.text or "", document.sentences, once(own)))
+        texts.append((facts.id, document.text or "", document.sentences, once(of_layers)))
     return Lesson(
         number,
         project.task,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from eigentext.lexical.schemes.labels import LabelScheme
     from eigentext.studio.tasks.answers import Answers
     from eigentext.studio.tasks.records import Decisions, Sentence
-    from eigentext.studio.tasks.task import SentenceState
+    from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 __all__ = ["LexicalTask"]
 
@@ -50,7 +50,7 @@ class LexicalTask(Task):
     KINDS = ("lexical",)
     SERVED = ("lex",)
     OPTIONS = ("compare",)
-    WHOLE_TEXT = True
+    CONDITIONED = True
     NEIGHBOURS = 1
     WORDS = "w"
     SEPARATE_ITEMS = True
@@ -83,8 +83,8 @@ class LexicalTask(Task):
             raise bad(item, 'expected {"label": {...}}, or {"none": true}')
         for name, text in value["label"].items():
             if name not in self.scheme.elements:
-                known = ", ".join(self.scheme.elements)
-                raise bad(item, f"labels have no element {str(name)[:60]!r}; they have {known}")
+                elements = ", ".join(self.scheme.elements)
+                raise bad(item, f"labels have no element {str(name)[:60]!r}; they have {elements}")
             if text != "" and not is_text(text):
                 raise bad(item, f"{name} is {str(text)[:60]!r}, expected a text")
         for name in _TYPED:
@@ -286,15 +286,8 @@ class LexicalTask(Task):
         ]
         return {"words": words}
 
-    def _lines(
-        self,
-        document: Document,
-        sentence: Sentence,
-        analysis: Mapping[str, Any],
-        comments: list[str],
-        form: str,
-    ) -> Iterator[str]:
-        if form == "jsonl":
+    def _lines(self, export: SentenceExport) -> Iterator[str]:
+        if export.form == "jsonl":
             words = [
                 {
                     "form": word["form"],
@@ -303,12 +296,12 @@ class LexicalTask(Task):
                     "vocalised": word.get("vocalised", ""),
                     "gloss": word.get("gloss", ""),
                 }
-                for word in analysis["words"]
+                for word in export.analysis["words"]
             ]
-            record = {"doc": document.name, "words": words}
+            record = {"doc": export.document.name, "words": words}
             yield json.dumps(record, ensure_ascii=False)
             return
-        yield from self._conllu(analysis, comments)
+        yield from self._conllu(export.analysis, export.comments)
 
     def _conllu(self, analysis: Mapping[str, Any], comments: list[str]) -> Iterator[str]:
         from eigentext.language.formats.conllu import conllu_rows
@@ -333,11 +326,7 @@ class LexicalTask(Task):
         yield ""
 
     def train(
-        self,
-        examples: Sequence[Finished],
-        *,
-        base: str | None = None,
-        progress: Progress | None = None,
+        self, examples: Examples, *, base: str | None = None, progress: Progress | None = None
     ) -> Any:
         """A ranker with the settings of the one there is, or with the analyzer of the task."""
         from eigentext.lexical import LexicalRanker

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from eigentext.language.formats import conllu
     from eigentext.studio.tasks.answers import Answers
     from eigentext.studio.tasks.records import Document
-    from eigentext.studio.tasks.task import SentenceState
+    from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
     from eigentext.tagging.segmentation.model import Place
 
 __all__ = ["SegmentationTask"]
@@ -50,7 +50,6 @@ class SegmentationTask(Task):
     STAGE = "segmenter"
     KINDS = ("segmenter",)
     SERVED = ("pipeline",)
-    WHOLE_TEXT = True
     NEIGHBOURS = 1
 
     def unit(self, document: Document, sentence: Sentence) -> tuple[int, int]:
@@ -304,18 +303,15 @@ class SegmentationTask(Task):
                 columns["ranges"] = ranges
             yield Sentence(tuple(tokens), columns)
 
-    def _lines(
-        self,
-        document: Document,
-        sentence: Sentence,
-        analysis: Mapping[str, Any],
-        comments: list[str],
-        form: str,
-    ) -> Iterator[str]:
-        others = [line for line in comments if not re.match(r"# (text|sent_id)\b", line)]
-        name = next((c for c in comments if c.startswith("# sent_id")), "# sent_id = 0")
-        for number, one in enumerate(self.sentences_of(document.text, analysis), start=1):
-            text = re.sub(r"\s+", " ", document.text[one.tokens[0].start : one.tokens[-1].end])
+    def _lines(self, export: SentenceExport) -> Iterator[str]:
+        others = [line for line in export.comments if not re.match(r"# (text|sent_id)\b", line)]
+        name = next((c for c in export.comments if c.startswith("# sent_id")), "# sent_id = 0")
+        for number, one in enumerate(
+            self.sentences_of(export.document.text, export.analysis), start=1
+        ):
+            text = re.sub(
+                r"\s+", " ", export.document.text[one.tokens[0].start : one.tokens[-1].end]
+            )
             before = [*others, "# newpar"] if number == 1 else []
             yield from conllu_lines(one, {}, [*before, f"{name}-{number}", f"# text = {text}"])
 
@@ -334,11 +330,7 @@ class SegmentationTask(Task):
         return sentences
 
     def train(
-        self,
-        examples: Sequence[Finished],
-        *,
-        base: str | None = None,
-        progress: Progress | None = None,
+        self, examples: Examples, *, base: str | None = None, progress: Progress | None = None
     ) -> Any:
         """A segmenter with the settings of the one there is."""
         from eigentext.language.formats.conllu import read_sentences

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.studio.tasks.answers import Answers
     from eigentext.studio.tasks.records import Decisions, Document, Sentence
-    from eigentext.studio.tasks.task import SentenceState
+    from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 __all__ = ["COLUMNS", "UPOS", "TagsTask"]
 
@@ -250,22 +250,11 @@ class TagsTask(Task):
                 columns[name][word] = cell
         return columns
 
-    def _lines(
-        self,
-        document: Document,
-        sentence: Sentence,
-        analysis: Mapping[str, Any],
-        comments: list[str],
-        form: str,
-    ) -> Iterator[str]:
-        yield from conllu_lines(sentence, analysis, comments)
+    def _lines(self, export: SentenceExport) -> Iterator[str]:
+        yield from conllu_lines(export.sentence, export.analysis, export.comments)
 
     def train(
-        self,
-        examples: Sequence[Finished],
-        *,
-        base: str | None = None,
-        progress: Progress | None = None,
+        self, examples: Examples, *, base: str | None = None, progress: Progress | None = None
     ) -> Any:
         """A tagger of the kind there is; by default a MorphTagger."""
         from eigentext.language.formats.conllu import read_sentences

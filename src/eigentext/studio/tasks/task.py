@@ -9,7 +9,7 @@ import json
 import os
 import re
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from eigentext.errors import DataError, SettingsError, shortened
 from eigentext.studio.tasks.answers import Answers
@@ -29,8 +29,20 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.studio.tasks.records import AnnotatedDocument, Decisions, Document, Sentence
 
-__all__ = ["SentenceState", "Task", "bad", "is_text", "ranked", "scored", "searched", "unlike"]
+__all__ = [
+    "Examples",
+    "SentenceExport",
+    "SentenceState",
+    "Task",
+    "bad",
+    "is_text",
+    "ranked",
+    "scored",
+    "searched",
+    "unlike",
+]
 
+Examples: TypeAlias = "Sequence[Finished]"
 MOST_LETTERS = 1000  # of anything typed
 _BESIDE = frozenset({"note", "passed"})  # of a value; they decide nothing
 _NOT_COMPARED = frozenset({"note", "gloss", "vocalised", "form"})  # of a value, by measures
@@ -141,6 +153,16 @@ class SentenceState(NamedTuple):
         }
 
 
+class SentenceExport(NamedTuple):
+    """A sentence that is to be written, in the format ``form``."""
+
+    document: Document
+    sentence: Sentence
+    analysis: Mapping[str, Any]
+    comments: list[str]
+    form: str
+
+
 class Task(ABC):
     """What is decided in one kind of annotation; see `eigentext.studio.tasks` for each of them.
 
@@ -150,7 +172,7 @@ class Task(ABC):
     ``KINDS``       kinds of model files that do
     ``SERVED``      kinds of served models that can propose, in the order they are looked for
     ``OPTIONS``     settings of a project that only some tasks know
-    ``WHOLE_TEXT``  a sentence is proposed by what is around it: the whole document is needed
+    ``CONDITIONED`` decisions on other sentences have a say in a proposal: all of them go with it
     ``NEIGHBOURS``  so many sentences on either side are proposed anew with the one that changed
     ``WORDS``       the letter of items that are words, where words are what is decided
     ``SEPARATE_ITEMS``  a decision is in the way of those on its own item alone
@@ -163,7 +185,7 @@ class Task(ABC):
     KINDS: ClassVar[tuple[str, ...]] = ()
     SERVED: ClassVar[tuple[str, ...]] = ()
     OPTIONS: ClassVar[tuple[str, ...]] = ()
-    WHOLE_TEXT: ClassVar[bool] = False
+    CONDITIONED: ClassVar[bool] = False
     NEIGHBOURS: ClassVar[int] = 0
     WORDS: ClassVar[str] = ""
     SEPARATE_ITEMS: ClassVar[bool] = False
@@ -226,23 +248,12 @@ class Task(ABC):
         """The analysis with what is decided alone: what is open is empty."""
 
     @abstractmethod
-    def _lines(
-        self,
-        document: Document,
-        sentence: Sentence,
-        analysis: Mapping[str, Any],
-        comments: list[str],
-        form: str,
-    ) -> Iterator[str]:
+    def _lines(self, export: SentenceExport) -> Iterator[str]:
         """The lines of one sentence in one of ``formats``."""
 
     @abstractmethod
     def train(
-        self,
-        examples: Sequence[Finished],
-        *,
-        base: str | None = None,
-        progress: Progress | None = None,
+        self, examples: Examples, *, base: str | None = None, progress: Progress | None = None
     ) -> Any:
         """A new model of these examples, and of the training data in the file ``base``."""
 
@@ -411,31 +422,6 @@ class Task(ABC):
             )
         return certainties
 
-    def least_certain(self, document: Document, decisions: Decisions) -> list[int]:
-        """Sentences that are not done, the least certain first; equals as in the text."""
-        left = [each for each in self.certainty(document, decisions) if not each.done]
-        return [each.sentence for each in sorted(left, key=lambda each: each.certainty)]
-
-    def next_undecided(
-        self, document: Document, decisions: Decisions, after: tuple[int, str] | None = None
-    ) -> tuple[int, str] | None:
-        """The first open item behind another in the text, then from the beginning; None: none."""
-        n = len(document.sentences)
-        begin = after[0] if after else 0
-        for turn in range(n + 1):
-            number = (begin + turn) % n if n else 0
-            if number >= n or self.is_done(decisions, number):
-                continue
-            items = self.propose(document, decisions, number).items
-            names = [item.item for item in items]
-            behind = 0
-            if turn == 0 and after and after[1] in names:
-                behind = names.index(after[1]) + 1
-            for item in items[behind:]:
-                if not item.decided:
-                    return number, item.item
-        return None
-
     def drawing(
         self, forms: Sequence[str], analysis: Mapping[str, Any], items: Sequence[Item] = ()
     ) -> str | None:
@@ -587,7 +573,7 @@ class Task(ABC):
                 continue
             comments = _comments(document, number, layer.annotator, first=not begun)
             begun = True
-            yield from self._lines(document, sentence, analysis, comments, form)
+            yield from self._lines(SentenceExport(document, sentence, analysis, comments, form))
 
     def _json_lines(self, layer: AnnotatedDocument, *, unfinished: bool) -> Iterator[str]:
         of_sentence: dict[int, dict[str, Any]] = {}

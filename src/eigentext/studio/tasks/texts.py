@@ -181,8 +181,8 @@ def conllu_lines(
     cells: list[list[str] | None] = [[_written(token.text) for token in sentence.tokens]]
     for name in COLUMNS:
         values = columns.get(name)
-        known = column_of(sentence, name) if values is None else values
-        cells.append(None if known is None else [_written(value) for value in known])
+        column = column_of(sentence, name) if values is None else values
+        cells.append(None if column is None else [_written(value) for value in column])
     units = [(int(a), int(b), *rest) for a, b, *rest in sentence.columns.get("ranges") or ()]
     empty = [(int(after), line) for after, line in sentence.columns.get("empty") or ()]
     return [*comments, *conllu_rows(cells, units, empty), ""]
