@@ -31,10 +31,10 @@ import numpy as np
 from eigentext.base.cores import cores_in_use, using_cores
 from eigentext.base.engines import cluster_in_use
 from eigentext.base.estimator import Transformer
-from eigentext.base.fields import Parts, Reals, Spec, Strings
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.heap import give_back, is_mapped
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
+from eigentext.base.records import learned
 from eigentext.base.tokens import each_sentence
 from eigentext.base.values import Whole
 from eigentext.counting.contexts import Contexts, parse_contexts
@@ -401,16 +401,8 @@ class CCAEmbedding(Transformer, Model, CCASettings):
     """
 
     KIND = "embeddings"
-    SPEC = Spec(
-        {"n_tokens": Whole(0)},
-        Parts(
-            {
-                "vectors": Reals(("words", "size"), ("float32",), -1e6, 1e6),
-                "singular_values": Reals(("size",)),
-            },
-            {"words": Strings("words", distinct=True)},
-        ),
-    )
+    embeddings_: Embeddings = learned(Embeddings.stored())
+    n_tokens_: int = learned(Whole(0))
 
     def contexts_to_count(self) -> Contexts:
         """What must be counted to fit this model to counts."""
@@ -474,19 +466,6 @@ class CCAEmbedding(Transformer, Model, CCASettings):
         """The k nearest words by cosine, or the answers to an analogy ``a:b::c``."""
         self.check_fitted()
         return self.embeddings_.neighbours(word, k)
-
-    def _pack_learned(self) -> Packed:
-        learned = self.embeddings_
-        arrays: dict[str, Any] = {
-            "vectors": learned.vectors,
-            "singular_values": learned.singular_values,
-        }
-        return Packed(arrays, {"words": learned.words}, {"n_tokens": self.n_tokens_})
-
-    def _restore(self, packed: Packed) -> None:
-        words, arrays = tuple(packed.strings["words"]), packed.arrays
-        self.embeddings_ = Embeddings(words, arrays["vectors"], arrays["singular_values"])
-        self.n_tokens_ = packed.facts["n_tokens"]
 
     def _summary(self) -> str:
         n_words, n_columns = self.embeddings_.vectors.shape

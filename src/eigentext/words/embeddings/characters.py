@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.fields import Reals, Strings
+from eigentext.base.records import stored
 from eigentext.features.shapes import case_of, lowered, outline
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import unit_rows
@@ -106,8 +108,8 @@ class CharacterMap:
     [[0.7071, 0.7071], [0.0, 0.0]]
     """
 
-    features: tuple[str, ...]
-    weights: Float32s
+    features: tuple[str, ...] = stored(Strings("features", distinct=True))
+    weights: Float32s = stored(Reals(("features", "size"), ("float32",), -1e6, 1e6), "characters")
 
     @cached_property
     def _column_of(self) -> dict[str, int]:

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.base.estimator import Transformer
-from eigentext.base.fields import Parts, Reals, Spec, Strings
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
+from eigentext.base.records import Record, learned
 from eigentext.base.tokens import checked_tokens, each_sentence
 from eigentext.base.values import Real, Whole
 from eigentext.counting.counts import Counts
@@ -39,7 +39,7 @@ from eigentext.words.embeddings.vectors import Embeddings, vectors_from
 from eigentext.words.settings import MultiviewSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -70,13 +70,6 @@ def consensus(
     return np.asarray(result.consensus), result.correlations
 
 
-def _map_fits(
-    arrays: Mapping[str, npt.NDArray[Any]], strings: Mapping[str, Any], settings: object
-) -> None:
-    if ("features" in strings) != ("characters" in arrays):
-        raise ValueError("features and their array 'characters' belong together")
-
-
 @dataclass(eq=False, repr=False)
 class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
     """Word vectors from several views of a word, and from characters for unknown words.
@@ -92,21 +85,10 @@ class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
     """
 
     KIND = "multiview"
-    SPEC = Spec(
-        {"n_tokens": Whole(0), "character_ridge": Real(0)},
-        Parts(
-            {
-                "vectors": Reals(("words", "size"), ("float32",), -1e6, 1e6),
-                "singular_values": Reals(("size",)),
-                "characters": Reals(("features", "size"), ("float32",), -1e6, 1e6, optional=True),
-            },
-            {
-                "words": Strings("words", distinct=True),
-                "features": Strings("features", distinct=True, optional=True),
-            },
-        ),
-        _map_fits,
-    )
+    embeddings_: Embeddings = learned(Embeddings.stored())
+    characters_: CharacterMap | None = learned(Record(CharacterMap, optional=True))
+    ridge_: float = learned(Real(0), "character_ridge")
+    n_tokens_: int = learned(Whole(0))
 
     def check(self) -> None:
         """Raise SettingsError; two or more different views, and a weight for each or none."""
@@ -167,7 +149,7 @@ class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
                 seed=self.seed,
             )
         self.embeddings_ = Embeddings(words, vectors_from(G, values, self.exponent), values)
-        self.characters_: CharacterMap | None = None
+        self.characters_ = None
         self.ridge_ = 0.0
         if "characters" in self.views:
             self.characters_, self.ridge_ = fit_character_map(words, self.embeddings_.vectors)
@@ -240,29 +222,6 @@ class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
     def neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
         """The k nearest words by cosine, or the answers to an analogy ``a:b::c``."""
         return self.space().nearest([word], k)[0]
-
-    def _pack_learned(self) -> Packed:
-        learned = self.embeddings_
-        arrays: dict[str, Any] = {
-            "vectors": learned.vectors,
-            "singular_values": learned.singular_values,
-        }
-        strings: dict[str, Sequence[str]] = {"words": learned.words}
-        if self.characters_ is not None:
-            arrays["characters"] = self.characters_.weights
-            strings["features"] = self.characters_.features
-        facts = {"n_tokens": self.n_tokens_, "character_ridge": self.ridge_}
-        return Packed(arrays, strings, facts)
-
-    def _restore(self, packed: Packed) -> None:
-        words, arrays = tuple(packed.strings["words"]), packed.arrays
-        self.embeddings_ = Embeddings(words, arrays["vectors"], arrays["singular_values"])
-        self.characters_ = None
-        if "features" in packed.strings:
-            features = tuple(packed.strings["features"])
-            self.characters_ = CharacterMap(features, arrays["characters"])
-        self.ridge_ = packed.facts["character_ridge"]
-        self.n_tokens_ = packed.facts["n_tokens"]
 
     def _summary(self) -> str:
         n_words, n_columns = self.embeddings_.vectors.shape

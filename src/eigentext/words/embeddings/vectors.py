@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.fields import Reals, Strings
+from eigentext.base.records import Record
 from eigentext.errors import MissingExtraError
 from eigentext.linalg.ties import unit_rows
 
@@ -28,6 +30,16 @@ class Embeddings:
     words: tuple[str, ...]
     vectors: npt.NDArray[np.float32]
     singular_values: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def stored(cls, values: str = "size") -> Record:
+        """What a model file holds of them, with so many singular values."""
+        return Record(
+            cls,
+            words=Strings("words", distinct=True),
+            vectors=Reals(("words", "size"), ("float32",), -1e6, 1e6),
+            singular_values=Reals((values,)),
+        )
 
     @property
     def row_of(self) -> dict[str, int]:
