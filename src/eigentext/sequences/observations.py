@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from eigentext.base.cores import row_blocks
-from eigentext.base.fields import Named, Text
-from eigentext.base.model import Packed
+from eigentext.base.fields import Ints, Named, Strings, Text
 from eigentext.base.ragged import pointers
+from eigentext.base.records import Called, Record
 from eigentext.base.tokens import each_sentence
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.signatures import LANGUAGES, Language, signatures
@@ -39,10 +39,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 __all__ = ["SYMBOLS", "Encoded", "NumberedText", "Symbols"]
-
-SYMBOLS = Named(  # what a model file says of symbols besides names and counts
-    {"unknown": Text(get_args(Unknown)), "language": Text(LANGUAGES)}, closed=True
-)
 _FEW = 10  # a class with fewer tokens gives way to a coarser one
 _BLOCK = 1 << 20  # tokens that are looked up at once
 _REMEMBERED = 500_000  # unknown words whose class is kept in memory
@@ -327,16 +323,10 @@ class Symbols:
         counts = np.bincount(data.ids, minlength=len(self.names)).astype(np.int64)
         return Symbols(self.names, counts, self.unknown, self.language)
 
-    def packed(self) -> Packed:
-        """The symbols as parts of a model file."""
-        classes = {"unknown": self.unknown, "language": self.language}
-        return Packed({"counts": self.counts}, {"names": self.names}, {"symbols": classes})
-
-    @classmethod
-    def unpacked(cls, packed: Packed) -> Symbols:
-        """The symbols of a model file."""
-        names = tuple(packed.strings["names"])
-        return cls(names, packed.arrays["counts"], **packed.facts["symbols"])
+    @property
+    def unknowns(self) -> dict[str, str]:
+        """What becomes of words that are no symbols."""
+        return {"unknown": self.unknown, "language": self.language}
 
     def __len__(self) -> int:
         """Number of symbols, V."""
@@ -396,6 +386,17 @@ class Symbols:
             raise SettingsError(f"smooth {smooth}: expected more than 0")
         counts = self.counts + smooth
         return np.asarray(counts / counts.sum())
+
+
+SYMBOLS = Record(
+    lambda names, counts, unknowns: Symbols(names, counts, **unknowns),
+    names=Strings("symbols", distinct=True),
+    counts=Ints(("symbols",), low=0, below=10**15),
+    unknowns=Called(
+        "symbols",
+        Named({"unknown": Text(get_args(Unknown)), "language": Text(LANGUAGES)}, closed=True),
+    ),
+)
 
 
 def _shapes(token: str, language: Language) -> tuple[str, ...]:

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.fields import Bits, Ints, Parts, Spec, Strings, Whole
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Ints, Strings
+from eigentext.base.model import Model
+from eigentext.base.records import Each, Inner, stored
 from eigentext.base.settings import values_of
+from eigentext.base.values import Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.lab.automata.model import (
     StringAutomaton,
@@ -42,15 +44,16 @@ if TYPE_CHECKING:
 __all__ = ["ClassAutomata"]
 
 
-def _parts(facts: dict[str, Any]) -> Parts:
-    models = {f"model.{at}": Bits((f"bytes_{at}",)) for at in range(facts["n_models"])}
-    return Parts(
-        {
-            "sizes": Ints(("classes",), low=0, below=10**15),
-            "model_of": Ints(("classes",), low=0, below=facts["n_models"]),
-            **models,
-        },
-        {"classes": Strings("classes", distinct=True)},
+@dataclass
+class _Content:
+    """What a file holds."""
+
+    n_models: int = stored(Whole(1, 100_000))
+    classes: tuple[str, ...] = stored(Strings("classes", distinct=True))
+    sizes: npt.NDArray[np.int64] = stored(Ints(("classes",), low=0, below=10**15))
+    model_of: npt.NDArray[np.int64] = stored(Ints(("classes",), low=0, below="n_models"))
+    models: tuple[StringAutomaton, ...] = stored(
+        Each(Inner("string-automaton"), "n_models", "model.{}")
     )
 
 
@@ -77,7 +80,7 @@ class ClassAutomata(Model, ClassAutomataSettings):
     """
 
     KIND = "class-automata"
-    SPEC = Spec({"n_models": Whole(1, 100_000)}, _parts)
+    CONTENT = _Content
 
     def fit(self, X: Iterable[Sequence[str]], y: Sequence[str]) -> ClassAutomata:
         """Learn from strings and the class of each."""
@@ -162,19 +165,13 @@ class ClassAutomata(Model, ClassAutomataSettings):
 
     # ---------------------------------------------------------------- storage
 
-    def _pack_learned(self) -> Packed:
-        arrays = {"sizes": self.sizes_, "model_of": self.model_of_}
-        for at, model in enumerate(self.models_):
-            arrays[f"model.{at}"] = np.frombuffer(model.to_bytes(), np.uint8)
-        return Packed(arrays, {"classes": self.classes_}, {"n_models": len(self.models_)})
+    def _content(self) -> _Content:
+        models = tuple(self.models_)
+        return _Content(len(models), self.classes_, self.sizes_, self.model_of_, models)
 
-    def _restore(self, packed: Packed) -> None:
-        self.classes_ = tuple(packed.strings["classes"])
-        self.sizes_, self.model_of_ = packed.arrays["sizes"], packed.arrays["model_of"]
-        self.models_ = [
-            StringAutomaton.from_bytes(packed.arrays[f"model.{at}"].tobytes())
-            for at in range(packed.facts["n_models"])
-        ]
+    def _restore(self, content: _Content) -> None:
+        self.classes_, self.sizes_ = content.classes, content.sizes
+        self.model_of_, self.models_ = content.model_of, list(content.models)
         if len({model.symbols_.names for model in self.models_}) > 1:
             raise ValueError("automata have different symbols, expected the same")
 

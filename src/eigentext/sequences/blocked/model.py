@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from eigentext.base.fields import Ints, Listed, Parts, Pointers, Real, Shares, Spec, Strings
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Listed, Real
+from eigentext.base.model import Model
+from eigentext.base.records import As, learned
 from eigentext.counting.memory import parse_memory
 from eigentext.errors import SettingsError
 from eigentext.sequences.blocked import inference
 from eigentext.sequences.blocked.learn import Discounts, Smoothing, Trainer, choose_discounts
-from eigentext.sequences.blocked.parameters import BlockedParameters, BlockPairs, Blocks, Lower
+from eigentext.sequences.blocked.parameters import PARAMETERS, BlockedParameters
 from eigentext.sequences.blocked.start import Chosen, choose_states, lifted
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
 from eigentext.sequences.scoring import ScoresSequences
@@ -30,7 +31,7 @@ from eigentext.sequences.spectral.moments import Moments
 from eigentext.sequences.spectral.recover import cluster_symbols, spectral_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -42,30 +43,8 @@ __all__ = ["BlockedHMM"]
 
 _STRETCHES = 10  # parts of the text that are held out, a fiftieth of it together
 _HELD = 0.02
-_FLOAT = ("float32",)
 # bytes: libraries; a token of the text, with what the small model holds of it
 _LIBRARIES, _TOKEN = 350_000_000, 200
-
-
-def _sound(
-    arrays: Mapping[str, npt.NDArray[Any]], strings: Mapping[str, list[str]], settings: Any
-) -> None:
-    """Sizes that come from others: kernels trust them."""
-    if len(settings["discounts"]) != len(Discounts._fields):
-        raise ValueError(f"settings have {len(settings['discounts'])} discounts")
-    first, of_word = arrays["first"], arrays["of_word"]
-    sizes = np.diff(first)
-    if bool((sizes < 1).any()) or sizes[-1] != 1:
-        raise ValueError("array 'first' has a block without states, or a beginning of several")
-    if len(arrays["emission"]) != int(sizes[of_word].sum()):
-        raise ValueError("array 'emission' does not fit the blocks of words")
-    before = np.repeat(np.arange(len(sizes)), np.diff(arrays["ptr"]))
-    block = arrays["block"]
-    if len(arrays["transition"]) != int((sizes[before] * sizes[block]).sum()):
-        raise ValueError("array 'transition' does not fit the pairs of blocks")
-    inside = np.diff(before) == 0
-    if bool((np.diff(block)[inside] <= 0).any()):
-        raise ValueError("array 'block' does not rise")
 
 
 @dataclass(eq=False, repr=False)
@@ -83,29 +62,10 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
     """
 
     KIND = "blocked-hmm"
-    SPEC = Spec(
-        {
-            "discounts": Listed(Real(0, 1)),
-            "history": Listed(Real()),
-            "symbols": SYMBOLS,
-        },
-        Parts(
-            {
-                "first": Pointers("blocks+1", "states+1"),
-                "of_word": Ints(("symbols",), ("int32",), 0, "blocks"),
-                "emission": Shares(("emissions",), _FLOAT),
-                "ptr": Pointers("blocks+1", "pairs"),
-                "block": Ints(("pairs",), ("int32",), 0, "blocks"),
-                "transition": Shares(("transitions",), _FLOAT),
-                "leave": Shares(("states+1",), _FLOAT),
-                "rows": Shares(("groups", "states"), _FLOAT),
-                "group": Ints(("states+1",), ("int32",), 0, "groups"),
-                "counts": Ints(("symbols",), low=0, below=10**15),
-            },
-            {"names": Strings("symbols", distinct=True)},
-        ),
-        _sound,
-    )
+    symbols_: Symbols = learned(SYMBOLS)
+    parameters_: BlockedParameters = learned(PARAMETERS)
+    discounts_: Discounts = learned(As(Listed(Real(0, 1)), list, Discounts._make))
+    history_: tuple[float, ...] = learned(Listed(Real()))
 
     # ------------------------------------------------------------ learning
 
@@ -263,37 +223,6 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
                 tokens.append((np.arange(first[b], first[b + 1]), shares))
             answers.append(tokens)
         return answers
-
-    # ------------------------------------------------------------ elsewhere
-
-    def _pack_learned(self) -> Packed:
-        p, symbols = self.parameters_, self.symbols_.packed()
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "of_word": p.blocks.of_word,
-            "first": p.blocks.first,
-            "emission": p.emission,
-            "ptr": p.pairs.ptr,
-            "block": p.pairs.block,
-            "transition": p.transition,
-            "leave": p.lower.leave,
-            "group": p.lower.group,
-            "rows": p.lower.rows,
-        }
-        learned = {"discounts": list(self.discounts_), "history": list(self.history_)}
-        return Packed({**arrays, **symbols.arrays}, symbols.strings, {**symbols.facts, **learned})
-
-    def _restore(self, packed: Packed) -> None:
-        arrays = packed.arrays
-        self.symbols_ = Symbols.unpacked(packed)
-        blocks = Blocks.of(arrays["of_word"], np.diff(arrays["first"])[:-1])
-        before = np.repeat(np.arange(len(arrays["ptr"]) - 1), np.diff(arrays["ptr"]))
-        pairs = BlockPairs.of(before, arrays["block"].astype(np.int64), blocks)
-        lower = Lower(arrays["leave"], arrays["group"], arrays["rows"])
-        self.parameters_ = BlockedParameters(
-            blocks, pairs, arrays["transition"], arrays["emission"], lower
-        )
-        self.discounts_ = Discounts(*packed.facts["discounts"])
-        self.history_ = tuple(packed.facts["history"])
 
     def _summary(self) -> str:
         return f"{self.parameters_.n_states:,} states, {len(self.symbols_):,} symbols"

@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.fields import Ints as IntArray
+from eigentext.base.fields import Pointers, Shares
 from eigentext.base.ragged import pointers
+from eigentext.base.records import Group, Record
 from eigentext.sequences.hmm.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[Any]  # float32, or float64 in tests
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["BlockPairs", "BlockedParameters", "Blocks", "Lower"]
+__all__ = ["PARAMETERS", "BlockPairs", "BlockedParameters", "Blocks", "Lower"]
 
 
 class Blocks(NamedTuple):
@@ -164,3 +167,43 @@ class BlockedParameters:
         O = self.shown(np.eye(S))  # noqa: E741
         T, O = (table / table.sum(axis=1, keepdims=True) for table in (T, O))  # noqa: E741
         return Parameters(T[S], T[:S], O)
+
+
+def _of_file(
+    blocks: Any, pairs: Any, transition: Floats, emission: Floats, lower: Lower
+) -> BlockedParameters:
+    """The tables of a file, whose sizes come from one another: kernels trust them."""
+    sizes = np.diff(blocks.first)
+    if bool((sizes < 1).any()) or sizes[-1] != 1:
+        raise ValueError("array 'first' has a block without states, or a beginning of several")
+    if len(emission) != int(sizes[blocks.of_word].sum()):
+        raise ValueError("array 'emission' does not fit the blocks of words")
+    before = np.repeat(np.arange(len(sizes)), np.diff(pairs.ptr))
+    if len(transition) != int((sizes[before] * sizes[pairs.block]).sum()):
+        raise ValueError("array 'transition' does not fit the pairs of blocks")
+    if bool((np.diff(pairs.block)[np.diff(before) == 0] <= 0).any()):
+        raise ValueError("array 'block' does not rise")
+    own_blocks = Blocks.of(blocks.of_word, sizes[:-1])
+    own_pairs = BlockPairs.of(before, pairs.block.astype(np.int64), own_blocks)
+    return BlockedParameters(own_blocks, own_pairs, transition, emission, lower)
+
+
+_FLOAT = ("float32",)
+PARAMETERS = Record(
+    _of_file,
+    blocks=Group(
+        first=Pointers("blocks+1", "states+1"),
+        of_word=IntArray(("symbols",), ("int32",), 0, "blocks"),
+    ),
+    pairs=Group(
+        ptr=Pointers("blocks+1", "pairs"), block=IntArray(("pairs",), ("int32",), 0, "blocks")
+    ),
+    transition=Shares(("transitions",), _FLOAT),
+    emission=Shares(("emissions",), _FLOAT),
+    lower=Record(
+        Lower,
+        leave=Shares(("states+1",), _FLOAT),
+        rows=Shares(("groups", "states"), _FLOAT),
+        group=IntArray(("states+1",), ("int32",), 0, "groups"),
+    ),
+)

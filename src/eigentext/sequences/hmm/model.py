@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from eigentext.base.fields import Ints, Listed, Parts, Reals, Shares, Spec, Strings, Whole
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Listed, Named, Reals, Whole
+from eigentext.base.model import Model
+from eigentext.base.records import Called, Columns, Each, Record, learned
 from eigentext.errors import DataError, MissingExtraError, SettingsError
 from eigentext.sequences.hmm import inference
 from eigentext.sequences.hmm.em import baum_welch
@@ -66,20 +67,17 @@ class HMM(Model, ScoresSequences, HMMSettings):
     """
 
     KIND = "hmm"
-    SPEC = Spec(
-        {"n_states": Whole(1, 10**6), "seeds": Listed(Whole(0)), "symbols": SYMBOLS},
-        lambda settings: Parts(
-            {
-                "initial": Shares(("states",)),
-                "transition": Shares(("states", "states")),
-                "emission": Shares(("states", "symbols")),
-                "counts": Ints(("symbols",), low=0, below=10**15),
-                "final": Reals((len(settings["seeds"]),)),
-                **{f"history{n}": Reals((f"steps{n}",)) for n in range(len(settings["seeds"]))},
-            },
-            {"names": Strings("symbols", distinct=True)},
-            {"states": settings["n_states"]},
-        ),
+    SIZED_BY = Named({"n_states": Whole(1, 10**6)})
+
+    symbols_: Symbols = learned(SYMBOLS)
+    parameters_: Parameters = learned(Record(Parameters))
+    starts_: tuple[EMStart, ...] = learned(
+        Columns(
+            EMStart,
+            seed=Called("seeds", Listed(Whole(0))),
+            history=Each(Reals(("steps#",)), "seeds", "history{}"),
+            final=Reals((lambda values: len(values["seeds"]),)),
+        )
     )
 
     # ------------------------------------------------------------ learning
@@ -267,27 +265,7 @@ class HMM(Model, ScoresSequences, HMMSettings):
         theirs.emissionprob_ = ours.emission.copy()
         return theirs
 
-    def _pack_learned(self) -> Packed:
-        tables = ("initial", "transition", "emission")
-        arrays = {name: getattr(self.parameters_, name) for name in tables}
-        arrays["final"] = np.array([start.final for start in self.starts_])
-        for number, start in enumerate(self.starts_):
-            arrays[f"history{number}"] = np.array(start.history, np.float64)
-        symbols = self.symbols_.packed()
-        seeds = [start.seed for start in self.starts_]
-        return Packed(
-            {**arrays, **symbols.arrays}, symbols.strings, {**symbols.facts, "seeds": seeds}
-        )
-
-    def _restore(self, packed: Packed) -> None:
-        arrays = packed.arrays
-        self.symbols_ = Symbols.unpacked(packed)
-        self.parameters_ = Parameters(arrays["initial"], arrays["transition"], arrays["emission"])
-        seeds = zip(packed.facts["seeds"], arrays["final"].tolist(), strict=True)
-        self.starts_ = tuple(
-            EMStart(seed, tuple(arrays[f"history{number}"].tolist()), final)
-            for number, (seed, final) in enumerate(seeds)
-        )
+    def _restore(self, content: HMM) -> None:
         self.history_ = max(self.starts_, key=lambda start: start.final).history
 
     def _picture(self) -> str:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.fields import Shares
+from eigentext.base.records import stored
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -39,9 +41,9 @@ class Parameters:
     (2, 2)
     """
 
-    initial: Floats
-    transition: Floats
-    emission: Floats
+    initial: Floats = stored(Shares(("n_states",)))
+    transition: Floats = stored(Shares(("n_states", "n_states")))
+    emission: Floats = stored(Shares(("n_states", "symbols")))
 
     def __post_init__(self) -> None:
         for name, ndim in (("initial", 1), ("transition", 2), ("emission", 2)):

@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.fields import Reals
+from eigentext.base.records import Record
 from eigentext.errors import SettingsError
 from eigentext.linalg.conditioning import ConditionReport, guarded_pinv
 from eigentext.linalg.determinism import single_threaded
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.parts import Part
     from eigentext.sequences.settings import Estimator
     from eigentext.sequences.spectral.moments import Dictionary, Moments
 
@@ -66,6 +69,12 @@ class Operators:
     matrices: npt.NDArray[Any]
     usual: Floats
     y: Floats | None = None
+
+    @classmethod
+    def stored(cls, matrices: Part, **more: Any) -> Record:
+        """What a model file holds of them."""
+        vector = Reals(("k",))
+        return Record(cls, start=vector, stop=vector, usual=vector, matrices=matrices, **more)
 
     @property
     def k(self) -> int:
