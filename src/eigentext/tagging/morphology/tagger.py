@@ -21,10 +21,11 @@ import numpy as np
 
 from eigentext.base import settings as declarations
 from eigentext.base.folds import held_out
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
 from eigentext.base.parallel import side_by_side
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_sentences, checked_tokens
+from eigentext.base.values import Named, Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.word_classes import clusters_of, vector_bits
 from eigentext.language.formats.conllu import each_conllu
@@ -101,7 +102,8 @@ class MorphTagger(Model, MorphTaggerSettings):
     """
 
     KIND = "morph-tagger"
-    SPEC = storage.SPEC
+    CONTENT = storage.Content
+    SIZED_BY = Named({"bits": Whole(10, 26)})
 
     def fit(
         self,
@@ -267,11 +269,11 @@ class MorphTagger(Model, MorphTaggerSettings):
     def _summary(self) -> str:
         return f"{len(self.tag_set_):,} tags, {len(self.lexicon_.forms):,} forms"
 
-    def _pack_learned(self) -> Packed:
-        return storage.pack(self)
+    def _content(self) -> storage.Content:
+        return storage.Content.of(self)
 
-    def _restore(self, packed: Packed) -> None:
-        storage.restore(self, packed)
+    def _restore(self, content: storage.Content) -> None:
+        content.restore(self)
         self._prepare()
 
 

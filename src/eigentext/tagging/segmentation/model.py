@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
 from eigentext.base.tokens import checked_tokens
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.conll import controls_as_blanks
@@ -107,7 +107,7 @@ class Segmenter(Model, SegmenterSettings):
 
     KIND = "segmenter"
     VERSION = 2
-    SPEC = storage.SPEC
+    CONTENT = storage.Content
 
     def fit(self, sentences: Iterable[Sentence], *, progress: Progress | None = None) -> Segmenter:
         """Learn from the sentences of a treebank, in their order."""
@@ -242,11 +242,11 @@ class Segmenter(Model, SegmenterSettings):
             forms = list(map(form_of, forms))
         return list(map(SurfaceToken, first, last, self.multiwords_.answer(forms, sentence_ends)))
 
-    def _pack_learned(self) -> Packed:
-        return storage.pack_segmenter(self)
+    def _content(self) -> storage.Content:
+        return storage.Content.of(self)
 
-    def _restore(self, packed: Packed) -> None:
-        storage.restore_segmenter(self, packed)
+    def _restore(self, content: storage.Content) -> None:
+        content.restore(self)
 
     def _summary(self) -> str:
         return (

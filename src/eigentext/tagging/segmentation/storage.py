@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.base.fields import (
-    Array,
-    Bits,
-    Flag,
-    Ints,
-    Parts,
-    Pointers,
-    Sparse,
-    Spec,
-    Strings,
-)
-from eigentext.base.model import Packed
+from eigentext.base.fields import Bits, Ints, Pointers, Strings
 from eigentext.base.ragged import pointers
+from eigentext.base.records import As, Group, Numbers, stored
+from eigentext.base.values import Flag
 from eigentext.tagging.segmentation.kernels.squeeze import LINE_BREAK
 from eigentext.tagging.segmentation.multiword import MultiwordStage
 from eigentext.tagging.segmentation.sentence_ends import SentenceStage
@@ -28,126 +22,118 @@ from eigentext.tagging.segmentation.tables import HashedCounts
 from eigentext.tagging.segmentation.tokens import TokenStage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy.typing as npt
 
+    from eigentext.base.parts import Part
     from eigentext.tagging.segmentation.model import Segmenter
 
-__all__ = ["LINE_BREAK", "SPEC", "pack_segmenter", "restore_segmenter"]
+__all__ = ["LINE_BREAK", "Content"]
 
 
-_STAGES = ("token", "sentence", "rule")
+def _used(weights: npt.NDArray[np.int8]) -> SimpleNamespace:
+    some = weights != 0
+    return SimpleNamespace(mask=np.packbits(some), weights=weights[some])
+
+
+def _spread(name: str, used: SimpleNamespace) -> npt.NDArray[np.int8]:
+    n_bytes = len(used.mask)
+    if not n_bytes or n_bytes & (n_bytes - 1):
+        raise ValueError(f"the mask of {name} has length {n_bytes}, expected a power of two")
+    some = np.unpackbits(used.mask).astype(bool)
+    if len(used.weights) != some.sum():
+        raise ValueError(f"{len(used.weights)} weights of {name}, expected {some.sum()}")
+    weights = np.zeros(len(some), np.int8)
+    weights[some] = used.weights
+    return weights
+
+
+def _weights(name: str) -> Part:
+    """Weights, of which most are 0: a bit for each whether it is another, and those that are."""
+    used = Group(prefix=f"{name}_", mask=Bits(), weights=Ints((None,), ("int8",)))
+    return As(used, _used, partial(_spread, name))
 
 
 def _keys(size: str) -> Ints:
     return Ints((size,), ("uint32",), low=1, rising=True)
 
 
-def _weights(name: str) -> dict[str, Array | Pointers | Sparse]:
-    """Weights, of which most are 0: a bit for each whether it is another, and those that are."""
-    return {
-        f"{name}_mask": Bits((f"{name}_bytes",)),
-        f"{name}_weights": Ints((f"{name}_others",), ("int8",)),
-    }
+@dataclass
+class Content:
+    """What a file holds."""
 
-
-def _pack_weights(name: str, weights: npt.NDArray[np.int8]) -> dict[str, np.ndarray]:
-    some = weights != 0
-    return {f"{name}_mask": np.packbits(some), f"{name}_weights": weights[some]}
-
-
-def _unpack_weights(name: str, arrays: Mapping[str, np.ndarray]) -> npt.NDArray[np.int8]:
-    some = np.unpackbits(arrays[f"{name}_mask"]).astype(bool)
-    weights = np.zeros(len(some), np.int8)
-    weights[some] = arrays[f"{name}_weights"]
-    return weights
-
-
-def _holds(arrays: Mapping[str, np.ndarray], strings: Any, settings: Any) -> None:
-    for name in _STAGES:
-        mask = arrays[f"{name}_mask"]
-        if not len(mask) or len(mask) & (len(mask) - 1):
-            raise ValueError(f"the mask of {name} has length {len(mask)}, expected a power of two")
-        found, expected = len(arrays[f"{name}_weights"]), int(np.unpackbits(mask).sum())
-        if found != expected:
-            raise ValueError(f"{found} weights of {name}, expected {expected}")
-    if bool(np.any(np.diff(arrays["form_starts"]) < 1)):
-        raise ValueError("a form has no rule")
-
-
-SPEC = Spec(
-    {"line_breaks": Flag(), "spaces": Flag(), "addresses": Flag()},
-    Parts(
-        {
-            **{key: part for name in _STAGES for key, part in _weights(name).items()},
-            "known_keys": _keys("known"),
-            "known_counts": Ints(("known",), ("uint8",)),
-            "habits": Ints(("known",), ("uint16",)),
-            "sentence_threshold": Ints(()),
-            "n_general": Ints((), low=0, below="rules"),
-            "form_keys": _keys("forms"),
-            "form_starts": Pointers("forms", "form_rules", ("int32",)),
-            "form_rules": Ints(("form_rules",), ("uint16",), 0, "rules"),
-            "word_keys": _keys("words"),
-            "word_counts": Ints(("words",), ("uint8",)),
-        },
-        {"rules": Strings("rules", distinct=True)},
-    ),
-    _holds,
-)
-
-
-def pack_segmenter(segmenter: Segmenter) -> Packed:
-    """Everything that segmentation needs."""
-    tokens, sentences = segmenter.tokens_, segmenter.sentences_
-    multiwords = segmenter.multiwords_
-    forms = dict(sorted(multiwords.forms.items()))
-    words = dict(sorted(multiwords.words.items()))
-    tables = tokens.weights, sentences.weights, multiwords.weights
-    packed = [_pack_weights(name, table) for name, table in zip(_STAGES, tables, strict=True)]
-    return Packed(
-        {
-            **{key: array for one in packed for key, array in one.items()},
-            "known_keys": tokens.known.keys,
-            "known_counts": tokens.known.values,
-            "habits": sentences.habits.values,
-            "sentence_threshold": np.array(sentences.threshold),
-            "n_general": np.array(multiwords.general),
-            "form_keys": np.array(list(forms), np.uint32),
-            "form_starts": pointers(map(len, forms.values())).astype(np.int32),
-            "form_rules": np.array([n for rules in forms.values() for n in rules], np.uint16),
-            "word_keys": np.array(list(words), np.uint32),
-            "word_counts": np.array(list(words.values()), np.uint8),
-        },
-        {"rules": [json.dumps(rule, ensure_ascii=False) for rule in multiwords.rules]},
-        {
-            "line_breaks": segmenter.line_breaks_,
-            "spaces": tokens.spaces,
-            "addresses": segmenter.addresses_,
-        },
+    token: npt.NDArray[np.int8] = stored(_weights("token"))
+    sentence: npt.NDArray[np.int8] = stored(_weights("sentence"))
+    rule: npt.NDArray[np.int8] = stored(_weights("rule"))
+    known_keys: npt.NDArray[np.uint32] = stored(_keys("known"))
+    known_counts: npt.NDArray[np.uint8] = stored(Ints(("known",), ("uint8",)))
+    habits: npt.NDArray[np.uint16] = stored(Ints(("known",), ("uint16",)))
+    sentence_threshold: int = stored(Ints(()))
+    rules: list[SplitRule] = stored(
+        As(
+            Strings("rules", distinct=True),
+            lambda rules: [json.dumps(rule, ensure_ascii=False) for rule in rules],
+            lambda texts: list(map(_rule, texts)),
+        )
     )
-
-
-def restore_segmenter(segmenter: Segmenter, packed: Packed) -> None:
-    """Set what :func:`pack_segmenter` kept."""
-    a, strings = packed.arrays, packed.strings
-    segmenter.line_breaks_ = bool(packed.facts["line_breaks"])
-    segmenter.addresses_ = bool(packed.facts["addresses"])
-    known = HashedCounts.of(a["known_keys"], a["known_counts"])
-    habits = HashedCounts.of(a["known_keys"], a["habits"])
-    weights = {name: _unpack_weights(name, a) for name in _STAGES}
-    segmenter.tokens_ = TokenStage(weights["token"], known, bool(packed.facts["spaces"]))
-    segmenter.sentences_ = SentenceStage(weights["sentence"], int(a["sentence_threshold"]), habits)
-    starts, numbers = a["form_starts"].tolist(), a["form_rules"].tolist()
-    forms = zip(a["form_keys"].tolist(), starts[:-1], starts[1:], strict=True)
-    segmenter.multiwords_ = MultiwordStage(
-        list(map(_rule, strings["rules"])),
-        int(a["n_general"]),
-        {key: tuple(numbers[first:last]) for key, first, last in forms},
-        dict(zip(a["word_keys"].tolist(), a["word_counts"].tolist(), strict=True)),
-        weights["rule"],
+    n_general: int = stored(Ints((), low=0, below="rules"))
+    form_keys: list[int] = stored(Numbers(_keys("forms")))
+    form_starts: npt.NDArray[np.int64] = stored(
+        Pointers("forms", "form_rules", ("int32",), held="int64")
     )
+    form_rules: list[int] = stored(Numbers(Ints(("form_rules",), ("uint16",), 0, "rules")))
+    word_keys: list[int] = stored(Numbers(_keys("words")))
+    word_counts: list[int] = stored(Numbers(Ints(("words",), ("uint8",))))
+    line_breaks: bool = stored(Flag())
+    spaces: bool = stored(Flag())
+    addresses: bool = stored(Flag())
+
+    def _holds(self) -> None:
+        if bool(np.any(np.diff(self.form_starts) < 1)):
+            raise ValueError("a form has no rule")
+
+    @classmethod
+    def of(cls, segmenter: Segmenter) -> Content:
+        """Everything that segmentation needs."""
+        tokens, sentences = segmenter.tokens_, segmenter.sentences_
+        multiwords = segmenter.multiwords_
+        forms = dict(sorted(multiwords.forms.items()))
+        words = dict(sorted(multiwords.words.items()))
+        return cls(
+            token=tokens.weights,
+            sentence=sentences.weights,
+            rule=multiwords.weights,
+            known_keys=tokens.known.keys,
+            known_counts=tokens.known.values,
+            habits=sentences.habits.values,
+            sentence_threshold=sentences.threshold,
+            rules=multiwords.rules,
+            n_general=multiwords.general,
+            form_keys=list(forms),
+            form_starts=pointers(map(len, forms.values())),
+            form_rules=[number for rules in forms.values() for number in rules],
+            word_keys=list(words),
+            word_counts=list(words.values()),
+            line_breaks=segmenter.line_breaks_,
+            spaces=tokens.spaces,
+            addresses=segmenter.addresses_,
+        )
+
+    def restore(self, segmenter: Segmenter) -> None:
+        """Set what ``fit`` would have learned."""
+        segmenter.line_breaks_, segmenter.addresses_ = self.line_breaks, self.addresses
+        known = HashedCounts.of(self.known_keys, self.known_counts)
+        habits = HashedCounts.of(self.known_keys, self.habits)
+        segmenter.tokens_ = TokenStage(self.token, known, self.spaces)
+        segmenter.sentences_ = SentenceStage(self.sentence, self.sentence_threshold, habits)
+        starts = self.form_starts.tolist()
+        forms = zip(self.form_keys, starts[:-1], starts[1:], strict=True)
+        segmenter.multiwords_ = MultiwordStage(
+            self.rules,
+            self.n_general,
+            {key: tuple(self.form_rules[first:last]) for key, first, last in forms},
+            dict(zip(self.word_keys, self.word_counts, strict=True)),
+            self.rule,
+        )
 
 
 def _rule(text: str) -> SplitRule:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.tokens import checked_tagged, checked_words, each_sentence
 from eigentext.errors import DataError, SettingsError
@@ -73,7 +73,7 @@ class SequenceTagger(Model, TaggerSettings):
     """
 
     KIND = "tagger"
-    SPEC = storage.SPEC
+    CONTENT = storage.Content
 
     # ------------------------------------------------------------ training
 
@@ -326,16 +326,16 @@ class SequenceTagger(Model, TaggerSettings):
 
     # ------------------------------------------------------------ storage
 
-    def _pack_learned(self) -> Packed:
-        return storage.pack_tagger(self)
+    def _content(self) -> storage.Content:
+        return storage.Content.of(self)
 
     def _not_kept(self) -> list[str]:
         # compact: the file has no clusters and vectors but those of training words
         names = ("clusters", "vectors") if self.compact else ()
         return super()._not_kept() + [name for name in names if getattr(self, name) is not None]
 
-    def _restore(self, packed: Packed) -> None:
-        storage.restore_tagger(self, packed)
+    def _restore(self, content: storage.Content) -> None:
+        content.restore(self)
         self._prepare()
 
     def _summary(self) -> str:
