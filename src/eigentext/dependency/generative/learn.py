@@ -23,6 +23,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.base.em import iterate
+from eigentext.base.fields import Ints as IntArray
+from eigentext.base.fields import Reals, Shares
+from eigentext.base.records import stored
 from eigentext.dependency.generative.views import N_LENGTHS, VIEWS, Corpus, length_classes
 from eigentext.features.sparse_rows import scaled_rows
 from eigentext.features.states import kmeans_states, states_by_label
@@ -84,12 +87,20 @@ class GenerativeParams:
     ``E``     (words, M)    p(word | h-th state of its tag); 0 beyond m
     """
 
-    first: Ints
-    m: Ints
-    T: Floats
-    go: Floats
-    root: Floats
-    E: Floats
+    first: Ints = stored(IntArray(("tags",), low=0))
+    m: Ints = stored(IntArray(("tags",), low=1, below=10_000))
+    T: Floats = stored(Shares((2, "siblings", "states", "states")))
+    go: Floats = stored(Reals((2, "siblings", N_LENGTHS, "states"), low=0, high=1))
+    root: Floats = stored(Shares(("states",)))
+    E: Floats = stored(Shares(("words", "most")))
+
+    def _holds(self) -> None:
+        if not len(self.m):
+            raise ValueError("strings 'tags' are none, expected some")
+        if not np.array_equal(self.first, np.cumsum(self.m) - self.m):
+            raise ValueError("array 'first' does not fit the states of the tags")
+        if len(self.root) != self.m.sum() or self.E.shape[1] != self.m.max():
+            raise ValueError(f"arrays 'root' and 'E' do not fit {self.m.sum()} states")
 
 
 class Counts(NamedTuple):

@@ -22,14 +22,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
-from eigentext.base.fields import Ints, Listed, Parts, Real, Reals, Shares, Spec, Strings
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Ints, Strings
+from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.ragged import pointers
+from eigentext.base.records import Record, stored
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item, checked_list, checked_tokens
+from eigentext.base.values import Listed, Real
 from eigentext.dependency.generative.learn import (
-    N_LENGTHS,
     Corpus,
     GenerativeParams,
     fit_states,
@@ -54,7 +55,7 @@ from eigentext.language.formats.conllu import Sentence, each_conllu
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -82,41 +83,18 @@ _KINDS = {
     "INTJ": 4,
     "PUNCT": 5,
 }
-_PARAMS = ("first", "m", "T", "go", "root", "E")
 
 
-def _holds(arrays: Mapping[str, npt.NDArray[Any]], *_: object) -> None:
-    m = arrays["m"]
-    if not len(m):
-        raise ValueError("strings 'tags' are none, expected some")
-    if not np.array_equal(arrays["first"], np.cumsum(m) - m):
-        raise ValueError("array 'first' does not fit the states of the tags")
-    if len(arrays["root"]) != m.sum() or arrays["E"].shape[1] != m.max():
-        raise ValueError(f"arrays 'root' and 'E' do not fit {m.sum()} states")
+@dataclass
+class _Content:
+    """What a file holds; a word is there once for each of its tags."""
 
-
-_SPEC = Spec(
-    {
-        "log_likelihoods": Listed(Real()),
-    },
-    Parts(
-        {
-            "m": Ints(("tags",), low=1, below=10_000),
-            "first": Ints(("tags",), low=0),
-            "T": Shares((2, "siblings", "states", "states")),
-            "go": Reals((2, "siblings", N_LENGTHS, "states"), low=0, high=1),
-            "root": Shares(("states",)),
-            "E": Shares(("words", "most")),
-            "tag_of": Ints(("words",), low=0, below="tags"),
-        },
-        {
-            "tags": Strings("tags", distinct=True),
-            "words": Strings("words"),  # a word is there once for each of its tags
-            "known": Strings("known"),
-        },
-    ),
-    _holds,
-)
+    params: GenerativeParams = stored(Record(GenerativeParams))
+    tags: Sequence[str] = stored(Strings("tags", distinct=True))
+    words: Sequence[str] = stored(Strings("words"))
+    tag_of: npt.NDArray[np.int64] = stored(Ints(("words",), low=0, below="tags"))
+    known: Sequence[str] = stored(Strings("known"))
+    log_likelihoods: Sequence[float] = stored(Listed(Real()))
 
 
 class GenerativeParse(NamedTuple):
@@ -141,7 +119,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
     """
 
     KIND = "dependency-generative"
-    SPEC = _SPEC
+    CONTENT = _Content
 
     # ---------------------------------------------------------------- learning
 
@@ -471,28 +449,26 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     # ---------------------------------------------------------------- storage
 
-    def _pack_learned(self) -> Packed:
-        params = self.params_
-        arrays = {name: getattr(params, name) for name in _PARAMS}
-        strings = {
-            "tags": list(self._tag_ids),
-            "words": [word for word, _ in self._word_ids],
-            "known": sorted(self._known),
-        }
-        facts = {"log_likelihoods": self.log_likelihoods_}
-        return Packed({**arrays, "tag_of": self._tag_of}, strings, facts)
+    def _content(self) -> _Content:
+        return _Content(
+            self.params_,
+            list(self._tag_ids),
+            [word for word, _ in self._word_ids],
+            self._tag_of,
+            sorted(self._known),
+            self.log_likelihoods_,
+        )
 
-    def _restore(self, packed: Packed) -> None:
-        arrays, strings = packed.arrays, packed.strings
-        self._known = frozenset(strings["known"])
-        self._tag_ids = {tag: number for number, tag in enumerate(strings["tags"])}
-        pairs = zip(strings["words"], arrays["tag_of"].tolist(), strict=True)
+    def _restore(self, content: _Content) -> None:
+        self._known = frozenset(content.known)
+        self._tag_ids = {tag: number for number, tag in enumerate(content.tags)}
+        pairs = zip(content.words, content.tag_of.tolist(), strict=True)
         self._word_ids = {pair: number for number, pair in enumerate(pairs)}
-        self.log_likelihoods_ = list(packed.facts["log_likelihoods"])
-        params = GenerativeParams(*(arrays[name] for name in _PARAMS))
-        self._finish(params, arrays["tag_of"])
-        if self._kinds.max() >= params.T.shape[1]:
-            raise ValueError(f"{params.T.shape[1]} kinds of siblings")
+        self.log_likelihoods_ = list(content.log_likelihoods)
+        self._finish(content.params, content.tag_of)
+        n_siblings = content.params.T.shape[1]
+        if self._kinds.max() >= n_siblings:
+            raise ValueError(f"{n_siblings} kinds of siblings")
 
     def _summary(self) -> str:
         return f"{len(self.params_.root)} states of {len(self._tag_ids)} tags"

@@ -24,6 +24,7 @@ from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.progress import one_at_a_time
 from eigentext.base.tokens import checked_item, checked_sentences, each_sentence
+from eigentext.base.values import Named, Text
 from eigentext.dependency.graph.answer import Parse, with_heads
 from eigentext.dependency.graph.demands import Demands
 from eigentext.dependency.graph.encode import Encoder, fine_tag, usual_upos, with_upos
@@ -35,7 +36,7 @@ from eigentext.dependency.graph.labels import (
     train_labels,
 )
 from eigentext.dependency.graph.projectivity import choose_projectivity
-from eigentext.dependency.graph.storage import SPEC, pack, restore
+from eigentext.dependency.graph.storage import Content
 from eigentext.dependency.graph.tags import OwnTags, fitted_and_jackknifed
 from eigentext.dependency.graph.templates import (
     arc_templates,
@@ -67,7 +68,6 @@ from eigentext.language.trees.dependency import DependencyTree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from eigentext.base.model import Packed
     from eigentext.base.progress import Progress
     from eigentext.dependency.decoding.search import Search
     from eigentext.dependency.graph.demands import AnyArc
@@ -98,7 +98,8 @@ class DependencyParser(Model, DependencyParserSettings):
 
     KIND = "graph-parser"
     VERSION = 2
-    SPEC = SPEC
+    CONTENT = Content
+    SIZED_BY = Named({"tags": Text(("gold", "own"))})
 
     # ------------------------------------------------------------ training
 
@@ -530,11 +531,11 @@ class DependencyParser(Model, DependencyParserSettings):
 
     # ------------------------------------------------------------ storage
 
-    def _pack_learned(self) -> Packed:
-        return pack(self)
+    def _content(self) -> Content:
+        return Content.of(self)
 
-    def _restore(self, packed: Packed) -> None:
-        restore(self, packed)
+    def _restore(self, content: Content) -> None:
+        content.restore(self)
 
     def _summary(self) -> str:
         relations = len(self.relations_.relations) if self.relations_ else 0

@@ -7,26 +7,25 @@ of the tagger, if any.
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base.fields import (
-    Array,
-    Bits,
-    Flag,
-    Named,
-    Parts,
-    Pointers,
-    Real,
-    Sparse,
-    Spec,
-    Strings,
-    Text,
-    Whole,
+from eigentext.base.fields import Bits, Strings
+from eigentext.base.records import (
+    As,
+    BitsOfWords,
+    Called,
+    Facts,
+    Group,
+    Inner,
+    Record,
+    When,
+    stored,
 )
-from eigentext.base.model import Packed
+from eigentext.base.values import Flag, Named, Real, Text, Whole
 from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.labels import LabelModel, LabelSettings, compiled_labels
 from eigentext.dependency.graph.projectivity import Projectivity
@@ -42,191 +41,187 @@ if TYPE_CHECKING:
 
     from eigentext.dependency.graph.parser import DependencyParser
 
-    Arrays = Mapping[str, npt.NDArray[Any]]
-    Texts = Mapping[str, list[str]]
-    Settings = dict[str, Any]
+    Bytes = npt.NDArray[np.uint8]
 
-__all__ = ["SPEC", "pack", "restore"]
+__all__ = ["Content"]
 
 _HASHED = Named({"bits": Whole(10, 30), "epochs": Whole(1), "seed": Whole(0)})
 
 
-def _parts(settings: Settings) -> Parts:
-    strings = {
-        name: Strings(name)
-        for name in (
-            "arc_templates",
-            "sibling_templates",
-            "grandparent_templates",
-            "coarse_templates",
+_TAGGERS: dict[str, Any] = {  # by name in a file
+    "upos": Inner("tagger", optional=True),
+    "xpos": Inner("tagger", optional=True),
+    "morphology": Inner("morph-tagger", optional=True),
+    "morphology_of_xpos": Inner("morph-tagger", optional=True),
+}
+
+
+def _labels(
+    settings: LabelSettings,
+    root: int,
+    names: tuple[str, ...],
+    relations: tuple[str, ...],
+    weights: Bytes,
+) -> LabelModel:
+    if not relations:
+        raise ValueError("strings 'relations' are none, expected some")
+    Whole(-1, len(relations) - 1).check("settings.root_relation", root)
+    compiled_labels(names)  # refuses what is no template
+    table = unpacked(weights, (1 << settings.bits) + len(relations))
+    return LabelModel(settings, names, relations, root, table)
+
+
+def _has_own_tags(values: Mapping[str, Any]) -> bool:
+    return bool(values["tags"] == "own")
+
+
+class _Coarse(NamedTuple):
+    settings: ArcSettings
+    scale: float
+
+
+@dataclass
+class Content:
+    """What a file holds; weights are packed bytes."""
+
+    arc_templates: Sequence[str] = stored(Strings("arc_templates"))
+    sibling_templates: Sequence[str] = stored(Strings("sibling_templates"))
+    grandparent_templates: Sequence[str] = stored(Strings("grandparent_templates"))
+    arc_weights: Bytes = stored(Bits())
+    arcs: ArcSettings = stored(
+        Facts(
+            ArcSettings,
+            Named({**_HASHED.fields, "charge": Real(low=0), "heat": Real(low=0, open=True)}),
         )
-    }
-    strings |= {name: Strings(name, distinct=True) for name in ("upos", "xpos", "known", "fine")}
+    )
+    arc_scale: float = stored(Real(low=0, open=True))
+    # the first-order model that says which arcs are scored; none: no templates and weights
+    coarse_templates: Sequence[str] = stored(Strings("coarse_templates"))
+    coarse_weights: Bytes = stored(Bits())
+    coarse: _Coarse | None = stored(
+        Record(
+            _Coarse,
+            optional=True,
+            settings=Called("coarse", Facts(ArcSettings, _HASHED)),
+            scale=Called("coarse_scale", Real(low=0, open=True)),
+        )
+    )
+    # the encoder
+    upos: Sequence[str] = stored(Strings("upos", distinct=True))
+    xpos: Sequence[str] = stored(Strings("xpos", distinct=True))
+    fine_tags: bool = stored(Flag())
+    fine: Sequence[str] = stored(Strings("fine", distinct=True))
+    known: Sequence[str] = stored(Strings("known", distinct=True))
     # files made before have them not
-    strings["xpos_known"] = Strings("xpos_known", distinct=True, optional=True)
-    strings["upos_of_xpos"] = Strings("xpos_known", optional=True)
-    for name in ("cluster", "vector"):
-        strings[f"{name}_words"] = Strings(f"{name}s", distinct=True)
-        strings[f"{name}_bits"] = Strings(f"{name}s", bits=True)
-    arrays: dict[str, Array | Pointers | Sparse] = {
-        "arc_weights": Bits(("arc_bytes",)),
-        "coarse_weights": Bits(("coarse_bytes",)),
-    }
-    if settings.get("relations") is not None:
-        strings |= {
-            "label_templates": Strings("label_templates"),
-            "relations": Strings("relations", distinct=True),
-        }
-        arrays["label_weights"] = Bits(("label_bytes",))
-    if settings["tags"] == "own":
-        arrays |= {
-            f"tagger_{tag}": Bits((f"{tag}_bytes",), optional=True)
-            # files made before have the first two
-            for tag in ("upos", "xpos", "morphology", "morphology_of_xpos")
-        }
-    return Parts(arrays, strings)
+    xpos_known: Sequence[str] | None = stored(Strings("xpos_known", distinct=True, optional=True))
+    upos_of_xpos: Sequence[str] | None = stored(Strings("xpos_known", optional=True))
+    clusters: dict[str, str] = stored(BitsOfWords("cluster"))
+    near: dict[str, str] = stored(BitsOfWords("vector"))
+    relations: LabelModel | None = stored(
+        Record(
+            _labels,
+            optional=True,
+            settings=Called("relations", Facts(LabelSettings, _HASHED)),
+            root=Called("root_relation", Whole(-1)),
+            names=Called("label_templates", Strings("label_templates")),
+            relations=Strings("relations", distinct=True),
+            weights=Called("label_weights", As(Bits(), packed, lambda raw: raw)),
+        )
+    )
+    # files made before there was one of morphology have the first two
+    taggers: Mapping[str, Any] | None = stored(
+        When(
+            _has_own_tags,
+            As(Group(prefix="tagger_", **_TAGGERS), lambda t: SimpleNamespace(**t), vars),
+        )
+    )
+    tagged: bool = stored(Flag())
+    projectivity: Projectivity = stored(
+        Facts(
+            Projectivity,
+            Named(
+                {
+                    "projective": Flag(),
+                    "why": Text(),
+                    "charge": Real(low=0),
+                    "heat": Real(low=0, open=True),
+                    "words": Whole(0),
+                    "projective_uas": Real(low=0, high=100, optional=True),
+                    "crossing_uas": Real(low=0, high=100, optional=True),
+                },
+                closed=True,
+            ),
+        )
+    )
 
+    @classmethod
+    def of(cls, parser: DependencyParser) -> Content:
+        """Everything that parsing needs."""
+        arcs, encoder = parser.arcs_, parser.encoder_
+        coarse, own_tags = arcs.coarse, parser.own_tags_
+        return cls(
+            arc_templates=arcs.arc_names,
+            sibling_templates=arcs.sib_names,
+            grandparent_templates=arcs.grand_names,
+            arc_weights=packed(_whole(arcs)),
+            arcs=arcs.settings,
+            arc_scale=arcs.scale,
+            coarse_templates=() if coarse is None else coarse.arc_names,
+            coarse_weights=packed(np.empty(0, np.int16) if coarse is None else _whole(coarse)),
+            coarse=None if coarse is None else _Coarse(coarse.settings, coarse.scale),
+            upos=encoder.upos,
+            xpos=encoder.xpos,
+            fine_tags=encoder.fine is not None,
+            fine=encoder.fine or (),
+            known=sorted(encoder.known or ()),
+            xpos_known=list(encoder.upos_of) or None,
+            upos_of_xpos=list(encoder.upos_of.values()) or None,
+            clusters=parser.clusters_,
+            near=parser.near_,
+            relations=parser.relations_,
+            taggers=None if own_tags is None else dict.fromkeys(_TAGGERS) | own_tags.by_name(),
+            tagged=parser.tagged_,
+            projectivity=parser.projectivity_,
+        )
 
-def _holds(arrays: Arrays, strings: Texts, settings: Settings) -> None:
-    if settings.get("relations") is not None:
-        most = len(strings["relations"]) - 1
-        Whole(-1, most).check("settings.root_relation", settings.get("root_relation"))
-        if most < 0:
-            raise ValueError("strings 'relations' are none, expected some")
-
-
-SPEC = Spec(
-    {
-        "arcs": Named({**_HASHED.fields, "charge": Real(low=0), "heat": Real(low=0, open=True)}),
-        "arc_scale": Real(low=0, open=True),
-        "coarse": Named(_HASHED.fields, optional=True),
-        "coarse_scale": Real(low=0, open=True, optional=True),
-        "fine_tags": Flag(),
-        "projectivity": Named(
-            {
-                "projective": Flag(),
-                "why": Text(),
-                "charge": Real(low=0),
-                "heat": Real(low=0, open=True),
-                "words": Whole(0),
-                "projective_uas": Real(low=0, high=100, optional=True),
-                "crossing_uas": Real(low=0, high=100, optional=True),
-            },
-            closed=True,
-        ),
-        "relations": Named(_HASHED.fields, optional=True),
-        "tagged": Flag(),
-        "tags": Text(("gold", "own")),
-    },
-    _parts,
-    _holds,
-)
-
-
-def pack(parser: DependencyParser) -> Packed:
-    """Everything that parsing needs."""
-    arcs, relations, encoder = parser.arcs_, parser.relations_, parser.encoder_
-    coarse = arcs.coarse
-    arrays: dict[str, npt.NDArray[Any]] = {
-        "arc_weights": packed(_whole(arcs)),
-        "coarse_weights": packed(np.empty(0, np.int16) if coarse is None else _whole(coarse)),
-    }
-    strings: dict[str, Sequence[str]] = {
-        "arc_templates": arcs.arc_names,
-        "sibling_templates": arcs.sib_names,
-        "grandparent_templates": arcs.grand_names,
-        "coarse_templates": () if coarse is None else coarse.arc_names,
-        "upos": encoder.upos,
-        "xpos": encoder.xpos,
-        "fine": encoder.fine or (),
-        "known": sorted(encoder.known or ()),
-        "cluster_words": list(parser.clusters_),
-        "cluster_bits": list(parser.clusters_.values()),
-        "vector_words": list(parser.near_),
-        "vector_bits": list(parser.near_.values()),
-    }
-    if encoder.upos_of:
-        strings["xpos_known"] = list(encoder.upos_of)
-        strings["upos_of_xpos"] = list(encoder.upos_of.values())
-    facts: dict[str, Any] = {
-        "arcs": asdict(arcs.settings),
-        "arc_scale": arcs.scale,
-        "fine_tags": encoder.fine is not None,
-        "tagged": parser.tagged_,
-        "projectivity": asdict(parser.projectivity_),
-    }
-    if coarse is not None:
-        facts |= {"coarse": asdict(coarse.settings), "coarse_scale": coarse.scale}
-    if relations is not None:
-        arrays["label_weights"] = packed(relations.weights)
-        strings["label_templates"] = relations.names
-        strings["relations"] = relations.relations
-        facts["relations"] = asdict(relations.settings)
-        facts["root_relation"] = relations.root
-    if parser.own_tags_ is not None:
-        arrays |= {f"tagger_{name}": raw for name, raw in parser.own_tags_.as_arrays().items()}
-    return Packed(arrays, strings, facts)
+    def restore(self, parser: DependencyParser) -> None:
+        """Set what ``fit`` would have learned."""
+        parser.tagged_, parser.projectivity_ = self.tagged, self.projectivity
+        parser.relations_ = self.relations
+        parser.clusters_, parser.near_ = self.clusters, self.near
+        # settings as well, so that a parser of the same settings can be trained
+        parser.clusters, parser.vectors = parser.clusters_ or None, parser.near_ or None
+        parser.encoder_ = Encoder(
+            known=frozenset(self.known),
+            clusters=self.clusters,
+            near=self.near,
+            upos=self.upos,
+            xpos=self.xpos,
+            fine=self.fine if self.fine_tags else None,
+            upos_of=dict(zip(self.xpos_known or (), self.upos_of_xpos or (), strict=True)),
+        )
+        n_tags, coarse = parser.encoder_.n_tags, None
+        if self.coarse is not None:
+            settings, scale = self.coarse
+            weights = unpacked(self.coarse_weights, 1 << settings.bits)
+            names = tuple(self.coarse_templates)
+            coarse = ArcModel(settings, names, (), n_tags, weights, scale=scale)
+        parser.arcs_ = ArcModel(
+            self.arcs,
+            tuple(self.arc_templates),
+            tuple(self.sibling_templates),
+            n_tags,
+            unpacked(self.arc_weights, 1 << self.arcs.bits),
+            tuple(self.grandparent_templates),
+            self.arc_scale,
+            coarse,
+        )
+        parser.own_tags_ = None
+        if parser.tags == "own":
+            parser.own_tags_ = OwnTags.of(self.taggers or {})
 
 
 def _whole(model: ArcModel) -> npt.NDArray[np.int16]:
     if model.weights.dtype != np.int16:
         raise SettingsError("weights that are still learned cannot be stored")
     return model.weights.astype(np.int16, copy=False)
-
-
-def restore(parser: DependencyParser, stored: Packed) -> None:
-    """What :func:`pack` took from it."""
-    arrays, strings, facts = stored.arrays, stored.strings, stored.facts
-    parser.tagged_ = facts["tagged"]
-    parser.projectivity_ = Projectivity(**facts["projectivity"])
-    parser.clusters_ = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))
-    parser.near_ = dict(zip(strings["vector_words"], strings["vector_bits"], strict=True))
-    # settings as well, so that a parser of the same settings can be trained
-    parser.clusters, parser.vectors = parser.clusters_ or None, parser.near_ or None
-    pairs = strings.get("xpos_known", []), strings.get("upos_of_xpos", [])
-    parser.encoder_ = Encoder(
-        known=frozenset(strings["known"]),
-        clusters=parser.clusters_,
-        near=parser.near_,
-        upos=strings["upos"],
-        xpos=strings["xpos"],
-        fine=strings["fine"] if facts["fine_tags"] else None,
-        upos_of=dict(zip(*pairs, strict=True)),
-    )
-    n_tags, coarse = parser.encoder_.n_tags, None
-    if "coarse" in facts:
-        settings = ArcSettings(**facts["coarse"])
-        weights = unpacked(arrays["coarse_weights"], 1 << settings.bits)
-        names = tuple(strings["coarse_templates"])
-        coarse = ArcModel(settings, names, (), n_tags, weights, scale=facts["coarse_scale"])
-    settings = ArcSettings(**facts["arcs"])
-    parser.arcs_ = ArcModel(
-        settings,
-        tuple(strings["arc_templates"]),
-        tuple(strings["sibling_templates"]),
-        n_tags,
-        unpacked(arrays["arc_weights"], 1 << settings.bits),
-        tuple(strings["grandparent_templates"]),
-        facts["arc_scale"],
-        coarse,
-    )
-    parser.relations_ = None
-    if "relations" in facts:
-        compiled_labels(tuple(strings["label_templates"]))  # refuses what is no template
-        learned = LabelSettings(**facts["relations"])
-        size = (1 << learned.bits) + len(strings["relations"])
-        parser.relations_ = LabelModel(
-            learned,
-            tuple(strings["label_templates"]),
-            tuple(strings["relations"]),
-            facts["root_relation"],
-            unpacked(arrays["label_weights"], size),
-        )
-    parser.own_tags_ = None
-    if parser.tags == "own":
-        taggers = {
-            name.removeprefix("tagger_"): raw
-            for name, raw in arrays.items()
-            if name.startswith("tagger_")
-        }
-        parser.own_tags_ = OwnTags.from_arrays(taggers)

@@ -19,30 +19,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.fields import (
-    Array,
-    Flag,
-    Listed,
-    Parts,
-    Pointers,
-    Real,
-    Shares,
-    Sparse,
-    Spec,
-    Strings,
-    Text,
-    Whole,
-)
-from eigentext.base.fields import (
     Ints as IntArray,
 )
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Shares, Strings
+from eigentext.base.model import Model
+from eigentext.base.records import Each, Record, stored
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item
+from eigentext.base.values import Flag, Listed, Named, Real, Text, Whole
 from eigentext.dependency.latent import learn
 from eigentext.dependency.latent.learn import (
     EDGES,
@@ -67,7 +56,7 @@ from eigentext.lab.unlabelled.latent import KBEST, TreeText, parser_of, weight_b
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -79,54 +68,35 @@ if TYPE_CHECKING:
 
 __all__ = ["LatentTreeModel", "LatentTreeParams"]
 
-_TABLES = ("pi", "T", "rows")
 # share of each table that all states of a tag have in common at the start: EM cannot leave a state
 # that is certain
 _SOFTEN = 0.6
 
 
-def _parts(settings: dict[str, Any]) -> Parts:
-    k, classes = settings["n_states"], N_CLASSES[EDGES[settings["edges"]]]
-    arrays: dict[str, Array | Pointers | Sparse] = {
-        "group": IntArray((k,), low=0, below=k),
-        "shares": Shares((k,)),
-    }
-    for member in range(settings["n_models"]):
-        arrays |= {
-            f"{member}.pi": Shares((k,)),
-            f"{member}.T": Shares((classes, k, k)),
-            f"{member}.rows": Shares(("rows", k)),
-        }
-    channels = range(settings["observations"].count("+") + 1)
-    return Parts(arrays, {f"names{at}": Strings(f"names{at}", distinct=True) for at in channels})
+@dataclass
+class _Content:
+    """What a file holds."""
 
-
-def _holds(
-    arrays: Mapping[str, npt.NDArray[Any]],
-    strings: Mapping[str, list[str]],
-    settings: dict[str, Any],
-) -> None:
-    sizes = [len(strings[f"names{at}"]) for at in range(len(strings))]
-    rows = int(table_starts(sizes, settings["structure"])[-1])
-    if len(arrays["0.rows"]) != rows:
-        raise ValueError(f"array '0.rows' has {len(arrays['0.rows'])} rows, expected {rows}")
-    if any(UNKNOWN not in names for names in strings.values()):
-        raise ValueError(f"strings 'names': one list is without {UNKNOWN}")
-
-
-_SPEC = Spec(
-    {
-        "n_states": Whole(1, 10**6),
-        "n_models": Whole(1, 1000),
-        "edges": Text(tuple(EDGES)),
-        "structure": Text(),
-        "observations": Text(),
-        "split": Flag(),
-        "log_likelihoods": Listed(Real()),
-    },
-    _parts,
-    _holds,
-)
+    group: Ints = stored(IntArray(("n_states",), low=0, below="n_states"))
+    shares: Floats = stored(Shares(("n_states",)))
+    members: Sequence[Tables] = stored(
+        Each(
+            Record(
+                Tables,
+                pi=Shares(("n_states",)),
+                T=Shares((lambda v: N_CLASSES[EDGES[v["edges"]]], "n_states", "n_states")),
+                rows=Shares(("rows", "n_states")),
+            ),
+            "n_models",
+            "{}.",
+        )
+    )
+    names: Sequence[Sequence[str]] = stored(  # of each channel
+        Each(
+            Strings("names#", distinct=True), lambda v: v["observations"].count("+") + 1, "names{}"
+        )
+    )
+    log_likelihoods: Sequence[float] = stored(Listed(Real()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +136,17 @@ class LatentTreeModel(Model, LatentTreeSettings):
     """
 
     KIND = "latent-tree"
-    SPEC = _SPEC
+    CONTENT = _Content
+    SIZED_BY = Named(
+        {
+            "n_states": Whole(1, 10**6),
+            "n_models": Whole(1, 1000),
+            "edges": Text(tuple(EDGES)),
+            "structure": Text(),
+            "observations": Text(),
+            "split": Flag(),
+        }
+    )
 
     def check(self) -> None:
         """Raise SettingsError for settings that no such model can have."""
@@ -408,39 +388,32 @@ class LatentTreeModel(Model, LatentTreeSettings):
 
     # ---------------------------------------------------------------- storage
 
-    def _pack_learned(self) -> Packed:
-        arrays = {"group": self.ranges_.group, "shares": self.shares_}
-        for member, tables in enumerate(self.members_):
-            arrays.update({f"{member}.{name}": getattr(tables, name) for name in _TABLES})
+    def _content(self) -> _Content:
         names = self.observations_.names
-        return Packed(
-            arrays,
-            {f"names{at}": channel for at, channel in enumerate(names)},
-            {"log_likelihoods": self.log_likelihoods_},
-        )
+        group, likelihoods = self.ranges_.group, self.log_likelihoods_
+        return _Content(group, self.shares_, self.members_, names, likelihoods)
 
-    def _restore(self, packed: Packed) -> None:
-        arrays, strings = packed.arrays, packed.strings
-        seen = self.observations_ = Observations(
-            self.observations,
-            tuple(tuple(strings[f"names{at}"]) for at in range(len(strings))),
-            self.min_count,
-            language=self.language,
+    def _restore(self, content: _Content) -> None:
+        names = tuple(map(tuple, content.names))
+        expected = int(table_starts([*map(len, names)], self.structure)[-1])
+        found = len(content.members[0].rows)
+        if found != expected:
+            raise ValueError(f"array '0.rows' has {found} rows, expected {expected}")
+        if any(UNKNOWN not in channel for channel in names):
+            raise ValueError(f"strings 'names': one list is without {UNKNOWN}")
+        observed = self.observations_ = Observations(
+            self.observations, names, self.min_count, language=self.language
         )
-        if len(seen.channels) != len(seen.names):
-            raise ValueError(f"names of {len(seen.names)} channels")
-        self.members_ = [
-            Tables(*(arrays[f"{member}.{name}"] for name in _TABLES))
-            for member in range(self.n_models)
-        ]
-        self.log_likelihoods_ = list(packed.facts["log_likelihoods"])
-        self.shares_ = arrays["shares"]
+        if len(observed.channels) != len(names):
+            raise ValueError(f"names of {len(names)} channels")
+        self.members_, self.shares_ = list(content.members), content.shares
+        self.log_likelihoods_ = list(content.log_likelihoods)
         if self.split:
-            per_tag = np.bincount(arrays["group"], minlength=len(seen.tags)).tolist()
-            self.ranges_ = StateRanges.by_tag(seen.tag_of, per_tag)
+            per_tag = np.bincount(content.group, minlength=len(observed.tags)).tolist()
+            self.ranges_ = StateRanges.by_tag(observed.tag_of, per_tag)
         else:
-            self.ranges_ = StateRanges.shared(seen.sizes[0], self.n_states)
-        if not np.array_equal(self.ranges_.group, arrays["group"]):
+            self.ranges_ = StateRanges.shared(observed.sizes[0], self.n_states)
+        if not np.array_equal(self.ranges_.group, content.group):
             raise ValueError("the states do not fit the tags")
 
     def _summary(self) -> str:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
 from eigentext.base.tokens import checked_item
 from eigentext.dependency.latent.dictionaries import Dictionary, treebank_dictionary
 from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
+
+    from eigentext.base.parts import Packed
 
     Floats = npt.NDArray[np.float64]
 
@@ -203,7 +205,7 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
         )
         return self
 
-    def _pack_learned(self) -> Packed:
+    def _pack(self) -> Packed:
         raise SettingsError("the raw operators are a reference and are not stored")
 
     @property
