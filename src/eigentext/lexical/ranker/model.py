@@ -24,6 +24,7 @@ import numpy.typing as npt
 from eigentext.base.cores import beside
 from eigentext.base.model import Model
 from eigentext.base.tokens import checked_tokens, each_of
+from eigentext.base.values import Flag, Named, Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.word_classes import clusters_of, means_bits, vectors_of
 from eigentext.lexical.analyzers import open_analyzer
@@ -85,7 +86,8 @@ class LexicalRanker(Model, RankerSettings):
 
     KIND = "lexical"
     VERSION = 3
-    SPEC = storage.SPEC
+    CONTENT = storage.Content
+    SIZED_BY = Named({"passes": Whole(1, 5), "document_counts": Flag()})
 
     oracle = False  # benchmarks only: neighbours' gold labels in later passes
 
@@ -416,8 +418,8 @@ class LexicalRanker(Model, RankerSettings):
         }
         return super()._unpack(packed, **{**inside, **unstored})
 
-    def _pack_learned(self) -> Packed:
-        return storage.pack(self)
+    def _content(self) -> storage.Content:
+        return storage.Content.of(self)
 
-    def _restore(self, packed: Packed) -> None:
-        storage.restore(self, packed)
+    def _restore(self, content: storage.Content) -> None:
+        content.restore(self)
