@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
 from eigentext.base.tokens import checked_tagged, checked_words, each_sentence
+from eigentext.base.values import Named, Whole
+from eigentext.constituency.storage import LANGUAGE, MOST_MODELS
 from eigentext.errors import DataError, SettingsError
 from eigentext.sequences.settings import LatentTaggerSettings
 from eigentext.sequences.tagger.chain import Candidates, Chain
 from eigentext.sequences.tagger.data import numbered
 from eigentext.sequences.tagger.decode import TagChain
 from eigentext.sequences.tagger.evaluation import evaluate_tagger
-from eigentext.sequences.tagger.storage import SPEC, pack_tagger, restore_tagger
+from eigentext.sequences.tagger.storage import Content
 from eigentext.sequences.tagger.words import WordTags
 
 if TYPE_CHECKING:
@@ -79,7 +81,8 @@ class LatentTagger(Model, LatentTaggerSettings):
     """
 
     KIND = "latent-tagger"
-    SPEC = SPEC
+    CONTENT = Content
+    SIZED_BY = Named({"n_models": Whole(1, MOST_MODELS), "language": LANGUAGE})
 
     # ------------------------------------------------------------ training
 
@@ -269,11 +272,11 @@ class LatentTagger(Model, LatentTaggerSettings):
 
     # ------------------------------------------------------------ storage
 
-    def _pack_learned(self) -> Packed:
-        return pack_tagger(self)
+    def _content(self) -> Content:
+        return Content.of(self)
 
-    def _restore(self, packed: Packed) -> None:
-        restore_tagger(self, packed)
+    def _restore(self, content: Content) -> None:
+        content.restore(self)
 
     def _summary(self) -> str:
         return f"{len(self.tags_)} tags, {len(self.words_.words):,} words"
