@@ -56,19 +56,16 @@ __all__ = [
     "Ints",
     "Listed",
     "Named",
-    "Parts",
     "Pointers",
     "Real",
     "Reals",
     "Shares",
     "Sized",
     "Sparse",
-    "Spec",
     "Strings",
     "Text",
     "Value",
     "Whole",
-    "check",
 ]
 
 Size = int | str | None | Callable[[Mapping[str, Any]], int | str]
@@ -377,63 +374,6 @@ class Contents:
             for name, leaf in named.items():
                 if name in content:
                     leaf.check(f"{what} {name!r}", content[name], sizes)
-
-
-@dataclass(frozen=True)
-class Parts:
-    """The lists of strings and the arrays of a kind; ``sizes`` that are known beforehand."""
-
-    arrays: Mapping[str, Array | Pointers | Sparse]
-    strings: Mapping[str, Strings] = field(default_factory=dict)
-    sizes: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Spec:
-    """All of a kind.
-
-    ``settings``  checked first, so that ``parts`` may rely on them
-    ``parts``     the same for all files, or made from the settings
-    ``holds``     (arrays, strings, settings) -> None, or a ValueError that says what is wrong
-    """
-
-    settings: Mapping[str, Value]
-    parts: Parts | Callable[[dict[str, Any]], Parts]
-    holds: Callable[[Mapping[str, np.ndarray], Mapping[str, list[str]], dict[str, Any]], None] = (
-        lambda arrays, strings, settings: None
-    )
-
-
-def check(
-    spec: Spec,
-    arrays: Mapping[str, np.ndarray],
-    strings: Mapping[str, list[str]],
-    settings: dict[str, Any],
-) -> None:
-    """Raise ValueError for content that is not what the spec says.
-
-    >>> ids = Ints(("words",), low=0, below=9)
-    >>> spec = Spec({}, Parts({"ids": ids}, {"names": Strings("words")}))
-    >>> check(spec, {"ids": np.array([3, 9])}, {"names": ["a", "b"]}, {})
-    Traceback (most recent call last):
-    ...
-    ValueError: array 'ids' holds 9, expected less than 9 (9)
-    """
-    Named(spec.settings).check("settings", settings)
-    parts = spec.parts(settings) if callable(spec.parts) else spec.parts
-    sizes = Sizes(parts.sizes)
-    _same_names("strings", parts.strings, strings)
-    for name, part_strings in parts.strings.items():
-        if name in strings:
-            part_strings.check(f"strings {name!r}", strings[name], sizes)
-    flat: dict[str, Any] = {}
-    for name, part in parts.arrays.items():
-        flat |= dict(part.leaves(name, None)) if isinstance(part, Sparse) else {name: part}
-    _same_names("array", flat, arrays)
-    for name, array in flat.items():
-        if name in arrays:
-            array.check(f"array {name!r}", arrays[name], sizes)
-    spec.holds(arrays, strings, settings)
 
 
 def _same_names(what: str, expected: Mapping[str, Part], actual: Mapping[str, Any]) -> None:

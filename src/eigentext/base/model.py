@@ -102,12 +102,7 @@ class Model(Stored, Estimator):
         }
         known = {name: value for name, value in values.items() if value is not settings.NOT_KEPT}
         type(self)(**known).check()  # no file that load would refuse
-        stored = {name: values[name] for name in values if declarations[name].stored}
-        if hasattr(self, "SPEC"):  # of kinds that do not declare their content yet
-            parts = self._pack_learned()  # type: ignore[attr-defined]
-            packed = Packed(parts.arrays, parts.strings, {**parts.facts}, stored)
-        else:
-            packed = self._packed(stored)
+        packed = self._packed({name: values[name] for name in values if declarations[name].stored})
         if absent := type(self)(**values)._not_kept():
             packed.facts["not_kept"] = absent
         return packed
@@ -135,9 +130,7 @@ class Model(Stored, Estimator):
         model = cls(**{**known, **unstored})
         model.check()
         content: Any = model
-        if hasattr(cls, "SPEC"):
-            content = packed
-        elif cls.CONTENT is None:
+        if cls.CONTENT is None:
             vars(model).update(Record(cls).fields_of("", packed))
         else:
             content = cls._unpacked(packed)

@@ -30,22 +30,24 @@ import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 import eigentext
-from eigentext.base.fields import Contents, check
 from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import Source, atomic_write, open_binary
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.files.storage import is_url, reason
 from eigentext.base.layout import lay_out, map_arrays, pieces
 from eigentext.base.named import located
-from eigentext.base.packing import pack_csr, pack_strings, unpack_csr, unpack_strings
+from eigentext.base.packing import pack_strings, unpack_strings
 from eigentext.base.parts import Packed
 from eigentext.base.registry import no_model, wrong_kind
 from eigentext.errors import MissingExtraError, ModelFileError, SettingsError, StorageError
+
+if TYPE_CHECKING:
+    from eigentext.base.fields import Contents
 
 __all__ = [
     "Header",
@@ -55,10 +57,8 @@ __all__ = [
     "header_of",
     "load",
     "loads",
-    "pack_csr",
     "read_header",
     "save",
-    "unpack_csr",
 ]
 
 METADATA_KEY = "eigentext"
@@ -103,10 +103,6 @@ class ModelFile:
     header: Header
     arrays: dict[str, np.ndarray]
     strings: dict[str, Sequence[str]]
-
-    def csr(self, name: str) -> Any:
-        """The sparse matrix that :func:`pack_csr` stored under this name."""
-        return unpack_csr(name, self.arrays, path=self.path)
 
     def fitting(self) -> contextlib.AbstractContextManager[None]:
         """:func:`fitting` of this file."""
@@ -263,7 +259,7 @@ def load(
     path: Source,
     kind: str | None = None,
     versions: Collection[int] | None = None,
-    contents: Any = None,
+    contents: Contents | None = None,
     *,
     mapped: bool = False,
 ) -> ModelFile:
@@ -305,7 +301,7 @@ def loads(
     raw: bytes,
     kind: str | None = None,
     versions: Collection[int] | None = None,
-    contents: Any = None,
+    contents: Contents | None = None,
     *,
     name: str = "<model>",
 ) -> ModelFile:
@@ -340,7 +336,7 @@ def _checked_start(
 
 
 def _checked(
-    shown: str, header: Header, arrays: dict[str, np.ndarray], contents: Any
+    shown: str, header: Header, arrays: dict[str, np.ndarray], contents: Contents | None
 ) -> ModelFile:
     """The content held against what it must be, strings unpacked."""
     strings: dict[str, Sequence[str]] = {}
@@ -350,10 +346,7 @@ def _checked(
         strings[name] = unpack_strings(shown, name, blob, offsets)
     if contents is not None:
         try:
-            if isinstance(contents, Contents):
-                contents.check(Packed(arrays, strings, header.facts, header.settings, shown))
-            else:
-                check(contents, arrays, strings, {**header.settings, **header.facts})
+            contents.check(Packed(arrays, strings, header.facts, header.settings, shown))
         except (ValueError, ArithmeticError) as error:
             raise ModelFileError(shown, why=f"not a sound model file: {error}") from error
     return ModelFile(shown, header, arrays, strings)

@@ -40,12 +40,6 @@ class Packed:
         """Settings and facts: what is in the header."""
         return {**self.settings, **self.facts}
 
-    def csr(self, name: str) -> Any:
-        """The sparse matrix that ``pack_csr`` stored under this name."""
-        from eigentext.base.packing import unpack_csr
-
-        return unpack_csr(name, self.arrays, path=self.path)
-
 
 class Part:
     """Something that a model file holds.

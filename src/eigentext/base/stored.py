@@ -47,8 +47,6 @@ class Stored:
     @cache
     def _contents(cls) -> Contents:
         """What a file must hold."""
-        if hasattr(cls, "SPEC"):  # of kinds that do not declare their content yet
-            return cls.SPEC  # type: ignore[no-any-return]
         content = cls.CONTENT or cls
         return Contents(content if isinstance(content, Part) else Record(content), cls.SIZED_BY)
 
