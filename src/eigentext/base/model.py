@@ -80,10 +80,13 @@ class Model(Stored, Estimator):
             raise NotFittedError(f"this {name} has learned nothing yet: call fit or {name}.load")
 
     def _restore(self, content: Any) -> None:
-        """Set what ``fit`` would have learned; settings, and what the class declares, are there.
+        """Set what ``fit`` would have learned, as far as it is not there.
 
-        ``content`` is the record that ``CONTENT`` says, or the model itself.
+        ``content`` is the record that ``CONTENT`` says, or the model itself; settings, and fields
+        whose names end in ``_``, are set.
         """
+        if hasattr(content, "restore"):
+            content.restore(self)
 
     def _not_kept(self) -> list[str]:
         """Settings that were given and that the file does not give back."""
@@ -134,6 +137,7 @@ class Model(Stored, Estimator):
             vars(model).update(Record(cls).fields_of("", packed))
         else:
             content = cls._unpacked(packed)
+            vars(model).update((n, v) for n, v in vars(content).items() if n.endswith("_"))
         model._restore(content)
         absent = packed.facts.get("not_kept", [])
         Listed(Text(tuple(declarations))).check("facts.not_kept", absent)

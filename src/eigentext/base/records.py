@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, fields, replace
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -51,18 +52,25 @@ Values = Mapping[str, Any]
 
 
 class Called(NamedTuple):
-    """A part whose name in the file is another than that of its field."""
+    """A part whose name in the file is another than that of its field, if that is not None.
 
-    name: str
-    part: Part
-
-
-def stored(part: Part, name: str | None = None, **more: Any) -> Any:
-    """A field of a dataclass that a model file holds, under this name if not its own.
-
-    ``more`` goes to ``dataclasses.field``.
+    ``of`` is the path to the value, such as ``lexicon_.words``, or a function that finds it; by
+    itself it is the attribute with the name of the field.
     """
-    return field(metadata={"stored": part if name is None else Called(name, part)}, **more)
+
+    name: str | None
+    part: Part
+    of: str | Callable[[Any], Any] | None = None
+
+
+def stored(
+    part: Part,
+    name: str | None = None,
+    of: str | Callable[[Any], Any] | None = None,
+    **more: Any,
+) -> Any:
+    """A field of a dataclass that a model file holds; ``more`` goes to ``dataclasses.field``."""
+    return field(metadata={"stored": Called(name, part, of)}, **more)
 
 
 def learned(part: Part, name: str | None = None) -> Any:
@@ -95,10 +103,15 @@ class Record(Part):
             if "stored" in item.metadata
         }
         self.make, self.optional = make, optional
-        self.parts: dict[str, Called] = {}
-        for attribute, part in declared.items():
-            name, part = part if isinstance(part, Called) else (attribute.rstrip("_"), part)
-            self.parts[attribute] = Called(prefix if part.nameless else prefix + name, part)
+        self.parts: dict[str, tuple[str, Part]] = {}  # name in the file by attribute
+        self._get: dict[str, Callable[[Any], Any]] = {}
+        for attribute, declaration in declared.items():
+            name, part, of = (
+                declaration if isinstance(declaration, Called) else Called(None, declaration)
+            )
+            own = "" if part.nameless else attribute.rstrip("_") if name is None else name
+            self.parts[attribute] = prefix + own, part
+            self._get[attribute] = of if callable(of) else attrgetter(of or attribute)
 
     def leaves(self, name: str, values: Values | None) -> Leaves:
         """Those of all fields."""
@@ -109,7 +122,7 @@ class Record(Part):
     def pack(self, name: str, value: Any, packed: Packed) -> None:
         """All fields that are not None."""
         for attribute, (own, part) in self.parts.items():
-            item = getattr(value, attribute)
+            item = self._get[attribute](value)
             if item is not None or isinstance(part, OrNull):
                 part.pack(name + own, item, packed)
 

@@ -51,7 +51,7 @@ class Stored:
         return Contents(content if isinstance(content, Part) else Record(content), cls.SIZED_BY)
 
     def _content(self) -> Any:
-        """Everything that answers depend on, as the record that the file holds."""
+        """What the file holds has its values from here."""
         return self
 
     def _pack(self) -> Packed:

@@ -597,12 +597,6 @@ class LPCFG(Model, LPCFGSettings):
 
     # -- files ---------------------------------------------------------------------------------
 
-    def _content(self) -> Content:
-        return Content.of(self)
-
-    def _restore(self, content: Content) -> None:
-        content.restore(self)
-
     def _summary(self) -> str:
         labels, rules = len(self.grammar_.labels), len(self.grammar_.coarse.rules)
         return f"{labels:,} nonterminals, {rules:,} rules"

@@ -139,19 +139,33 @@ _SPECTRA = Record(
 )
 
 
+def _few_counts(params: LatentParams) -> RuleCounts | None:
+    counts = params.counts
+    if counts is None or not few_enough(len(counts.places), len(params.tensor)):
+        return None
+    return counts
+
+
+def _vectors(params: LatentParams) -> MomentLexicon | None:
+    return params.lexicon if isinstance(params.lexicon, MomentLexicon) else None
+
+
 @dataclass
 class ModelContent:
     """One model; sizes of its own have its number behind them."""
 
     m: npt.NDArray[np.int64] = stored(Ints(("labels",), low=1, below=_MOST_STATES + 1))
     rule_ptr: npt.NDArray[np.int64] = stored(Pointers("rules", "tensor#"))
-    tensor: npt.NDArray[np.float32] | None = stored(
-        Reals(("tensor#",), ("float32",), -_LARGE, _LARGE, optional=True)
-    )
     root: npt.NDArray[np.float64] = stored(Reals(("states#",), low=-_LARGE, high=_LARGE))
-    counts: RuleCounts | None = stored(_COUNTS)
-    low_rank: SimpleNamespace | LowRank | None = stored(_LOW_RANK)
-    lexicon: SimpleNamespace | Lexicon = stored(_LEXICON_COUNTS)
+    counts: RuleCounts | None = stored(_COUNTS, of=_few_counts)
+    low_rank: SimpleNamespace | None = stored(
+        _LOW_RANK, of=lambda params: None if _few_counts(params) else params.low_rank
+    )
+    tensor: npt.NDArray[np.float32] | None = stored(
+        Reals(("tensor#",), ("float32",), -_LARGE, _LARGE, optional=True),
+        of=lambda params: None if _few_counts(params) or params.low_rank else params.tensor,
+    )
+    lexicon: SimpleNamespace = stored(_LEXICON_COUNTS, of="lexicon.tag_level")
     class_counts: npt.NDArray[np.float64] | None = stored(
         When(
             _has_classes,
@@ -160,33 +174,13 @@ class ModelContent:
                 low=0,
                 high=_MOST,
             ),
-        )
+        ),
+        of=lambda params: getattr(params.lexicon.tag_level.by_class, "counts", None),
     )
     spectra: Spectra | None = stored(_SPECTRA)
-    vectors: SimpleNamespace | MomentLexicon | None = stored(
-        When(lambda values: bool(values["lexicon"].get("vectors")), _VECTORS)
+    vectors: SimpleNamespace | None = stored(
+        When(lambda values: bool(values["lexicon"].get("vectors")), _VECTORS), of=_vectors
     )
-
-    @classmethod
-    def of(cls, params: LatentParams) -> ModelContent:
-        """The parts of a model, without its rules and words."""
-        counts, lexicon = params.counts, params.lexicon
-        if counts is not None and not few_enough(len(counts.places), len(params.tensor)):
-            counts = None
-        by_class = lexicon.tag_level.by_class
-        low_rank = params.low_rank if counts is None else None
-        return cls(
-            m=params.m,
-            rule_ptr=params.rule_ptr,
-            tensor=params.tensor if counts is None and low_rank is None else None,
-            root=params.root,
-            counts=counts,
-            low_rank=low_rank,
-            lexicon=lexicon.tag_level,
-            class_counts=None if by_class is None else by_class.counts,
-            spectra=params.spectra,
-            vectors=lexicon if isinstance(lexicon, MomentLexicon) else None,
-        )
 
     def check(self, rules: npt.NDArray[np.int64], name: str) -> None:
         """Raise ValueError where layouts of tensors and states do not fit."""
@@ -275,13 +269,39 @@ def _length(name: str, array: npt.NDArray[Any], expected: int) -> None:
         raise ValueError(f"array {name!r} has {len(array)} numbers, expected {expected}")
 
 
+def _first_lexicon(params: Sequence[LatentParams]) -> Lexicon:
+    return params[0].lexicon.tag_level  # words and signatures are the same in every model
+
+
+def _lexicon_numbers(params: Sequence[LatentParams]) -> dict[str, Any]:
+    first = _first_lexicon(params)
+    numbers: dict[str, Any] = _named(first, _STRENGTHS)
+    # in a mixed ensemble they differ
+    numbers["of_models"] = [_named(model.lexicon.tag_level, _STRENGTHS) for model in params]
+    for vectors in map(_vectors, params):
+        if vectors is not None:
+            numbers["vectors"] = _named(vectors, _VECTOR_STRENGTHS)
+    if first.by_class is not None:
+        sizes, strength = first.by_class.classes.sizes, first.by_class.strength
+        numbers["classes"] = {"sizes": sizes, "strength": strength}
+    return numbers
+
+
+def _named(record: Any, names: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}
+
+
 @dataclass
 class ParamsContent:
     """All models of a file; their rules are left to the caller."""
 
-    words: Sequence[str] = stored(Strings("words", distinct=True))
-    shapes: Sequence[str] = stored(Strings("shapes", distinct=True))
-    classes: SimpleNamespace | WordClasses | None = stored(
+    words: tuple[str, ...] = stored(
+        Strings("words", distinct=True), of=lambda models: _first_lexicon(models).words
+    )
+    shapes: tuple[str, ...] = stored(
+        Strings("shapes", distinct=True), of=lambda models: _first_lexicon(models).shapes
+    )
+    classes: SimpleNamespace | None = stored(
         When(
             _has_classes,
             Group(
@@ -292,33 +312,13 @@ class ParamsContent:
                     low=0,
                 ),
             ),
-        )
+        ),
+        of=lambda models: getattr(_first_lexicon(models).by_class, "classes", None),
     )
-    lexicon: dict[str, Any] = stored(_LEXICON)
-    models: Sequence[ModelContent] = stored(Each(Record(ModelContent), "n_models", "model{}."))
-
-    @classmethod
-    def of(cls, params: Sequence[LatentParams]) -> ParamsContent:
-        """The parts of all models."""
-        lexicons = [model.lexicon for model in params]
-        first = lexicons[0].tag_level  # words and signatures are the same in every model
-        numbers: dict[str, Any] = _named(first, _STRENGTHS)
-        # in a mixed ensemble they differ
-        numbers["of_models"] = [_named(lexicon.tag_level, _STRENGTHS) for lexicon in lexicons]
-        for lexicon in lexicons:
-            if isinstance(lexicon, MomentLexicon):
-                numbers["vectors"] = _named(lexicon, _VECTOR_STRENGTHS)
-        classes = None
-        if first.by_class is not None:
-            classes = first.by_class.classes
-            numbers["classes"] = {"sizes": classes.sizes, "strength": first.by_class.strength}
-        return cls(
-            words=first.words,
-            shapes=first.shapes,
-            classes=classes,
-            lexicon=numbers,
-            models=list(map(ModelContent.of, params)),
-        )
+    lexicon: dict[str, Any] = stored(_LEXICON, of=_lexicon_numbers)
+    models: tuple[ModelContent, ...] = stored(
+        Each(Record(ModelContent), "n_models", "model{}."), of=list
+    )
 
     def params(self, rules: npt.NDArray[np.int64], language: Language) -> list[LatentParams]:
         """The models, once they are checked."""
@@ -342,8 +342,8 @@ class ParamsContent:
             lexicon = Lexicon(
                 **vars(model.lexicon),
                 **strengths,
-                words=tuple(self.words),
-                shapes=tuple(self.shapes),
+                words=self.words,
+                shapes=self.shapes,
                 by_class=counts,
                 language=language,
             )
@@ -351,15 +351,11 @@ class ParamsContent:
         return params
 
 
-def _named(record: Any, names: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in names}
-
-
 @dataclass
 class Content:
     """What the file of a parser holds; one without a reranker has none of its parts."""
 
-    labels: Sequence[str] = stored(Strings("labels", distinct=True))
+    labels: tuple[str, ...] = stored(Strings("labels", distinct=True), of="grammar_.labels")
     coarse: CoarseGrammar = stored(
         Record(
             CoarseGrammar,
@@ -368,9 +364,10 @@ class Content:
             root_p=Shares(("labels",)),
             prior=Shares(("labels",)),
             emits=Shares(("labels",)),
-        )
+        ),
+        of="grammar_.coarse",
     )
-    params: ParamsContent = stored(Record(ParamsContent))
+    params: ParamsContent = stored(Record(ParamsContent), of="grammar_.params")
     brackets: BracketModel | None = stored(
         Record(
             BracketModel,
@@ -378,7 +375,8 @@ class Content:
             optional=True,
             places=Ints(("brackets",), ("int32",), low=0, below=1 << BITS, rising=True),
             values=Reals(("brackets",), ("float16",), -65504, 65504),
-        )
+        ),
+        of="grammar_.brackets",
     )
     reranker: Any = stored(
         Group(
@@ -392,31 +390,18 @@ class Content:
                 ),
             ),
             words=Called("reranker_words", Strings("rerank_words", distinct=True, optional=True)),
-        )
+        ),
+        of="reranker_",
     )
-    wrapper: str | None = stored(OrNull(Text(optional=True)))
-    smoothing: Smoothing = stored(Facts(Smoothing, Named({})))
-
-    @classmethod
-    def of(cls, parser: LPCFG) -> Content:
-        """Everything that parsing needs."""
-        grammar = parser.grammar_
-        return cls(
-            grammar.labels,
-            grammar.coarse,
-            ParamsContent.of(grammar.params),
-            grammar.brackets,
-            parser.reranker_,
-            grammar.wrapper,
-            parser.settings_.smoothing,
-        )
+    wrapper: str | None = stored(OrNull(Text(optional=True)), of="grammar_.wrapper")
+    smoothing: Smoothing = stored(Facts(Smoothing, Named({})), of="settings_.smoothing")
 
     def restore(self, parser: LPCFG) -> None:
         """Set what ``fit`` would have learned."""
         parser.smoothing, parser.semi_, parser.reranker_ = self.smoothing, None, None
         params = self.params.params(self.coarse.rules, parser.language)
         parser.grammar_ = Grammar(
-            tuple(self.labels), self.wrapper, self.coarse, tuple(params), self.brackets
+            self.labels, self.wrapper, self.coarse, tuple(params), self.brackets
         )
         if self.reranker is not None:
             weights, words = self.reranker.weights, tuple(self.reranker.words or ())

@@ -26,7 +26,7 @@ from eigentext.base.fields import Ints, Strings
 from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.ragged import pointers
-from eigentext.base.records import Record, stored
+from eigentext.base.records import As, Record, stored
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item, checked_list, checked_tokens
 from eigentext.base.values import Listed, Real
@@ -89,12 +89,16 @@ _KINDS = {
 class _Content:
     """What a file holds; a word is there once for each of its tags."""
 
-    params: GenerativeParams = stored(Record(GenerativeParams))
-    tags: Sequence[str] = stored(Strings("tags", distinct=True))
-    words: Sequence[str] = stored(Strings("words"))
-    tag_of: npt.NDArray[np.int64] = stored(Ints(("words",), low=0, below="tags"))
-    known: Sequence[str] = stored(Strings("known"))
-    log_likelihoods: Sequence[float] = stored(Listed(Real()))
+    params: GenerativeParams = stored(Record(GenerativeParams), of="params_")
+    tags: tuple[str, ...] = stored(
+        Strings("tags", distinct=True), of=lambda parser: list(parser._tag_ids)
+    )
+    words: tuple[str, ...] = stored(
+        Strings("words"), of=lambda parser: [word for word, _ in parser._word_ids]
+    )
+    tag_of: npt.NDArray[np.int64] = stored(Ints(("words",), low=0, below="tags"), of="_tag_of")
+    known: tuple[str, ...] = stored(Strings("known"), of=lambda parser: sorted(parser._known))
+    log_likelihoods_: list[float] = stored(As(Listed(Real()), list, list))
 
 
 class GenerativeParse(NamedTuple):
@@ -449,22 +453,11 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     # ---------------------------------------------------------------- storage
 
-    def _content(self) -> _Content:
-        return _Content(
-            self.params_,
-            list(self._tag_ids),
-            [word for word, _ in self._word_ids],
-            self._tag_of,
-            sorted(self._known),
-            self.log_likelihoods_,
-        )
-
     def _restore(self, content: _Content) -> None:
         self._known = frozenset(content.known)
         self._tag_ids = {tag: number for number, tag in enumerate(content.tags)}
         pairs = zip(content.words, content.tag_of.tolist(), strict=True)
         self._word_ids = {pair: number for number, pair in enumerate(pairs)}
-        self.log_likelihoods_ = list(content.log_likelihoods)
         self._finish(content.params, content.tag_of)
         n_siblings = content.params.T.shape[1]
         if self._kinds.max() >= n_siblings:

@@ -531,12 +531,6 @@ class DependencyParser(Model, DependencyParserSettings):
 
     # ------------------------------------------------------------ storage
 
-    def _content(self) -> Content:
-        return Content.of(self)
-
-    def _restore(self, content: Content) -> None:
-        content.restore(self)
-
     def _summary(self) -> str:
         relations = len(self.relations_.relations) if self.relations_ else 0
         return f"2^{self.arcs_.settings.bits} weights, {relations} relations, {self.projectivity_}"

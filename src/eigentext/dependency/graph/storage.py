@@ -35,7 +35,7 @@ from eigentext.dependency.graph.training import ArcModel, ArcSettings
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import numpy.typing as npt
 
@@ -84,40 +84,56 @@ class _Coarse(NamedTuple):
 class Content:
     """What a file holds; weights are packed bytes."""
 
-    arc_templates: Sequence[str] = stored(Strings("arc_templates"))
-    sibling_templates: Sequence[str] = stored(Strings("sibling_templates"))
-    grandparent_templates: Sequence[str] = stored(Strings("grandparent_templates"))
-    arc_weights: Bytes = stored(Bits())
+    arc_templates: tuple[str, ...] = stored(Strings("arc_templates"), of="arcs_.arc_names")
+    sibling_templates: tuple[str, ...] = stored(Strings("sibling_templates"), of="arcs_.sib_names")
+    grandparent_templates: tuple[str, ...] = stored(
+        Strings("grandparent_templates"), of="arcs_.grand_names"
+    )
+    arc_weights: Bytes = stored(Bits(), of=lambda parser: packed(_whole(parser.arcs_)))
     arcs: ArcSettings = stored(
         Facts(
             ArcSettings,
             Named({**_HASHED.fields, "charge": Real(low=0), "heat": Real(low=0, open=True)}),
-        )
+        ),
+        of="arcs_.settings",
     )
-    arc_scale: float = stored(Real(low=0, open=True))
+    arc_scale: float = stored(Real(low=0, open=True), of="arcs_.scale")
     # the first-order model that says which arcs are scored; none: no templates and weights
-    coarse_templates: Sequence[str] = stored(Strings("coarse_templates"))
-    coarse_weights: Bytes = stored(Bits())
+    coarse_templates: tuple[str, ...] = stored(
+        Strings("coarse_templates"),
+        of=lambda parser: getattr(parser.arcs_.coarse, "arc_names", ()),
+    )
+    coarse_weights: Bytes = stored(Bits(), of=lambda parser: packed(_whole(parser.arcs_.coarse)))
     coarse: _Coarse | None = stored(
         Record(
             _Coarse,
             optional=True,
             settings=Called("coarse", Facts(ArcSettings, _HASHED)),
             scale=Called("coarse_scale", Real(low=0, open=True)),
-        )
+        ),
+        of="arcs_.coarse",
     )
-    # the encoder
-    upos: Sequence[str] = stored(Strings("upos", distinct=True))
-    xpos: Sequence[str] = stored(Strings("xpos", distinct=True))
-    fine_tags: bool = stored(Flag())
-    fine: Sequence[str] = stored(Strings("fine", distinct=True))
-    known: Sequence[str] = stored(Strings("known", distinct=True))
+    upos: tuple[str, ...] = stored(Strings("upos", distinct=True), of="encoder_.upos")
+    xpos: tuple[str, ...] = stored(Strings("xpos", distinct=True), of="encoder_.xpos")
+    fine_tags: bool = stored(Flag(), of=lambda parser: parser.encoder_.fine is not None)
+    fine: tuple[str, ...] = stored(
+        Strings("fine", distinct=True), of=lambda parser: parser.encoder_.fine or ()
+    )
+    known: tuple[str, ...] = stored(
+        Strings("known", distinct=True), of=lambda parser: sorted(parser.encoder_.known or ())
+    )
     # files made before have them not
-    xpos_known: Sequence[str] | None = stored(Strings("xpos_known", distinct=True, optional=True))
-    upos_of_xpos: Sequence[str] | None = stored(Strings("xpos_known", optional=True))
-    clusters: dict[str, str] = stored(BitsOfWords("cluster"))
-    near: dict[str, str] = stored(BitsOfWords("vector"))
-    relations: LabelModel | None = stored(
+    xpos_known: tuple[str, ...] | None = stored(
+        Strings("xpos_known", distinct=True, optional=True),
+        of=lambda parser: list(parser.encoder_.upos_of) or None,
+    )
+    upos_of_xpos: tuple[str, ...] | None = stored(
+        Strings("xpos_known", optional=True),
+        of=lambda parser: list(parser.encoder_.upos_of.values()) or None,
+    )
+    clusters_: dict[str, str] = stored(BitsOfWords("cluster"))
+    near_: dict[str, str] = stored(BitsOfWords("vector"))
+    relations_: LabelModel | None = stored(
         Record(
             _labels,
             optional=True,
@@ -132,11 +148,16 @@ class Content:
     taggers: Mapping[str, Any] | None = stored(
         When(
             _has_own_tags,
-            As(Group(prefix="tagger_", **_TAGGERS), lambda t: SimpleNamespace(**t), vars),
-        )
+            As(
+                Group(prefix="tagger_", **_TAGGERS),
+                lambda tags: SimpleNamespace(**dict.fromkeys(_TAGGERS) | tags.by_name()),
+                vars,
+            ),
+        ),
+        of="own_tags_",
     )
-    tagged: bool = stored(Flag())
-    projectivity: Projectivity = stored(
+    tagged_: bool = stored(Flag())
+    projectivity_: Projectivity = stored(
         Facts(
             Projectivity,
             Named(
@@ -154,47 +175,14 @@ class Content:
         )
     )
 
-    @classmethod
-    def of(cls, parser: DependencyParser) -> Content:
-        """Everything that parsing needs."""
-        arcs, encoder = parser.arcs_, parser.encoder_
-        coarse, own_tags = arcs.coarse, parser.own_tags_
-        return cls(
-            arc_templates=arcs.arc_names,
-            sibling_templates=arcs.sib_names,
-            grandparent_templates=arcs.grand_names,
-            arc_weights=packed(_whole(arcs)),
-            arcs=arcs.settings,
-            arc_scale=arcs.scale,
-            coarse_templates=() if coarse is None else coarse.arc_names,
-            coarse_weights=packed(np.empty(0, np.int16) if coarse is None else _whole(coarse)),
-            coarse=None if coarse is None else _Coarse(coarse.settings, coarse.scale),
-            upos=encoder.upos,
-            xpos=encoder.xpos,
-            fine_tags=encoder.fine is not None,
-            fine=encoder.fine or (),
-            known=sorted(encoder.known or ()),
-            xpos_known=list(encoder.upos_of) or None,
-            upos_of_xpos=list(encoder.upos_of.values()) or None,
-            clusters=parser.clusters_,
-            near=parser.near_,
-            relations=parser.relations_,
-            taggers=None if own_tags is None else dict.fromkeys(_TAGGERS) | own_tags.by_name(),
-            tagged=parser.tagged_,
-            projectivity=parser.projectivity_,
-        )
-
     def restore(self, parser: DependencyParser) -> None:
         """Set what ``fit`` would have learned."""
-        parser.tagged_, parser.projectivity_ = self.tagged, self.projectivity
-        parser.relations_ = self.relations
-        parser.clusters_, parser.near_ = self.clusters, self.near
         # settings as well, so that a parser of the same settings can be trained
-        parser.clusters, parser.vectors = parser.clusters_ or None, parser.near_ or None
+        parser.clusters, parser.vectors = self.clusters_ or None, self.near_ or None
         parser.encoder_ = Encoder(
             known=frozenset(self.known),
-            clusters=self.clusters,
-            near=self.near,
+            clusters=self.clusters_,
+            near=self.near_,
             upos=self.upos,
             xpos=self.xpos,
             fine=self.fine if self.fine_tags else None,
@@ -204,15 +192,14 @@ class Content:
         if self.coarse is not None:
             settings, scale = self.coarse
             weights = unpacked(self.coarse_weights, 1 << settings.bits)
-            names = tuple(self.coarse_templates)
-            coarse = ArcModel(settings, names, (), n_tags, weights, scale=scale)
+            coarse = ArcModel(settings, self.coarse_templates, (), n_tags, weights, scale=scale)
         parser.arcs_ = ArcModel(
             self.arcs,
-            tuple(self.arc_templates),
-            tuple(self.sibling_templates),
+            self.arc_templates,
+            self.sibling_templates,
             n_tags,
             unpacked(self.arc_weights, 1 << self.arcs.bits),
-            tuple(self.grandparent_templates),
+            self.grandparent_templates,
             self.arc_scale,
             coarse,
         )
@@ -221,7 +208,9 @@ class Content:
             parser.own_tags_ = OwnTags.of(self.taggers or {})
 
 
-def _whole(model: ArcModel) -> npt.NDArray[np.int16]:
+def _whole(model: ArcModel | None) -> npt.NDArray[np.int16]:
+    if model is None:
+        return np.empty(0, np.int16)
     if model.weights.dtype != np.int16:
         raise SettingsError("weights that are still learned cannot be stored")
     return model.weights.astype(np.int16, copy=False)

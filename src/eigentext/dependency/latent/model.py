@@ -28,7 +28,7 @@ from eigentext.base.fields import (
 )
 from eigentext.base.fields import Shares, Strings
 from eigentext.base.model import Model
-from eigentext.base.records import Each, Record, stored
+from eigentext.base.records import As, Each, Record, stored
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item
 from eigentext.base.values import Flag, Listed, Named, Real, Text, Whole
@@ -73,30 +73,30 @@ __all__ = ["LatentTreeModel", "LatentTreeParams"]
 _SOFTEN = 0.6
 
 
+_MEMBERS = Each(
+    Record(
+        Tables,
+        pi=Shares(("n_states",)),
+        T=Shares((lambda v: N_CLASSES[EDGES[v["edges"]]], "n_states", "n_states")),
+        rows=Shares(("rows", "n_states")),
+    ),
+    "n_models",
+    "{}.",
+)
+_NAMES = Each(
+    Strings("names#", distinct=True), lambda v: v["observations"].count("+") + 1, "names{}"
+)
+
+
 @dataclass
 class _Content:
     """What a file holds."""
 
-    group: Ints = stored(IntArray(("n_states",), low=0, below="n_states"))
-    shares: Floats = stored(Shares(("n_states",)))
-    members: Sequence[Tables] = stored(
-        Each(
-            Record(
-                Tables,
-                pi=Shares(("n_states",)),
-                T=Shares((lambda v: N_CLASSES[EDGES[v["edges"]]], "n_states", "n_states")),
-                rows=Shares(("rows", "n_states")),
-            ),
-            "n_models",
-            "{}.",
-        )
-    )
-    names: Sequence[Sequence[str]] = stored(  # of each channel
-        Each(
-            Strings("names#", distinct=True), lambda v: v["observations"].count("+") + 1, "names{}"
-        )
-    )
-    log_likelihoods: Sequence[float] = stored(Listed(Real()))
+    group: Ints = stored(IntArray(("n_states",), low=0, below="n_states"), of="ranges_.group")
+    shares_: Floats = stored(Shares(("n_states",)))
+    members_: list[Tables] = stored(As(_MEMBERS, list, list))
+    names: tuple[tuple[str, ...], ...] = stored(_NAMES, of="observations_.names")  # by channel
+    log_likelihoods_: list[float] = stored(As(Listed(Real()), list, list))
 
 
 @dataclass(frozen=True, eq=False)
@@ -388,15 +388,10 @@ class LatentTreeModel(Model, LatentTreeSettings):
 
     # ---------------------------------------------------------------- storage
 
-    def _content(self) -> _Content:
-        names = self.observations_.names
-        group, likelihoods = self.ranges_.group, self.log_likelihoods_
-        return _Content(group, self.shares_, self.members_, names, likelihoods)
-
     def _restore(self, content: _Content) -> None:
-        names = tuple(map(tuple, content.names))
+        names = content.names
         expected = int(table_starts([*map(len, names)], self.structure)[-1])
-        found = len(content.members[0].rows)
+        found = len(content.members_[0].rows)
         if found != expected:
             raise ValueError(f"array '0.rows' has {found} rows, expected {expected}")
         if any(UNKNOWN not in channel for channel in names):
@@ -406,8 +401,6 @@ class LatentTreeModel(Model, LatentTreeSettings):
         )
         if len(observed.channels) != len(names):
             raise ValueError(f"names of {len(names)} channels")
-        self.members_, self.shares_ = list(content.members), content.shares
-        self.log_likelihoods_ = list(content.log_likelihoods)
         if self.split:
             per_tag = np.bincount(content.group, minlength=len(observed.tags)).tolist()
             self.ranges_ = StateRanges.by_tag(observed.tag_of, per_tag)

@@ -18,7 +18,7 @@ import numpy as np
 
 from eigentext.base.fields import Ints, Strings
 from eigentext.base.model import Model
-from eigentext.base.records import Each, Inner, stored
+from eigentext.base.records import As, Each, Inner, stored
 from eigentext.base.settings import values_of
 from eigentext.base.values import Whole
 from eigentext.errors import DataError, SettingsError
@@ -48,13 +48,17 @@ __all__ = ["ClassAutomata"]
 class _Content:
     """What a file holds."""
 
-    n_models: int = stored(Whole(1, 100_000))
-    classes: tuple[str, ...] = stored(Strings("classes", distinct=True))
-    sizes: npt.NDArray[np.int64] = stored(Ints(("classes",), low=0, below=10**15))
-    model_of: npt.NDArray[np.int64] = stored(Ints(("classes",), low=0, below="n_models"))
-    models: tuple[StringAutomaton, ...] = stored(
-        Each(Inner("string-automaton"), "n_models", "model.{}")
+    n_models: int = stored(Whole(1, 100_000), of=lambda model: len(model.models_))
+    classes_: tuple[str, ...] = stored(Strings("classes", distinct=True))
+    sizes_: npt.NDArray[np.int64] = stored(Ints(("classes",), low=0, below=10**15))
+    model_of_: npt.NDArray[np.int64] = stored(Ints(("classes",), low=0, below="n_models"))
+    models_: list[StringAutomaton] = stored(
+        As(Each(Inner("string-automaton"), "n_models", "model.{}"), list, list)
     )
+
+    def _holds(self) -> None:
+        if len({model.symbols_.names for model in self.models_}) > 1:
+            raise ValueError("automata have different symbols, expected the same")
 
 
 def _checked_classes(y: Iterable[str]) -> list[str]:
@@ -164,16 +168,6 @@ class ClassAutomata(Model, ClassAutomataSettings):
         return logs
 
     # ---------------------------------------------------------------- storage
-
-    def _content(self) -> _Content:
-        models = tuple(self.models_)
-        return _Content(len(models), self.classes_, self.sizes_, self.model_of_, models)
-
-    def _restore(self, content: _Content) -> None:
-        self.classes_, self.sizes_ = content.classes, content.sizes
-        self.model_of_, self.models_ = content.model_of, list(content.models)
-        if len({model.symbols_.names for model in self.models_}) > 1:
-            raise ValueError("automata have different symbols, expected the same")
 
     def _summary(self) -> str:
         return f"{len(self.classes_)} classes, {len(self.models_)} automata"

@@ -74,11 +74,16 @@ class _NGrams(NamedTuple):
     weight: Sequence[float]
 
 
+def _ngrams_of(model: StringTransducer) -> _NGrams | None:
+    ngrams = model.ngrams_
+    return None if ngrams is None else _NGrams(ngrams.grams, ngrams.counts, [model.weight_])
+
+
 @dataclass
 class _Content:
     """What a file holds."""
 
-    automaton: StringAutomaton = stored(Inner("string-automaton"))
+    automaton: StringAutomaton = stored(Inner("string-automaton"), of="automaton_")
     ngrams: _NGrams | None = stored(
         Record(
             _NGrams,
@@ -86,9 +91,10 @@ class _Content:
             grams=Ints(("grams", "order"), low=-1),
             counts=Called("gram_counts", Ints(("grams",), low=1, below=10**15)),
             weight=Called("gram_weight", Reals((1,), low=0, high=1)),
-        )
+        ),
+        of=_ngrams_of,
     )
-    left_out: int = stored(Whole(0))
+    left_out_: int = stored(Whole(0))
 
 
 class Transduced(NamedTuple):
@@ -273,13 +279,8 @@ class StringTransducer(Model, TransducerSettings):
 
     # ---------------------------------------------------------------- storage
 
-    def _content(self) -> _Content:
-        known = self.ngrams_
-        ngrams = None if known is None else _NGrams(known.grams, known.counts, [self.weight_])
-        return _Content(self.automaton_, ngrams, self.left_out_)
-
     def _restore(self, content: _Content) -> None:
-        self.left_out_, ngrams = content.left_out, content.ngrams
+        ngrams = content.ngrams
         if ngrams is None:
             self._take(content.automaton)
             return

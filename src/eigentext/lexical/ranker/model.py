@@ -417,9 +417,3 @@ class LexicalRanker(Model, RankerSettings):
             "clusters": dict(clusters) or None,
         }
         return super()._unpack(packed, **{**inside, **unstored})
-
-    def _content(self) -> storage.Content:
-        return storage.Content.of(self)
-
-    def _restore(self, content: storage.Content) -> None:
-        content.restore(self)

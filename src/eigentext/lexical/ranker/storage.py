@@ -8,12 +8,13 @@ among the facts the whole scheme, as text.  Of the analyzer there is the name on
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from eigentext.base.fields import Array, Bits, Ints, Pointers, Reals, Sparse, Strings
-from eigentext.base.records import BitsOfWords, Called, Each, Numbers, Record, When, stored
+from eigentext.base.records import As, BitsOfWords, Called, Each, Numbers, Record, When, stored
 from eigentext.base.values import Listed, Real, Text, Whole
 from eigentext.lexical.ranker.counts import CountTable, DocumentCounts
 from eigentext.lexical.ranker.encoding import NUMERIC, Observed, Targets
@@ -57,12 +58,20 @@ def _documents(**arrays: Any) -> DocumentCounts:
     return documents
 
 
+def _analyzer_name(ranker: LexicalRanker) -> str:
+    analyzer = ranker.settings_.analyzer
+    return analyzer if isinstance(analyzer, str) else analyzer.name
+
+
 @dataclass
 class Content:
     """All that ranking needs, except the analyzer."""
 
-    vocabulary: Sequence[str] = stored(Strings("vocabulary", distinct=True))
-    documents: DocumentCounts | None = stored(
+    vocabulary: tuple[str, ...] = stored(
+        Strings("vocabulary", distinct=True),
+        of=lambda ranker: list(getattr(ranker.document_counts_, "vocabulary", ())),
+    )
+    document_counts_: DocumentCounts | None = stored(
         When(
             lambda values: bool(values["document_counts"]),
             Record(
@@ -92,18 +101,33 @@ class Content:
             ),
             "weight_bits",
             "{}/",
-        )
+        ),
+        of=lambda ranker: list(map(_packed_stage, ranker.stages_)),
     )
-    weight_bits: Sequence[int] = stored(Listed(Whole(0, 28), 5))
-    clusters: dict[str, str] = stored(BitsOfWords("cluster"))
-    seen: Sequence[str] = stored(Strings("seen", distinct=True))
-    forms: Sequence[str] = stored(Strings("forms", distinct=True))
-    labels_of_form: Sequence[int] = stored(Numbers(Ints(("forms",), ("int32",), 0)))
-    labels: Sequence[str] = stored(Strings("labels"))
-    analyzer: str = stored(Text())  # its name
-    scheme: str = stored(Text())  # as text: its rules depend on the order of keys
-    hard: Sequence[str] = stored(Listed(Text()))
-    temperature: float = stored(Real(1e-9, 1e9))
+    weight_bits: tuple[int, ...] = stored(
+        Listed(Whole(0, 28), 5),
+        of=lambda ranker: [stage.weights.bits for stage in ranker.stages_],
+    )
+    clusters_: dict[str, str] = stored(BitsOfWords("cluster"))
+    seen_: frozenset[str] = stored(As(Strings("seen", distinct=True), sorted, frozenset))
+    forms: tuple[str, ...] = stored(
+        Strings("forms", distinct=True), of=lambda ranker: list(ranker.observed_.documents)
+    )
+    labels_of_form: list[int] = stored(
+        Numbers(Ints(("forms",), ("int32",), 0)),
+        of=lambda ranker: list(map(len, ranker.observed_.documents.values())),
+    )
+    labels: tuple[str, ...] = stored(
+        Strings("labels"),
+        of=lambda ranker: list(
+            map(ranker.scheme_.encode, chain(*ranker.observed_.documents.values()))
+        ),
+    )
+    analyzer: str = stored(Text(), of=_analyzer_name)
+    # as text: its rules depend on the order of keys
+    scheme: str = stored(Text(), of=lambda ranker: ranker.scheme_.to_json())
+    hard_: tuple[str, ...] = stored(Listed(Text()))
+    temperature_: float = stored(Real(1e-9, 1e9))
 
     def _holds(self) -> None:
         if sum(self.labels_of_form) != len(self.labels):
@@ -112,50 +136,23 @@ class Content:
             if int(stage.size[0]) > len(stage.counts):  # a key takes a byte at least
                 raise ValueError(f"array '{number}/size' tells of more keys than there are")
 
-    @classmethod
-    def of(cls, ranker: LexicalRanker) -> Content:
-        """All that ranking needs."""
-        documents, analyzer = ranker.document_counts_, ranker.settings_.analyzer
-        labels = [
-            [ranker.scheme_.encode(label) for label in of_form]
-            for of_form in ranker.observed_.documents.values()
-        ]
-        return cls(
-            vocabulary=[] if documents is None else list(documents.vocabulary),
-            documents=documents,
-            passes=[_packed_stage(stage) for stage in ranker.stages_],
-            weight_bits=[stage.weights.bits for stage in ranker.stages_],
-            clusters=ranker.clusters_,
-            seen=sorted(ranker.seen_),
-            forms=list(ranker.observed_.documents),
-            labels_of_form=list(map(len, labels)),
-            labels=[label for of_form in labels for label in of_form],
-            analyzer=analyzer if isinstance(analyzer, str) else analyzer.name,
-            scheme=ranker.scheme_.to_json(),
-            hard=list(ranker.hard_),
-            temperature=ranker.temperature_,
-        )
-
     def restore(self, ranker: LexicalRanker) -> None:
         """Set what ``fit`` would have learned; the analyzer is not open yet."""
         if len(self.weight_bits) != ranker.passes:
             raise ValueError(f"settings.weight_bits are not of {ranker.passes} passes")
         scheme = load_scheme(ranker.scheme)
-        ranker.clusters_ = dict(ranker.clusters or {})
-        ranker.hard_, ranker.temperature_ = tuple(self.hard), float(self.temperature)
-        ranker.seen_, ranker.observed_ = frozenset(self.seen), Observed()
+        ranker.clusters_, ranker.observed_ = dict(ranker.clusters or {}), Observed()
         labels = iter(self.labels)
         for form, times in zip(self.forms, self.labels_of_form, strict=True):
             for _ in range(times):
                 ranker.observed_.add(form, scheme.decode(next(labels)), 0)
-        names = Targets(scheme, hard=ranker.hard_, only=ranker.targets).names
+        names = Targets(scheme, hard=self.hard_, only=ranker.targets).names
         ranker.stages_ = [
             _stage(stage, number, ranker, names, bits)
             for number, (stage, bits) in enumerate(zip(self.passes, self.weight_bits, strict=True))
         ]
-        ranker.document_counts_ = self.documents
-        if self.documents is not None:
-            self.documents.vocabulary = {word: n for n, word in enumerate(self.vocabulary)}
+        if self.document_counts_ is not None:
+            self.document_counts_.vocabulary = {word: n for n, word in enumerate(self.vocabulary)}
 
 
 def _packed_stage(stage: Stage) -> _Pass:

@@ -272,11 +272,5 @@ class LatentTagger(Model, LatentTaggerSettings):
 
     # ------------------------------------------------------------ storage
 
-    def _content(self) -> Content:
-        return Content.of(self)
-
-    def _restore(self, content: Content) -> None:
-        content.restore(self)
-
     def _summary(self) -> str:
         return f"{len(self.tags_)} tags, {len(self.words_.words):,} words"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eigentext.base.fields import Ints, Pointers, Reals, Strings
-from eigentext.base.records import Called, Group, Inner, Numbers, Record, stored
+from eigentext.base.records import As, Called, Group, Inner, Record, stored
 from eigentext.base.values import Named, Real, Whole
 from eigentext.constituency.storage import RULES, ParamsContent
 from eigentext.lab.automata.characters import CharacterTags
@@ -18,7 +17,7 @@ from eigentext.sequences.tagger.shapes import ShapeModel
 from eigentext.sequences.tagger.words import WordTags
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from types import SimpleNamespace
 
     import numpy.typing as npt
 
@@ -41,7 +40,9 @@ _TAGS = Group(
 _CHARACTERS = Group(
     optional=True,
     automata=Called("characters", Inner("class-automata")),
-    power=Called("characters_power", Numbers(Reals((1,), low=0, high=1))),
+    power=Called(
+        "characters_power", As(Reals((1,), low=0, high=1), lambda power: [power], np.ndarray.item)
+    ),
 )
 
 
@@ -49,20 +50,35 @@ _CHARACTERS = Group(
 class Content:
     """What a file holds."""
 
-    rules: npt.NDArray[np.int64] = stored(RULES)
-    labels: Sequence[str] = stored(Strings("labels", distinct=True))
-    params: ParamsContent = stored(Record(ParamsContent))
-    tags: Sequence[str] = stored(Strings("tags", distinct=True))
-    tagged_words: Sequence[str] = stored(Strings("tagged_words", distinct=True))
-    tagged_shapes: Sequence[str] = stored(Strings("tagged_shapes", distinct=True))
-    counts: SimpleNamespace | WordTags = stored(_TAGS)
-    shape_features: Sequence[str] = stored(Strings("shape_features", distinct=True))
-    shape_weights: npt.NDArray[np.float32] | None = stored(
-        Reals(("shape_features+1", "tags"), ("float32",), -1e6, 1e6, optional=True)
+    rules: npt.NDArray[np.int64] = stored(RULES, of=lambda tagger: tagger.chains_[0].params.rules)
+    labels: tuple[str, ...] = stored(
+        Strings("labels", distinct=True), of=lambda tagger: tagger.chains_[0].labels
     )
-    characters: SimpleNamespace | None = stored(_CHARACTERS)
-    word_tags: dict[str, Any] = stored(Named(dict.fromkeys(_K_WORDS, Real(0, 1e12)), closed=True))
-    n_sentences: int = stored(Whole(1))
+    params: ParamsContent = stored(
+        Record(ParamsContent), of=lambda tagger: [chain.params for chain in tagger.chains_]
+    )
+    tags_: tuple[str, ...] = stored(Strings("tags", distinct=True))
+    tagged_words: tuple[str, ...] = stored(
+        Strings("tagged_words", distinct=True), of="words_.words"
+    )
+    tagged_shapes: tuple[str, ...] = stored(
+        Strings("tagged_shapes", distinct=True), of="words_.shapes"
+    )
+    counts: SimpleNamespace = stored(_TAGS, of="words_")
+    shape_features: tuple[str, ...] = stored(
+        Strings("shape_features", distinct=True),
+        of=lambda tagger: getattr(tagger.words_.model, "features", ()),
+    )
+    shape_weights: npt.NDArray[np.float32] | None = stored(
+        Reals(("shape_features+1", "tags"), ("float32",), -1e6, 1e6, optional=True),
+        of=lambda tagger: getattr(tagger.words_.model, "weights", None),
+    )
+    characters: SimpleNamespace | None = stored(_CHARACTERS, of="words_.characters")
+    word_tags: dict[str, Any] = stored(
+        Named(dict.fromkeys(_K_WORDS, Real(0, 1e12)), closed=True),
+        of=lambda tagger: {name: getattr(tagger.words_, name) for name in _K_WORDS},
+    )
+    n_sentences_: int = stored(Whole(1))
 
     def _holds(self) -> None:
         n, ptr = self.counts.word_n, self.counts.word_ptr
@@ -70,53 +86,28 @@ class Content:
         if not len(n) or float(of_word.min()) <= 0:
             raise ValueError("array 'tags.word_n' has a word that was never seen")
         if self.characters is not None:
-            unknown = sorted({*self.characters.automata.classes_} - {*self.tags})
+            unknown = sorted({*self.characters.automata.classes_} - {*self.tags_})
             if unknown:
                 why = f"array 'characters' has the tag {unknown[0]!r}, which is not known"
                 raise ValueError(why)
 
-    @classmethod
-    def of(cls, tagger: LatentTagger) -> Content:
-        """Everything that tagging needs."""
-        words, params = tagger.words_, [chain.params for chain in tagger.chains_]
-        model, characters = words.model, words.characters
-        return cls(
-            rules=params[0].rules,
-            labels=tagger.chains_[0].labels,
-            params=ParamsContent.of(params),
-            tags=tagger.tags_,
-            tagged_words=words.words,
-            tagged_shapes=words.shapes,
-            counts=words,
-            shape_features=() if model is None else model.features,
-            shape_weights=None if model is None else model.weights,
-            characters=None
-            if characters is None
-            else SimpleNamespace(automata=characters.automata, power=[characters.power]),
-            word_tags={name: getattr(words, name) for name in _K_WORDS},
-            n_sentences=tagger.n_sentences_,
-        )
-
     def restore(self, tagger: LatentTagger) -> None:
         """Set what ``fit`` would have learned."""
-        tagger.tags_, tagger.n_sentences_ = tuple(self.tags), self.n_sentences
         model = characters = None
         if self.shape_weights is not None:
-            model = ShapeModel(tuple(self.shape_features), self.shape_weights)
+            model = ShapeModel(self.shape_features, self.shape_weights)
         if self.characters is not None:
-            automata, (power,) = self.characters.automata, self.characters.power
-            characters = CharacterTags(tagger.tags_, automata, power)
+            characters = CharacterTags(self.tags_, **vars(self.characters))
         tagger.words_ = WordTags(
-            tagger.tags_,
-            words=tuple(self.tagged_words),
-            shapes=tuple(self.tagged_shapes),
+            self.tags_,
+            words=self.tagged_words,
+            shapes=self.tagged_shapes,
             model=model,
             characters=characters,
             **vars(self.counts),
             **self.word_tags,
         )
-        labels = tuple(self.labels)
         tagger.chains_ = [
-            Chain.of(params, tagger.words_, labels, tagger.n_sentences_, tagger.k_next)
+            Chain.of(params, tagger.words_, self.labels, self.n_sentences_, tagger.k_next)
             for params in self.params.params(self.rules, tagger.language)
         ]

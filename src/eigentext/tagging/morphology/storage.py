@@ -32,6 +32,7 @@ from eigentext.tagging.morphology.words import Lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import SimpleNamespace
 
     from eigentext.base.fields import Size
     from eigentext.lexical.analysis import Analyzer
@@ -74,6 +75,10 @@ class _Tag(NamedTuple):
 _RULE: dict[str, Any] = dict.fromkeys(LemmaRule._fields, Strings("rules"))
 
 
+def _entries(below: str) -> Numbers:
+    return Numbers(Ints(("entries",), ("int32",), 0, below))
+
+
 def _bytes(prefix: str, size: Size) -> Record:
     table = Called("weights", Ints((size,), ("int8",)))
     return Record(ByteWeights, prefix=prefix, table=table, scale=Reals((), low=0, high=1e9))
@@ -84,9 +89,10 @@ class Content:
     """What a file holds."""
 
     tags: tuple[_Tag, ...] = stored(
-        Columns(_Tag, upos=Strings("tags"), xpos=Strings("tags"), feats=Strings("tags"))
+        Columns(_Tag, upos=Strings("tags"), xpos=Strings("tags"), feats=Strings("tags")),
+        of=lambda tagger: list(map(_Tag._make, tagger.tag_set_.triples)),
     )
-    lexicon: Lexicon = stored(
+    lexicon_: Lexicon = stored(
         Record(
             Lexicon,
             forms=Strings("forms", distinct=True),
@@ -95,79 +101,56 @@ class Content:
             counts=Ints(("entries",), ("int32",), 1),
         )
     )
-    rules: tuple[LemmaRule, ...] = stored(Columns(LemmaRule, prefix="rule_", **_RULE))
-    rule_of: Sequence[int] = stored(Numbers(Ints(("entries",), ("int32",), 0, "rules")), "rules")
-    weights: ByteWeights = stored(_bytes("", lambda values: 1 << values["bits"]))
-    lemma_weights: ByteWeights = stored(_bytes("lemma_", 1 << LEMMA_BITS))
-    has_other_xpos: bool = stored(Flag(), "other_xpos")
-    other_xpos: OtherXpos | None = stored(
+    rules: tuple[LemmaRule, ...] = stored(
+        Columns(LemmaRule, prefix="rule_", **_RULE), of="lemmatiser_.rules"
+    )
+    rule_of: Sequence[int] = stored(_entries("rules"), "rules", of="lemmatiser_.rule_of")
+    weights_: ByteWeights = stored(_bytes("", lambda values: 1 << values["bits"]))
+    lemma_weights: ByteWeights = stored(
+        _bytes("lemma_", 1 << LEMMA_BITS), of="lemmatiser_.weights"
+    )
+    has_other_xpos: bool = stored(
+        Flag(), "other_xpos", of=lambda tagger: tagger.other_xpos_ is not None
+    )
+    other_xpos: SimpleNamespace | None = stored(
         When(
             lambda values: bool(values["other_xpos"]),
             Group(
                 values=Called("other_xpos", Strings("values", distinct=True)),
                 of_tag=Called("xpos_of_tag", Numbers(Ints(("tags",), ("int32",), 0, "values"))),
-                of_entry=Called(
-                    "xpos_of_entry", Numbers(Ints(("entries",), ("int32",), 0, "values"))
-                ),
+                of_entry=Called("xpos_of_entry", _entries("values")),
             ),
-        )
+        ),
+        of="other_xpos_",
     )
-    clusters: dict[str, str] = stored(BitsOfWords("cluster"))
-    near: dict[str, str] = stored(BitsOfWords("vector"))
-    heat: float = stored(Real(1e-3, 1e3))
-    coverage: tuple[float, ...] = stored(Listed(Real(0, 1), 2))
-    analyzer: str = stored(Text())
+    clusters_: dict[str, str] = stored(BitsOfWords("cluster"))
+    near_: dict[str, str] = stored(BitsOfWords("vector"))
+    heat_: float = stored(Real(1e-3, 1e3))
+    # of words that training saw, and others
+    coverage_: tuple[float, float] = stored(Listed(Real(0, 1), 2))
+    analyzer_name_: str = stored(Text(), "analyzer")
 
     def _holds(self) -> None:
-        if not self.tags or not self.lexicon.forms:
+        if not self.tags or not self.lexicon_.forms:
             raise ValueError("no tags or no forms, expected some")
         if list(self.tags) != sorted(set(self.tags)):
             raise ValueError("the tags are not in order, or some are alike")
-        if bool(np.any(np.diff(self.lexicon.ptr) == 0)):
+        if bool(np.any(np.diff(self.lexicon_.ptr) == 0)):
             raise ValueError("array 'starts' tells of a form without a tag")
         if {rule.case for rule in self.rules} - set(CASES):
             raise ValueError(f"strings 'rule_case' hold others than {', '.join(CASES)}")
-        if len(self.lexicon.entry) < len(self.lexicon.tags):
+        if len(self.lexicon_.entry) < len(self.lexicon_.tags):
             raise ValueError("array 'tags' has a tag of a form twice")
-
-    @classmethod
-    def of(cls, tagger: MorphTagger) -> Content:
-        """Everything that tagging needs, except the analyzer."""
-        return cls(
-            tags=tuple(map(_Tag._make, tagger.tag_set_.triples)),
-            lexicon=tagger.lexicon_,
-            rules=tagger.lemmatiser_.rules,
-            rule_of=tagger.lemmatiser_.rule_of,
-            weights=tagger.weights_,
-            lemma_weights=tagger.lemmatiser_.weights,
-            has_other_xpos=tagger.other_xpos_ is not None,
-            other_xpos=tagger.other_xpos_,
-            clusters=tagger.clusters_,
-            near=tagger.near_,
-            heat=tagger.heat_,
-            coverage=tagger.coverage_,
-            analyzer=tagger.analyzer_name_,
-        )
 
     def restore(self, tagger: MorphTagger) -> None:
         """Set what ``fit`` would have learned."""
-        tagger.tag_set_, tagger.lexicon_ = (
-            TagSet((tag.upos, tag.xpos, tag.feats) for tag in self.tags),
-            self.lexicon,
-        )
+        tagger.tag_set_ = TagSet((tag.upos, tag.xpos, tag.feats) for tag in self.tags)
         tagger.lemmatiser_ = Lemmatiser(
-            self.lexicon, tagger.tag_set_, self.rules, self.rule_of, self.lemma_weights
+            self.lexicon_, tagger.tag_set_, self.rules, self.rule_of, self.lemma_weights
         )
-        other = self.other_xpos
-        tagger.other_xpos_ = None
+        tagger.other_xpos_, other = None, self.other_xpos
         if other is not None:
-            tagger.other_xpos_ = OtherXpos(
-                self.lexicon.entry, other.values, other.of_tag, other.of_entry
-            )
-        tagger.weights_, tagger.heat_ = self.weights, float(self.heat)
-        known, unknown = map(float, self.coverage)  # of words that training saw, and others
-        tagger.coverage_ = known, unknown
-        tagger.analyzer_name_, tagger.analyzer_ = self.analyzer, _reopened(self.analyzer)
-        tagger.clusters_, tagger.near_ = self.clusters, self.near
+            tagger.other_xpos_ = OtherXpos(self.lexicon_.entry, **vars(other))
+        tagger.analyzer_ = _reopened(self.analyzer_name_)
         # settings as well, so that a tagger of the same settings can be trained
-        tagger.clusters, tagger.vectors = tagger.clusters_ or None, tagger.near_ or None
+        tagger.clusters, tagger.vectors = self.clusters_ or None, self.near_ or None

@@ -266,15 +266,12 @@ class MorphTagger(Model, MorphTaggerSettings):
             answers.append([Reading(*reading) for reading in zip(*columns, strict=True)])
         return answers
 
+    def _restore(self, content: storage.Content) -> None:
+        super()._restore(content)
+        self._prepare()
+
     def _summary(self) -> str:
         return f"{len(self.tag_set_):,} tags, {len(self.lexicon_.forms):,} forms"
-
-    def _content(self) -> storage.Content:
-        return storage.Content.of(self)
-
-    def _restore(self, content: storage.Content) -> None:
-        content.restore(self)
-        self._prepare()
 
 
 def jackknifed(

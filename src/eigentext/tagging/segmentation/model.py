@@ -242,12 +242,6 @@ class Segmenter(Model, SegmenterSettings):
             forms = list(map(form_of, forms))
         return list(map(SurfaceToken, first, last, self.multiwords_.answer(forms, sentence_ends)))
 
-    def _content(self) -> storage.Content:
-        return storage.Content.of(self)
-
-    def _restore(self, content: storage.Content) -> None:
-        content.restore(self)
-
     def _summary(self) -> str:
         return (
             f"{len(self.tokens_.known.keys):,} tokens, "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -57,82 +58,77 @@ def _keys(size: str) -> Ints:
     return Ints((size,), ("uint32",), low=1, rising=True)
 
 
+def _flat_forms(forms: dict[int, tuple[int, ...]]) -> SimpleNamespace:
+    keys = sorted(forms)
+    rules = [forms[key] for key in keys]
+    return SimpleNamespace(keys=keys, starts=pointers(map(len, rules)), rules=[*chain(*rules)])
+
+
+def _forms(flat: SimpleNamespace) -> dict[int, tuple[int, ...]]:
+    starts = flat.starts.tolist()
+    if any(end <= start for start, end in pairwise(starts)):
+        raise ValueError("a form has no rule")
+    cuts = zip(flat.keys, starts[:-1], starts[1:], strict=True)
+    return {key: tuple(flat.rules[start:end]) for key, start, end in cuts}
+
+
+_FORMS = As(
+    Group(
+        prefix="form_",
+        keys=Numbers(_keys("forms")),
+        starts=Pointers("forms", "form_rules", ("int32",), held="int64"),
+        rules=Numbers(Ints(("form_rules",), ("uint16",), 0, "rules")),
+    ),
+    _flat_forms,
+    _forms,
+)
+_WORDS = As(
+    Group(
+        prefix="word_",
+        keys=Numbers(_keys("words")),
+        counts=Numbers(Ints(("words",), ("uint8",))),
+    ),
+    lambda words: SimpleNamespace(keys=sorted(words), counts=[words[k] for k in sorted(words)]),
+    lambda flat: dict(zip(flat.keys, flat.counts, strict=True)),
+)
+_RULES = As(
+    Strings("rules", distinct=True),
+    lambda rules: [json.dumps(rule, ensure_ascii=False) for rule in rules],
+    lambda texts: list(map(_rule, texts)),
+)
+
+
 @dataclass
 class Content:
     """What a file holds."""
 
-    token: npt.NDArray[np.int8] = stored(_weights("token"))
-    sentence: npt.NDArray[np.int8] = stored(_weights("sentence"))
-    rule: npt.NDArray[np.int8] = stored(_weights("rule"))
-    known_keys: npt.NDArray[np.uint32] = stored(_keys("known"))
-    known_counts: npt.NDArray[np.uint8] = stored(Ints(("known",), ("uint8",)))
-    habits: npt.NDArray[np.uint16] = stored(Ints(("known",), ("uint16",)))
-    sentence_threshold: int = stored(Ints(()))
-    rules: list[SplitRule] = stored(
-        As(
-            Strings("rules", distinct=True),
-            lambda rules: [json.dumps(rule, ensure_ascii=False) for rule in rules],
-            lambda texts: list(map(_rule, texts)),
-        )
+    token: npt.NDArray[np.int8] = stored(_weights("token"), of="tokens_.weights")
+    sentence: npt.NDArray[np.int8] = stored(_weights("sentence"), of="sentences_.weights")
+    rule: npt.NDArray[np.int8] = stored(_weights("rule"), of="multiwords_.weights")
+    known_keys: npt.NDArray[np.uint32] = stored(_keys("known"), of="tokens_.known.keys")
+    known_counts: npt.NDArray[np.uint8] = stored(
+        Ints(("known",), ("uint8",)), of="tokens_.known.values"
     )
-    n_general: int = stored(Ints((), low=0, below="rules"))
-    form_keys: list[int] = stored(Numbers(_keys("forms")))
-    form_starts: npt.NDArray[np.int64] = stored(
-        Pointers("forms", "form_rules", ("int32",), held="int64")
+    habits: npt.NDArray[np.uint16] = stored(
+        Ints(("known",), ("uint16",)), of="sentences_.habits.values"
     )
-    form_rules: list[int] = stored(Numbers(Ints(("form_rules",), ("uint16",), 0, "rules")))
-    word_keys: list[int] = stored(Numbers(_keys("words")))
-    word_counts: list[int] = stored(Numbers(Ints(("words",), ("uint8",))))
-    line_breaks: bool = stored(Flag())
-    spaces: bool = stored(Flag())
-    addresses: bool = stored(Flag())
-
-    def _holds(self) -> None:
-        if bool(np.any(np.diff(self.form_starts) < 1)):
-            raise ValueError("a form has no rule")
-
-    @classmethod
-    def of(cls, segmenter: Segmenter) -> Content:
-        """Everything that segmentation needs."""
-        tokens, sentences = segmenter.tokens_, segmenter.sentences_
-        multiwords = segmenter.multiwords_
-        forms = dict(sorted(multiwords.forms.items()))
-        words = dict(sorted(multiwords.words.items()))
-        return cls(
-            token=tokens.weights,
-            sentence=sentences.weights,
-            rule=multiwords.weights,
-            known_keys=tokens.known.keys,
-            known_counts=tokens.known.values,
-            habits=sentences.habits.values,
-            sentence_threshold=sentences.threshold,
-            rules=multiwords.rules,
-            n_general=multiwords.general,
-            form_keys=list(forms),
-            form_starts=pointers(map(len, forms.values())),
-            form_rules=[number for rules in forms.values() for number in rules],
-            word_keys=list(words),
-            word_counts=list(words.values()),
-            line_breaks=segmenter.line_breaks_,
-            spaces=tokens.spaces,
-            addresses=segmenter.addresses_,
-        )
+    sentence_threshold: int = stored(Ints(()), of="sentences_.threshold")
+    rules: list[SplitRule] = stored(_RULES, of="multiwords_.rules")
+    n_general: int = stored(Ints((), low=0, below="rules"), of="multiwords_.general")
+    forms: dict[int, tuple[int, ...]] = stored(_FORMS, of="multiwords_.forms")
+    words: dict[int, int] = stored(_WORDS, of="multiwords_.words")
+    spaces: bool = stored(Flag(), of="tokens_.spaces")
+    line_breaks_: bool = stored(Flag())
+    addresses_: bool = stored(Flag())
 
     def restore(self, segmenter: Segmenter) -> None:
         """Set what ``fit`` would have learned."""
-        segmenter.line_breaks_, segmenter.addresses_ = self.line_breaks, self.addresses
         known = HashedCounts.of(self.known_keys, self.known_counts)
         habits = HashedCounts.of(self.known_keys, self.habits)
         segmenter.tokens_ = TokenStage(self.token, known, self.spaces)
         segmenter.sentences_ = SentenceStage(self.sentence, self.sentence_threshold, habits)
-        starts = self.form_starts.tolist()
-        forms = zip(self.form_keys, starts[:-1], starts[1:], strict=True)
         segmenter.multiwords_ = MultiwordStage(
-            self.rules,
-            self.n_general,
-            {key: tuple(self.form_rules[first:last]) for key, first, last in forms},
-            dict(zip(self.word_keys, self.word_counts, strict=True)),
-            self.rule,
+            self.rules, self.n_general, self.forms, self.words, self.rule
         )
 
 

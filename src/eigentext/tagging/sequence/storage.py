@@ -32,31 +32,61 @@ if TYPE_CHECKING:
 __all__ = ["Content"]
 
 
+def _rows(tagger: SequenceTagger) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Rows of weights of features without tags, and of cells of those with tags."""
+    n_static = len(tagger.model_.table.keys)
+    return tagger.model_.row_of[:n_static], tagger.model_.row_of[n_static:]
+
+
+def _cells(tagger: SequenceTagger) -> npt.NDArray[np.int64]:
+    return np.flatnonzero(_rows(tagger)[1] >= 0)
+
+
+def _first(tagger: SequenceTagger) -> npt.NDArray[np.int64]:
+    return tagger.model_.first - len(tagger.model_.table.keys)
+
+
 @dataclass
 class Content:
     """What a file holds."""
 
-    tags: tuple[str, ...] = stored(Strings("tags", distinct=True))
-    templates: Sequence[str] = stored(Strings("templates"))
-    clusters: dict[str, str] = stored(BitsOfWords("cluster"))
-    vector_words: Sequence[str] = stored(Strings("vector_words", distinct=True))
-    vectors: npt.NDArray[np.float32] = stored(
+    tags: tuple[str, ...] = stored(Strings("tags", distinct=True), of="tag_set_.inside")
+    templates: Sequence[str] = stored(Strings("templates"), of="templates_.names")
+    clusters_: dict[str, str] = stored(BitsOfWords("cluster"))
+    vector_words: Sequence[str] = stored(
+        Strings("vector_words", distinct=True), of="vector_words_"
+    )
+    vectors_: npt.NDArray[np.float32] = stored(
         Reals(("vector_words", "size"), ("float32",), -1e6, 1e6)
     )
-    keys: npt.NDArray[np.uint64] = stored(Array(("static",), ("uint64",)))
-    base_keys: npt.NDArray[np.uint64] = stored(Array(("bases",), ("uint64",)))
-    base_first: npt.NDArray[np.int64] = stored(Ints(("bases",), low=0, below=1 << 40))
-    n_cells: int = stored(Ints((), low=0, below=1 << 40))
-    weights: csr_array = stored(Sparse(("rows", "tags"), ("float32",), -1e9, 1e9))
-    static_rows: npt.NDArray[np.int32] = stored(Ints(("static",), ("int32",), -1, "rows"))
-    cells: npt.NDArray[np.int64] = stored(Ints(("cells",), low=0, below=1 << 40))
-    cell_rows: npt.NDArray[np.int32] = stored(Ints(("cells",), ("int32",), 0, "rows"))
-    dense: npt.NDArray[np.float32] = stored(
-        Reals(("places", "tags", "size"), ("float32",), -1e9, 1e9)
+    keys: npt.NDArray[np.uint64] = stored(Array(("static",), ("uint64",)), of="model_.table.keys")
+    base_keys: npt.NDArray[np.uint64] = stored(
+        Array(("bases",), ("uint64",)), of="model_.bases.keys"
     )
-    chosen: dict[str, float] = stored(Named({"entity_margin": Real(), "beam": Whole(1, 10_000)}))
-    best_epoch: int = stored(Whole(0))
-    tag_scheme: Literal["bio2", "plain"] = stored(Text(("bio2", "plain")))
+    base_first: npt.NDArray[np.int64] = stored(Ints(("bases",), low=0, below=1 << 40), of=_first)
+    n_cells: int = stored(
+        Ints((), low=0, below=1 << 40),
+        of=lambda tagger: 1 + max(_first(tagger).max(initial=-1), _cells(tagger).max(initial=-1)),
+    )
+    weights: csr_array = stored(
+        Sparse(("rows", "tags"), ("float32",), -1e9, 1e9), of="model_.weights"
+    )
+    static_rows: npt.NDArray[np.int32] = stored(
+        Ints(("static",), ("int32",), -1, "rows"), of=lambda tagger: _rows(tagger)[0]
+    )
+    cells: npt.NDArray[np.int64] = stored(Ints(("cells",), low=0, below=1 << 40), of=_cells)
+    cell_rows: npt.NDArray[np.int32] = stored(
+        Ints(("cells",), ("int32",), 0, "rows"), of=lambda tagger: _rows(tagger)[1][_cells(tagger)]
+    )
+    dense: npt.NDArray[np.float32] = stored(
+        Reals(("places", "tags", "size"), ("float32",), -1e9, 1e9), of="model_.dense"
+    )
+    chosen: dict[str, float] = stored(
+        Named({"entity_margin": Real(), "beam": Whole(1, 10_000)}),
+        of=lambda tagger: {"entity_margin": tagger.entity_margin_, "beam": tagger.beam_},
+    )
+    best_epoch_: int = stored(Whole(0))
+    tag_scheme: Literal["bio2", "plain"] = stored(Text(("bio2", "plain")), of="tag_set_.scheme")
 
     def _holds(self) -> None:
         if not self.tags:
@@ -65,42 +95,12 @@ class Content:
             for tag in self.tags:
                 if tag != "O" and (tag[:1] not in tuple("BILU") or tag[1:2] != "-"):
                     raise ValueError(f"strings 'tags' hold {tag!r}, expected O, B-, I-, L- or U-")
-        expected = N_OFFSETS if self.vectors.shape[1] else 0
+        expected = N_OFFSETS if self.vectors_.shape[1] else 0
         if len(self.dense) != expected:
             raise ValueError(f"array 'dense' is of {len(self.dense)} places, expected {expected}")
 
-    @classmethod
-    def of(cls, tagger: SequenceTagger) -> Content:
-        """Everything that tagging needs."""
-        from scipy.sparse import csr_array
-
-        model = tagger.model_
-        n_static = len(model.table.keys)
-        cells = np.flatnonzero(model.row_of[n_static:] >= 0)
-        first = model.first - n_static
-        return cls(
-            tags=tagger.tag_set_.inside,
-            templates=tagger.templates_.names,
-            clusters=tagger.clusters_,
-            vector_words=tagger.vector_words_,
-            vectors=tagger.vectors_,
-            keys=model.table.keys,
-            base_keys=model.bases.keys,
-            base_first=first,
-            n_cells=1 + max(first.max(initial=-1), cells.max(initial=-1)),
-            weights=csr_array(model.weights),
-            static_rows=model.row_of[:n_static],
-            cells=cells.astype(np.int64),
-            cell_rows=model.row_of[n_static:][cells],
-            dense=model.dense,
-            chosen={"entity_margin": tagger.entity_margin_, "beam": tagger.beam_},
-            best_epoch=tagger.best_epoch_,
-            tag_scheme=tagger.tag_set_.scheme,
-        )
-
     def restore(self, tagger: SequenceTagger) -> None:
         """Set what ``fit`` would have learned."""
-        tagger.best_epoch_ = self.best_epoch
         tagger.entity_margin_ = float(self.chosen["entity_margin"])
         tagger.beam_ = int(self.chosen["beam"])
         tagger.tag_set_ = TagSet(self.tags, self.tag_scheme)
@@ -120,8 +120,7 @@ class Content:
             np.ascontiguousarray(self.weights.toarray()),
             self.dense,
         )
-        tagger.clusters_ = self.clusters
-        tagger.vector_words_, tagger.vectors_ = list(self.vector_words), self.vectors
+        tagger.vector_words_ = list(self.vector_words)
         # settings as well, so that a tagger of the same settings can be trained
-        tagger.clusters = tagger.clusters_ or None
-        tagger.vectors = WordVectors(tagger.vector_words_, tagger.vectors_) or None
+        tagger.clusters = self.clusters_ or None
+        tagger.vectors = WordVectors(tagger.vector_words_, self.vectors_) or None

@@ -326,16 +326,13 @@ class SequenceTagger(Model, TaggerSettings):
 
     # ------------------------------------------------------------ storage
 
-    def _content(self) -> storage.Content:
-        return storage.Content.of(self)
-
     def _not_kept(self) -> list[str]:
         # compact: the file has no clusters and vectors but those of training words
         names = ("clusters", "vectors") if self.compact else ()
         return super()._not_kept() + [name for name in names if getattr(self, name) is not None]
 
     def _restore(self, content: storage.Content) -> None:
-        content.restore(self)
+        super()._restore(content)
         self._prepare()
 
     def _summary(self) -> str:

@@ -114,7 +114,7 @@ def test_training_and_answers_are_the_same_for_any_cores() -> None:
 @pytest.mark.parametrize(
     ("part", "value", "why"),
     [
-        ("upos", [], "has length 49, expected 0"),
+        ("upos", [], r"has length \d+, expected 0"),
         ("forms", [], "expected 0|has length"),
         ("upos", ["X"] * 99, "not in order|shorter|longer"),
         ("rule_case", ["odd"], "hold others than lower, keep, title"),
