@@ -7,6 +7,7 @@ surprisal inf, and for what follows all states of its block are alike.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["filtered_last", "next_symbols", "posteriors", "sample", "surprisals", "viterbi"]
+__all__ = [
+    "filtered_last",
+    "next_symbols",
+    "posterior_decode",
+    "posteriors",
+    "sample",
+    "surprisals",
+    "viterbi",
+]
 
 _CELLS = 20_000_000  # numbers of matrices that are gathered at once
 
@@ -107,6 +116,15 @@ def posteriors(
             values[where[0] : where[-1]], where - where[0],
         )  # fmt: skip
     return values, place
+
+
+def posterior_decode(parameters: BlockedParameters, data: Encoded) -> npt.NDArray[np.int32]:
+    """(N,) the best state of each token by itself."""
+    values, place = posteriors(parameters, data)
+    best = [int(np.argmax(values[a:b])) for a, b in pairwise(place)]
+    blocks = parameters.blocks
+    states = blocks.first[blocks.of_word[data.ids]] + np.array(best, np.int64)
+    return states.astype(np.int32)
 
 
 def filtered_last(parameters: BlockedParameters, data: Encoded) -> Floats:

@@ -10,8 +10,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from eigentext.sequences.blocked.learn import Discounts, Smoothing, Trainer, cho
 from eigentext.sequences.blocked.parameters import PARAMETERS, BlockedParameters
 from eigentext.sequences.blocked.start import Chosen, choose_states, lifted
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
-from eigentext.sequences.scoring import ScoresSequences
+from eigentext.sequences.scoring import HiddenStates
 from eigentext.sequences.settings import BlockedHMMSettings
 from eigentext.sequences.spectral.moments import Moments
 from eigentext.sequences.spectral.recover import cluster_symbols, spectral_start
@@ -48,7 +47,7 @@ _LIBRARIES, _TOKEN = 350_000_000, 200
 
 
 @dataclass(eq=False, repr=False)
-class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
+class BlockedHMM(HiddenStates, Model, BlockedHMMSettings):
     """A hidden Markov model with blocked emissions; settings: :class:`BlockedHMMSettings`.
 
     After ``fit``: ``symbols_``, ``parameters_``, ``discounts_`` and ``history_`` (mean log
@@ -62,6 +61,7 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
     """
 
     KIND = "blocked-hmm"
+    _inference = inference
     symbols_: Symbols = learned(SYMBOLS)
     parameters_: BlockedParameters = learned(PARAMETERS)
     discounts_: Discounts = learned(As(Listed(Real(0, 1)), list, Discounts._make))
@@ -170,17 +170,7 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
             )
         return of_word
 
-    # ------------------------------------------------------------ probabilities
-
-    def surprisals_encoded(self, data: Encoded) -> Floats:
-        """(N,) for sequences that are numbers already."""
-        self.check_fitted()
-        return inference.surprisals(self.parameters_, data)
-
-    def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
-        """(S, V) distribution of the symbol after each sequence, in the order of ``symbols_``."""
-        data = self._encoded(X)
-        return inference.next_symbols(self.parameters_, data)
+    # ------------------------------------------------------------ queries
 
     def sample(self, n: int = 1, length: int = 20, *, seed: int = 0) -> list[list[str]]:
         """``n`` sequences of ``length`` symbols drawn from the model."""
@@ -189,23 +179,6 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
             raise SettingsError(f"n {n}, length {length}, seed {seed}: expected 0 or more")
         drawn = inference.sample(self.parameters_, n, length, seed)
         return [[self.symbols_.names[x] for x in words] for words in drawn]
-
-    # ------------------------------------------------------------ states
-
-    def predict(
-        self, X: Iterable[Sequence[str]], *, method: Literal["viterbi", "posterior"] = "viterbi"
-    ) -> list[npt.NDArray[np.int32]]:
-        """States of each sequence: the best path, or the best state for each token by itself."""
-        if method not in ("viterbi", "posterior"):
-            raise SettingsError(f"method {method!r}: expected viterbi or posterior")
-        data = self._encoded(X)
-        if method == "viterbi":
-            return data.split(inference.viterbi(self.parameters_, data))
-        values, place = inference.posteriors(self.parameters_, data)
-        blocks = self.parameters_.blocks
-        best = [int(np.argmax(values[a:b])) for a, b in pairwise(place)]
-        states = blocks.first[blocks.of_word[data.ids]] + np.array(best, np.int64)
-        return data.split(states.astype(np.int32))
 
     def predict_proba(
         self, X: Iterable[Sequence[str]]

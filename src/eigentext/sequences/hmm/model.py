@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from eigentext.sequences.hmm import inference
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
-from eigentext.sequences.scoring import ScoresSequences
+from eigentext.sequences.scoring import HiddenStates
 from eigentext.sequences.settings import HMMSettings
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class EMStart:
 
 
 @dataclass(eq=False, repr=False)
-class HMM(Model, ScoresSequences, HMMSettings):
+class HMM(HiddenStates, Model, HMMSettings):
     """A hidden Markov model over tokens; settings: :class:`HMMSettings`.
 
     After ``fit``: ``symbols_``, ``parameters_``, ``history_`` (log likelihood of a token before
@@ -67,6 +67,7 @@ class HMM(Model, ScoresSequences, HMMSettings):
     """
 
     KIND = "hmm"
+    _inference = inference
     SIZED_BY = Named({"n_states": Whole(1, 10**6)})
 
     symbols_: Symbols = learned(SYMBOLS)
@@ -209,29 +210,7 @@ class HMM(Model, ScoresSequences, HMMSettings):
             "std": float(finals.std()),
         }
 
-    # ------------------------------------------------------------ probabilities
-
-    def surprisals_encoded(self, data: Encoded) -> Floats:
-        """(N,) for sequences that are numbers already."""
-        self.check_fitted()
-        return inference.surprisals(self.parameters_, data)
-
-    def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
-        """(S, V) distribution of the symbol after each sequence, in the order of ``symbols_``."""
-        data = self._encoded(X)
-        return inference.next_symbols(self.parameters_, data)
-
     # ------------------------------------------------------------ states
-
-    def predict(
-        self, X: Iterable[Sequence[str]], *, method: Literal["viterbi", "posterior"] = "viterbi"
-    ) -> list[npt.NDArray[np.int32]]:
-        """States of each sequence: the best path, or the best state for each token by itself."""
-        if method not in ("viterbi", "posterior"):
-            raise SettingsError(f"method {method!r}: expected viterbi or posterior")
-        data = self._encoded(X)
-        decode = inference.viterbi if method == "viterbi" else inference.posterior_decode
-        return data.split(decode(self.parameters_, data))
 
     def predict_proba(self, X: Iterable[Sequence[str]]) -> list[Floats]:
         """p(state of each token | whole sequence), (n, k) for each sequence."""

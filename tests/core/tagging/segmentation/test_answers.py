@@ -75,10 +75,13 @@ def test_weights_are_packed_by_which_are_not_0(values, bits) -> None:
         ("rule_mask", np.zeros(3, np.uint8), "the mask of rule has length 3"),
         ("token_mask", np.zeros(0, np.uint8), "the mask of token has length 0"),
         ("sentence_weights", np.zeros(0, np.int8), "0 weights of sentence, expected"),
-        ("form_starts", np.array([0, 1, 1], np.int32), "a form has no rule"),
+        ("form_starts", None, "a form has no rule"),
     ],
 )
 def test_parts_that_do_not_hold_together(toy, part, value, why) -> None:
+    if value is None:  # the first form has none of the rules
+        value = toy._pack().arrays[part].copy()
+        value[1] = 0
     with pytest.raises(ModelFileError, match=why):
         Segmenter.from_bytes(changed(toy, arrays={part: value}))
 
