@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class BlockedHMM(HiddenStates, Model, BlockedHMMSettings):
     """
 
     KIND = "blocked-hmm"
-    _inference = inference
+    _inference: ClassVar[Any] = inference
     symbols_: Symbols = learned(SYMBOLS)
     parameters_: BlockedParameters = learned(PARAMETERS)
     discounts_: Discounts = learned(As(Listed(Real(0, 1)), list, Discounts._make))

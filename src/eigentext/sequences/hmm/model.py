@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class HMM(HiddenStates, Model, HMMSettings):
     """
 
     KIND = "hmm"
-    _inference = inference
+    _inference: ClassVar[Any] = inference
     SIZED_BY = Named({"n_states": Whole(1, 10**6)})
 
     symbols_: Symbols = learned(SYMBOLS)
