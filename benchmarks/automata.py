@@ -50,7 +50,7 @@ from eigentext.lab.automata.model import ended
 from eigentext.lab.automata.ngrams import KneserNey
 from eigentext.lab.automata.transducer import sequences_of_pairs
 from eigentext.lab.head_automata.expert import HeadAutomata, dependents
-from eigentext.language.formats.conllu import Sentence, read_sentences
+from eigentext.language.formats.conllu import ConlluBlock, read_sentences
 from eigentext.sequences import HMM, LatentTagger
 from eigentext.tagging.morphology.lemmas import Lemmatiser
 from eigentext.tagging.morphology.tags import TagSet
@@ -63,7 +63,7 @@ MOST_PAIRS = 8000  # training pairs, and
 MOST_LEMMAS = 600  # pairs that are asked for
 
 
-def sentences(treebank: str, split: str, most: int | None = None) -> list[Sentence]:
+def sentences(treebank: str, split: str, most: int | None = None) -> list[ConlluBlock]:
     """The first sentences of a part of a treebank."""
     path = data() / "dependency" / treebank / f"{split}.conllu"
     return list(read_sentences(str(path)))[:most]
@@ -414,7 +414,7 @@ def heads(treebank: str, most: int) -> None:
         bits = nats / np.log(2) / n_words
         print(f"| {about} | {name} | {bits:.4f} |", seconds(began), "|", flush=True)
 
-    def strings(those: list[Sentence]) -> dict[str, list[tuple[str, ...]]]:
+    def strings(those: list[ConlluBlock]) -> dict[str, list[tuple[str, ...]]]:
         found: dict[str, list[tuple[str, ...]]] = {}
         for one in those:
             for side, string in dependents(one.column("upos"), one.heads or ()):

@@ -2,7 +2,6 @@
 
     python benchmarks/embed_views.py          # the parts that need no file; or: --parts similarity
     python benchmarks/embed_views.py --parts tags --languages pt-bosque --seeds 5
-    python benchmarks/embed_views.py --parts dependencies --trees wiki.conllu
     python benchmarks/embed_views.py --parts translations --pairs eng-deu.tsv eng-fra.index
 
 ``$EIGENTEXT_DATA`` names the folder of data.  Parts:
@@ -19,8 +18,6 @@
   vector of a word, learns the usual tag of each training word, and tags the unknown words of test.
 * defaults: the probe on dev with other values of ``exponent``, ``view_rank`` and ``ridge``, each
   against the default;
-* dependencies: similarity with vectors of the words of ``--trees``, text parsed by
-  ``eigentext dep parse``, with the view of heads and dependents and without; all words are known;
 * translations: similarity with the view of another language and without, all words known.  A file
   of ``--pairs`` is one of ``words embed --pairs``, or the index of a dictionary in the format of
   dictd beside its ``.dict.dz`` (:func:`dictionary_pairs`).  Several files are several rows, and
@@ -84,7 +81,7 @@ VIEWS = {
     "left, right, document, characters": ("left", "right", "document", "characters"),
 }
 DOCUMENT, ALL = "left, right, document", "left, right, document, characters"
-PARTS = ("similarity", "entities", "tags", "probe", "defaults", "dependencies", "translations")
+PARTS = ("similarity", "entities", "tags", "probe", "defaults", "translations")
 VOCABULARY = 30_000
 
 Sentences = list[list[str]]
@@ -147,7 +144,6 @@ def several_views(
     name: str,
     views: Sequence[str],
     *,
-    parsed: Any = None,
     pairs: Any = None,
     **more: Any,
 ) -> Made:
@@ -156,7 +152,7 @@ def several_views(
     encode_sentences(text.sentences, vocab_size=VOCABULARY)
     with single_threaded():
         model = MultiviewEmbedding(text.size, views=tuple(views), **more)
-        model.fit(text.encoded, parsed=parsed, pairs=pairs)
+        model.fit(text.encoded, pairs=pairs)
     seconds = time.process_time() - began
     unknown = None if model.characters_ is None else model.characters_.vectors
     made = model.embeddings_
@@ -479,26 +475,6 @@ def with_and_without(rows: Iterator[tuple[Made, Made | None]], known: set[str]) 
         print(f"| over {rival.name} | | | {' | '.join(cells)} |", flush=True)
 
 
-def dependencies(options: argparse.Namespace) -> None:
-    """The words of parsed text, with the view of heads and dependents and without."""
-    if options.trees is None:
-        sys.exit("the part dependencies needs --trees, parsed text in CoNLL-U")
-    parsed = list(read_sentences(options.trees))
-    sentences = [list(one.forms) for one in parsed]
-    print(f"\n{sum(map(len, sentences)):,} words in {len(parsed):,} parsed sentences")
-    text = prepared(sentences, VOCABULARY, set(), options.n_components)
-
-    def rows() -> Iterator[tuple[Made, Made | None]]:
-        yield two_views(text), None
-        for views in (("left", "right"), VIEWS[ALL]):
-            without = several_views(text, ", ".join(views), views)
-            yield without, None
-            more = (*views, "dependencies")
-            yield several_views(text, ", ".join(more), more, parsed=parsed), without
-
-    with_and_without(rows(), set(text.encoded.vocabulary.words))
-
-
 BESIDES = re.compile(r'<[^>]*>|\[[^]]*\]|\([^)]*\)|\{[^}]*\}|(?<!\S)/[^/]*/(?!\S)|^\d+\.|"')
 """What is no translation in a line of a dictionary: grammar, field, remarks, sounds, numbers."""
 
@@ -587,7 +563,6 @@ def main() -> None:
         "--languages", nargs="+", default=["pt-bosque", "fr-sequoia", "tr-imst", "hu-szeged"]
     )
     parser.add_argument("--entities", nargs="+", default=["wnut17", "litbank"])
-    parser.add_argument("--trees", help="parsed text in CoNLL-U, for the part dependencies")
     parser.add_argument("--pairs", nargs="+", help="words and translations, for that part")
     parser.add_argument("--no-gensim", action="store_true")
     options = parser.parse_args()
@@ -601,7 +576,7 @@ def main() -> None:
             text = prepared(sentences, VOCABULARY, set(), options.n_components)
             views = [several_views(text, name, VIEWS[name]) for name in (DOCUMENT, ALL)]
             entities([two_views(text), *views], options)
-    others = (tags, probe, defaults, dependencies, translations)
+    others = (tags, probe, defaults, translations)
     for part in others:
         if part.__name__ in options.parts:
             part(options)

@@ -25,10 +25,10 @@ from eigentext.language.formats.conllu import read_sentences
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
 
-def counts_of(parser: GenerativeParser, sentences: list[Sentence], decoder: str) -> np.ndarray:
+def counts_of(parser: GenerativeParser, sentences: list[ConlluBlock], decoder: str) -> np.ndarray:
     """(sentences, 3): right heads, words, words."""
     rows = []
     for one in sentences:

@@ -33,7 +33,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 import numpy as np
 
-from eigentext.accel.devices import CupyBackend, TorchBackend, backend_for
+from eigentext.accel.devices import CupyBackend, TorchBackend
+from eigentext.linalg.backend import backend_for
 from eigentext.linalg.svd import truncated_svd
 
 if TYPE_CHECKING:

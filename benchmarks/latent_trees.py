@@ -23,9 +23,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from protocols.text_dictionary import learn_text_dictionary
 
 from eigentext.dependency.latent.conditioning import examine, negative_rate
-from eigentext.dependency.latent.dictionaries import learn_text_dictionary, treebank_dictionary
+from eigentext.dependency.latent.dictionaries import treebank_dictionary
 from eigentext.dependency.latent.model import LatentTreeModel
 from eigentext.dependency.latent.moments import TreeMoments
 from eigentext.dependency.latent.observations import Forest, Observations

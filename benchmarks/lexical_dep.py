@@ -27,7 +27,7 @@ from lexical import Setting, languages
 from eigentext.datasets.arabic_lexicon import ELEMENTS
 from eigentext.dependency import DependencyParser
 from eigentext.evaluate.attachment import evaluate
-from eigentext.language.formats.conllu import Sentence, make_sentence, read_sentences
+from eigentext.language.formats.conllu import ConlluBlock, make_sentence, read_sentences
 from eigentext.lexical.baseline import MostFrequent
 from eigentext.lexical.ranker.second_pass import best_rows
 from eigentext.linalg.determinism import single_threaded
@@ -81,8 +81,8 @@ def all_labels(
 
 
 def tagged(
-    tree: Sentence, words: list[dict[str, Any]], labels: list[Label], *, lemmas: bool
-) -> Sentence:
+    tree: ConlluBlock, words: list[dict[str, Any]], labels: list[Label], *, lemmas: bool
+) -> ConlluBlock:
     """The tree's words as typed, or by the label's lemma, with tags made of labels."""
     rows = tree.rows
     forms = [unvocalised(row[1]) for row in rows]

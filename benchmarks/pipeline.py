@@ -112,7 +112,7 @@ class Ours:
 
     def words(self, conllu: str) -> str:
         """Tags and trees for the words of a CoNLL-U text."""
-        from eigentext.pipeline import Doc
+        from eigentext.language import Doc
 
         return str(self.nlp(Doc.from_conllu(conllu), given="words").to_conllu())
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from _data import kept
+from protocols.punctuation import without_punctuation
 
 from eigentext.dependency.graph.parser import DependencyParser
 from eigentext.dependency.rerank.experts import fit_expert, jackknifed
@@ -36,12 +37,7 @@ from eigentext.dependency.rerank.learners import (
     log_linear,
     perceptron,
 )
-from eigentext.dependency.rerank.lists import (
-    KBestLists,
-    cross_validated,
-    lists_of,
-    without_punctuation,
-)
+from eigentext.dependency.rerank.lists import KBestLists, cross_validated, lists_of
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import RankError
 from eigentext.evaluate.bootstrap import compare
@@ -54,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.dependency.rerank.features import Expert
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
 _COARSE = (
     ("NNP", "PROPN"),
@@ -88,7 +84,7 @@ def universal(tag: str) -> str:
     )
 
 
-def read_bank(data: str, split: str) -> list[Sentence]:
+def read_bank(data: str, split: str) -> list[ConlluBlock]:
     """The trees of one split, punctuation taken out."""
     folder = Path(os.environ["EIGENTEXT_DATA"])
     if data == "ewt":
@@ -109,7 +105,7 @@ def read_bank(data: str, split: str) -> list[Sentence]:
 
 def all_lists(
     data: str, order: int, epochs: int, work: Path, k: int = 50
-) -> dict[str, tuple[list[Sentence], KBestLists]]:
+) -> dict[str, tuple[list[ConlluBlock], KBestLists]]:
     """Sentences and lists of train (cross-validated), dev and test; what exists is read."""
 
     def new_parser() -> DependencyParser:
@@ -138,7 +134,9 @@ def all_lists(
     return {"train": (banks["train"], lists), **found}
 
 
-def trained(parser: DependencyParser, sentences: list[Sentence], path: Path) -> DependencyParser:
+def trained(
+    parser: DependencyParser, sentences: list[ConlluBlock], path: Path
+) -> DependencyParser:
     """The parser of all training sentences, read or made."""
     if path.exists():
         return DependencyParser.load(path)
@@ -168,7 +166,7 @@ ROWS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("+ all of the valid ones", (*LATENT, "valence", "distance", "generative")),
     ("baseline: + HMM of root-to-leaf paths", ("paths",)),
 )
-Lists = dict[str, tuple[list["Sentence"], KBestLists]]
+Lists = dict[str, tuple[list["ConlluBlock"], KBestLists]]
 
 
 def column(name: str, lists: Lists, folder: Path, **settings: Any) -> dict[str, np.ndarray]:
@@ -179,7 +177,7 @@ def column(name: str, lists: Lists, folder: Path, **settings: Any) -> dict[str, 
     if not path.exists():
         began = time.process_time()
 
-        def fit(those: Sequence[Sentence]) -> Expert:
+        def fit(those: Sequence[ConlluBlock]) -> Expert:
             return fit_expert(kind, those, **settings)
 
         found = {"train": jackknifed(fit, *lists["train"])}

@@ -2,6 +2,7 @@
 
     python benchmarks/studio_load.py --clients 50 --seconds 120
     python benchmarks/studio_load.py --kills 50 [--store postgresql+psycopg://...]
+    python benchmarks/studio_load.py --sentences 1000 5000 [-- --dep-model ewt.parser]
 
 The first starts `eigentext studio` with the sample's models in a process of its own, and as many
 clients as said on this machine: each asks for pages, parses, looks words up, reads, and decides in
@@ -13,6 +14,9 @@ of the clients it would wait for them, not for the service.
 The second kills the server (`eigentext serve`, without models) by ``kill -9`` at random moments
 while annotators decide, starts it again on the same store, and holds all decisions that were
 acknowledged against the history that the service tells: nothing may be missing.
+
+The third imports so many sentences of EWT as one document, decides ``--keys`` arcs in sentences
+all over it, and prints what a key costs: CPU of the server and of its workers, and the wait.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import os
 import random
 import signal
 import statistics
@@ -32,7 +37,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from _data import data
 
+_WARM = 5  # decisions before those that are counted
 SENTENCES = [
     "The dog sees a cat in the garden.",
     "My sister reads a long book about birds.",
@@ -80,6 +87,22 @@ class Service:
         assert self.process.stdout is not None
         for _ in self.process.stdout:
             pass
+
+    def cpu_seconds(self) -> tuple[float, float]:
+        """CPU of the server, and of its workers, since they were started."""
+        assert self.process is not None
+        server, workers = 0.0, 0.0
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                cells = (folder / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue  # it has ended
+            seconds = (int(cells[11]) + int(cells[12])) / os.sysconf("SC_CLK_TCK")
+            if int(folder.name) == self.process.pid:
+                server = seconds
+            elif int(cells[1]) == self.process.pid:
+                workers += seconds
+        return server, workers
 
     def kill(self, how: int = signal.SIGKILL) -> None:
         """End it, without a warning unless told."""
@@ -132,10 +155,10 @@ def change(chance: random.Random, number: int) -> dict[str, Any]:
     }
 
 
-def load(asked: argparse.Namespace) -> None:
+def load(options: argparse.Namespace) -> None:
     """Many clients at a time."""
     with tempfile.TemporaryDirectory() as folder:
-        service = Service(str(Path(folder, "a.db")), asked.studio)
+        service = Service(str(Path(folder, "a.db")), options.studio)
         service.start()
         models = httpx.get(f"{service.address}/api/models").json()["models"]
         kinds = {model["kind"] for model in models}
@@ -143,11 +166,11 @@ def load(asked: argparse.Namespace) -> None:
         errors: list[str] = []
         lock = threading.Lock()
         line, theirs = multiprocessing.Pipe()
-        watched = (service.address, asked.seconds, theirs)
+        watched = (service.address, options.seconds, theirs)
         watcher = multiprocessing.get_context("spawn").Process(target=watch, args=watched)
         watcher.start()
         line.recv()  # it is ready: the first burst is seen
-        end = time.monotonic() + asked.seconds
+        end = time.monotonic() + options.seconds
 
         def person(number: int) -> None:
             chance = random.Random(number)
@@ -177,9 +200,9 @@ def load(asked: argparse.Namespace) -> None:
                     times.setdefault(kind, []).append(spent)
                     if wrong:
                         errors.append(f"{kind}: {wrong}")
-                time.sleep(chance.expovariate(1 / asked.pause))
+                time.sleep(chance.expovariate(1 / options.pause))
 
-        people = [threading.Thread(target=person, args=(k,)) for k in range(asked.clients)]
+        people = [threading.Thread(target=person, args=(k,)) for k in range(options.clients)]
         for one in people:
             one.start()
         health = line.recv()
@@ -187,7 +210,7 @@ def load(asked: argparse.Namespace) -> None:
         for one in people:
             one.join()
         service.kill(signal.SIGTERM)
-        print(f"{asked.clients} clients, {asked.seconds:g} s, pauses of {asked.pause:g} s")
+        print(f"{options.clients} clients, {options.seconds:g} s, pauses of {options.pause:g} s")
         print("| request | number | p50 ms | p99 ms | slowest ms |\n|---|---|---|---|---|")
         for kind, spent in [*sorted(times.items()), ("health", health)]:
             figures = (statistics.median(spent), centile(spent), max(spent))
@@ -203,24 +226,24 @@ def centile(values: list[float], share: float = 0.99) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-def kills(asked: argparse.Namespace) -> None:
+def kills(options: argparse.Namespace) -> None:
     """A server that is killed again and again, and what it had acknowledged."""
     with tempfile.TemporaryDirectory() as folder:
-        store = asked.store or str(Path(folder, "a.db"))
+        store = options.store or str(Path(folder, "a.db"))
         # one worker: what is saved goes through the server, and the next start is not held up
-        service = Service(store, ["--workers", "1", *asked.studio], what="serve")
+        service = Service(store, ["--workers", "1", *options.studio], what="serve")
         service.start()
-        chance = random.Random(asked.seed)
+        chance = random.Random(options.seed)
         acknowledged: dict[str, set[str]] = {}
         documents: dict[str, int] = {}
         run = f"{time.time():.0f}"
-        for number in range(asked.annotators):
+        for number in range(options.annotators):
             name = f"annotator {run} {number}"
             client, documents[name] = project(service.address, name)
             client.close()
             acknowledged[name] = set()
         n_decisions = 0
-        for kill in range(asked.kills):
+        for kill in range(options.kills):
             stop = threading.Event()
 
             def annotate(name: str, seed: int, stop: threading.Event = stop) -> None:
@@ -245,7 +268,7 @@ def kills(asked: argparse.Namespace) -> None:
             ]
             for one in people:
                 one.start()
-            time.sleep(chance.uniform(0.05, asked.longest))
+            time.sleep(chance.uniform(0.05, options.longest))
             service.kill()
             stop.set()
             for one in people:
@@ -261,11 +284,69 @@ def kills(asked: argparse.Namespace) -> None:
             if lost:
                 sys.exit("acknowledged decisions are lost")
         service.kill(signal.SIGTERM)
-        print(json.dumps({"kills": asked.kills, "acknowledged": n_decisions, "lost": 0}))
+        print(json.dumps({"kills": options.kills, "acknowledged": n_decisions, "lost": 0}))
+
+
+def keys(options: argparse.Namespace) -> None:
+    """What a decision costs in documents of several sizes."""
+    with open(data() / "dependency" / "ewt" / "train.conllu", encoding="utf-8") as file:
+        blocks = file.read().split("\n\n")
+    print(
+        "| sentences | CPU ms a key: server | worker | wait ms: p50 | p99 |\n|---|---|---|---|---|"
+    )
+    for n_sentences in options.sentences:
+        with tempfile.TemporaryDirectory() as folder:
+            arguments = ["--workers", "1", *options.studio]
+            service = Service(str(Path(folder, "a.db")), arguments, what="serve")
+            service.start()
+            trees = "\n\n".join(_without_newdoc(one) for one in blocks[:n_sentences]) + "\n\n"
+            file_name = Path(folder, "ewt.conllu")
+            file_name.write_text(trees, "utf-8")
+            command = [sys.executable, "-m", "eigentext.cli", "annotate"]
+            create = [
+                "project",
+                "create",
+                str(Path(folder, "a.db")),
+                "EWT",
+                "--task",
+                "dependency",
+            ]
+            if options.model:
+                create += ["--model", options.model]
+            subprocess.run([*command, *create], check=True, stdout=subprocess.DEVNULL)
+            bring = ["import", str(Path(folder, "a.db")), "EWT", str(file_name), "--quiet"]
+            subprocess.run([*command, *bring], check=True)
+            chance = random.Random(options.seed)
+            waits = []
+            spent = (0.0, 0.0)
+            with new_client(service.address, "annotator") as client:
+                client.get("/api/documents/1").raise_for_status()
+                for number in range(-_WARM, options.keys):
+                    if number == 0:
+                        spent = service.cpu_seconds()
+                    place = {"sentence": chance.randrange(n_sentences), "item": "a1"}
+                    one = {**place, "value": {"deprel": "dep"}, "seconds": 1.0, "keys": 1}
+                    began = time.perf_counter()
+                    answer = client.post("/api/documents/1/decisions", json={"changes": [one]})
+                    answer.raise_for_status()
+                    waits.append(time.perf_counter() - began)
+            server, worker = (
+                1e3 * (now - before) / options.keys
+                for now, before in zip(service.cpu_seconds(), spent, strict=True)
+            )
+            service.kill(signal.SIGTERM)
+            wait = 1e3 * statistics.median(waits[_WARM:]), 1e3 * centile(waits[_WARM:])
+            figures = f"{server:.1f} | {worker:.1f} | {wait[0]:.0f} | {wait[1]:.0f}"
+            print(f"| {n_sentences:,} | {figures} |", flush=True)
+
+
+def _without_newdoc(block: str) -> str:
+    """A sentence of the one document that all of them make."""
+    return "\n".join(line for line in block.split("\n") if not line.startswith("# newdoc"))
 
 
 def main() -> None:
-    """Do what is asked for."""
+    """Do what is options for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=120)
@@ -276,11 +357,16 @@ def main() -> None:
     parser.add_argument("--store", help="the address of a PostgreSQL database; unless told SQLite")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("studio", nargs="*", help="further arguments of `eigentext studio`")
-    asked = parser.parse_args()
-    if asked.kills:
-        kills(asked)
+    parser.add_argument("--sentences", type=int, nargs="+", help="what a key costs in so many")
+    parser.add_argument("--keys", type=int, default=50, help="decisions that are counted")
+    parser.add_argument("--model", default="", help="name of the served model that proposes")
+    options = parser.parse_args()
+    if options.sentences:
+        keys(options)
+    elif options.kills:
+        kills(options)
     else:
-        load(asked)
+        load(options)
 
 
 if __name__ == "__main__":

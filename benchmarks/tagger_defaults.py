@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from eigentext.language.formats.columns import read_columns
-from eigentext.language.formats.conllu import Sentence, read_sentences
+from eigentext.language.formats.conllu import ConlluBlock, read_sentences
 from eigentext.linalg.determinism import single_threaded
 from eigentext.tagging.sequence import SequenceTagger
 
@@ -49,7 +49,7 @@ TASKS = (
 )
 
 
-def chunk_tags(sentence: Sentence) -> list[str]:
+def chunk_tags(sentence: ConlluBlock) -> list[str]:
     """Noun chunks in BIO2: a noun and its small dependents, as far as they are beside it."""
     heads = sentence.heads or ()
     relations = [one.partition(":")[0] for one in sentence.column("deprel")]
@@ -70,7 +70,7 @@ def chunk_tags(sentence: Sentence) -> list[str]:
     return tags
 
 
-def name_tags(sentence: Sentence) -> list[str]:
+def name_tags(sentence: ConlluBlock) -> list[str]:
     """Names in BIO2: proper nouns side by side of which each hangs from another of them."""
     heads, upos = sentence.heads or (), sentence.column("upos")
     relations = [one.partition(":")[0] for one in sentence.column("deprel")]

@@ -31,22 +31,22 @@ from _data import data
 from eigentext.dependency import DependencyParser
 from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.latent.model import LatentTreeModel
+from eigentext.dependency.unlabelled import Unlabelled
 from eigentext.evaluate.bootstrap import compare
-from eigentext.lab.unlabelled.generative import Unlabelled
 from eigentext.language.formats.conllu import read_sentences, to_dependency_tree
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
     Judged = tuple[Callable[[Unlabelled | None], Any], Callable[[Any], np.ndarray]]
 
 LANGUAGES = {"ewt": "english"}
 
 
-def counts_of(parser: GenerativeParser, sentences: list[Sentence]) -> np.ndarray:
+def counts_of(parser: GenerativeParser, sentences: list[ConlluBlock]) -> np.ndarray:
     """(sentences, 3): right heads, words, words."""
     rows = []
     for sentence, answer in zip(sentences, parser.parse_many(sentences), strict=True):
@@ -56,7 +56,7 @@ def counts_of(parser: GenerativeParser, sentences: list[Sentence]) -> np.ndarray
     return np.array(rows, float)
 
 
-def tagged_by_own(trees: list[Sentence], text: list[Sentence]) -> list[Sentence]:
+def tagged_by_own(trees: list[ConlluBlock], text: list[ConlluBlock]) -> list[ConlluBlock]:
     """The text with the tags of a tagger that knows the trees alone."""
     from eigentext.tagging.sequence.tagger import SequenceTagger
 
@@ -69,7 +69,7 @@ def tagged_by_own(trees: list[Sentence], text: list[Sentence]) -> list[Sentence]
 
 
 def parser_judged(
-    name: str, trees: list[Sentence], test: list[Sentence], given: argparse.Namespace
+    name: str, trees: list[ConlluBlock], test: list[ConlluBlock], given: argparse.Namespace
 ) -> Judged:
     """How a generative parser learns, and its right heads in test sentences."""
     language: Any = LANGUAGES.get(name, "generic")
@@ -82,7 +82,7 @@ def parser_judged(
 
 
 def latent_judged(
-    name: str, trees: list[Sentence], test: list[Sentence], given: argparse.Namespace
+    name: str, trees: list[ConlluBlock], test: list[ConlluBlock], given: argparse.Namespace
 ) -> Judged:
     """How a latent tree model learns, and which of the pairs of test sentences are in order."""
     language: Any = LANGUAGES.get(name, "generic")

@@ -44,7 +44,7 @@ FOR = {
     "pydantic": "checks of requests and settings",
     "rich": "tables at the terminal",
     "safetensors": "model files",
-    "scikit-learn": "the face of estimators",
+    "scikit-learn": "k-means, linear classifiers",
     "scipy": "sparse matrices, linear algebra",
     "spacy": "components of spaCy",
     "sqlalchemy": "the annotation store",
@@ -96,7 +96,7 @@ Data sets of the catalogue (`eigentext data list`); **NC**: not, or not all of i
 DATA
 
 A model made of data under such terms is, we take it, bound by them: its card and header say so, with `non_commercial` where that
-holds. [models.md](models.md) has the licences of the recipes' models.
+holds. [models.md](../guide/models.md) has the licences of the recipes' models.
 """
 
 

@@ -187,7 +187,7 @@ def _value(value: Any) -> str:
 def formats() -> dict[str, dict[str, str]]:
     """What readers take a file for by its ending, packed or not."""
     from eigentext.errors import SettingsError
-    from eigentext.language.formats import convert, records
+    from eigentext.language.formats import records, registry
     from eigentext.studio.store import imports
     from eigentext.tagging.sequence import reading
 
@@ -199,7 +199,7 @@ def formats() -> dict[str, dict[str, str]]:
 
     readers: dict[str, Callable[[str], str]] = {
         "annotate import": imports.kind_of,
-        "convert": convert.format_of,
+        "convert": lambda name: registry.format_of(name, registry.CONVERTIBLE),
         "records": records.kind_of,
         "tags": reading.format_of,
     }

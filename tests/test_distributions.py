@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "eigentext"
-VERSION = re.search(r'__version__ = "(.+)"', (SOURCE / "__init__.py").read_text())[1]  # type: ignore[index]
+VERSION = re.search(r'VERSION = "(.+)"', (SOURCE / "version.py").read_text())[1]  # type: ignore[index]
 MADE = ("__pycache__", ".nbi", ".nbc", ".pyc", ".pyo", ".part", ".DS_Store")
 
 

@@ -47,7 +47,7 @@ def test_import_loads_none_of_the_heavy_parts():
     heavy = {"numpy", "scipy", "numba", "sklearn", "typer", "rich", "pydantic", "matplotlib"}
     assert not heavy & set(loaded)
     ours = {name for name in loaded if name.startswith("eigentext")}
-    assert ours == {"eigentext", "eigentext.base", "eigentext.base.lazy"}
+    assert ours == {"eigentext", "eigentext.base", "eigentext.base.lazy", "eigentext.version"}
 
 
 def test_help_loads_none_of_the_heavy_parts():
@@ -58,13 +58,13 @@ def test_help_loads_none_of_the_heavy_parts():
     loaded = set(_in_fresh_python(code).rpartition("LOADED")[2].split())
     assert not {"numpy", "scipy", "numba", "sklearn", "matplotlib", "fastapi"} & loaded
     rooms = {name.split(".")[1] for name in loaded if name.startswith("eigentext.")}
-    assert rooms == {"base", "cli", "errors"}  # no model, and no group of commands
+    assert rooms == {"base", "cli", "errors", "version"}  # no model, and no group of commands
     assert not {f"eigentext.cli.{name}" for name in (*GROUPS, *COMMANDS)} & loaded
 
 
 def test_rooms_are_attributes():
     rooms = [module.name for module in pkgutil.iter_modules(eigentext.__path__) if module.ispkg]
-    assert {"latent", "lexicon", "words"} <= set(rooms)
+    assert {"lab", "language", "words"} <= set(rooms)
     code = f"import eigentext\nprint(*(getattr(eigentext, room).__name__ for room in {rooms}))"
     assert _in_fresh_python(code).split() == [f"eigentext.{room}" for room in rooms]
     assert set(rooms) | {"__version__"} <= set(dir(eigentext))

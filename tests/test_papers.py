@@ -50,8 +50,9 @@ def _check_tests(cell: str) -> None:
 
 
 def _exists(name: str) -> bool:
-    """Is there such a module of ours, or such a name in one?"""
-    full = name if name.startswith("rivals.") else f"eigentext.{name}"
+    """Is there such a module of ours, of tests/ or of benchmarks/, or such a name in one?"""
+    outside = name.partition(".")[0] in ("oracle", "protocols", "rivals")
+    full = name if outside else f"eigentext.{name}"
     try:
         pkgutil.resolve_name(full)
     except AttributeError:

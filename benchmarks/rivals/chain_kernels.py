@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from eigentext.lexical.ranker.kernels.hash_table import mix
+from eigentext.features.kernels.hashing import mix_pair
 
 _ZERO = np.uint64(0)
 
@@ -26,7 +26,9 @@ def transitions(begin, end, class_first, values, pairs, weights, bits, offset, o
             for j in range(class_first[word], class_first[word + 1]):
                 total = 0.0
                 for p in range(len(pairs)):
-                    total += weights[mix(values[i, pairs[p, 0]], values[j, pairs[p, 1]]) >> shift]
+                    total += weights[
+                        mix_pair(values[i, pairs[p, 0]], values[j, pairs[p, 1]]) >> shift
+                    ]
                 out[place] = total
                 place += 1
 
@@ -224,7 +226,7 @@ def gather(
             if abs(g) > 1e-6:
                 for a in range(atoms.shape[1]):
                     if atoms[word, a] != _ZERO and used[a, unit_target[u]]:
-                        place = np.int64(mix(atoms[word, a], unit_hash[u]) >> shift)
+                        place = np.int64(mix_pair(atoms[word, a], unit_hash[u]) >> shift)
                         delta[place] += g
                         if not marked[place]:
                             marked[place] = True
@@ -238,7 +240,7 @@ def gather(
                 entry += 1
                 if abs(g) > 1e-6:
                     for p in range(len(pairs)):
-                        key = mix(values[i, pairs[p, 0]], values[j, pairs[p, 1]])
+                        key = mix_pair(values[i, pairs[p, 0]], values[j, pairs[p, 1]])
                         place = pair_base + np.int64(key >> pair_shift)
                         delta[place] += g
                         if not marked[place]:
@@ -257,7 +259,7 @@ def unit_scores(words, atoms, unit_first, unit_hash, unit_target, used, weights,
             total = 0.0
             for a in range(atoms.shape[1]):
                 if atoms[word, a] != _ZERO and used[a, unit_target[u]]:
-                    total += weights[mix(atoms[word, a], unit_hash[u]) >> shift]
+                    total += weights[mix_pair(atoms[word, a], unit_hash[u]) >> shift]
             out[u] = total
 
 
@@ -300,7 +302,7 @@ def learn_elements(
                 if abs(g) > 1e-4:
                     for a in range(atoms.shape[1]):
                         if atoms[word, a] != _ZERO and used[a, unit_target[u]]:
-                            place = mix(atoms[word, a], unit_hash[u]) >> shift
+                            place = mix_pair(atoms[word, a], unit_hash[u]) >> shift
                             sums[place] += g * g
                             weights[place] -= rate * g / np.sqrt(sums[place])
             start = stop

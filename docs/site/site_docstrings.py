@@ -27,7 +27,8 @@ _WIDE = re.compile(r"\S  +\S")
 # a line of a table of fields: ``name``  what it is
 _FIELD = re.compile(r"(``[^`]+``(?:, ``[^`]+``)*) {2,}(\S.*)")
 _FACTORY = re.compile(r"<[^<>]*>")  # a default that is made anew each time has no other name
-_REQUEST = re.compile(r"set_\w+_request")  # scikit-learn writes these into every estimator
+# the settings in the docstring of a model, for a terminal: its page has them as a table
+_SETTINGS = ["Parameters", "----------"]
 
 
 def escaped(text: str) -> str:
@@ -109,6 +110,10 @@ def _process(
 ) -> None:
     if lines and lines[0].startswith("Alias for field number"):  # Python's, of a named tuple
         lines.clear()
+    for at in range(len(lines) - 1):
+        if lines[at : at + 2] == _SETTINGS:
+            del lines[at:]
+            break
     lines[:] = as_restructured_text(lines)
 
 
@@ -122,12 +127,6 @@ def _sign(
     back: Any,
 ) -> tuple[str, Any] | None:
     return None if signature is None else (_FACTORY.sub("...", signature), back)
-
-
-def _skip(
-    _app: Sphinx, _what: str, name: str, _obj: Any, _default: bool, _options: Any
-) -> bool | None:
-    return True if _REQUEST.fullmatch(name) else None
 
 
 def _object(path: str) -> Any:
@@ -164,6 +163,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Look at each docstring before Sphinx does, and at links that it does not know."""
     app.connect("autodoc-process-docstring", _process)
     app.connect("autodoc-process-signature", _sign)
-    app.connect("autodoc-skip-member", _skip)
     app.connect("missing-reference", _resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from site_docstrings import escaped
 
 import eigentext
-from eigentext.base.settings import declared
+from eigentext.base.settings import declared, types_of
 
 if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
 # what people use first; the other rooms are what these are made of
-MODELS = (
-    "words tagging sequences constituency dependency lexical morphology segmentation pipeline"
-).split()
+MODELS = ["words", "tagging", "sequences", "constituency", "dependency", "lexical", "pipeline"]
 
 
 LONGEST_VALUE = 80  # characters of a constant that is shown
@@ -85,7 +83,7 @@ def _heading(text: str, line: str) -> list[str]:
 
 
 def settings_table(value: Any) -> list[str]:
-    """The settings of a model, as declared: name, default, meaning."""
+    """The settings of a model, as declared: name, type, default, meaning."""
     if not (isclass(value) and is_dataclass(value)):
         return []
     if not any("setting" in field.metadata for field in fields(value)):
@@ -94,17 +92,19 @@ def settings_table(value: Any) -> list[str]:
         "",
         "   .. list-table:: Settings",
         "      :header-rows: 1",
-        "      :widths: 20 15 65",
+        "      :widths: 18 20 12 50",
         "",
     ]
-    out += ["      * - setting", "        - default", "        - what it means"]
-    for name, setting in declared(value).items():
-        meaning = escaped(setting.help)
-        out += [
-            f"      * - ``{name}``",
-            f"        - ``{setting.default!r}``",
-            f"        - {meaning}",
-        ]
+    for row in [
+        ("setting", "type", "default", "what it means"),
+        *(
+            (f"``{name}``", escaped(kind), f"``{setting.default!r}``", escaped(setting.help))
+            for (name, setting), kind in zip(
+                declared(value).items(), types_of(value).values(), strict=True
+            )
+        ),
+    ]:
+        out += [f"      {'  -' if i else '* -'} {cell}" for i, cell in enumerate(row)]
     return [*out, ""]
 
 
@@ -174,8 +174,8 @@ def _index(rooms: dict[str, list[str]]) -> str:
     out = _heading("API reference", "=")
     out += [
         "Every public name, from the docstrings of the sources; examples after ``>>>`` are run by",
-        "the tests.  ``from eigentext import ...`` has what most people need; a model is an",
-        "estimator of scikit-learn, whose settings stand in a table below it.",
+        "the tests.  ``from eigentext import ...`` has what most people need; a model",
+        "has the manners of scikit-learn's estimators; its settings stand in a table below it.",
         "",
     ]
     inner = sorted(set(rooms) - set(MODELS) - {"front-door"})

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eigentext.base.lazy import lazy
+from eigentext.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from eigentext.base.model import Model as Model
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from eigentext.errors import RankError as RankError
     from eigentext.errors import SettingsError as SettingsError
     from eigentext.lab import StringAutomaton as StringAutomaton
+    from eigentext.language.doc import Doc as Doc
+    from eigentext.language.reading import read as read
+    from eigentext.language.reading import read_docs as read_docs
     from eigentext.language.trees.constituent import Tree as Tree
     from eigentext.lexical import LexicalRanker as LexicalRanker
     from eigentext.pipeline import Pipeline as Pipeline
@@ -39,8 +43,6 @@ if TYPE_CHECKING:
     from eigentext.words import SpectralClusters as SpectralClusters
     from eigentext.words import TopicModel as TopicModel
 
-__version__ = "0.2.0"
-
 __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
@@ -50,6 +52,8 @@ __getattr__, __dir__, __all__ = lazy(
         "errors": "DataError EigentextError MissingExtraError ModelFileError RankError "
         "SettingsError",
         "lab": "StringAutomaton",
+        "language.doc": "Doc",
+        "language.reading": "read read_docs",
         "language.trees.constituent": "Tree",
         "lexical": "LexicalRanker",
         "pipeline": "Pipeline",

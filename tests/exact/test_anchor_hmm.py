@@ -18,10 +18,10 @@ from eigentext.sequences.spectral.anchors import (
     Contexts,
     _nonnegative,
     anchor_hmm,
-    exact_contexts,
     find_anchors,
 )
 from eigentext.sequences.spectral.looks import drawn_together, small_forms
+from oracle.hmm_moments import exact_contexts
 
 
 def planted(seed, k, V, *, anchors_of_each=1):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eigentext.constituency.observable import (
+from eigentext.constituency.bounds import nodes_needed
+from oracle import lpcfg
+from oracle.tensor_form import (
     Moments,
     TensorForm,
     house_order,
-    nodes_needed,
     observable_form,
     singular_bases,
     smallest_element,
 )
-from oracle import lpcfg
 
 SEEDS = range(4)
 

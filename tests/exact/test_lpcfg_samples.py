@@ -9,14 +9,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eigentext.constituency.learn.moments import Coordinates, node_weights, sample_moments
-from eigentext.constituency.observable import (
-    observable_form,
-    singular_bases,
-)
-from eigentext.constituency.treebank import build_treebank
+from eigentext.constituency.learn.moments import Coordinates, node_weights
 from eigentext.language.trees.constituent import Tree
 from oracle import lpcfg
+from oracle.tensor_form import observable_form, sample_moments, singular_bases
+from oracle.treebank import build_treebank
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 

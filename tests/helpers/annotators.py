@@ -20,7 +20,6 @@ class Corrected(NamedTuple):
 
 def correct(task, document: Document, sentence: int, gold: dict[str, Any]) -> Corrected:
     """Correct a sentence until it is as gold; every decision is checked, and held by proposals."""
-    given = document.sentences[sentence]
     decisions: dict[tuple[int, str], Any] = {}
     wrong = None
     while True:
@@ -33,7 +32,7 @@ def correct(task, document: Document, sentence: int, gold: dict[str, Any]) -> Co
             kept = held[name].value
             if not is_label(value):
                 assert not task.differ(kept, value), f"{name}: {kept} for {value}"
-        changes = task.corrections(given, proposal.analysis, gold)
+        changes = task.corrections(proposal.analysis, gold)
         wrong = len(changes) if wrong is None else wrong
         if not changes:
             return Corrected(wrong, len(decisions), decisions, dict(proposal.analysis))

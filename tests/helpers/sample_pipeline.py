@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from eigentext.datasets.sample import sample_files
-from eigentext.language.formats.conllu import Sentence, parse_sentences
+from eigentext.language.formats.conllu import ConlluBlock, parse_sentences
 from eigentext.pipeline import Pipeline
 
 SMALL: dict[str, Any] = {
@@ -20,7 +20,7 @@ SMALL: dict[str, Any] = {
 
 
 @cache
-def treebank(name: str = "treebank") -> tuple[Sentence, ...]:
+def treebank(name: str = "treebank") -> tuple[ConlluBlock, ...]:
     return tuple(parse_sentences(sample_files()[f"{name}.conllu"].decode()))
 
 

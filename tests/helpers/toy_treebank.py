@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import product
 
-from eigentext.language.formats.conllu import Sentence, parse_sentence
+from eigentext.language.formats.conllu import ConlluBlock, parse_sentence
 from eigentext.pipeline import Pipeline
 
 NAMES = ("Ana", "Luis", "Eva", "Juan")
@@ -23,7 +23,7 @@ SMALL = {
 }
 
 
-def _sentence(rows: list[tuple[str, str, str, str, int, str, str]]) -> Sentence:
+def _sentence(rows: list[tuple[str, str, str, str, int, str, str]]) -> ConlluBlock:
     lines = []
     for number, (form, lemma, upos, feats, head, deprel, note) in enumerate(rows, start=1):
         if note == "al" or note == "del":
@@ -33,7 +33,7 @@ def _sentence(rows: list[tuple[str, str, str, str, int, str, str]]) -> Sentence:
     return parse_sentence("\n".join(lines) + "\n\n")
 
 
-def sentences() -> list[Sentence]:
+def sentences() -> list[ConlluBlock]:
     """The treebank: 96 sentences of the first sort, 12 of the second."""
     made = []
     for (verb, lemma), name, noun, joint in product(VERBS.items(), NAMES, NOUNS, ("al", "del")):

@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 
 from eigentext.lab.automata.automaton import Automaton
-from eigentext.lab.automata.hankel import (
-    BEGIN,
-    END,
-    Basis,
-    Hankel,
-    all_pieces,
-    exact_hankel,
-    spectral_automaton,
-    strings_of,
-)
+from eigentext.lab.automata.hankel import BEGIN, END, Basis, Hankel, spectral_automaton, strings_of
+from oracle.hankel import all_pieces, exact_hankel
 
 
 def random_automaton(k: int, V: int, seed: int) -> Automaton:

@@ -14,8 +14,9 @@ from eigentext.dependency.latent import learn
 from eigentext.dependency.latent.dictionaries import neighbour_counts
 from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
 from eigentext.dependency.latent.observations import Forest, Observations
+from eigentext.dependency.unlabelled import Unlabelled
 from eigentext.errors import SettingsError
-from eigentext.lab.unlabelled.generative import WEIGHTS, Unlabelled
+from eigentext.lab.unlabelled.generative import WEIGHTS
 from eigentext.lab.unlabelled.latent import TreeText, parser_of, tree_list
 from eigentext.language.formats.conllu import from_dependency_tree, write_sentences
 from eigentext.language.trees.dependency import DependencyTree
@@ -111,7 +112,7 @@ def test_gold_trees_of_weight_one_are_trees() -> None:
     """Lists of the one right tree, weight 1: the model of all trees together, to the last bit."""
     more = random_trees(5, 30)
     gold = TreeText(more, np.ones(len(more)), np.arange(len(more)))
-    one = LatentTreeModel(**HOW)._learn(TREES, gold, 1.0, None)
+    one = LatentTreeModel(**HOW).fit_trees(TREES, gold, 1.0, None)
     assert one.to_bytes() == LatentTreeModel(**HOW).fit([*TREES, *more]).to_bytes()
 
 
@@ -122,7 +123,7 @@ def test_lists_of_all_trees_never_lower_the_weighted_likelihood() -> None:
     assert (text.shares[text.first] >= 0.25 - 1e-9).all()
     none = learn.LatentSmoothing(0.0, 0.0, 0.0, 0.0)
     model = LatentTreeModel(**{**HOW, "n_iter": 8, "smoothing": none})
-    model._learn(TREES, text, 0.3, None)
+    model.fit_trees(TREES, text, 0.3, None)
     assert np.diff(model.log_likelihoods_).min() > -1e-8
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from eigentext.cli.main import run
 from eigentext.errors import ModelFileError, SettingsError
-from eigentext.lab.automata.characters import POWERS, RANKS, CharacterTags, HeldOut
+from eigentext.lab.automata.characters import POWERS, RANKS, CharacterTags
 from eigentext.lab.automata.classes import ClassAutomata
 from eigentext.lab.automata.model import STOP
 from eigentext.sequences.tagger.model import LatentTagger
@@ -85,11 +85,11 @@ def test_power_and_rank_are_the_best_of_all_and_small_where_they_are_alike(small
         both = p * own**power
         return -float(np.log(both[np.arange(50), tags] / both.sum(axis=1)).mean())
 
-    power, rank = small.chosen(HeldOut(words, tags, p))
+    power, rank = small.chosen(words, tags, p)
     assert power > 0
     assert nats(power) == min(map(nats, POWERS))
     assert rank == RANKS[0]  # a few words have no rank of more
-    assert small.chosen(HeldOut(words, tags, np.eye(3)[tags]))[0] == 0.0  # nothing to gain
+    assert small.chosen(words, tags, np.eye(3)[tags])[0] == 0.0  # nothing to gain
 
 
 def test_a_larger_rank_is_taken_where_it_is_better(small, monkeypatch):
@@ -101,7 +101,7 @@ def test_a_larger_rank_is_taken_where_it_is_better(small, monkeypatch):
         return np.full((15, 3), 1 / 3) if rank == 25 else 0.01 / 3 + 0.99 * np.eye(3)[tags]
 
     monkeypatch.setattr(CharacterTags, "p", p)
-    assert small.chosen(HeldOut(words, tags, np.full((15, 3), 1 / 3))) == (1.0, 50)
+    assert small.chosen(words, tags, np.full((15, 3), 1 / 3)) == (1.0, 50)
 
 
 def test_automata_cut_to_a_rank_are_those_learned_with_it():
@@ -123,8 +123,8 @@ def test_what_is_held_out_is_not_learned_from(monkeypatch):
         learned.append({word for word, _ in words})
         return true(names, words, power, rank)
 
-    def spy_best(self, held):
-        asked.extend(held.words)
+    def spy_best(self, words, tags, p):
+        asked.extend(words)
         return 0.5, 7
 
     true = CharacterTags.learned
@@ -187,7 +187,7 @@ def test_power_zero_and_known_words_are_as_before(tagger):
 
 
 def test_a_model_file_gives_the_same_answers(tmp_path, monkeypatch):
-    monkeypatch.setattr(CharacterTags, "chosen", lambda self, held: (0.35, 10))
+    monkeypatch.setattr(CharacterTags, "chosen", lambda self, *held_out: (0.35, 10))
     tagger = LatentTagger(1, characters="automata").fit(*hidden_in_the_middle(100, 0))
     tagger.save(tmp_path / "one", data={"name": "made"})
     again = LatentTagger.load(tmp_path / "one")
@@ -234,8 +234,8 @@ def test_held_out_words_are_judged_as_the_tagger_judges(monkeypatch):
     X, y = hidden_in_the_middle(150, 2)
     seen: list[np.ndarray] = []
 
-    def spy(self, held):
-        seen.append(held.p)
+    def spy(self, words, tags, p):
+        seen.append(p)
         return 0.0, RANKS[0]
 
     monkeypatch.setattr(CharacterTags, "chosen", spy)

@@ -22,12 +22,13 @@ from eigentext.lab.automata.alignment import (
     learned_costs,
 )
 from eigentext.lab.automata.automaton import Automaton
-from eigentext.lab.automata.hankel import Basis, all_pieces, exact_hankel, spectral_automaton
+from eigentext.lab.automata.hankel import Basis, spectral_automaton
 from eigentext.lab.automata.model import STOP
 from eigentext.lab.automata.ngrams import BEFORE, KneserNey
 from eigentext.lab.automata.transducer import Transduced, sequences_of_pairs
 from eigentext.sequences.observations import Symbols
 from helpers.changed_files import changed
+from oracle.hankel import all_pieces, exact_hankel
 
 
 @given(st.text("abC", max_size=6), st.text("abc", max_size=6))

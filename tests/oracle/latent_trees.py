@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.dependency.latent.dictionaries import Dictionary
 from eigentext.dependency.latent.moments import TreeMoments
+from eigentext.dependency.latent.operators import TreeOperators
 
 
 @dataclass
@@ -125,3 +128,47 @@ def links_by_formula(model, U, rng):
     M = rng.uniform(0, 1, (4 * model.k, model.k))
     sums = [table @ np.diag(p) @ M.T for table in model.O]
     return sums, U.T @ sums[0]
+
+
+def signed_score(
+    operators: TreeOperators, seen: npt.NDArray[np.integer], heads: Sequence[int]
+) -> tuple[int, float]:
+    """Sign and log of the absolute score of one tree; (0, -inf) for 0.
+
+    The plain recursion, the twin of the kernel; ``seen`` (channels, n), -1 where missing.
+    """
+    n = len(heads)
+    children: list[list[int]] = [[] for _ in range(n + 1)]
+    for word, head in enumerate(heads, start=1):
+        children[head].append(word)
+    # r[i]' = c_inf' prod over children of D(E' r_j) prod over channels of D(y_x), see above
+    order = list(children[0])
+    for word in order:  # grows while it is walked: heads before dependents
+        order.extend(children[word])
+    if len(order) != n:
+        raise ValueError("heads form a cycle")
+    r = np.zeros((n + 1, len(operators.c_1)))
+    log_scale, sign = 0.0, 1
+    for i in reversed(order):
+        left = [j for j in reversed(children[i]) if j < i]
+        right = [j for j in children[i] if j > i]
+        row = operators.c_inf
+        for side, those in ((0, left), (1, right)):
+            for j in those:
+                row = np.einsum("i,ijl,j->l", row, operators.D, operators.E[side].T @ r[j])
+        for channel, y in enumerate(operators.y):
+            x = seen[channel][i - 1]
+            if x >= 0:
+                row = np.einsum("i,ijl,j->l", row, operators.D, y[x])
+        size = float(np.abs(row).max())
+        if not size > 0:
+            return 0, -np.inf
+        log_scale += float(np.log(size))
+        r[i] = row / size
+    for root in children[0]:
+        value = float(r[root] @ operators.c_1)
+        if value == 0:
+            return 0, -np.inf
+        sign *= 1 if value > 0 else -1
+        log_scale += float(np.log(abs(value)))
+    return sign, log_scale

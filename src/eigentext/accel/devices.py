@@ -1,4 +1,4 @@
-"""The same array work on a graphics card, by CuPy or torch; :func:`backend_for` picks.
+"""The same array work on a graphics card, by CuPy or torch; :func:`card` picks.
 
 Arrays live on the card from the first product to the last; what is decided (norms, eigenvalues,
 which columns vanish) is decided on the processor by the same code, and results come back as
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.device import DEVICES, device_in_use
-from eigentext.errors import MissingExtraError, SettingsError
-from eigentext.linalg.backend import CPU, Backend
+from eigentext.errors import MissingExtraError
+from eigentext.linalg.backend import Backend
 from eigentext.linalg.ties import TIE
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["CupyBackend", "TorchBackend", "backend_for", "backend_of", "why_no_cupy"]
+__all__ = ["CupyBackend", "TorchBackend", "card", "why_no_cupy"]
 
 _GRAM_ROWS = 65_536  # rows whose squares are added in their own precision
 
@@ -301,7 +300,7 @@ def why_no_cupy() -> str | None:
 
 
 @lru_cache(maxsize=1)
-def _card() -> Backend | str:
+def card() -> Backend | str:
     """The backend of the card, or the reason why there is none."""
     reason = why_no_cupy()
     if reason is None:
@@ -311,29 +310,3 @@ def _card() -> Backend | str:
     except ImportError:
         return f"{reason}; torch is not installed"
     return TorchBackend("cuda") if torch.cuda.is_available() else f"{reason}; torch sees none"
-
-
-def backend_for(device: str | Backend | None = None) -> Backend:
-    """The backend of ``cpu``, ``cuda`` or ``auto``; that of ``using_device`` unless told.
-
-    >>> backend_for("cpu").name
-    'cpu'
-    """
-    if isinstance(device, Backend):
-        return device
-    device = device_in_use() if device is None else device
-    if device not in DEVICES:
-        raise SettingsError(f"device is {device!r}, expected cpu, cuda or auto")
-    if device == "cpu":
-        return CPU
-    card = _card()
-    if isinstance(card, Backend):
-        return card
-    if device == "cuda":
-        raise SettingsError(f"device is cuda, but no graphics card was found: {card}")
-    return CPU
-
-
-def backend_of(matrix: Any) -> Backend | None:
-    """The backend of a matrix that lives on a card already."""
-    return CupyBackend() if type(matrix).__module__.startswith(("cupyx.", "cupy.")) else None

@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.accel.devices import backend_for
 from eigentext.base.ragged import pointers
-from eigentext.linalg.backend import CPU
-from eigentext.sequences.hmm.batches import Counts, Machine, check_symbols
+from eigentext.sequences.hmm.batches import Counts, check_symbols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,23 +34,10 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["DeviceMachine", "machine_for"]
+__all__ = ["DeviceMachine"]
 
 _ROOM = 6_000_000_000  # bytes of alpha, W and p(h | x), on the card
 _LARGEST = {"double": 1e300, "single": 1e36}
-
-
-def machine_for(data: Encoded, n_states: int, n_symbols: int) -> Machine | DeviceMachine:
-    """What runs the passes: compiled code, or the card that is in use (``using_device``).
-
-    >>> from eigentext.sequences.observations import Encoded
-    >>> type(machine_for(Encoded.of([[0, 1]]), 2, 2)).__name__
-    'Machine'
-    """
-    backend = backend_for()
-    if backend is CPU:
-        return Machine(data, n_states, n_symbols)
-    return DeviceMachine(data, n_states, n_symbols, backend)
 
 
 class _Batch(NamedTuple):

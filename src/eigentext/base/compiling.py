@@ -74,7 +74,7 @@ _IMPORT = re.compile(
 )
 
 _log = logging.getLogger("eigentext.compiling")
-_told: list[bool] = []
+_announced: list[bool] = []
 
 
 def njit(function: Function | None = None, /, **options: Any) -> Any:
@@ -88,39 +88,46 @@ def njit(function: Function | None = None, /, **options: Any) -> Any:
     """
     if function is None:
         return functools.partial(njit, **options)
-    made: Any = numba.njit(**options)(function)
-    if isinstance(made, CPUDispatcher) and os.path.isfile(function.__code__.co_filename):
-        cast("Any", made)._cache = KernelCache(function)
-    return cast("Function", made)
+    kernel: Any = numba.njit(**options)(function)
+    if isinstance(kernel, CPUDispatcher) and os.path.isfile(function.__code__.co_filename):
+        cast("Any", kernel)._cache = KernelCache(function)
+    return cast("Function", kernel)
 
 
-class KernelCache(_caching._Cache):
+class KernelCache:
     """Machine code of one kernel, a file for each list of types it was called with.
 
-    Nothing is looked up before the first call: a module of kernels is imported quickly.
+    It is what numba calls a cache, made of the public parts of numba's own: what turns a kernel
+    into bytes and back, and files with an index.  Nothing is looked up before the first call: a
+    module of kernels is imported quickly.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
 
     @functools.cached_property
-    def _own(self) -> Any:
-        """numba's cache on this machine, with our stamp; None where no folder can be written."""
+    def _local(self) -> Any:
+        """What knows where this machine keeps the kernel; None where no folder can be written."""
         try:
-            own = caching.FunctionCache(self._function)
+            return caching.CompileResultCacheImpl(self._function)
         except RuntimeError:
             return None
-        own._cache_file = self._file(own.cache_path, own._impl.filename_base)
-        return own
 
     @functools.cached_property
-    def _shipped(self) -> Any:
+    def _local_file(self) -> Any:
+        local = self._local
+        return local and self._file(local.locator.get_cache_path(), local.filename_base)
+
+    @functools.cached_property
+    def _shipped_file(self) -> Any:
         """The file in the package, or in the folder that the files of a wheel are made in."""
-        folder = compiled_folder()
-        if folder is None:
-            return None
+        folder = self._shipped_folder()
         name = f"{self._function.__qualname__}.py{sys.version_info[0]}{sys.version_info[1]}"
-        return self._file(str(folder / self._function.__module__), name)
+        return folder and self._file(str(folder), name)
+
+    def _shipped_folder(self) -> Path | None:
+        folder = compiled_folder()
+        return folder and folder / self._function.__module__
 
     def _file(self, folder: str, name: str) -> Any:
         stamp = stamp_of(self._function.__code__.co_filename)
@@ -129,34 +136,42 @@ class KernelCache(_caching._Cache):
     @property
     def cache_path(self) -> Any:
         """The folder of the cache on this machine."""
-        return self._own and self._own.cache_path
+        return self._local and self._local.locator.get_cache_path()
+
+    def _key(self, sig: Any, codegen: Any) -> Any:
+        """Types, processor, and what the function is made of, as numba's own caches have it."""
+        cells = tuple(cell.cell_contents for cell in self._function.__closure__ or ())
+        made_of = (self._function.__code__.co_code, caching.dumps(cells) if cells else b"")
+        hashes = tuple(hashlib.sha256(part).hexdigest() for part in made_of)
+        return sig, codegen.magic_tuple(), hashes
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code for a signature, or None: then numba compiles it."""
         _make_ready(target_context)
-        found = None
-        if self._shipped is not None:
-            data = self._shipped.load(sig)
-            found = data and _IMPL.rebuild(target_context, data)
-        if found is None and not _TO and self._own:
-            with self._own._guard_against_spurious_io_errors():
-                found = self._own._load_overload(sig, target_context)
-        if found is None and not _told:
-            _told.append(True)
+        data = self._shipped_file and self._shipped_file.load(sig)
+        if data is None and not _TO and self._local:
+            data = self._local_file.load(self._key(sig, target_context.codegen()))
+        if data is not None:
+            return _IMPL.rebuild(target_context, data)
+        if not _announced:
+            _announced.append(True)
             nowhere = "anew, as no folder to keep it can be written (NUMBA_CACHE_DIR names one)"
-            how = "once for this machine" if _TO or self._own else nowhere
+            how = "once for this machine" if _TO or self._local else nowhere
             _log.info("compiling, %s: this may take up to a minute", how)
-        return found
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled."""
-        if not _TO:
+        local, folder = self._local, self._shipped_folder()
+        if not local or not local.check_cachable(data):
+            return
+        if _TO and folder:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._shipped_file.save(sig, local.reduce(data))
+        else:
             with contextlib.suppress(OSError):  # a full disk: then it is compiled once more
-                if self._own:
-                    self._own.save_overload(sig, data)
-        elif self._own._impl.check_cachable(data):
-            Path(self._shipped._cache_path).mkdir(parents=True, exist_ok=True)
-            self._shipped.save(sig, self._own._impl.reduce(data))
+                local.locator.ensure_cache_path()
+                self._local_file.save(self._key(sig, data.codegen), local.reduce(data))
 
     def enable(self) -> None:
         """Caches are always on."""
@@ -166,8 +181,8 @@ class KernelCache(_caching._Cache):
 
     def flush(self) -> None:
         """Forget what was compiled on this machine."""
-        if self._own:
-            self._own.flush()
+        if self._local:
+            self._local_file.flush()
 
 
 def _make_ready(target_context: Any) -> None:

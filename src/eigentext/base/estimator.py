@@ -1,160 +1,157 @@
-"""Estimators of scikit-learn that do not need it: they join it when somebody imports it.
+"""Estimators with the manners of scikit-learn, which is not imported for them.
 
-Reading scikit-learn takes most of a second, and a model that only answers never asks for it.  So
-the classes here have stand-ins as bases.  As soon as ``sklearn.base`` is imported, before or after
-this module and by whomever, its own classes take their place (:func:`_join`): ``isinstance``,
-``clone``, pipelines and searches find true estimators.  A method of theirs that is called before,
-such as ``get_params``, imports scikit-learn.
+``clone``, pipelines, searches and ``check_is_fitted`` ask an estimator for its methods, not for
+its class: those methods are here.  Only what hands over an object of scikit-learn's own, the tags,
+imports it, and then somebody else has.  Its ``NotFittedError`` is one thing that goes by class:
+ours (:mod:`eigentext.base.model`) is a ValueError and an AttributeError, as that one is, and
+``except`` takes it by either or by its own name.
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
-from importlib.abc import Loader, MetaPathFinder
-from typing import TYPE_CHECKING, Any
+from html import escape
+from typing import TYPE_CHECKING, Any, Self
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
+from eigentext.base import foreign
+from eigentext.base.values import shown
+from eigentext.errors import MissingExtraError, SettingsError
 
-__all__ = ["Clusterer", "Estimator", "NotFitted", "Transformer"]
+__all__ = ["Estimator", "TableTransformer", "Transformer"]
 
-_HOME = "sklearn.base"
-
-
-def _later(ours: str, name: str) -> Callable[..., Any]:
-    """A method of scikit-learn's class, which takes its place as soon as it is called."""
-
-    def method(self: Any, *positional: Any, **named: Any) -> Any:
-        import sklearn.base  # noqa: F401
-
-        return getattr(super(globals()[ours], self), name)(*positional, **named)
-
-    method.__name__ = name
-    method.__doc__ = "As in scikit-learn."
-    return method
+_CONTAINERS = ("default", "pandas", "polars")
 
 
-class _Estimator:
-    """Stands for ``BaseEstimator``."""
+class Estimator:
+    """Something with settings, the arguments of its constructor, and ``fit``."""
 
-    get_params = _later("Estimator", "get_params")
-    set_params = _later("Estimator", "set_params")
-    get_metadata_routing = _later("Estimator", "get_metadata_routing")
-    __repr__ = _later("Estimator", "__repr__")
-    _repr_html_ = _later("Estimator", "_repr_html_")
-    _repr_mimebundle_ = _later("Estimator", "_repr_mimebundle_")
-    __sklearn_clone__ = _later("Estimator", "__sklearn_clone__")
-    __sklearn_tags__ = _later("Estimator", "__sklearn_tags__")
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        """The settings and what each is by default."""
+        _, *parameters = inspect.signature(cls.__init__).parameters.values()
+        return {parameter.name: parameter.default for parameter in parameters}
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings by name; ``deep``: of estimators in them, too: ``name__setting``."""
+        params = {}
+        for name in self._defaults():
+            params[name] = value = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                params |= {f"{name}__{inner}": each for inner, each in value.get_params().items()}
+        return params
 
-class _Transformer:
-    """Stands for ``TransformerMixin``."""
+    def set_params(self, **params: Any) -> Self:
+        """Set some anew, by the names of :meth:`get_params`."""
+        names = self._defaults()
+        of_inner: dict[str, dict[str, Any]] = {}
+        for name, value in params.items():
+            outer, nested, inner = name.partition("__")
+            if outer not in names:
+                raise SettingsError(foreign.no_setting(type(self), outer, names))
+            if nested:
+                of_inner.setdefault(outer, {})[inner] = value
+            else:
+                setattr(self, name, value)
+        for name, settings in of_inner.items():
+            getattr(self, name).set_params(**settings)
+        return self
 
-    fit_transform = _later("Transformer", "fit_transform")
-    set_output = _later("Transformer", "set_output")
-    __sklearn_tags__ = _later("Transformer", "__sklearn_tags__")
+    def _changed(self) -> dict[str, Any]:
+        """The settings that are not what they are by default."""
+        return {
+            name: getattr(self, name)
+            for name, default in self._defaults().items()
+            if not is_same(getattr(self, name), default)
+        }
 
+    def __repr__(self) -> str:
+        settings = ", ".join(f"{name}={shown(value)}" for name, value in self._changed().items())
+        return f"{type(self).__name__}({settings})"
 
-class _Clusterer:
-    """Stands for ``ClusterMixin``."""
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
-    fit_predict = _later("Clusterer", "fit_predict")
-    __sklearn_tags__ = _later("Clusterer", "__sklearn_tags__")
+    def __sklearn_is_fitted__(self) -> bool:
+        return any(name.endswith("_") and not name.startswith("_") for name in vars(self))
 
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import Tags, TargetTags
 
-class _NotFitted(ValueError, AttributeError):
-    """Stands for ``sklearn.exceptions.NotFittedError``."""
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False))
 
+    if not TYPE_CHECKING:  # where types are checked, names are known already
 
-class Estimator(_Estimator):
-    """What ``BaseEstimator`` is."""
+        def __new__(cls, *values: Any, **settings: Any) -> Any:
+            """Refuse a setting that is none, before ``__init__`` does without advice."""
+            names = cls._defaults() if settings else {}
+            for name in settings:
+                if name not in names:
+                    raise TypeError(foreign.no_setting(cls, name, names))
+            return super().__new__(cls)
 
-    if TYPE_CHECKING:  # scikit-learn has no types
-
-        def __getattr__(self, name: str) -> Any: ...
-
-
-class Transformer(_Transformer):
-    """What ``TransformerMixin`` is."""
-
-
-class Clusterer(_Clusterer):
-    """What ``ClusterMixin`` is."""
-
-
-class NotFitted(_NotFitted):
-    """What ``NotFittedError`` is."""
-
-
-def _join() -> None:
-    """Give the classes scikit-learn's own as bases, and their subclasses what these set up."""
-    from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
-    from sklearn.exceptions import NotFittedError
-
-    NotFitted.__bases__ = (NotFittedError,)
-    Estimator.__bases__ = (BaseEstimator,)
-    Transformer.__bases__ = (TransformerMixin,)
-    Clusterer.__bases__ = (ClusterMixin,)
-    each: Any
-    for each in _below(Estimator, Transformer, Clusterer):
-        super(each, each).__init_subclass__()
-
-
-def _below(*classes: type) -> list[type]:
-    """The classes and all that are derived from them, a base before what is derived from it."""
-    found = dict.fromkeys(classes)
-    todo = list(classes)
-    while todo:
-        more: list[type] = type.__subclasses__(todo.pop())
-        found.update(dict.fromkeys(more))
-        todo += more
-    return sorted(found, key=lambda each: len(each.__mro__))
+        def __getattr__(self, name: str) -> Any:
+            advice = foreign.no_method(type(self), name)
+            if advice:
+                raise AttributeError(advice, name=name, obj=self)
+            # the usual message; of a property that found nothing learned, its own
+            return object.__getattribute__(self, name)
 
 
-class _Finder(MetaPathFinder):
-    """Finds ``sklearn.base`` as the others do, and hears of it when it has been read."""
+class Transformer(Estimator):
+    """An estimator with ``transform``."""
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname != _HOME:
-            return None
-        for finder in [other for other in sys.meta_path if other is not self]:
-            spec = finder.find_spec(fullname, path, target)
-            if spec is not None:
-                if spec.loader is not None:
-                    spec.loader = _Loader(spec.loader, self)
-                return spec
-        return None
+    def fit_transform(self, X: Any, y: Any = None, **more: Any) -> Any:
+        """``fit`` to the data, and what ``transform`` makes of them."""
+        estimator: Any = self
+        return estimator.fit(X, y, **more).transform(X)
 
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import TransformerTags
 
-class _Loader(Loader):
-    """Reads the module as its own loader does, and lets our classes join."""
-
-    def __init__(self, own: Any, finder: _Finder) -> None:
-        self.own, self.finder = own, finder
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """As usual."""
-        module: ModuleType | None = self.own.create_module(spec)
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        """As usual, and without a trace of this loader and its finder."""
-        module.__loader__ = self.own
-        if module.__spec__ is not None:
-            module.__spec__.loader = self.own
-        self.own.exec_module(module)
-        if self.finder in sys.meta_path:
-            sys.meta_path.remove(self.finder)
-            _join()
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags()
+        return tags
 
 
-if _HOME in sys.modules:
-    import sklearn.base  # noqa: F401  it may be half read by another thread: this waits for it
+class TableTransformer(Transformer):
+    """One whose answers are tables, with a row a sample and ``get_feature_names_out``."""
 
-    _join()
-else:
-    sys.meta_path.insert(0, _Finder())
+    # the name by which scikit-learn asks and clones this
+    _sklearn_output_config: dict[str, str]
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """What ``transform`` gives: an array (``default``), or a frame of pandas or polars."""
+        if transform is not None and transform not in _CONTAINERS:
+            kinds = ", ".join(map(repr, _CONTAINERS))
+            raise SettingsError(f"transform is {shown(transform)}, expected one of {kinds}")
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def _table(self, rows: Any) -> Any:
+        """The rows in what :meth:`set_output` or the configuration of scikit-learn asks for."""
+        chosen = vars(self).get("_sklearn_output_config", {}).get("transform")
+        if chosen is None and "sklearn" in sys.modules:
+            import sklearn
+
+            chosen = sklearn.get_config()["transform_output"]
+        if chosen in (None, "default"):
+            return rows
+        estimator: Any = self
+        names = estimator.get_feature_names_out().tolist()
+        try:
+            if chosen == "polars":
+                import polars
+
+                return polars.DataFrame(rows, schema=names, orient="row")
+            import pandas
+
+            return pandas.DataFrame(rows, columns=names)
+        except ImportError:
+            raise MissingExtraError(f"tables of {chosen}", modules=[chosen]) from None
+
+
+def is_same(value: Any, default: Any) -> bool:
+    """Whether a setting is what it is by default."""
+    return type(value) is type(default) and bool(value == default)

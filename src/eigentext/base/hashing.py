@@ -1,19 +1,21 @@
 """Hashes that are the same on every machine and in every run: of texts, and of keys in order.
 
-Compiled loops do the same arithmetic with ``np.uint64(MIXER)``; :func:`mixed` is their plain twin.
+Compiled loops do the same arithmetic (``features.kernels.hashing``).
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["MASK", "MIXER", "mixed", "text_key"]
+__all__ = ["MASK", "MIXER", "SPREAD", "key_of", "mixed", "text_key"]
 
 MIXER = 0x9E3779B97F4A7C15  # odd, from the golden ratio: spreads every bit upwards
+SPREAD = 0xFF51AFD7ED558CCD
 MASK = (1 << 64) - 1
 
 
@@ -25,6 +27,12 @@ def text_key(text: str) -> int:
     """
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little")
+
+
+@lru_cache(maxsize=1 << 16)  # the same shapes, tags and endings come again and again
+def key_of(text: str) -> int:
+    """The key of a text, never 0 (0 means that there is none)."""
+    return text_key(text) or 1
 
 
 def mixed(seed: int, keys: Iterable[int]) -> int:

@@ -20,7 +20,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
 from eigentext.base import modelfile, settings
-from eigentext.base.estimator import Estimator, NotFitted
+from eigentext.base.estimator import Estimator, is_same
 from eigentext.base.parts import Packed
 from eigentext.base.records import Record
 from eigentext.base.registry import class_of
@@ -36,8 +36,11 @@ if TYPE_CHECKING:
 __all__ = ["Model", "NotFittedError", "Packed", "Stored", "from_bytes", "load"]
 
 
-class NotFittedError(EigentextError, NotFitted):
-    """The model has learned nothing yet."""
+class NotFittedError(EigentextError, ValueError, AttributeError):
+    """The model has learned nothing yet.
+
+    ``sklearn.exceptions.NotFittedError`` is another class with the same two bases.
+    """
 
 
 class Model(Stored, Estimator):
@@ -50,10 +53,10 @@ class Model(Stored, Estimator):
 
     def __init_subclass__(cls, **more: Any) -> None:
         for name, method in list(vars(cls).items()):
-            is_fit = name == "fit" or name.startswith("fit_")
-            if is_fit and not hasattr(method, "_whole"):  # called once more with scikit-learn
+            if name == "fit" or name.startswith("fit_"):
                 setattr(cls, name, _whole_or_nothing(method))
         super().__init_subclass__(**more)
+        cls.__doc__ = settings.documented(cls)
 
     @property
     def settings_(self) -> Self:
@@ -74,8 +77,7 @@ class Model(Stored, Estimator):
 
     def check_fitted(self) -> None:
         """Raise NotFittedError unless there is something learned."""
-        learned = any(name.endswith("_") and not name.startswith("_") for name in vars(self))
-        if not learned:
+        if not self.__sklearn_is_fitted__():
             name = type(self).__name__
             raise NotFittedError(f"this {name} has learned nothing yet: call fit or {name}.load")
 
@@ -93,7 +95,7 @@ class Model(Stored, Estimator):
         return [
             name
             for name, declaration in settings.declared(self).items()
-            if not declaration.kept and not _same(getattr(self, name), declaration.default)
+            if not declaration.kept and not is_same(getattr(self, name), declaration.default)
         ]
 
     def _pack(self) -> Packed:
@@ -156,21 +158,18 @@ class Model(Stored, Estimator):
         return ""
 
     def _repr_html_(self) -> str:
-        """The picture with the model's line below it, or what scikit-learn shows."""
-        picture = ""
-        with suppress(AttributeError):
-            self.check_fitted()
-            picture = self._picture()
+        """The model's line, below its picture where it has one."""
+        picture = self._picture() if self.__sklearn_is_fitted__() else ""
         if not picture:
-            return str(super()._repr_html_())
+            return super()._repr_html_()
         caption = escape(repr(self))
         return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text, summary = str(super().__repr__(N_CHAR_MAX)), ""
-        with suppress(AttributeError):  # NotFittedError is one; so is what a broken-off fit lacks
-            self.check_fitted()
-            summary = self._summary()
+    def __repr__(self) -> str:
+        text = super().__repr__()
+        summary = ""
+        with suppress(AttributeError):  # in the middle of `fit` there is a part of what is learned
+            summary = self._summary() if self.__sklearn_is_fitted__() else ""
         return f"<{text}: {summary}>" if summary else text
 
 
@@ -188,12 +187,7 @@ def _whole_or_nothing(fit: Any) -> Any:
                 delattr(self, name)
             raise
 
-    whole._whole = True  # type: ignore[attr-defined]
     return whole
-
-
-def _same(value: Any, default: Any) -> bool:
-    return type(value) is type(default) and bool(value == default)
 
 
 def load(path: Source, **unstored: Any) -> Any:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-import eigentext
+from eigentext import version
 from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import Source, atomic_write, open_binary
 from eigentext.base.files.scratch import scratch_folder
@@ -200,7 +200,7 @@ def _pieces(
         "facts": _plain("facts", facts or {}),
         "format_version": int(format_version),
         "kind": str(kind),
-        "package_version": eigentext.__version__,
+        "package_version": version.VERSION,
         "seed": None if seed is None else int(seed),
         "settings": _plain("settings", settings),
     }
@@ -476,10 +476,10 @@ def _check_kind(
         raise wrong_kind(path, header.kind, kind)
     if versions is not None and header.format_version not in versions:
         readable = " or ".join(map(str, sorted(versions)))
-        version = f"format version {header.format_version} of kind {header.kind!r}"
-        if header.package_version != eigentext.__version__:
-            version += f" (written by eigentext {header.package_version})"
-        raise ModelFileError(path, found=version, supported=f"format version {readable}")
+        stored = f"format version {header.format_version} of kind {header.kind!r}"
+        if header.package_version != version.VERSION:
+            stored += f" (written by eigentext {header.package_version})"
+        raise ModelFileError(path, found=stored, supported=f"format version {readable}")
 
 
 def _check_content(

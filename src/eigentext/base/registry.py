@@ -1,4 +1,8 @@
-"""What each kind of model file holds, the command that makes it, and the class that loads it."""
+"""Names of what is imported only when it is needed: models by the kind of their files, and parts.
+
+A part stands above the rooms that use it: in the laboratory (``lab``), or in the code for graphics
+cards (``accel``).  They import those rooms, and are known there by the strings of ``PARTS`` alone.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from eigentext.errors import ModelFileError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KINDS", "NO_MODEL", "Kind", "class_of", "no_model", "wrong_kind"]
+__all__ = ["KINDS", "NO_MODEL", "PARTS", "Kind", "class_of", "no_model", "part", "wrong_kind"]
 
 NO_MODEL = "a file that is no eigentext model"  # what `no_model` says of a file
 
@@ -108,13 +112,46 @@ KINDS = {
     "tagger": Kind("a tagger", "tag train", "tagging.sequence.tagger:SequenceTagger"),
 }
 
+# name -> ``module:attribute`` under ``eigentext``
+PARTS = {
+    "card": "accel.devices:card",
+    "card backend of CuPy": "accel.devices:CupyBackend",
+    "HMM passes on a card": "accel.hmm:DeviceMachine",
+    "constituency parser on a card": "accel.constituency.parser:CardParser",
+    "why no constituency parser on a card": "accel.constituency.parser:why_not_card",
+    "automata of characters": "lab.automata.characters:CharacterTags",
+    "automata of dependents": "lab.head_automata.expert:HeadAutomata",
+    "command const bracket": "lab.induction.cli:bracket",
+    "command const induce": "lab.induction.cli:induce",
+    "generative parser of trees and text": "lab.unlabelled.generative:fit_generative",
+    "HMM of paths": "lab.paths.expert:PathHMM",
+    "HMM of the surface": "lab.paths.expert:SurfaceHMM",
+    "HMM from third moments": "lab.tensor.recover:parameters_from_tensor",
+    "latent trees of trees and text": "lab.unlabelled.latent:fit_latent",
+    "pivot counts": "lab.pivot.learn:pivot_counts",
+    "rules in products": "lab.products.rules:in_products",
+}
+
+
+def part(name: str) -> Any:
+    """One of ``PARTS``, imported now.
+
+    >>> part("pivot counts").__name__
+    'pivot_counts'
+    """
+    return _at(PARTS[name])
+
 
 def class_of(kind: str) -> Any:
     """The class that loads files of this kind; None for a kind that is not known."""
     known = KINDS.get(kind)
     if known is None or not known.home:
         return None
-    module, name = known.home.split(":")
+    return _at(known.home)
+
+
+def _at(home: str) -> Any:
+    module, name = home.split(":")
     return getattr(import_module(f"eigentext.{module}"), name)
 
 

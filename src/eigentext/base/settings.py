@@ -27,12 +27,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from inspect import cleandoc
+from textwrap import wrap
 from typing import Any
 
-from eigentext.base.values import Anything, Value
+from eigentext.base.values import Anything, Value, shown
 from eigentext.errors import SettingsError
 
-__all__ = ["NOT_KEPT", "Setting", "check", "declared", "setting", "values_of"]
+__all__ = [
+    "NOT_KEPT",
+    "Setting",
+    "check",
+    "declared",
+    "documented",
+    "setting",
+    "types_of",
+    "values_of",
+]
 
 
 class _Absent(Enum):
@@ -115,6 +126,42 @@ def declared(settings: Any) -> dict[str, Setting]:
     """The settings of a model or its class, in the order of their declaration."""
     declarations = ((field.name, field.metadata.get("setting")) for field in fields(settings))
     return {name: declaration for name, declaration in declarations if declaration is not None}
+
+
+def types_of(settings: Any) -> dict[str, str]:
+    """The type of each in words, with its bounds or choices, as numpydoc has it."""
+    types = {}
+    for each in fields(settings):
+        value: Value = each.metadata["setting"].value
+        types[each.name] = text = str(value) or str(each.type)
+        if (value.optional or each.default is None) and "None" not in text:
+            types[each.name] += " or None"
+    return types
+
+
+def documented(settings: type) -> str:
+    """The docstring of a class, with a section that explains its settings.
+
+    >>> from eigentext.base.values import Whole
+    >>> @dataclass
+    ... class ExampleSettings:
+    ...     'An example.'
+    ...     n_states: int = setting(10, Whole(1), "Hidden states.")
+    >>> print(documented(ExampleSettings))
+    An example.
+    <BLANKLINE>
+    Parameters
+    ----------
+    n_states : int of at least 1, default=10
+        Hidden states.
+    """
+    lines = [cleandoc(settings.__doc__ or ""), "", "Parameters", "----------"]
+    types = types_of(settings)
+    for name, declaration in declared(settings).items():
+        lines.append(f"{name} : {types[name]}, default={shown(declaration.default)}")
+        help_lines = wrap(declaration.help, 84, break_on_hyphens=False, break_long_words=False)
+        lines += [f"    {line}" for line in help_lines]
+    return "\n".join(lines)
 
 
 def values_of(settings: Any) -> dict[str, Any]:

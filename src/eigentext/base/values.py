@@ -43,6 +43,10 @@ class Value(Part):
         """Raise ValueError for what it cannot be."""
         raise NotImplementedError
 
+    def __str__(self) -> str:
+        """The type as a docstring says it; nothing where only its annotation can say."""
+        return ""
+
     def pack(self, name: str, value: Any, packed: Packed) -> None:
         """One of the facts of a file."""
         packed.facts[name] = value
@@ -80,6 +84,9 @@ class Whole(Value):
             bounds = _bounds(self.low, self.high, Whole())
             raise ValueError(f"{path} is {shown(value)}, expected a whole number{bounds}")
 
+    def __str__(self) -> str:
+        return f"int{_bounds(self.low, self.high, Whole())}"
+
 
 @dataclass(frozen=True)
 class Real(Value):
@@ -99,6 +106,9 @@ class Real(Value):
             bounds = _bounds(self.low, self.high, Real(), open_ended=self.open)
             raise ValueError(f"{path} is {shown(value)}, expected a number{bounds}")
 
+    def __str__(self) -> str:
+        return f"float{_bounds(self.low, self.high, Real(), open_ended=self.open)}"
+
 
 @dataclass(frozen=True)
 class Text(Value):
@@ -113,6 +123,9 @@ class Text(Value):
             wanted = f"{', '.join(most)} or {last}" if most else last.strip("'")
             raise ValueError(f"{path} is {shown(value)}, expected {wanted}")
 
+    def __str__(self) -> str:
+        return f"{{{', '.join(map(repr, self.choices))}}}" if self.choices else "str"
+
 
 @dataclass(frozen=True)
 class Flag(Value):
@@ -122,6 +135,9 @@ class Flag(Value):
         """Raise ValueError for what it cannot be."""
         if not isinstance(value, bool):
             raise ValueError(f"{path} is {shown(value)}, expected true or false")
+
+    def __str__(self) -> str:
+        return "bool"
 
 
 @dataclass(frozen=True)
@@ -139,6 +155,9 @@ class Auto(Value):
         except ValueError as error:
             raise ValueError(f"{error}, or 'auto'") from None
 
+    def __str__(self) -> str:
+        return f"{self.other} or 'auto'"
+
 
 @dataclass(frozen=True)
 class Listed(Value):
@@ -153,6 +172,9 @@ class Listed(Value):
             raise ValueError(f"{path} is {shown(value)}, expected a list")
         for number, item in enumerate(value):
             self.item.check(f"{path}[{number}]", item)
+
+    def __str__(self) -> str:
+        return f"list of {self.item}"
 
 
 @dataclass(frozen=True)
@@ -174,6 +196,9 @@ class Named(Value):
         more = sorted(value.keys() - self.fields.keys())
         if self.closed and more:
             raise ValueError(f"{path}.{more[0]} is not known here")
+
+    def __str__(self) -> str:
+        return "dict"
 
 
 def _bounds(low: float, high: float, free: Any, *, open_ended: bool = False) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eigentext.base.registry import part
 from eigentext.cli import const_inspect, const_train, options
 from eigentext.cli.command import Given, with_flags
 from eigentext.cli.output import show_figures
@@ -14,7 +15,6 @@ from eigentext.cli.run import Applying
 from eigentext.cli.text_input import TextInput
 from eigentext.cli.workers import Workers
 from eigentext.constituency.settings import ParsingSettings
-from eigentext.lab.induction import cli as const_induce
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Constituency parsing with latent-variable PCFGs.")
 app.command("train")(const_train.train)
 app.command("inspect")(const_inspect.inspect)
-app.command("induce")(const_induce.induce)
-app.command("bracket")(const_induce.bracket)
-
+for _name in ("induce", "bracket"):
+    app.command(_name)(part(f"command const {_name}"))
 
 _COUNTED = ("fallback", "coarse", "relaxed", "negative", "split")  # flags of sentences
 
@@ -78,9 +77,7 @@ def parse(
     from eigentext.language.formats.records import kind_of
 
     parser = LPCFG.load(model)
-    for name, value in given.settings(ParsingSettings).items():
-        setattr(parser, name, value)  # set_params would read scikit-learn
-    parser.check()
+    parser.set_params(**given.settings(ParsingSettings)).check()
     wanted: dict[str, Any] = {"kbest": kbest, "marginals": marginals}
     why = parser.why_not_card(device, **wanted)
     if device == "auto" and why is not None:

@@ -9,6 +9,9 @@ import typer
 from eigentext.cli import options
 from eigentext.cli.command import with_flags
 from eigentext.cli.run import Applying
+from eigentext.language.formats.registry import CONVERTIBLE
+
+_NAMES = f"{', '.join(CONVERTIBLE[:-1])} or {CONVERTIBLE[-1]}"
 
 
 @with_flags()
@@ -16,11 +19,9 @@ def convert(
     source: options.Source,
     run: Applying,
     from_format: Annotated[
-        str | None, typer.Option("--from", help="ptb, conllu, conllx or tokens; else by name.")
+        str | None, typer.Option("--from", help=f"{_NAMES}; else by name.")
     ] = None,
-    to_format: Annotated[
-        str | None, typer.Option("--to", help="ptb, conllu, conllx or tokens; else by name.")
-    ] = None,
+    to_format: Annotated[str | None, typer.Option("--to", help=f"{_NAMES}; else by name.")] = None,
     heads: Annotated[
         str, typer.Option("--heads", help="Head rules for ptb to dependencies: english, neutral.")
     ] = "english",

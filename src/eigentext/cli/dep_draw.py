@@ -12,9 +12,9 @@ from eigentext.cli.output import remark, write_picture
 from eigentext.cli.tree_input import sentences_of
 
 if TYPE_CHECKING:
-    from eigentext.language.formats.conll import TenColumnSentence
+    from eigentext.language.formats.conll import TenColumnBlock
 
-    Pair = tuple[int, TenColumnSentence, TenColumnSentence | None]
+    Pair = tuple[int, TenColumnBlock, TenColumnBlock | None]
 
 Direction = Literal["auto", "ltr", "rtl"]
 _MOST = 200  # trees on one page
@@ -130,8 +130,8 @@ def _pairs(trees: str, against: str | None) -> Iterator[Pair]:
 
 
 def _svg(
-    tree: TenColumnSentence,
-    other: TenColumnSentence | None,
+    tree: TenColumnBlock,
+    other: TenColumnBlock | None,
     names: tuple[str, str],
     *,
     width: int | None,
@@ -154,7 +154,7 @@ def _svg(
     )
 
 
-def _heads(sentence: TenColumnSentence) -> tuple[int, ...]:
+def _heads(sentence: TenColumnBlock) -> tuple[int, ...]:
     from eigentext.errors import DataError
 
     heads = sentence.heads
@@ -164,12 +164,12 @@ def _heads(sentence: TenColumnSentence) -> tuple[int, ...]:
     return heads
 
 
-def _relations(sentence: TenColumnSentence) -> list[str]:
+def _relations(sentence: TenColumnBlock) -> list[str]:
     relations = sentence.column("deprel")
     return ["" if relation == "_" else relation for relation in relations]
 
 
-def _probabilities(sentence: TenColumnSentence) -> list[float] | None:
+def _probabilities(sentence: TenColumnBlock) -> list[float] | None:
     """``Prob=`` of the last column, when every word has one that is a probability."""
     from eigentext.language.formats.conllu import parse_pairs
 

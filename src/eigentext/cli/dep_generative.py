@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eigentext.dependency import GenerativeParser
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
 __all__ = ["generative_predictor", "is_generative", "refuse"]
 
@@ -32,7 +32,7 @@ def refuse(asked: dict[str, Any], why: str) -> None:
 
 def generative_predictor(
     path: str, asked: dict[str, Any], *, marginals: bool
-) -> Callable[[list[Sentence]], list[Sentence]]:
+) -> Callable[[list[ConlluBlock]], list[ConlluBlock]]:
     """Sentences with tags in, with trees out; relations are ``_``."""
     from eigentext.dependency import GenerativeParser
 
@@ -42,14 +42,16 @@ def generative_predictor(
 
 
 def _parsed_all(
-    parser: GenerativeParser, marginals: bool, chunk: list[Sentence]
-) -> list[Sentence]:
+    parser: GenerativeParser, marginals: bool, chunk: list[ConlluBlock]
+) -> list[ConlluBlock]:
     return [parsed(parser, sentence, marginals=marginals) for sentence in chunk]
 
 
-def parsed(parser: GenerativeParser, sentence: Sentence, *, marginals: bool = False) -> Sentence:
+def parsed(
+    parser: GenerativeParser, sentence: ConlluBlock, *, marginals: bool = False
+) -> ConlluBlock:
     """The sentence with heads, all relations ``_``; with ``marginals`` also ``Prob=``."""
-    from eigentext.dependency.decoding.best import eisner
+    from eigentext.dependency.decoding.decoders import eisner
     from eigentext.dependency.graph.answer import with_probabilities
     from eigentext.dependency.sentence import TaggedSentence
 

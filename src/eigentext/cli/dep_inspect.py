@@ -90,12 +90,9 @@ def inspect(
 
 def _is_treebank(source: str) -> bool:
     """By its name; whatever is called otherwise is a model, or says that it is none."""
-    from eigentext.language.formats.convert import format_of
+    from eigentext.language.formats.registry import format_of
 
-    try:
-        return source == "-" or format_of(source) in ("conllu", "conllx")
-    except SettingsError:
-        return False
+    return source == "-" or bool(format_of(source, ("conllu", "conllx"), ""))
 
 
 def _treebank(source: str, flags: OperatorFlags) -> dict[str, Any]:

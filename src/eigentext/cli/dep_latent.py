@@ -49,7 +49,7 @@ def latent(
         $ eigentext dep latent train.conllu -o more.latent -k 50 --unlabelled train.conllu
     """
     from eigentext.dependency import LatentTreeModel
-    from eigentext.lab.unlabelled.generative import Unlabelled
+    from eigentext.dependency.unlabelled import Unlabelled
 
     check_flags(unlabelled, unlabelled_weight, unlabelled_trees)
     model = LatentTreeModel(**given.settings(LatentTreeSettings))

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser, Reranker
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
-    Predict = Callable[[list[Sentence]], Iterable[Sentence]]
+    Predict = Callable[[list[ConlluBlock]], Iterable[ConlluBlock]]
 
 _CHUNK = 256  # sentences parsed at a time
 
@@ -89,7 +89,7 @@ def parse(
     predict = _predictor(model, from_, kbest, rerank, marginals)
     count = split = 0
 
-    def trees(log: SkipLog | None, progress: Progress) -> Iterator[Sentence]:
+    def trees(log: SkipLog | None, progress: Progress) -> Iterator[ConlluBlock]:
         nonlocal count, split
         sentences = _read(expand(files or ["-"]), from_, text, log)
         chunks = iter(lambda: list(islice(sentences, _CHUNK)), [])
@@ -133,7 +133,7 @@ def _predictor(model: str, from_: str, k: int, rerank: str | None, marginals: bo
     return partial(_several_of_all, parser, k, reranker, marginals)
 
 
-def _parsed(predict: Predict, chunks: list[list[Sentence]]) -> list[list[Sentence]]:
+def _parsed(predict: Predict, chunks: list[list[ConlluBlock]]) -> list[list[ConlluBlock]]:
     """What a process does with its share of the work."""
     from eigentext.dependency.long_sentences import parsed_in_pieces
 
@@ -145,8 +145,8 @@ def _several_of_all(
     k: int,
     reranker: Reranker | None,
     marginals: bool,
-    chunk: list[Sentence],
-) -> list[Sentence]:
+    chunk: list[ConlluBlock],
+) -> list[ConlluBlock]:
     return [
         answer
         for sentence in chunk
@@ -154,7 +154,9 @@ def _several_of_all(
     ]
 
 
-def _read(files: list[str], from_: str, text: RawText, log: SkipLog | None) -> Iterator[Sentence]:
+def _read(
+    files: list[str], from_: str, text: RawText, log: SkipLog | None
+) -> Iterator[ConlluBlock]:
     """Sentences of CoNLL-U, or such made from bare tokens; an empty line is none."""
     from eigentext.errors import DataError
     from eigentext.language.formats.conllu import make_sentence, read_sentences
@@ -179,12 +181,12 @@ def _read(files: list[str], from_: str, text: RawText, log: SkipLog | None) -> I
 
 def _several(
     parser: DependencyParser,
-    sentence: Sentence,
+    sentence: ConlluBlock,
     k: int,
     reranker: Reranker | None,
     *,
     marginals: bool = False,
-) -> Iterator[Sentence]:
+) -> Iterator[ConlluBlock]:
     """The k best trees of a sentence, each a sentence; as the reranker, if any, puts them."""
     from eigentext.dependency.graph.answer import in_conllu
 

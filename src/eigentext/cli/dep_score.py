@@ -21,10 +21,10 @@ if TYPE_CHECKING:
         LatentTreeModel,
         Reranker,
     )
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.language.trees.dependency import DependencyTree
 
-    Scorer = Callable[[Sentence, DependencyTree], float]
+    Scorer = Callable[[ConlluBlock, DependencyTree], float]
 
 
 @with_flags()
@@ -96,23 +96,23 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
     raise wrong_kind(path, kind, *trees)
 
 
-def _scored(score_of: Scorer, trees: list[tuple[Sentence, DependencyTree]]) -> list[float]:
+def _scored(score_of: Scorer, trees: list[tuple[ConlluBlock, DependencyTree]]) -> list[float]:
     """What a process does with its share of the trees."""
     return [score_of(sentence, tree) for sentence, tree in trees]
 
 
-def _by_latent(model: LatentTreeModel, _: Sentence, tree: DependencyTree) -> float:
+def _by_latent(model: LatentTreeModel, _: ConlluBlock, tree: DependencyTree) -> float:
     return model.log_prob(tree)
 
 
-def _by_generative(parser: GenerativeParser, sentence: Sentence, tree: DependencyTree) -> float:
+def _by_generative(parser: GenerativeParser, sentence: ConlluBlock, tree: DependencyTree) -> float:
     from eigentext.dependency.sentence import TaggedSentence
 
     return float(parser.log_probs(TaggedSentence.from_conllu(sentence), tree.heads[None])[0])
 
 
 def _by_reranker(
-    reranker: Reranker, parser: DependencyParser, sentence: Sentence, tree: DependencyTree
+    reranker: Reranker, parser: DependencyParser, sentence: ConlluBlock, tree: DependencyTree
 ) -> float:
     from eigentext.dependency.graph.tree_score import judged
 

@@ -22,8 +22,8 @@ from eigentext.dependency.settings import DependencyParserSettings, GenerativePa
 if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser, GenerativeParser
-    from eigentext.lab.unlabelled.generative import Unlabelled
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.dependency.unlabelled import Unlabelled
+    from eigentext.language.formats.conllu import ConlluBlock
 
 
 @with_flags(DependencyParserSettings, GenerativeParserSettings)
@@ -78,8 +78,8 @@ def train(
     """
     from eigentext.base.files.opening import expand
     from eigentext.dependency import DependencyParser, GenerativeParser
+    from eigentext.dependency.unlabelled import Unlabelled
     from eigentext.errors import SettingsError
-    from eigentext.lab.unlabelled.generative import Unlabelled
 
     if unlabelled and model != "generative":
         raise SettingsError("--unlabelled is for --model generative")
@@ -114,8 +114,8 @@ def train(
 
 def _fit_generative(
     parser: GenerativeParser,
-    read: list[Sentence],
-    held_out: list[Sentence],
+    read: list[ConlluBlock],
+    held_out: list[ConlluBlock],
     progress: Progress,
     text: Unlabelled | None,
 ) -> dict[str, Any]:
@@ -133,7 +133,10 @@ def _fit_generative(
 
 
 def _fit_graph(
-    parser: DependencyParser, read: list[Sentence], held_out: list[Sentence], progress: Progress
+    parser: DependencyParser,
+    read: list[ConlluBlock],
+    held_out: list[ConlluBlock],
+    progress: Progress,
 ) -> dict[str, Any]:
     """Figures tell whether arcs may cross, and what was seen on the sentences to choose by."""
     from eigentext.evaluate.attachment import evaluate

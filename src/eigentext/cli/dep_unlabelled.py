@@ -8,8 +8,8 @@ import typer
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import OnError
-    from eigentext.lab.unlabelled.generative import UnlabelledReport
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.dependency.unlabelled import UnlabelledReport
+    from eigentext.language.formats.conllu import ConlluBlock
 
 __all__ = ["UnlabelledTrees", "UnlabelledWeight", "check_flags", "text_figures", "text_of"]
 
@@ -50,7 +50,7 @@ def check_flags(
             raise SettingsError(f"{flag} is about sentences without trees: give --unlabelled FILE")
 
 
-def text_of(sources: list[str], on_error: OnError | None) -> list[Sentence]:
+def text_of(sources: list[str], on_error: OnError | None) -> list[ConlluBlock]:
     """The sentences of CoNLL-U files."""
     from eigentext.base.files.opening import expand
     from eigentext.language.formats.conllu import read_sentences

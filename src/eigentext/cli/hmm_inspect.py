@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -102,7 +102,7 @@ def inspect(
         print(f"{rank:4d}  {value:.4g}")
 
 
-def _refuse(why: str) -> None:
+def _refuse(why: str) -> NoReturn:
     from eigentext.errors import SettingsError
 
     raise SettingsError(why)
@@ -110,13 +110,9 @@ def _refuse(why: str) -> None:
 
 def _is_text(source: str) -> bool:
     """By its name; whatever is called otherwise is a model, or says that it is none."""
-    from eigentext.errors import SettingsError
-    from eigentext.language.formats.convert import format_of
+    from eigentext.language.formats.registry import format_of
 
-    try:
-        return source == "-" or format_of(source) in ("tokens", "text")
-    except SettingsError:
-        return False
+    return source == "-" or bool(format_of(source, ("tokens",), ""))
 
 
 def _show_states(model: HMM, top: int, state: int | None, graph: str | None, json: bool) -> None:

@@ -20,13 +20,13 @@ from typing import Annotated, Any
 
 import typer
 
-from eigentext import __version__
 from eigentext.base import later
 from eigentext.base.files.outputs import one_command
 from eigentext.base.files.storage import reason
 from eigentext.cli.flags import Group, quiet_flags
 from eigentext.cli.output import printable, remark
 from eigentext.errors import EigentextError, MissingExtraError, StorageError, shortened
+from eigentext.version import VERSION
 
 _INTERRUPTED = 130
 _TERMINATED = 143
@@ -79,7 +79,7 @@ COMMANDS = {
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"eigentext {__version__}")
+        print(f"eigentext {VERSION}")
         raise typer.Exit
 
 
@@ -129,22 +129,8 @@ def __getattr__(name: str) -> Any:
     return globals()[name]
 
 
-def _show_colons_as_they_are() -> None:
-    """Help pages are rich markup, in which ``a:b::c`` would hold an emoji: there are none here."""
-    from rich import markup
-
-    if markup.render.__module__ != __name__:
-        rich_render = markup.render
-
-        def render(text: str, *arguments: Any, **options: Any) -> Any:
-            return rich_render(text, *arguments, **(options | {"emoji": False}))
-
-        markup.render = render  # type: ignore[assignment]
-
-
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    _show_colons_as_they_are()
     line = list(arguments)
     flags = line[: line.index("--")] if "--" in line else line
     debug = "--debug" in flags

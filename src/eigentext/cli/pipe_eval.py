@@ -14,7 +14,7 @@ from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentext.evaluate.conll18 import Measure
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
 
 @with_flags()
@@ -94,7 +94,7 @@ _PERCENTAGES = ("precision", "recall", "f1", "aligned_accuracy")
 
 
 def _of_model(
-    model: str, gold: list[Sentence], given: str | None, jobs: int, quiet: bool
+    model: str, gold: list[ConlluBlock], given: str | None, jobs: int, quiet: bool
 ) -> dict[str, Measure]:
     from eigentext.pipeline import Pipeline
     from eigentext.pipeline.scoring import score

@@ -225,8 +225,8 @@ def _streamed(units: Iterable[Unit], job: Job, output: str, jobs: int, bar: _Bar
 
 def _docbin(units: Iterable[Unit], job: Job, output: str, jobs: int, bar: _Bar) -> Counts:
     from eigentext.base.files.opening import atomic_write, check_writable
+    from eigentext.language.formats.spacy_docs import merged
     from eigentext.pipeline.runs import Counts, annotated
-    from eigentext.pipeline.spacy_docs import merged
 
     check_writable(output)
     counts = Counts()

@@ -155,7 +155,7 @@ class TrainingOnDevice(Training):
 
     def __post_init__(self) -> None:
         """A card that is not there is an error before anything is read."""
-        from eigentext.accel.devices import backend_for
+        from eigentext.linalg.backend import backend_for
 
         super().__post_init__()
         backend_for(self.device)

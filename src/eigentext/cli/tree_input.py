@@ -9,24 +9,20 @@ from eigentext.base.files.opening import OnError, raise_or_tell
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
-    from eigentext.language.formats.conll import TenColumnSentence
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conll import TenColumnBlock
+    from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.language.trees.dependency import DependencyTree
 
 __all__ = ["sentences_of", "training_trees", "trees_of"]
 
 
-def sentences_of(path: str, on_error: OnError | None = None) -> Iterator[TenColumnSentence]:
+def sentences_of(path: str, on_error: OnError | None = None) -> Iterator[TenColumnBlock]:
     """The sentences of a CoNLL-U or, by its name, CoNLL-X file; one without any is an error."""
-    from eigentext.errors import SettingsError
     from eigentext.language.formats import conllu, conllx
-    from eigentext.language.formats.convert import format_of
+    from eigentext.language.formats.registry import format_of
 
-    try:
-        reader = conllx if format_of(path) == "conllx" else conllu
-    except SettingsError:  # a name that tells nothing
-        reader = conllu
-    sentences: Iterable[TenColumnSentence] = reader.read_sentences(path, on_error=on_error)
+    reader = conllx if format_of(path, ("conllx",), "") else conllu
+    sentences: Iterable[TenColumnBlock] = reader.read_sentences(path, on_error=on_error)
     empty = True
     for sentence in sentences:
         empty = False
@@ -37,7 +33,7 @@ def sentences_of(path: str, on_error: OnError | None = None) -> Iterator[TenColu
 
 def trees_of(
     sources: Iterable[str], *, on_error: OnError | None = None
-) -> Iterator[tuple[Sentence, DependencyTree]]:
+) -> Iterator[tuple[ConlluBlock, DependencyTree]]:
     """Sentences with their trees; one without heads is an error.
 
     Tags are those of column UPOS, and of XPOS where that is empty.
@@ -48,9 +44,9 @@ def trees_of(
     for source in expand(sources):
         for columns in sentences_of(source, on_error):
             sentence = columns
-            if isinstance(columns, conllx.Sentence):
+            if isinstance(columns, conllx.ConllxBlock):
                 sentence = conllx.to_conllu(columns)
-            if not isinstance(sentence, conllu.Sentence) or sentence.heads is None:
+            if not isinstance(sentence, conllu.ConlluBlock) or sentence.heads is None:
                 why = "the sentence that begins here has no heads; expected a tree"
                 raise_or_tell(DataError(columns.source, columns.first_line, why), on_error)
                 continue
@@ -58,7 +54,7 @@ def trees_of(
             yield sentence, conllu.to_dependency_tree(sentence, tags="xpos" if blank else "upos")
 
 
-def training_trees(sources: list[str], on_error: OnError | None = None) -> list[Sentence]:
+def training_trees(sources: list[str], on_error: OnError | None = None) -> list[ConlluBlock]:
     """Sentences with a tree of one root; another is an error of its file, or skipped."""
     from eigentext.dependency.graph.answer import with_heads
     from eigentext.language.formats.conllu import read_sentences

@@ -13,7 +13,7 @@ from eigentext.cli.output import show_figures
 from eigentext.cli.run import TrainingOnDevice
 from eigentext.cli.text_input import GenericText
 from eigentext.cli.workers import Workers
-from eigentext.errors import DataError, RankError, SettingsError
+from eigentext.errors import RankError, SettingsError
 from eigentext.words.settings import CCASettings, LRMVLSettings, MultiviewSettings
 
 if TYPE_CHECKING:
@@ -47,10 +47,6 @@ def embed(
             help="One decomposition of counts (cca), LR-MVL, or several views; by default cca, "
             "or views where --views is given.",
         ),
-    ] = None,
-    trees: Annotated[
-        list[str] | None,
-        typer.Option("--trees", help="CoNLL-U files, for the view dependencies; globs too."),
     ] = None,
     pairs: Annotated[
         str | None,
@@ -88,8 +84,8 @@ def embed(
         raise SettingsError("expected a corpus, or --counts, and not both")
     model: Any
     method = method or ("views" if "views" in given.values else "cca")
-    if method != "views" and (trees or pairs):
-        raise SettingsError("--trees and --pairs are for several views: expected --views")
+    if method != "views" and pairs:
+        raise SettingsError("--pairs is for several views: expected --views")
     if method == "cca":
         model = CCAEmbedding(**given.settings(CCASettings))
     elif counts is not None:
@@ -119,7 +115,7 @@ def embed(
         elif method == "lrmvl":
             figures = _lrmvl(model, sources, common)
         else:
-            figures = _views(model, sources, trees or [], pairs, common)
+            figures = _views(model, sources, pairs, common)
     run.save(model, sources or [str(counts)], figures, beside=vectors)
     if vectors is not None:
         model.embeddings_.export(vectors)
@@ -181,28 +177,16 @@ def _lrmvl(model: LRMVL, sources: list[str], common: dict[str, Any]) -> dict[str
 
 
 def _views(
-    model: MultiviewEmbedding,
-    sources: list[str],
-    trees: list[str],
-    pairs: str | None,
-    common: dict[str, Any],
+    model: MultiviewEmbedding, sources: list[str], pairs: str | None, common: dict[str, Any]
 ) -> dict[str, Any]:
-    """Fit to the text, as ids, with trees and word pairs beside it; figures of the vectors."""
-    from eigentext.base.files.opening import expand
+    """Fit to the text, as ids, with word pairs beside it; figures of the vectors."""
     from eigentext.counting.encoding import encode_files
-    from eigentext.language.formats.conllu import read_sentences
     from eigentext.words.embeddings.views import read_word_pairs
 
-    on_error = common["on_error"]
-    parsed = [s for file in expand(trees) for s in read_sentences(file, on_error=on_error)]
-    if trees and not any(sentence.heads for sentence in parsed):
-        raise DataError(", ".join(trees), None, "no sentence with heads, expected at least one")
-    aligned = None if pairs is None else read_word_pairs(pairs, on_error=on_error)
+    aligned = None if pairs is None else read_word_pairs(pairs, on_error=common["on_error"])
     text = encode_files(sources, **common)
     try:
-        model.fit(
-            text, parsed=parsed if trees else None, pairs=aligned, progress=common["progress"]
-        )
+        model.fit(text, pairs=aligned, progress=common["progress"])
     except RankError as error:
         raise SettingsError(f"{error}: take fewer --n-components") from error
     values = model.embeddings_.singular_values
@@ -254,7 +238,7 @@ def vectors_of_words(
 
 def neighbours(
     model: Annotated[str, typer.Argument(help="A model of vectors, or a word2vec file.")],
-    words: Annotated[list[str], typer.Argument(help="Words, or analogies a:b::c.")],
+    words: Annotated[list[str], typer.Argument(help="Words, or analogies cat:cats::dog.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many neighbours of each word.")] = 10,
     output: options.Output = "-",
     format_: options.Format = "native",

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.constituency.observable import nodes_needed
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -132,3 +130,22 @@ def theorem_3(
     return TheoremThree(
         bounds, min(sigmas) if sigmas else None, min(Lambdas) if Lambdas else None, needed
     )
+
+
+def nodes_needed(
+    *, m: int, n_rules: int, tree_size: int, Lambda: float, sigma: float, eps: float, delta: float
+) -> float:
+    """Theorem 3: so many nodes of each nonterminal, drawn independently, bound the error.
+
+    With probability 1 - delta, p^ / p of a tree of ``tree_size`` nodes is then within 1 +- eps.
+    ``sigma`` is the smallest m-th singular value of any Omega; ``n_rules`` counts a -> b c and
+    a -> x.  The root in the formula is the (2N + 1)-th.
+
+    >>> f"{nodes_needed(m=2, n_rules=20, tree_size=7, Lambda=.1, sigma=.1, eps=.5, delta=.1):.0e}"
+    '5e+12'
+    """
+    if Lambda == 0 or sigma == 0:
+        return float("inf")
+    slack = (1 + eps) ** (1 / (2 * tree_size + 1)) - 1
+    bound = 128 * m**2 / (slack**2 * Lambda**2 * sigma**4) * np.log(2 * m * n_rules / delta)
+    return float(bound)

@@ -33,7 +33,7 @@ from eigentext.constituency.class_counts import ClassCounts
 from eigentext.constituency.forms import spellings
 from eigentext.constituency.settings import Smoothing
 from eigentext.constituency.transform import user_labels
-from eigentext.features.signatures import signature
+from eigentext.features.signatures import signatures
 from eigentext.features.smoothing import Evidence, Strengths, of_signature, smoothed
 
 if TYPE_CHECKING:
@@ -182,8 +182,8 @@ class Lexicon:
     def log_p_word(self, word: str) -> float:
         """log p(w); all unknown words are one symbol that counts as seen once."""
         number = self.word_number.get(word)
-        seen = 1.0 if number is None else float(self.n_words[number])
-        return math.log(seen / (self.n_tokens + 1.0))
+        count = 1.0 if number is None else float(self.n_words[number])
+        return math.log(count / (self.n_tokens + 1.0))
 
     def emission(self, word: str, *, first: bool, folded: bool = False) -> Emission:
         """Scores of the tags and states that this word may have.
@@ -222,12 +222,12 @@ class Lexicon:
     def shape(self, word: str, first: bool, folded: bool) -> str:
         """The word's signature; where capitals say nothing, that of the word written small."""
         key = (word, first, folded)
-        known = self._shape_of.get(key)
-        if known is None:
+        name = self._shape_of.get(key)
+        if name is None:
             text, begins = (word.lower(), False) if folded else (word, first)
-            known = signature(text, first=begins, language=self.language)
-            self._shape_of.put(key, known)
-        return known
+            name = signatures(text, first=begins, language=self.language)[0]
+            self._shape_of.put(key, name)
+        return name
 
     def _row(self, word: str) -> tuple[Floats, float]:
         counts = np.zeros(self.n_ts)
@@ -240,8 +240,8 @@ class Lexicon:
 
     def of_shape(self, shape: str) -> Floats:
         """(n_ts,) P(ts | signature) among rare words; not to be written into."""
-        known = self._of_shapes.get(shape)
-        return self._of_shapes.put(shape, self._of_shape(shape)) if known is None else known
+        shares = self._of_shapes.get(shape)
+        return self._of_shapes.put(shape, self._of_shape(shape)) if shares is None else shares
 
     def _of_shape(self, shape: str) -> Floats:
         counts, total = np.zeros(self.n_ts), 0.0
@@ -258,7 +258,7 @@ class Lexicon:
         counts: dict[str, Floats] = {}
         for row in [row for row, word in enumerate(self.words) if _only_punctuation(word)]:
             span = slice(self.word_ptr[row], self.word_ptr[row + 1])
-            shape = signature(self.words[row], language=self.language)
+            shape = signatures(self.words[row], language=self.language)[0]
             for key in (shape, ""):
                 # as often as such a word tells of unseen ones, see build_lexicon
                 share = self.word_n[span] / np.sqrt(self.n_words[row])
@@ -267,11 +267,11 @@ class Lexicon:
 
     def _of_marks(self, shape: str) -> Floats:
         """P(ts | signature) by punctuation alone, frequent or not, if training has any."""
-        known = self._of_punctuation
-        if not known:
+        counts_of = self._of_punctuation
+        if not counts_of:
             return self.of_shape(shape)
-        counts = known.get(shape, np.zeros(self.n_ts))
-        return of_signature(counts, known[""] / known[""].sum(), float(counts.sum()))
+        counts = counts_of.get(shape, np.zeros(self.n_ts))
+        return of_signature(counts, counts_of[""] / counts_of[""].sum(), float(counts.sum()))
 
     @property
     def strengths(self) -> Strengths:
@@ -313,7 +313,7 @@ class Lexicon:
         if self.by_class is not None:
             factor = self.by_class.shares(self.by_class.classes.of_all([word]), p_shape_base)[0]
             p_shape, p_shape_base = p_shape * factor[self.ts_base], p_shape_base * factor
-        known = Evidence(
+        evidence = Evidence(
             cell=self.ts_base,
             group=self.ts_tag,
             counts=counts,
@@ -325,7 +325,7 @@ class Lexicon:
             p_text_base=self.p_base,
             given_base=self.ts_given_base,
         )
-        return smoothed(known, self.strengths)
+        return smoothed(evidence, self.strengths)
 
     def _scored(self, p: Floats) -> Emission:
         p_tag = np.bincount(self.ts_tag, weights=p)
@@ -388,10 +388,10 @@ def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
         words.get(text.lower(), -1) if first and text[:1].isupper() else -1
         for text, first in types
     ]
-    signatures = [signature(text, first=first, language=language) for text, first in types]
+    finest = [signatures(text, first=first, language=language)[0] for text, first in types]
     type_rare = [counts[text] <= rare for text, _ in types]
     shapes: dict[str, int] = {}
-    for shape, is_rare in zip(signatures, type_rare, strict=True):
+    for shape, is_rare in zip(finest, type_rare, strict=True):
         if is_rare:
             shapes.setdefault(shape, len(shapes))
     bases: dict[str, int] = {}
@@ -405,7 +405,7 @@ def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
         shapes=tuple(shapes),
         type_word=np.array(type_word),
         type_lower=np.array(type_lower),
-        type_shape=np.array([shapes.get(shape, -1) for shape in signatures]),
+        type_shape=np.array([shapes.get(shape, -1) for shape in finest]),
         type_rare=np.array(type_rare),
         language=language,
         classes=bank.classes,
@@ -441,13 +441,13 @@ def build_lexicon(
     word = x.type_word[type_of]
     rare_ones = x.type_rare[type_of]
     # A word seen c times tells of unseen words with weight 1 / sqrt(c) an occurrence.
-    seen = np.bincount(x.type_word[x.type_of])
-    rare_n = n[rare_ones] / np.sqrt(seen[word[rare_ones]])
+    times = np.bincount(x.type_word[x.type_of])
+    rare_n = n[rare_ones] / np.sqrt(times[word[rare_ones]])
     shape = x.type_shape[type_of[rare_ones]]
     n_ts = int(tag_ptr[-1])
     by_class = None
     if x.classes is not None and x.type_class is not None:
-        weight, base = n / np.sqrt(seen[word]), x.base[tag]
+        weight, base = n / np.sqrt(times[word]), x.base[tag]
         of_word, n_base = x.type_class[type_of], int(x.base.max()) + 1
         by_class = ClassCounts.count(x.classes, of_word, base, weight, n_base)
     return Lexicon(

@@ -11,14 +11,11 @@ than a share ``ERROR`` of the tensor's norm.  A tensor for which that saves litt
 its ranks are 0.  Numbers have half precision, and each rule a factor of its own, so that rules of
 any probability are rounded alike.
 
-**Sums of products** (:func:`in_products`; Cohen and Collins 2012) have no core: the tensor of a
-rule is
+**Sums of products** have no core (``lab/products/rules.py`` finds them): the tensor of a rule is
 
     tensor[h1, h2, h3] = sum over k of A[h1, k] B[h2, k] C[h3, k]          K products
 
 and is contracted with the vectors of its children in K (m1 + m2 + m3) steps instead of m1 m2 m3.
-Of probabilities A, B and C have no negative number, and A is scaled so that what the rule has in
-each state of its parent stays what it was: the rules of a state still sum to one.
 """
 
 from __future__ import annotations
@@ -29,7 +26,6 @@ import numpy as np
 
 from eigentext.base.cores import each
 from eigentext.base.ragged import pointers
-from eigentext.lab.products.cp import Products, cp_fit
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
@@ -40,10 +36,19 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["ERROR", "NOT_LOW", "LowRank", "expanded", "in_products", "low_rank", "n_numbers"]
+__all__ = [
+    "ERROR",
+    "NOT_LOW",
+    "WORTH",
+    "LowRank",
+    "each_shape",
+    "expanded",
+    "low_rank",
+    "n_numbers",
+]
 
 ERROR = 0.05  # of the norm of each tensor
-_WORTH = 0.5  # of its numbers is the most that a tensor in low rank may have left
+WORTH = 0.5  # of its numbers is the most that a tensor in low rank may have left
 _BATCH = 64  # tensors of one shape that are taken apart at a time
 
 
@@ -98,36 +103,10 @@ def low_rank(tensor: npt.NDArray[np.floating], shape: Ints, error: float = ERROR
 
     The cores in use share out the shapes.
     """
-    return _each_shape(tensor, shape, lambda stack, own: _taken_apart(stack, own, error))
+    return each_shape(tensor, shape, lambda stack, own: _taken_apart(stack, own, error))
 
 
-def in_products(
-    tensor: npt.NDArray[np.floating],
-    shape: Ints,
-    rank: int,
-    *,
-    signed: bool,
-    error: float = ERROR,
-    worth: float = _WORTH,
-) -> LowRank:
-    """The tensors as sums of at most ``rank`` products; see the head of this file.
-
-    ``signed``  whether the tensors are scores, which may be negative, or probabilities
-    ``error``   fewer products are used where they leave out no more than this share of the norm
-    ``worth``   a tensor stays whole where ``rank`` products have more than this share of its
-                numbers; so it does not hang on how well they fit
-
-    >>> shape = np.array([[4, 4, 4]])
-    >>> ones = in_products(np.ones(64), shape, 2, signed=False)
-    >>> ones.rank.tolist(), len(ones.values)
-    ([[1, 0, 0]], 12)
-    """
-    return _each_shape(
-        tensor, shape, lambda stack, own: _fitted(stack, own, rank, signed, error, worth)
-    )
-
-
-def _each_shape(
+def each_shape(
     tensor: npt.NDArray[np.floating],
     shape: Ints,
     take_apart: Callable[[Floats, Ints], tuple[Ints, list[npt.NDArray[np.float32]]]],
@@ -192,7 +171,7 @@ def _taken_apart(
         ranks.append(np.maximum(shape[axis - 1] - left_out.sum(axis=1), 1))
         vectors.append(directions[:, :, ::-1])
     rank = np.stack(ranks, axis=1)
-    rank[n_numbers(np.broadcast_to(shape, rank.shape), rank) > _WORTH * (x * y * z)] = 0
+    rank[n_numbers(np.broadcast_to(shape, rank.shape), rank) > WORTH * (x * y * z)] = 0
     parts = []
     for n, (tensor, (a, b, c)) in enumerate(zip(whole, rank.tolist(), strict=True)):
         if not a:
@@ -205,62 +184,6 @@ def _taken_apart(
         flat = [part.ravel() for part in (A.T, B.T, C.T, core)]
         parts.append(np.concatenate(flat).astype(np.float32))
     return rank, parts
-
-
-def _fitted(
-    stack: Floats, shape: Ints, most: int, signed: bool, error: float, worth: float
-) -> tuple[Ints, list[npt.NDArray[np.float32]]]:
-    """Ranks (N, 3) and numbers of tensors (N, numbers) of one shape, as sums of products."""
-    rank = np.zeros((len(stack), 3), np.int64)
-    parts = [numbers.astype(np.float32) for numbers in stack]
-    if most * shape.sum() > worth * shape.prod():
-        return rank, parts
-    whole = stack.reshape(-1, *shape.tolist())
-    left = np.arange(len(stack))
-    for K in _ranks(most):
-        found, apart = cp_fit(whole[left], K, signed=signed)
-        done = (apart <= error) | (most == K)
-        kept = found.of(np.flatnonzero(done))
-        if not signed:
-            kept = _with_shares(kept, whole[left[done]])
-        for n, A, B, C in zip(left[done].tolist(), *_scaled(kept), strict=True):
-            rank[n, 0] = K
-            parts[n] = np.concatenate([X.T.ravel() for X in (A, B, C)]).astype(np.float32)
-        left = left[~done]
-        if not len(left):
-            break
-    return rank, parts
-
-
-def _ranks(most: int) -> list[int]:
-    """Ranks to try.
-
-    >>> _ranks(6), _ranks(1)
-    ([1, 2, 4, 6], [1])
-    """
-    return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
-
-
-def _with_shares(found: Products, whole: Floats) -> Products:
-    """The same with sums over the children that are those of the tensors, for each parent state.
-
-    A state that no product has gets all of them alike.
-    """
-    A, B, C = found
-    weight = (B.sum(axis=1) * C.sum(axis=1))[:, None, :]  # (n, 1, K)
-    right, own = whole.sum(axis=(2, 3)), (A * weight).sum(axis=2)
-    none = (own <= 0) & (right > 0)
-    A = np.where(none[:, :, None], 1.0, A)
-    own = np.where(none, weight.sum(axis=2), own)
-    return Products(A * (right / np.where(own > 0, own, 1.0))[:, :, None], B, C)
-
-
-def _scaled(found: Products) -> Products:
-    """The same with 1 as the largest number of each column of A and B."""
-    A, B, C = found
-    top_A, top_B = (np.abs(X).max(axis=1, keepdims=True) for X in (A, B))
-    top_A, top_B = (np.where(top > 0, top, 1.0) for top in (top_A, top_B))
-    return Products(A / top_A, B / top_B, C * (top_A * top_B))
 
 
 def expanded(parts: LowRank, shape: Ints) -> npt.NDArray[np.float32]:

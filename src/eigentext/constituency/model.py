@@ -18,9 +18,10 @@ import numpy as np
 
 from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
+from eigentext.base.registry import part
 from eigentext.base.remembering import Remembered
 from eigentext.base.settings import values_of
-from eigentext.base.tokens import checked_item, checked_tokens, each_of, each_sentence
+from eigentext.base.tokens import checked_item, checked_tokens, each_sentence
 from eigentext.base.values import Named, Whole
 from eigentext.constituency.answer import (
     Asked,
@@ -67,12 +68,12 @@ from eigentext.constituency.settings import (
 from eigentext.constituency.storage import MOST_MODELS, Content
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank, restore
 from eigentext.errors import SettingsError
+from eigentext.language.formats.ptb import each_tree
 from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from eigentext.accel.constituency.parser import CardParser
     from eigentext.base.device import Device
     from eigentext.base.progress import Progress
     from eigentext.constituency.chart.coarse import Chart
@@ -165,7 +166,7 @@ class LPCFG(Model, LPCFGSettings):
         text: FreeText | None = None,
         progress: Progress | None = None,
     ) -> LPCFG:
-        """Learn from trees with words and labels of any kind.
+        """Learn from trees with words and labels of any kind: a list, a file, or a Doc.
 
         ``classes`` tell of rare and unknown words, ``text`` has sentences without trees.
         """
@@ -174,7 +175,7 @@ class LPCFG(Model, LPCFGSettings):
         if text is not None and settings.estimator is None:
             settings = replace(settings, estimator="clustering")  # EM needs probabilities
         if self.rerank:
-            X = list(each_of(Tree, X, "trees"))
+            X = list(each_tree(X))
         bank, wrapper = read_treebank(X, settings)
         bank = replace(bank, classes=classes)
         coarse = CoarseGrammar.from_treebank(bank, settings.smoothing.k_root)
@@ -334,9 +335,9 @@ class LPCFG(Model, LPCFGSettings):
         own = options._replace(kbest=1)
         parses = []
         for start, end in spans:
-            part = asked.part(start, end)
-            whole = self._parsed(part, own, (share,)) if end - start > 1 else None
-            parses.append(whole or self._in_pieces(part, own))
+            piece = asked.part(start, end)
+            whole = self._parsed(piece, own, (share,)) if end - start > 1 else None
+            parses.append(whole or self._in_pieces(piece, own))
         above = asked.constraints.labels_of_all(n)
         above = [label for label in above if label != grammar.wrapper]
         forbidden = asked.constraints.forbidden
@@ -364,9 +365,9 @@ class LPCFG(Model, LPCFGSettings):
         self.check_fitted()
         if self.why_not_card(device, decoder, kbest=kbest, marginals=marginals) is None:
             chosen = decoder or self.decoder or self._usual_decoder
-            return self._on_the_card().parse_many(
-                map(_checked_or_none, each_sentence(sentences)), chosen
-            )
+            checked = map(_checked_or_none, each_sentence(sentences))
+            parses: Iterator[Parse | None] = self._on_the_card().parse_many(checked, chosen)
+            return parses
         work = partial(_parse_all, kbest=kbest, marginals=marginals, decoder=decoder)
         answers = in_order(work, each_sentence(sentences), state=self, jobs=jobs)
         return (answer for _, answer in answers)
@@ -380,20 +381,19 @@ class LPCFG(Model, LPCFGSettings):
         marginals: bool = False,
     ) -> str | None:
         """Why :meth:`parse_many` parses on the processor; None where the card does it."""
-        from eigentext.accel.constituency.parser import why_not_card
-
         self.check_fitted()
         chosen = decoder or self.decoder or self._usual_decoder
-        return why_not_card(self, device, chosen, kbest, marginals)
+        why: str | None = part("why no constituency parser on a card")(
+            self, device, chosen, kbest, marginals
+        )
+        return why
 
-    def _on_the_card(self) -> CardParser:
+    def _on_the_card(self) -> Any:
         """This parser with its grammar on the card, made once; no pickle has it."""
-        from eigentext.accel.constituency.parser import CardParser
-
-        memory: Remembered[str, CardParser] = vars(self).get("_on_card") or Remembered(4)
+        memory: Remembered[str, Any] = vars(self).get("_on_card") or Remembered(4)
         known = memory.get("card")
         if known is None or known.grammar is not self.grammar_:
-            known = memory.put("card", CardParser(self))
+            known = memory.put("card", part("constituency parser on a card")(self))
             self._on_card = memory
         return known
 
@@ -411,7 +411,7 @@ class LPCFG(Model, LPCFGSettings):
         from eigentext.constituency.learn.search import f1_on
 
         self.check_fitted()
-        return f1_on(self, list(each_of(Tree, X, "trees"))) / 100
+        return f1_on(self, list(each_tree(X))) / 100
 
     def _masks(self, words: Sequence[str], constraints: Constraints) -> Masks:
         """What the spans of a sentence may be, and what the bracket model says of them."""

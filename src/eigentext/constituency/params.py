@@ -34,7 +34,8 @@ import numpy as np
 
 from eigentext.base.cores import each, row_blocks
 from eigentext.base.ragged import pointers
-from eigentext.constituency.low_rank import NOT_LOW, LowRank, expanded, in_products, low_rank
+from eigentext.base.registry import part
+from eigentext.constituency.low_rank import NOT_LOW, LowRank, expanded, low_rank
 from eigentext.language.trees.binarise import is_intermediate
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class LatentParams:
         """The same with tensors as sums of at most ``rank`` products of three vectors."""
         tensor = self.whole_tensor
         signed = bool(np.any(tensor < 0))
-        low = in_products(tensor, self.m[self.rules], rank, signed=signed)
+        low = part("rules in products")(tensor, self.m[self.rules], rank, signed=signed)
         return replace(self, tensor=np.empty(0, np.float32), low_rank=low, counts=None)
 
     @cached_property

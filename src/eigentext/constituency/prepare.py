@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from eigentext.base.tokens import each_of
 from eigentext.constituency.treebank import FlatTrees, Numbering
 from eigentext.errors import SettingsError
+from eigentext.language.formats.ptb import each_tree
 from eigentext.language.trees.binarise import check_settings, escape_label, intermediates
 from eigentext.language.trees.clean import TRACE, WRAPPERS, base_label
-from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.unary import SEPARATOR, escape_chain
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.language.trees.constituent import Tree
     from eigentext.language.trees.heads import HeadRules
 
     Ints = npt.NDArray[np.int64]
@@ -83,7 +83,7 @@ def _collect(trees: Iterable[Tree]) -> _Nodes:
     number = numbers.__getitem__
     collected = array("q")
     all_sizes = []
-    for tree in each_of(Tree, trees, "trees"):
+    for tree in each_tree(trees):
         collected.extend(map(number, tree.labels))
         all_sizes.append(tree.sizes)
     if not all_sizes:

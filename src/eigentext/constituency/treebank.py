@@ -2,7 +2,7 @@
 
 1. Trees come binarised, so that every node is a preterminal over one word or has exactly two
    children: all at once from :mod:`~eigentext.constituency.prepare`, or as Tree objects
-   (:func:`build_treebank`).
+   (:func:`assemble`).
 2. The preorder arrays of all trees lie end to end without the words: node ``i`` has its left child
    at ``left[i]``, and a parent always comes before its children (:class:`FlatTrees`).
 3. Labels, rules and words become integers, numbered as they first appear (:func:`assemble`).  Rare
@@ -12,25 +12,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from eigentext.errors import SettingsError
-from eigentext.features.signatures import Language, signature
+from eigentext.features.signatures import Language, signatures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     import numpy.typing as npt
 
     from eigentext.features.word_classes import WordClasses
-    from eigentext.language.trees.constituent import Tree
 
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["FlatTrees", "Numbering", "Treebank", "assemble", "build_treebank"]
+__all__ = ["FlatTrees", "Numbering", "Treebank", "assemble"]
 
 T = TypeVar("T")
 
@@ -117,40 +114,6 @@ class FlatTrees(NamedTuple):
     head: Ints
     word: Ints
     word_names: Sequence[str]
-
-
-def build_treebank(
-    trees: Sequence[Tree], heads: Iterable[Sequence[int]], *, rare: int, language: Language
-) -> Treebank:
-    """Lay binarised trees end to end; ``heads`` gives the head word of every non-leaf node.
-
-    A word seen at most ``rare`` times shares the class of its signature.
-    """
-    if not trees:
-        raise SettingsError("a grammar needs at least one tree")
-    sizes = np.concatenate([tree.sizes for tree in trees]).astype(np.int64)
-    inner = sizes > 1
-    nodes = np.flatnonzero(inner)
-    before = np.concatenate(([0], np.cumsum(inner)))
-    numbers = Numbering[str]()
-    number = np.fromiter(
-        map(numbers.__getitem__, chain.from_iterable(tree.labels for tree in trees)),
-        dtype=np.int64,
-        count=len(sizes),
-    )
-    n_words = np.array([len(tree) for tree in trees])
-    n_inner = np.array([tree.n_nodes for tree in trees]) - n_words
-    offset = np.repeat(np.cumsum(n_words) - n_words, n_inner)
-    names = list(numbers)
-    flat = FlatTrees(
-        sizes=before[nodes + sizes[nodes]] - before[nodes],
-        label=number[nodes],
-        label_names=names,
-        head=offset + np.fromiter(chain.from_iterable(heads), dtype=np.int64, count=len(nodes)),
-        word=number[~inner],
-        word_names=names,
-    )
-    return assemble(flat, rare=rare, language=language)
 
 
 def assemble(flat: FlatTrees, *, rare: int, language: Language) -> Treebank:
@@ -257,7 +220,7 @@ def _word_numbers(
     rows = []
     for pair in pairs.tolist():
         name = names[pair >> 1]
-        shape = "\0sig " + signature(name, first=bool(pair & 1), language=language)
+        shape = "\0sig " + signatures(name, first=bool(pair & 1), language=language)[0]
         of_word = shape if counts[pair >> 1] <= rare else name
         low = name.lower()
         rows.append([numbers[x] for x in (of_word, shape, "\0-2 " + low[-2:], "\0-3 " + low[-3:])])

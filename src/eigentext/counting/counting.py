@@ -222,10 +222,10 @@ def _given_vocabulary(
 
 def _key(shards: Sequence[Shard], budget: Budget, engine: Engine, *, skip: bool) -> str:
     """What must be the same for an unfinished job to be continued."""
-    from eigentext import __version__
+    from eigentext import version
 
     return fingerprint(
-        __version__,
+        version.VERSION,
         [dataclasses.astuple(shard) for shard in shards],
         [budget.segment_types, budget.segment_tokens, budget.segment_bytes],
         engine.shares_memory,

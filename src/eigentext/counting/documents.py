@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.files.archives import suffix_of
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_list, checked_tokens
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.conllu import read_sentences
 from eigentext.language.formats.records import documents, kind_of
+from eigentext.language.formats.registry import format_of
 from eigentext.language.formats.text import split_tokens, text_lines
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def read_documents(
         raise SettingsError(
             f"documents {unit!r}: expected line, paragraph, document, file, or a number"
         )
-    if tokeniser is None and field is None and _is_conllu(source):
+    is_conllu = format_of(source, ("conllu",), "") == "conllu"
+    if tokeniser is None and field is None and is_conllu:
         yield from _of_conllu(source, unit, on_error)
         return
     if kind_of(source, field):
@@ -83,10 +84,6 @@ def read_documents(
 
             sentences = tokenise_document(text, tokeniser, newlines=newlines)
             yield [token.text for tokens in sentences for token in tokens]
-
-
-def _is_conllu(source: str) -> bool:
-    return source.removesuffix(suffix_of(source) or "").endswith(".conllu")
 
 
 def _of_conllu(source: str, unit: str, on_error: OnError | None) -> Iterator[list[str]]:

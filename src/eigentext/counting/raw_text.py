@@ -89,7 +89,7 @@ def tokenised_files(
 
     A file's name is a sha256 of the source's identity and of the settings.
     """
-    from eigentext import __version__
+    from eigentext import version
     from eigentext.counting.shards import look_at
 
     try:
@@ -100,7 +100,7 @@ def tokenised_files(
     for source in sources:
         about = look_at(source, field)
         settings = (scheme, newlines, about.field, on_error is not None)
-        state = (__version__, source, about.size, about.identity, settings)
+        state = (version.VERSION, source, about.size, about.identity, settings)
         target = folder / f"{fingerprint(state)}.txt"
         if not target.exists():
             sentences = read_tokenised(

@@ -13,7 +13,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import SettingsError
-from eigentext.language.formats.conllu import Sentence, make_sentence
+from eigentext.language.formats.conllu import ConlluBlock, make_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -77,17 +77,17 @@ def joined(
 
 
 def parsed_in_pieces(
-    sentences: Iterable[Sentence],
-    parse: Callable[[list[Sentence]], Iterable[Sentence]],
+    sentences: Iterable[ConlluBlock],
+    parse: Callable[[list[ConlluBlock]], Iterable[ConlluBlock]],
     *,
     most: int | None = None,
-) -> Iterator[Sentence]:
+) -> Iterator[ConlluBlock]:
     """What ``parse`` answers for sentences in order; for one that is too long, its pieces joined.
 
     Such an answer has the comment ``# split = 3``, the number of its pieces.
     """
     most = MOST_WORDS if most is None else most
-    short: list[Sentence] = []
+    short: list[ConlluBlock] = []
     for sentence in sentences:
         if len(sentence) <= most:
             short.append(sentence)
@@ -101,8 +101,8 @@ def parsed_in_pieces(
 
 
 def _whole(
-    sentence: Sentence, parse: Callable[[list[Sentence]], Iterable[Sentence]], most: int
-) -> Sentence:
+    sentence: ConlluBlock, parse: Callable[[list[ConlluBlock]], Iterable[ConlluBlock]], most: int
+) -> ConlluBlock:
     known = {name: sentence.column(name) for name in ("lemma", "upos", "xpos", "feats")}
     spans = pieces_of(sentence.forms, most)
     answers = []
@@ -120,4 +120,4 @@ def _whole(
         if set(known[name]) == {"_"}
     }
     whole = sentence.with_columns(head=heads, deprel=relations, **tags)
-    return Sentence(f"# split = {len(spans)}\n{whole.verbatim}")
+    return ConlluBlock(f"# split = {len(spans)}\n{whole.verbatim}")

@@ -14,7 +14,7 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
 __all__ = ["TagColumns", "TaggedSentence", "with_other_upos"]
 
@@ -98,7 +98,7 @@ class TaggedSentence(NamedTuple):
         return cls(tuple(words), *checked)
 
     @classmethod
-    def from_conllu(cls, sentence: Sentence) -> TaggedSentence:
+    def from_conllu(cls, sentence: ConlluBlock) -> TaggedSentence:
         """The columns of a CoNLL-U sentence, in one walk over its lines."""
         rows = sentence.rows
         columns = [tuple(row[column] for row in rows) for column in _CONLLU]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 __all__ = [
-    *("PALETTE", "bar_plot", "line_plot", "line_plot_png", "require_matplotlib"),
+    *("PALETTE", "line_plot", "line_plot_png", "require_matplotlib"),
     *("scatter_words", "scatter_words_png"),
 ]
 
@@ -149,68 +149,6 @@ def _line_drawing(
             _write(figure, spot, names[k], color=PALETTE[k % len(PALETTE)], va="center")
 
     return draw
-
-
-def bar_plot(
-    labels: Sequence[str],
-    values: ArrayLike,
-    *,
-    errors: ArrayLike | None = None,
-    title: str = "",
-    x_label: str = "",
-    value_format: str = ",.4g",
-    highlight: str | None = None,
-) -> str:
-    """Draw horizontal bars, each with its name before and its value behind it.
-
-    With `highlight` only the bar of that name is in colour.
-
-    >>> bar_plot(["svds", "ours"], [9.5, 1.5], highlight="ours").count(">9.5</text>")
-    1
-    """
-    _no_single_str("labels", labels)
-    lengths = _vector("values", values)
-    if len(lengths) != len(labels) or not len(labels):
-        raise ValueError(f"found {len(lengths)} values for {len(labels)} labels")
-    spread = None if errors is None else _vector("errors", errors)
-    if spread is not None and len(spread) != len(labels):
-        raise ValueError(f"found {len(spread)} errors for {len(labels)} labels")
-    if not np.isfinite(lengths).all():
-        raise ValueError("values of bars must be finite")
-    size = (7.0, 0.34 * len(labels) + (0.45 if title else 0.15) + (0.4 if x_label else 0.1))
-
-    def draw(figure: Any) -> None:
-        names = [elide(printable(label), _LONGEST_LABEL) for label in labels]
-        figures = [format(v, value_format).replace("-", "−") for v in lengths.tolist()]
-        left = min(
-            max(text_width(name, _FONT_SIZE) for name in names) / (_DOTS * size[0]) + 0.02, 0.5
-        )
-        right = max(text_width(text, _FONT_SIZE) for text in figures) / (_DOTS * size[0]) + 0.02
-        axes = _axes(figure, size, title, x_label, "", left=left, right=right, bare=True)
-        heights = np.arange(len(names))[::-1]
-        colours = [
-            PALETTE[0] if highlight is None or label == highlight else PALETTE[-1]
-            for label in labels
-        ]
-        axes.barh(heights, lengths, height=0.62, color=colours)
-        if spread is not None:
-            axes.errorbar(
-                lengths, heights, xerr=spread, fmt="none", ecolor=_INK, elinewidth=1.1, alpha=0.6
-            )
-        axes.set_ylim(-0.6, len(names) - 0.4)
-        axes.autoscale_view(scaley=False)
-        axes.axvline(0, color=_INK, alpha=_FAINT, linewidth=1)
-        axes.set_yticks(heights, labels=names)
-        for tick in axes.get_yticklabels():
-            tick.set_parse_math(False)
-        reach = lengths + (0 if spread is None else spread)
-        for height, end, text in zip(heights, np.maximum(reach, 0), figures, strict=True):
-            spot = axes.transData.transform((end, height))
-            spot[0] += 5
-            spot = figure.transFigure.inverted().transform(spot)
-            _write(figure, spot, text, va="center", alpha=0.8)
-
-    return _svg(draw, size, title or "Bar plot")
 
 
 def scatter_words(

@@ -15,15 +15,28 @@ from typing import TYPE_CHECKING
 
 from eigentext.errors import DataError
 from eigentext.language.formats import conllu
+from eigentext.language.formats.blocks import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eigentext.language.formats.conll import TenColumnSentence
+    from eigentext.base.files.opening import Source
+    from eigentext.language.doc import Doc
+    from eigentext.language.formats.conll import TenColumnBlock
 
-__all__ = ["Words", "align"]
+    Scored = Source | Doc | Iterable[TenColumnBlock | Doc]
+
+__all__ = ["Words", "align", "each_block"]
 
 ROOT = -1  # the head of a root
+
+
+def each_block(sentences: Scored) -> Iterable[TenColumnBlock]:
+    """The sentences that are to be scored, as they stand in a file, in Docs, or at hand."""
+    if is_file(sentences):
+        return conllu.each_conllu(sentences)
+    blocks: Iterable[TenColumnBlock] = conllu.blocks_of_docs(sentences)
+    return blocks
 
 
 @dataclass
@@ -53,7 +66,7 @@ class Words:
     @classmethod
     def of(
         cls,
-        sentences: Iterable[TenColumnSentence],
+        sentences: Scored,
         *,
         subtypes: bool = False,
         need_heads: bool = True,
@@ -65,19 +78,19 @@ class Words:
         words = cls(need_heads=need_heads)
         characters: list[str] = []
         position = 0
-        for sentence in sentences:
+        for sentence in each_block(sentences):
             position = words._add(sentence, characters, position)
         words.text = "".join(characters)
         if not subtypes:
             words.relations = words.plain
         return words
 
-    def _add(self, sentence: TenColumnSentence, characters: list[str], position: int) -> int:
+    def _add(self, sentence: TenColumnBlock, characters: list[str], position: int) -> int:
         first, begun = len(self.forms), position
         unit_end = 0  # the last word of the multiword token we are in
         ranges = (
             {unit.start: unit for unit in sentence.ranges}
-            if isinstance(sentence, conllu.Sentence)
+            if isinstance(sentence, conllu.ConlluBlock)
             else {}
         )
         rows = sentence.rows

@@ -36,10 +36,10 @@ from eigentext.evaluate.attachment_tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from eigentext.evaluate import bootstrap
-    from eigentext.language.formats.conll import TenColumnSentence
+    from eigentext.evaluate.alignment import Scored
 
 __all__ = [
     "AttachmentResult",
@@ -128,14 +128,16 @@ def spans_score(gold: list[tuple[int, int]], system: list[tuple[int, int]]) -> S
 
 
 def evaluate(
-    gold: Iterable[TenColumnSentence],
-    system: Iterable[TenColumnSentence],
+    gold: Scored,
+    system: Scored,
     *,
     punctuation: bool = True,
     subtypes: bool = False,
     length_width: int = 10,
 ) -> AttachmentResult:
     """Score the system's trees against the gold trees of the same text.
+
+    Either side is a file, a Doc, or a list of sentences or Docs.
 
     ``punctuation=False`` leaves words that the gold side calls punctuation (relation ``punct`` or
     tag ``PUNCT``) out of every count, complete matches and tables too; other words that hang from

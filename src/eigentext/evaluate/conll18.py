@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentext.evaluate.alignment import Words
+from eigentext.evaluate.alignment import Words, each_block
 from eigentext.evaluate.attachment import spans_score
 from eigentext.evaluate.attachment_counts import Comparison, is_content
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from eigentext.language.formats.conll import TenColumnSentence
+    from eigentext.evaluate.alignment import Scored
 
 __all__ = ["MEASURES", "Measure", "evaluate", "lacking"]
 
@@ -81,10 +81,10 @@ class Measure(NamedTuple):
         return 100 * (self.correct / self.aligned if self.aligned else 0.0)
 
 
-def evaluate(
-    gold: Iterable[TenColumnSentence], system: Iterable[TenColumnSentence]
-) -> dict[str, Measure]:
+def evaluate(gold: Scored, system: Scored) -> dict[str, Measure]:
     """Every measure by its name; those of trees only where both sides have heads.
+
+    Either side is a file, a Doc, or a list of sentences or Docs.
 
     >>> from eigentext.language.formats.conllu import make_sentence
     >>> words = ["dogs", "bark", "."]
@@ -132,12 +132,12 @@ def evaluate(
 _SLIPS = 0.001  # of the words: Szeged has no XPOS, but for a slip in its dev part
 
 
-def lacking(gold: Iterable[TenColumnSentence]) -> set[str]:
+def lacking(gold: Scored) -> set[str]:
     """The measures of tags and lemmas that a treebank has not: ``_`` for all words but slips.
 
     Whoever leaves such a column blank is right by the official scorer, which says nothing.
     """
     columns = {"Lemmas": 2, "UPOS": 3, "XPOS": 4, "UFeats": 5}
-    rows = [row for sentence in gold for row in sentence.rows]
+    rows = [row for sentence in each_block(gold) for row in sentence.rows]
     most = _SLIPS * len(rows)
     return {name for name, at in columns.items() if sum(row[at] != "_" for row in rows) <= most}

@@ -13,14 +13,19 @@ types).
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from eigentext.errors import DataError, SettingsError
+from eigentext.language.formats.blocks import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from eigentext.base.files.opening import Source
+    from eigentext.language.doc import Doc
 
 __all__ = ["Entity", "NerResult", "TypeScore", "entities", "evaluate"]
 
@@ -161,9 +166,28 @@ def _strict(parts: list[tuple[str, str]], *, closed: bool) -> list[Entity]:
     return spans
 
 
+def _tags_of(side: Any) -> Iterable[Sequence[str]]:
+    """The tags of a side; those of a Doc are its entities."""
+    from eigentext.language.doc import Doc
+
+    if is_file(side):
+        from eigentext.language.reading import read
+
+        path, side = os.fspath(side), read(side)
+    elif isinstance(side, Doc):
+        path = side.id or "<doc>"
+    else:
+        tags: Iterable[Sequence[str]] = side
+        return tags
+    entities = [sentence.entities for sentence in side.sentences]
+    if None in entities:
+        raise DataError(path, None, "a sentence without tags of entities, expected some to score")
+    return [tags for tags in entities if tags is not None]
+
+
 def evaluate(
-    gold: Iterable[Sequence[str]],
-    predicted: Iterable[Sequence[str]],
+    gold: Source | Doc | Iterable[Sequence[str]],
+    predicted: Source | Doc | Iterable[Sequence[str]],
     *,
     mode: Mode = "conll",
     scheme: Scheme = "IOB2",
@@ -171,12 +195,13 @@ def evaluate(
 ) -> NerResult:
     """Score predicted tags, sentence by sentence, against gold tags.
 
-    ``names`` are what errors call the two: their files, where they come from files.
+    Either side is lists of tags, a Doc, or a file.  ``names`` are what errors call the two.
 
     >>> result = evaluate([["B-PER", "I-PER", "O"]], [["B-PER", "O", "B-LOC"]])
     >>> result.f1, round(result.token_accuracy, 1), [score.type for score in result.types]
     (0.0, 33.3, ['LOC', 'PER'])
     """
+    gold, predicted = (_tags_of(side) for side in (gold, predicted))
     correct: Counter[str] = Counter()
     in_gold: Counter[str] = Counter()
     in_predicted: Counter[str] = Counter()

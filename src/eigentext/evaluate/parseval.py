@@ -23,16 +23,20 @@ errors and of skipped sentences are counted apart, and ``f1_with_errors`` takes 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.brackets import Bracketing, Rules
+from eigentext.language.formats.blocks import is_file
 from eigentext.language.formats.prm import EvalbSettings
-from eigentext.language.formats.ptb import parse_tree
+from eigentext.language.formats.ptb import each_tree, parse_tree
 from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from eigentext.base.files.opening import Source
+    from eigentext.language.doc import Doc
 
 __all__ = [
     "LengthBucket",
@@ -314,8 +318,8 @@ def _score(
 
 
 def evaluate(
-    gold: Iterable[Tree],
-    test: Iterable[Tree | None],
+    gold: Source | Doc | Iterable[Tree],
+    test: Source | Doc | Iterable[Tree | None],
     settings: EvalbSettings | None = None,
     *,
     failed: Failed = "skip",
@@ -326,6 +330,7 @@ def evaluate(
     A prediction that is ``None`` is a failed parse: skipped as EVALB does, or, with
     ``failed="empty"``, a tree without brackets, which costs recall.  No gold trees at all are a
     DataError: a score of nothing would look like a bad parser.  ``names`` are for its message.
+    Either side may be a Doc; two files are read as those of :mod:`eigentext.evaluate.tree_files`.
 
     >>> tree = Tree.from_brackets("(S (NP (PRP We)) (VP (VBP sing)))")
     >>> evaluate([tree, tree], [tree, None]).all.f1
@@ -333,16 +338,28 @@ def evaluate(
     >>> round(evaluate([tree, tree], [tree, None], failed="empty").all.recall, 2)
     50.0
     """
+    if is_file(gold) and is_file(test):
+        from eigentext.evaluate.tree_files import evaluate_files
+
+        return evaluate_files(gold, test, settings, failed=failed)
+    right, tried = map(_trees_of, (gold, test))
     settings = settings or EvalbSettings()
     if failed not in ("skip", "empty"):
         raise SettingsError(f"failed={failed!r}, expected 'skip' or 'empty'")
     rules = Rules.of(settings)
     scores = tuple(
         _score(gold_tree, test_tree, rules, number, failed)
-        for number, (gold_tree, test_tree) in enumerate(_paired(gold, test, *names), start=1)
+        for number, (gold_tree, test_tree) in enumerate(_paired(right, tried, *names), start=1)
     )
     short = [score for score in scores if score.length <= settings.cutoff_len]
     return ParsevalResult(scores, settings, Summary.of(scores), Summary.of(short))
+
+
+def _trees_of(side: Any) -> Iterable[Any]:
+    from eigentext.language.doc import Doc
+
+    trees: Iterable[Any] = each_tree(side) if is_file(side) or isinstance(side, Doc) else side
+    return trees
 
 
 def _paired(

@@ -1,33 +1,10 @@
-"""What can be said of a word by itself: case, shape, beginnings and endings, bits of its cluster.
-
-Each is a *slot*, a name with a text; :func:`slots_of` gives them all.
-"""
+"""What the letters of a word say: its case, its outline, and signs of what it is."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["CLUSTER_BITS", "SLOTS", "case_of", "kind_of", "lowered", "outline", "slots_of"]
-
-CLUSTER_BITS = (4, 6, 10, 20)
-SLOTS = (
-    "word",
-    "lower",
-    "shape",
-    "form",
-    "case",
-    "kind",
-    "pre1",
-    "pre2",
-    "pre3",
-    "pre4",
-    "suf1",
-    "suf2",
-    "suf3",
-    "suf4",
-    *(f"bits{n}" for n in CLUSTER_BITS),
-)
-"""The names of all slots; ``form`` is the shape with every run of a class cut to one character."""
+__all__ = ["case_of", "kind_of", "lowered", "outline"]
 
 _URL = re.compile(r"(?:https?://|www\.)\S+|\S+\.(?:com|org|net)\b\S*")
 
@@ -87,41 +64,11 @@ def kind_of(word: str) -> str:
     return "+".join(("dot" * ("." in word[:-1]), *marks))
 
 
-def _runs(classes: str, most: int) -> str:
-    """Runs of the same class cut to so many characters."""
-    return re.sub(rf"(.)\1{{{most},}}", lambda run: run[1] * most, classes, flags=re.DOTALL)
+def outline(word: str, most: int = 1) -> str:
+    """The class of each character, with runs of the same class cut to ``most`` characters.
 
-
-def outline(word: str) -> str:
-    """The shape of a word with every run of a class cut to one character.
-
-    >>> outline("McCarthy-21")
-    'XxXx-d'
-    """
-    return _runs("".join(map(_class_of, word)), 1)
-
-
-def slots_of(word: str, bits: str | None = None) -> dict[str, str]:
-    """Every slot of a word; ``bits`` is the path of its cluster, None for a word without one.
-
-    >>> slots = slots_of("McCarthy-2", "0110100")
-    >>> slots["shape"], slots["form"], slots["case"], slots["suf3"], slots["bits6"]
-    ('XxXxxx-d', 'XxXx-d', 'mixed', 'y-0', '011010')
+    >>> outline("McCarthy-21"), outline("McCarthy-21", 3)
+    ('XxXx-d', 'XxXxxx-dd')
     """
     classes = "".join(map(_class_of, word))
-    lower = lowered(word)
-    slots = {
-        "word": word,
-        "lower": lower,
-        "shape": _runs(classes, 3),
-        "form": _runs(classes, 1),
-        "case": case_of(word),
-        "kind": kind_of(word),
-    }
-    for n in (1, 2, 3, 4):
-        if len(lower) > n:
-            slots[f"pre{n}"], slots[f"suf{n}"] = lower[:n], lower[-n:]
-    if bits is not None:
-        for n in CLUSTER_BITS:
-            slots[f"bits{n}"] = bits[:n]
-    return slots
+    return re.sub(rf"(.)\1{{{most},}}", lambda run: run[1] * most, classes, flags=re.DOTALL)

@@ -18,7 +18,7 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Container
 
-__all__ = ["LANGUAGES", "Language", "signature", "signatures"]
+__all__ = ["LANGUAGES", "Language", "signatures"]
 
 Language = Literal["english", "generic"]
 """Whose endings the signatures of rare and unknown words look at."""
@@ -37,7 +37,7 @@ _ENDINGS = (
 )
 
 
-def _case(word: str, *, first: bool, known: Container[str]) -> str:
+def _case(word: str, *, first: bool, vocabulary: Container[str]) -> str:
     if word.islower() and (word.isalpha() or word.isascii()):
         return "lower"  # most words; the rest says the same of them
     letters = [character for character in word if character.isalpha()]
@@ -55,7 +55,7 @@ def _case(word: str, *, first: bool, known: Container[str]) -> str:
             return "Mixed"
         if not first:
             return "Capital"
-        return "First+" if word.lower() in known else "First"
+        return "First+" if word.lower() in vocabulary else "First"
     return "mixed"
 
 
@@ -98,9 +98,11 @@ def _last_letters(word: str) -> str:
     return "".join(reversed(letters))
 
 
-def _shape(word: str, first: bool, known: Container[str], language: str) -> tuple[str, str, str]:
+def _shape(
+    word: str, first: bool, vocabulary: Container[str], language: str
+) -> tuple[str, str, str]:
     """The case, the case with the marks, and the longest ending."""
-    case, marks = _case(word, first=first, known=known), _marks(word)
+    case, marks = _case(word, first=first, vocabulary=vocabulary), _marks(word)
     if language == "english":
         ending = _english_ending(word)
     elif language == "generic":
@@ -114,13 +116,13 @@ def signatures(
     word: str,
     *,
     first: bool = False,
-    known: Container[str] = (),
+    vocabulary: Container[str] = (),
     language: Language = "english",
 ) -> tuple[str, ...]:
     """Return the signatures of a word, from fine to coarse, without repetitions.
 
     ``first``  is it the first word of its sentence, where a capital says little?
-    ``known``  words of the vocabulary: is a first word one of them when written small?
+    ``vocabulary``  is a first word one of them when written small?
 
     >>> signatures("Overthinking", first=True)
     ('<First-ing>', '<First>', '<unk>')
@@ -128,24 +130,10 @@ def signatures(
     ('<lower-digit-dash-s>', '<lower-digit-dash>', '<lower>', '<unk>')
     >>> signatures("hestanna", language="generic")
     ('<lower-nna>', '<lower-na>', '<lower-a>', '<lower>', '<unk>')
+    >>> [signatures(word)[0] for word in ("1,234.5", "USSR", "Qatari", "كتابها")]
+    ['<none-digit-sign>', '<upper>', '<Capital>', '<uncased>']
     """
-    case, shape, ending = _shape(word, first, known, language)
+    case, shape, ending = _shape(word, first, vocabulary, language)
     shorter = range(len(ending) if language == "generic" else min(1, len(ending)))
     levels = [f"<{shape}-{ending[at:]}>" for at in shorter]
     return tuple(dict.fromkeys((*levels, f"<{shape}>", f"<{case}>", "<unk>")))
-
-
-def signature(
-    word: str,
-    *,
-    first: bool = False,
-    known: Container[str] = (),
-    language: Language = "english",
-) -> str:
-    """Return the finest signature of a word.
-
-    >>> signature("1,234.5"), signature("USSR"), signature("Qatari"), signature("كتابها")
-    ('<none-digit-sign>', '<upper>', '<Capital>', '<uncased>')
-    """
-    _, shape, ending = _shape(word, first, known, language)
-    return f"<{shape}-{ending}>" if ending else f"<{shape}>"

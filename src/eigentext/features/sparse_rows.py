@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.base.hashing import MIXER
+from eigentext.base.hashing import MIXER, SPREAD
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -56,7 +56,7 @@ def feature_numbers(template: int, *values: npt.NDArray[np.integer]) -> npt.NDAr
     state = np.full(values[0].shape, MIXER * (template + 1) % 2**64, dtype=np.uint64)
     for value in values:
         state ^= value.astype(np.uint64) + np.uint64(MIXER)
-        state *= np.uint64(0xFF51AFD7ED558CCD)
+        state *= np.uint64(SPREAD)
         state ^= state >> np.uint64(29)
     return state
 

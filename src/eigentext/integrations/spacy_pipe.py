@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
     from spacy.vocab import Vocab
 
+    from eigentext.language.doc import Doc as PipelineDoc
+    from eigentext.language.sentence import Sentence
+    from eigentext.language.token import Word
     from eigentext.pipeline import Pipeline
-    from eigentext.pipeline.doc import Doc as PipelineDoc
-    from eigentext.pipeline.doc import DocSentence, Word
 
 __all__ = ["PipeComponent", "PipeTokenizer", "create"]
 
@@ -204,7 +205,7 @@ class _Spoken(NamedTuple):
     entity: str
 
 
-def _spoken(sentence: DocSentence) -> Iterator[_Spoken]:
+def _spoken(sentence: Sentence) -> Iterator[_Spoken]:
     """For each token of a sentence, in order."""
     words = sentence.words
     token_of = {
@@ -220,7 +221,7 @@ def _spoken(sentence: DocSentence) -> Iterator[_Spoken]:
         yield _Spoken(word, above, tuple(each.form for each in own), entity)
 
 
-def _write(doc: Doc, groups: Sequence[Sequence[Token]], answers: Sequence[DocSentence]) -> None:
+def _write(doc: Doc, groups: Sequence[Sequence[Token]], answers: Sequence[Sentence]) -> None:
     """The answers for groups of tokens, each a sentence."""
     from eigentext.evaluate.ner import entities
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.files.opening import numbered_lines, raise_or_tell
 from eigentext.errors import DataError, SettingsError
-from eigentext.language.formats.conllu import Sentence, read_sentences
+from eigentext.language.formats.conllu import ConlluBlock, read_sentences
 from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def read_conllu_documents(
     return _gathered(sentences())
 
 
-def _announced(sentence: Sentence, number: int) -> str:
+def _announced(sentence: ConlluBlock, number: int) -> str:
     """The id of the document that begins with this sentence, if one does."""
     for comment in sentence.comments:
         if comment.removeprefix("#").strip().startswith("newdoc"):
@@ -159,14 +159,14 @@ def _announced(sentence: Sentence, number: int) -> str:
     return ""
 
 
-def _document_id(sentence: Sentence, how: str, announced: str, number: int) -> str:
+def _document_id(sentence: ConlluBlock, how: str, announced: str, number: int) -> str:
     if how == "newdoc" or (how == "auto" and announced):
         return announced or "document 1"
     source = _source_of(sentence) if how in ("auto", "source") else ""
     return source or f"sentence {number}"
 
 
-def _source_of(sentence: Sentence) -> str:
+def _source_of(sentence: ConlluBlock) -> str:
     for comment in sentence.comments:
         text = comment.removeprefix("#").strip()
         if text.startswith("orig_file_sentence"):

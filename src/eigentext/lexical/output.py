@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from eigentext.language.formats.conllu import conllu_rows
 from eigentext.lexical.analyzers.arabic_spelling import in_typed_letters, letters_differ
 from eigentext.lexical.shown import shown_reading
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from eigentext.lexical.ranked import RankedWord
     from eigentext.lexical.shown import WithReadings
 
-__all__ = ["as_conllu", "as_json_line", "as_record", "as_vocalised"]
+__all__ = ["as_conllu", "as_json_line", "as_record", "as_vocalised", "conllu_cells"]
 
 _POS_ELEMENTS = ("pos", "upos")
 
@@ -73,43 +74,38 @@ def as_vocalised(words: Sequence[RankedWord], ranker: WithReadings) -> str:
 
 def as_conllu(number: int, words: Sequence[RankedWord], ranker: WithReadings) -> Iterator[str]:
     """The sentence as CoNLL-U lines: the best label, its probability, vocalisation and gloss."""
-    scheme = ranker.scheme_
     yield f"# sent_id = {number}"
     yield f"# text = {' '.join(word.shown for word in words)}"
-    for word_id, word in enumerate(words, start=1):
-        values = scheme.as_mapping(word.best.label)
-        lemma = values.pop("lemma", "_")
-        upos = values.pop("upos", "_")
-        xpos = values.pop("pos", "_")
-        features = sorted(
-            f"{name[:1].upper()}{name[1:]}={_safe(value)}"
-            for name, value in values.items()
-            if value != scheme.missing
-        )
-        reading = shown_reading(word, word.best, ranker)
-        misc = [f"Prob={word.best.probability:.4f}"]
-        if reading and reading.vocalised:
-            misc.append(f"Vform={_safe(reading.vocalised)}")
-            if letters_differ(word.shown, reading.vocalised):
-                misc.append("Respelled=Yes")
-        if reading and reading.gloss:
-            misc.append(f"Gloss={_safe(reading.gloss)}")
-        if word.guessed:
-            misc.append("Guess=Yes")
-        cells = (
-            str(word_id),
-            word.shown,
-            lemma or "_",
-            upos,
-            xpos,
-            "|".join(features) or "_",
-            "_",
-            "_",
-            "_",
-            "|".join(misc),
-        )
-        yield "\t".join(cells)
+    yield from conllu_rows(list(zip(*(conllu_cells(word, ranker) for word in words), strict=True)))
     yield ""
+
+
+def conllu_cells(
+    word: RankedWord, ranker: WithReadings, *, probability: bool = True
+) -> tuple[str, ...]:
+    """FORM to MISC of a word by its best label."""
+    scheme = ranker.scheme_
+    values = scheme.as_mapping(word.best.label)
+    lemma = values.pop("lemma", "_")
+    upos = values.pop("upos", "_")
+    xpos = values.pop("pos", "_")
+    features = sorted(
+        f"{name[:1].upper()}{name[1:]}={_safe(value)}"
+        for name, value in values.items()
+        if value != scheme.missing
+    )
+    reading = shown_reading(word, word.best, ranker)
+    misc = [f"Prob={word.best.probability:.4f}"] if probability else []
+    if reading and reading.vocalised:
+        misc.append(f"Vform={_safe(reading.vocalised)}")
+        if letters_differ(word.shown, reading.vocalised):
+            misc.append("Respelled=Yes")
+    if reading and reading.gloss:
+        misc.append(f"Gloss={_safe(reading.gloss)}")
+    if word.guessed:
+        misc.append("Guess=Yes")
+    feats = "|".join(features) or "_"
+    return word.shown, lemma or "_", upos, xpos, feats, "_", "_", "_", "|".join(misc) or "_"
 
 
 def _safe(text: str) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import numbered_lines, raise_or_tell
 from eigentext.errors import DataError, shortened
+from eigentext.language.formats.registry import format_of
 from eigentext.lexical.documents import (
     Document,
     Word,
@@ -51,13 +51,10 @@ def _of_file(
     documents: str,
     on_error: Callable[[DataError], None] | None,
 ) -> list[Document]:
-    name = source.lower()
-    packing = suffix_of(name)
-    if packing:
-        name = name.removesuffix(packing)
-    if name.endswith(".conllu"):
+    known = format_of(source, ("conllu", "jsonl"), "")
+    if known == "conllu":
         return read_conllu_documents(source, scheme, documents=documents, on_error=on_error)
-    if name.endswith(".jsonl"):
+    if known == "jsonl":
         if _is_sample(source):
             return _sample_documents(source, scheme, on_error)
         return read_words_jsonl(source, scheme, on_error=on_error)

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.base.cores import each, row_blocks
+from eigentext.base.device import DEVICES, device_in_use
+from eigentext.base.registry import part
+from eigentext.errors import SettingsError
 from eigentext.linalg.column_file import ColumnFile
 from eigentext.linalg.ties import leading_entries
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["CPU", "Backend", "tall_blocks"]
+__all__ = ["CPU", "Backend", "backend_for", "backend_of", "tall_blocks"]
 
 _BLOCK_ROWS = 2048  # rows of a block at least: enough for BLAS to be quick
 _MOST_BLOCKS = 64  # each holds a small matrix until all are added
@@ -148,14 +151,14 @@ class Backend:
     def gram(self, W: Any) -> NDArray[np.float64]:
         """``W' W``, summed in float64 over fixed row blocks."""
 
-        def part(outer: slice) -> NDArray[np.float64]:
+        def of_block(outer: slice) -> NDArray[np.float64]:
             total = np.zeros((W.shape[1], W.shape[1]))
             for first in range(outer.start, outer.stop, _GRAM_ROWS):
                 rows = W[first : min(first + _GRAM_ROWS, outer.stop)]
                 total += rows.T @ rows
             return total
 
-        parts = each(part, tall_blocks(W.shape[0], least=_GRAM_ROWS, most=_GRAM_BLOCKS))
+        parts = each(of_block, tall_blocks(W.shape[0], least=_GRAM_ROWS, most=_GRAM_BLOCKS))
         return np.asarray(_sum_in_order(parts, (W.shape[1], W.shape[1]), np.float64))
 
     def leading_eigh(self, T: Any, rank: int) -> tuple[NDArray[np.float64], Any]:
@@ -191,8 +194,8 @@ def _sum_in_order(parts: list[Any], shape: tuple[int, ...], dtype: DTypeLike) ->
     if not parts:
         return np.zeros(shape, dtype=dtype)
     total = parts[0]
-    for part in parts[1:]:
-        total += part
+    for block in parts[1:]:
+        total += block
     return total
 
 
@@ -201,3 +204,30 @@ def _all_in_order(chosen: NDArray[np.intp], n: int) -> bool:
 
 
 CPU = Backend()
+
+
+def backend_for(device: str | Backend | None = None) -> Backend:
+    """The backend of ``cpu``, ``cuda`` or ``auto``; None is what ``using_device`` says.
+
+    >>> backend_for("cpu").name
+    'cpu'
+    """
+    if isinstance(device, Backend):
+        return device
+    device = device_in_use() if device is None else device
+    if device not in DEVICES:
+        raise SettingsError(f"device is {device!r}, expected cpu, cuda or auto")
+    if device == "cpu":
+        return CPU
+    card: Backend | str = part("card")()
+    if isinstance(card, Backend):
+        return card
+    if device == "cuda":
+        raise SettingsError(f"device is cuda, but no graphics card was found: {card}")
+    return CPU
+
+
+def backend_of(matrix: Any) -> Backend | None:
+    """The backend of a matrix that lives on a card already."""
+    on_card = type(matrix).__module__.startswith(("cupyx.", "cupy."))
+    return part("card backend of CuPy")() if on_card else None

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from eigentext.accel.devices import backend_of
 from eigentext.base.cores import each, row_blocks
 from eigentext.base.engines import cluster_in_use
-from eigentext.linalg.backend import CPU
+from eigentext.linalg.backend import CPU, backend_of
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from eigentext.accel.devices import backend_for
 from eigentext.errors import DataError, RankError, RankWarning, SettingsError
-from eigentext.linalg.backend import CPU
+from eigentext.linalg.backend import CPU, backend_for
 from eigentext.linalg.determinism import random_block, single_threaded
 from eigentext.linalg.matrices import CardOperator, Operator, as_operator
 from eigentext.linalg.ties import TIE, canonical_turn, tied_stretches
@@ -41,7 +40,6 @@ __all__ = [
     "SVDResult",
     "basis_bytes",
     "krylov_block",
-    "subspace_overlap",
     "truncated_svd",
 ]
 
@@ -110,17 +108,6 @@ class SVDResult:
     def rank(self) -> int:
         """How many triplets there are."""
         return int(self.S.shape[0])
-
-
-def subspace_overlap(U1: NDArray[Any], U2: NDArray[Any]) -> float:
-    """Mean squared cosine of the principal angles, ``|U1' U2|_F^2 / rank``, of two bases.
-
-    Both must have orthonormal columns; 1 is the same subspace, 0 an orthogonal one.
-
-    >>> subspace_overlap(np.eye(3)[:, :2], np.eye(3)[:, 1:])
-    0.5
-    """
-    return float(np.square(U1.T @ U2, dtype=np.float64).sum() / min(U1.shape[1], U2.shape[1]))
 
 
 def truncated_svd(

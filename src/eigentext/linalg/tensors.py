@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 __all__ = [
     "change_basis",
     "contract_children",
-    "contract_parent_and_left",
-    "contract_parent_and_right",
     "contract_right",
     "third_moment",
     "third_moment_of_blocks",
@@ -45,37 +43,6 @@ def contract_children(D: NDArray[Any], left: NDArray[Any], right: NDArray[Any]) 
     # the columns of pairs run over (l, r) as the rows of the flattened D' do
     pairs = (L[:, :, None] * R[:, None, :]).reshape(L.shape[0], n_l * n_r)
     return _unbatch(pairs @ D.reshape(p, n_l * n_r).T, alone)
-
-
-def contract_parent_and_right(
-    D: NDArray[Any], parent: NDArray[Any], right: NDArray[Any]
-) -> NDArray[Any]:
-    """Down to the left child: ``y[l] = sum over p, r of D[p, l, r] parent[p] right[r]``.
-
-    >>> D = np.arange(8.0).reshape(2, 2, 2)
-    >>> contract_parent_and_right(D, np.array([1.0, 0.0]), np.array([0.0, 1.0])).tolist()
-    [1.0, 3.0]
-    """
-    p, n_l, n_r = _checked(D)
-    P, R, alone = _batch(parent, right, p, n_r, "parent", "right")
-    # the parent's axis goes in one GEMM for the batch; the (l, r) left differs from row to row
-    children = (P @ D.reshape(p, n_l * n_r)).reshape(P.shape[0], n_l, n_r)
-    return _unbatch(np.matmul(children, R[:, :, None])[:, :, 0], alone)
-
-
-def contract_parent_and_left(
-    D: NDArray[Any], parent: NDArray[Any], left: NDArray[Any]
-) -> NDArray[Any]:
-    """Down to the right child: ``y[r] = sum over p, l of D[p, l, r] parent[p] left[l]``.
-
-    >>> D = np.arange(8.0).reshape(2, 2, 2)
-    >>> contract_parent_and_left(D, np.array([1.0, 0.0]), np.array([0.0, 1.0])).tolist()
-    [2.0, 3.0]
-    """
-    p, n_l, n_r = _checked(D)
-    P, L, alone = _batch(parent, left, p, n_l, "parent", "left")
-    pairs = (P[:, :, None] * L[:, None, :]).reshape(P.shape[0], p * n_l)
-    return _unbatch(pairs @ D.reshape(p * n_l, n_r), alone)
 
 
 def contract_right(D: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:

@@ -1,4 +1,5 @@
-"""Choosing among the trees of a list: features of groups of nodes, and weights learned from lists.
+"""Linear models: steps of learning, and choosing among the trees of a list.
 
-What the rerankers of constituents and of dependencies share.
+Features of groups of nodes, and weights learned from lists, are what the rerankers of constituents
+and of dependencies share.
 """

@@ -13,8 +13,8 @@ from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
 from eigentext.language.formats.ptb import escape, format_tree
+from eigentext.language.sentence import Alternatives, TreeReading, WordReading
 from eigentext.language.trees.dependency import DependencyTree
-from eigentext.pipeline.doc import Alternatives, TreeReading, WordReading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.dependency import DependencyParser, Parse, Reranker
-    from eigentext.pipeline.doc import Doc, DocSentence
+    from eigentext.language.doc import Doc
+    from eigentext.language.sentence import Sentence
     from eigentext.pipeline.model import Pipeline
     from eigentext.tagging.morphology import MorphTagger
 
@@ -78,13 +79,13 @@ def filled(pipeline: Pipeline, docs: Sequence[Doc], asked: Asked) -> list[Doc]:
     if pipeline.const_ is not None:
         trees = pipeline.const_.predict([_bracketable(s.columns.forms) for s in sentences])
         sentences = [
-            replace(sentence, constituency=format_tree(tree))
+            replace(sentence, brackets=format_tree(tree))
             for sentence, tree in zip(sentences, trees, strict=True)
         ]
     if pipeline.ner_ is not None:
         tags = pipeline.ner_.predict([sentence.columns.forms for sentence in sentences])
         sentences = [
-            replace(sentence, entities=found)
+            sentence.with_columns(entities=found)
             for sentence, found in zip(sentences, tags, strict=True)
         ]
     if asked.top or asked.probabilities:
@@ -110,8 +111,8 @@ def _bracketable(forms: Sequence[str]) -> list[str]:
 
 
 def _tagged(
-    morphology: MorphTagger, sentences: Sequence[DocSentence]
-) -> tuple[list[DocSentence], list[tuple[str, ...]]]:
+    morphology: MorphTagger, sentences: Sequence[Sentence]
+) -> tuple[list[Sentence], list[tuple[str, ...]]]:
     """The sentences with their morphology, and the second-best upos of their words."""
     found = morphology.tag([sentence.columns.forms for sentence in sentences])
     tagged = [
@@ -133,12 +134,12 @@ def _trees_of(
 
 
 def _parsed(
-    sentences: Sequence[DocSentence],
+    sentences: Sequence[Sentence],
     heads: list[list[int]],
     relations: list[list[str]],
     *,
     universal: bool,
-) -> list[DocSentence]:
+) -> list[Sentence]:
     mended = map(with_one_root, heads, relations) if universal else relations
     return [
         replace(
@@ -150,7 +151,7 @@ def _parsed(
     ]
 
 
-def tagged_sentence(sentence: DocSentence, others: Sequence[str] = ()) -> TaggedSentence:
+def tagged_sentence(sentence: Sentence, others: Sequence[str] = ()) -> TaggedSentence:
     """What the parser goes by; ``others`` is the second-best upos of each word."""
     columns = sentence.columns
     blank = ("_",) * len(columns.forms)
@@ -181,7 +182,7 @@ def with_one_root(heads: Sequence[int], relations: list[str]) -> list[str]:
 # ---------------------------------------------------------------- how sure, and what else
 
 
-def alternatives(pipeline: Pipeline, sentence: DocSentence, asked: Asked) -> Alternatives:
+def alternatives(pipeline: Pipeline, sentence: Sentence, asked: Asked) -> Alternatives:
     """Readings of words and trees with probabilities, and those of what was answered."""
     readings = trees = tags_p = arcs_p = None
     columns = sentence.columns
@@ -229,7 +230,7 @@ def alternatives(pipeline: Pipeline, sentence: DocSentence, asked: Asked) -> Alt
 _LOOKED_AT = 5  # readings among which the one that was chosen is sought
 
 
-def listed_parses(pipeline: Pipeline, sentence: DocSentence, k: int, **arcs: Any) -> list[Parse]:
+def listed_parses(pipeline: Pipeline, sentence: Sentence, k: int, **arcs: Any) -> list[Parse]:
     """The k best trees of a sentence with its tags; ``arcs`` are those required and forbidden."""
     parser = _parser_of(pipeline)
     tagged = tagged_sentence(sentence, _others(pipeline, sentence))
@@ -240,9 +241,7 @@ def listed_parses(pipeline: Pipeline, sentence: DocSentence, k: int, **arcs: Any
     return [_mended(parse) for parse in found] if pipeline.universal_ else found
 
 
-def arc_marginals(
-    pipeline: Pipeline, sentence: DocSentence, **arcs: Any
-) -> npt.NDArray[np.float64]:
+def arc_marginals(pipeline: Pipeline, sentence: Sentence, **arcs: Any) -> npt.NDArray[np.float64]:
     """(n + 1, n + 1) probability of each arc [head, word]."""
     tagged = tagged_sentence(sentence, _others(pipeline, sentence))
     return _parser_of(pipeline).marginals(tagged, **arcs)
@@ -254,7 +253,7 @@ def _parser_of(pipeline: Pipeline) -> DependencyParser:
     return pipeline.parser_
 
 
-def _others(pipeline: Pipeline, sentence: DocSentence) -> tuple[str, ...]:
+def _others(pipeline: Pipeline, sentence: Sentence) -> tuple[str, ...]:
     """The second-best upos of each word, where the pipeline has a tagger."""
     if pipeline.morphology_ is None:
         return ()

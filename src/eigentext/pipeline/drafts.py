@@ -10,13 +10,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import SettingsError
+from eigentext.language.doc import Doc
 from eigentext.language.formats import conllu
 from eigentext.language.formats.conll import controls_as_blanks
+from eigentext.language.formats.conllu_docs import both, one_blank, space_after
 from eigentext.language.formats.text import split_tokens
-from eigentext.pipeline.doc import Columns, Doc, DocSentence, DocToken
+from eigentext.language.sentence import Columns, Sentence
+from eigentext.language.token import Token
 from eigentext.pipeline.pieces import Piece
 from eigentext.pipeline.settings import GIVEN
-from eigentext.pipeline.writing import both, one_blank, space_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -48,7 +50,7 @@ def draft(
     if isinstance(source, Doc):
         return _of_doc(segmenter, source, given)
     items = list(source)
-    if items and isinstance(items[0], conllu.Sentence):
+    if items and isinstance(items[0], conllu.ConlluBlock):
         return _of_doc(segmenter, Doc.from_conllu(items, doc_id=doc_id), given)
     if given != "tokens":
         raise SettingsError("lists of tokens are annotated with given='tokens'")
@@ -86,19 +88,19 @@ def _needed(segmenter: Segmenter | None) -> Segmenter:
 
 def sentences_in(
     text: str, segmented: Sequence[SegmentedSentence], *, last: bool = True
-) -> tuple[DocSentence, ...]:
+) -> tuple[Sentence, ...]:
     """Sentences with tokens and forms, from the places that a segmenter gave.
 
     ``last``: no other text follows this one.
     """
-    sentences: list[DocSentence] = []
+    sentences: list[Sentence] = []
     total = len(segmented)
     if total:  # white space before the first token
         before = text[: segmented[0].tokens[0].start]
     for at, (tokens, new_paragraph) in enumerate(segmented, start=1):
         nexts = [token[0] for token in tokens[1:]]
         nexts.append(segmented[at].tokens[0].start if at < total else len(text))
-        made: list[DocToken] = []
+        made: list[Token] = []
         forms: list[str] = []
         number = 1
         for (start, end, words), following in zip(tokens, nexts, strict=True):
@@ -112,19 +114,19 @@ def sentences_in(
             else:
                 last_word = number
                 forms.append(form)
-            made.append(_new_token(DocToken, (start, end, form, misc, number, last_word)))
+            made.append(_new_token(Token, (form, start, end, misc, number, last_word)))
             number = last_word + 1
-        sentences.append(DocSentence(made, Columns(forms), new_paragraph))
+        sentences.append(Sentence(made, Columns(forms), new_paragraph))
     if sentences:
         _mend_ends(text, sentences, before, last=last)
     return tuple(sentences)
 
 
-def _mend_ends(text: str, sentences: list[DocSentence], before: str, *, last: bool) -> None:
+def _mend_ends(text: str, sentences: list[Sentence], before: str, *, last: bool) -> None:
     """What the first token says of the space before it, and the last of the space after it."""
     if last:
         tokens = sentences[-1].tokens
-        final: DocToken = tokens[-1]
+        final: Token = tokens[-1]
         inside = [item for item in final.misc.split("|") if item.startswith("SpacesInToken=")]
         misc = both(space_after(text[final.end :], last=True), "|".join(inside) or "_")
         sentences[-1] = replace(sentences[-1], tokens=[*tokens[:-1], final._replace(misc=misc)])
@@ -183,33 +185,14 @@ def of_tokens(
     segmenter: Segmenter | None, sentences: Iterable[Sequence[str]], doc_id: str | None = None
 ) -> Doc:
     """Of lists of tokens; the text has a blank between tokens and a line end after a sentence."""
-    from eigentext.base.tokens import checked_words, each_sentence
-
-    pieces: list[str] = []
-    made: list[DocSentence] = []
-    at = 0
-    for forms in map(checked_words, each_sentence(sentences)):
-        if not forms:
-            continue
-        if pieces:
-            pieces.append("\n")
-            at += 1
-        if not all(controls_as_blanks(form).strip() for form in forms):
-            why = "white space and control characters, expected something in it"
-            raise SettingsError(f"a token is nothing but {why}")
-        expanded = [()] * len(forms) if segmenter is None else segmenter.words_of(forms)
-        tokens: list[DocToken] = []
-        words: list[str] = []
-        for typed, several in zip(forms, expanded, strict=True):
-            form, misc = one_blank(typed, "_")
-            first = len(words) + 1
-            words += several or (form,)
-            tokens.append(DocToken(at, at + len(typed), form, misc, first, len(words)))
-            at += len(typed) + 1
-        at -= 1
-        pieces.append(" ".join(forms))
-        made.append(DocSentence(tokens, Columns(words), not made))
-    return Doc("".join(pieces), tuple(made), doc_id)
+    doc = Doc.from_tokens(sentences, doc_id=doc_id)
+    if segmenter is None:
+        return doc
+    expanded = []
+    for sentence in doc.sentences:
+        typed = [doc.text[token.start : token.end] for token in sentence.tokens]
+        expanded.append(_with_words(sentence, segmenter.words_of(typed)))
+    return replace(doc, sentences=tuple(expanded))
 
 
 def _of_doc(segmenter: Segmenter | None, doc: Doc, given: str | None) -> Doc:
@@ -218,7 +201,7 @@ def _of_doc(segmenter: Segmenter | None, doc: Doc, given: str | None) -> Doc:
         return Doc(doc.text, sentences_in(doc.text, _needed(segmenter).segment(doc.text)), doc.id)
     if given == "sentences":
         return _segmented_anew(_needed(segmenter), doc)
-    sentences: list[DocSentence] = []
+    sentences: list[Sentence] = []
     for sentence in doc.sentences:
         if given == "tokens":
             sentences.append(_expanded_anew(segmenter, sentence))
@@ -247,13 +230,18 @@ def _segmented_anew(segmenter: Segmenter, doc: Doc) -> Doc:
     return replace(doc, sentences=kept)
 
 
-def _expanded_anew(segmenter: Segmenter | None, sentence: DocSentence) -> DocSentence:
+def _expanded_anew(segmenter: Segmenter | None, sentence: Sentence) -> Sentence:
     """The same tokens, their words by the segmenter."""
     forms = [token.form for token in sentence.tokens]
-    expanded = [()] * len(forms) if segmenter is None else segmenter.words_of(forms)
-    tokens: list[DocToken] = []
+    words_of = [()] * len(forms) if segmenter is None else segmenter.words_of(forms)
+    return _with_words(sentence, words_of)
+
+
+def _with_words(sentence: Sentence, words_of: Sequence[tuple[str, ...]]) -> Sentence:
+    """The sentence with these words of its tokens; none: the token is one."""
+    tokens: list[Token] = []
     words: list[str] = []
-    for token, several in zip(sentence.tokens, expanded, strict=True):
+    for token, several in zip(sentence.tokens, words_of, strict=True):
         first = len(words) + 1
         words += several or (token.form,)
         tokens.append(token._replace(first=first, last=len(words)))

@@ -21,6 +21,7 @@ from eigentext.base.registry import wrong_kind
 from eigentext.base.values import Flag, Named, Real
 from eigentext.errors import SettingsError
 from eigentext.evaluate.conll18 import MEASURES
+from eigentext.language.sentence import Alternatives, Sentence
 from eigentext.pipeline.annotate import (
     Asked,
     alternatives,
@@ -28,7 +29,6 @@ from eigentext.pipeline.annotate import (
     filled,
     listed_parses,
 )
-from eigentext.pipeline.doc import Alternatives, Doc, DocSentence
 from eigentext.pipeline.drafts import checked_given, draft
 from eigentext.pipeline.settings import TEXT_FEATURES, VALUES, PipelineSettings
 
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from eigentext.dependency import DependencyParser, Parse, Reranker
     from eigentext.dependency.graph.demands import AnyArc
     from eigentext.features.known_words import KnownWords
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.doc import Doc
+    from eigentext.language.formats import conllu
     from eigentext.tagging.morphology import MorphTagger
     from eigentext.tagging.segmentation import Segmenter
     from eigentext.tagging.sequence import SequenceTagger
@@ -156,10 +157,10 @@ class Pipeline(Model, PipelineSettings):
 
     def fit(
         self,
-        X: Iterable[Sentence],
+        X: conllu.Treebank,
         y: None = None,
         *,
-        dev: Iterable[Sentence] | None = None,
+        dev: conllu.Treebank | None = None,
         text: Source | Iterable[Source] | None = None,
         const: Any = None,
         ner: Any = None,
@@ -168,12 +169,12 @@ class Pipeline(Model, PipelineSettings):
         jobs: int | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Train the stages on sentences of CoNLL-U.
+        """Train the stages on a treebank.
 
         Args:
-            X: sentences with all columns
+            X: a CoNLL-U file, a Doc, or a list of sentences or Docs, with all columns
             y: nothing
-            dev: sentences that the pipeline is scored on at the end, from their raw text
+            dev: the same, sentences that the pipeline is scored on at the end, from their raw text
             text: files of text without annotation: clusters and vectors of its words are
                 features of every stage
             const: a constituency parser, or its file
@@ -237,13 +238,13 @@ class Pipeline(Model, PipelineSettings):
     def kbest(self, text: Any, k: int = 5) -> Alternatives:
         """The k best readings of each word and trees of a sentence, with probabilities.
 
-        ``text`` is one sentence: as it was typed, as a list of tokens, or a :class:`DocSentence`.
+        ``text`` is one sentence: as it was typed, as a list of tokens, or a :class:`Sentence`.
         """
         self.check_fitted()
         if k < 1:
             raise SettingsError(f"k is {k}, expected a whole number of at least 1")
         sentence = text
-        if not isinstance(sentence, DocSentence):
+        if not isinstance(sentence, Sentence):
             given = "sentences" if isinstance(text, str) else "tokens"
             doc = self(text if isinstance(text, str) else [text], given=given)
             if len(doc.sentences) != 1:
@@ -254,7 +255,7 @@ class Pipeline(Model, PipelineSettings):
 
     def parses(
         self,
-        sentence: DocSentence,
+        sentence: Sentence,
         k: int = 1,
         *,
         required_arcs: Iterable[AnyArc] = (),
@@ -275,7 +276,7 @@ class Pipeline(Model, PipelineSettings):
 
     def marginals(
         self,
-        sentence: DocSentence,
+        sentence: Sentence,
         *,
         required_arcs: Iterable[AnyArc] = (),
         forbidden_arcs: Iterable[AnyArc] = (),
@@ -297,6 +298,7 @@ class Pipeline(Model, PipelineSettings):
 
     def known_words(self) -> KnownWords | None:
         """The words that the tagger learned; None where there is no tagger."""
+        self.check_fitted()
         return None if self.morphology_ is None else self.morphology_.lexicon_.known_words
 
     # ------------------------------------------------------------ storage
@@ -344,9 +346,7 @@ def _annotate_all(state: tuple[Pipeline, str | None, Asked], texts: list[Any]) -
 
 def _check_of_doc(sentence: object) -> None:
     """Refuse what is no sentence of a Doc."""
-    from eigentext.pipeline.doc import DocSentence
-
-    if not isinstance(sentence, DocSentence):
+    if not isinstance(sentence, Sentence):
         raise SettingsError(
             f"expected a sentence of a Doc, such as pipeline(text).sentences[0]; found "
             f"{type(sentence).__name__}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser, Reranker
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.pipeline.model import Pipeline
 
 __all__ = ["trained_reranker"]
@@ -33,7 +33,7 @@ _USUAL = {
 
 def trained_reranker(
     pipeline: Pipeline,
-    trees: Sequence[Sentence],
+    trees: Sequence[ConlluBlock],
     parser: DependencyParser,
     files: Any,
     progress: Progress | None,

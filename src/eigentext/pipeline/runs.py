@@ -23,12 +23,12 @@ from eigentext.base.parallel import in_order
 from eigentext.counting.workfolder import opened, stage, write_record
 from eigentext.errors import DataError, StorageError
 from eigentext.features.known_words import Share
+from eigentext.language.doc import Doc
 from eigentext.language.formats import conllu
 from eigentext.language.formats.conll import controls_as_blanks
+from eigentext.language.formats.conllu_docs import conllu_parts, numbered
 from eigentext.pipeline.annotate import Asked
-from eigentext.pipeline.doc import Doc, DocSentence
 from eigentext.pipeline.pieces import document_pieces
-from eigentext.pipeline.writing import conllu_parts, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -217,7 +217,7 @@ def _answer(job: Job, unit: Unit) -> _Answer:
     docs = list(paragraphs_of(doc))
     if job.format == "jsonl":
         return _Answer([], "".join(f"{part.to_json()}\n" for part in docs).encode(), *counts)
-    from eigentext.pipeline.spacy_docs import doc_bin
+    from eigentext.language.formats.spacy_docs import doc_bin
 
     return _Answer([], doc_bin(docs).to_bytes(), *counts)
 
@@ -237,16 +237,9 @@ def paragraphs_of(doc: Doc) -> Iterator[Doc]:
     begin = 0
     for at, after in zip(first, [*first[1:], len(sentences)], strict=True):
         end = sentences[after].start if after < len(sentences) else len(doc.text)
-        mine = tuple(_moved(sentence, -begin) for sentence in sentences[at:after])
+        mine = tuple(sentence.moved(-begin) for sentence in sentences[at:after])
         yield Doc(doc.text[begin:end], mine, doc.id, doc.start + begin)
         begin = end
-
-
-def _moved(sentence: DocSentence, by: int) -> DocSentence:
-    if not by:
-        return sentence
-    tokens = [t._replace(start=t.start + by, end=t.end + by) for t in sentence.tokens]
-    return replace(sentence, tokens=tokens)
 
 
 # ---------------------------------------------------------------- out

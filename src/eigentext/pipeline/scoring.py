@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eigentext.evaluate.conll18 import Measure, evaluate
+from eigentext.language.doc import Doc
 from eigentext.language.formats import conllu
-from eigentext.pipeline.doc import Doc
 from eigentext.pipeline.drafts import checked_given
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ __all__ = ["answers", "score"]
 
 def score(
     pipeline: Pipeline,
-    gold: Sequence[conllu.Sentence],
+    gold: Sequence[conllu.ConlluBlock],
     *,
     given: str | None = None,
     jobs: int = 1,
@@ -36,12 +36,12 @@ def score(
 
 def answers(
     pipeline: Pipeline,
-    gold: Sequence[conllu.Sentence],
+    gold: Sequence[conllu.ConlluBlock],
     *,
     given: str | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
-) -> list[conllu.Sentence]:
+) -> list[conllu.ConlluBlock]:
     """What the pipeline makes of the text of a treebank."""
     from eigentext.pipeline.pieces import cut
     from eigentext.tagging.segmentation import raw_text
@@ -52,7 +52,7 @@ def answers(
     else:
         parts = (gold[at : at + _SENTENCES] for at in range(0, len(gold), _SENTENCES))
         sources = [_without_answers(Doc.from_conllu(part), given) for part in parts]
-    found: list[conllu.Sentence] = []
+    found: list[conllu.ConlluBlock] = []
     docs = pipeline.pipe(sources, given=given, jobs=jobs)
     for done, doc in enumerate(docs, start=1):
         found += conllu.parse_sentences(doc.to_conllu(newdoc=False), source="<pipeline>")

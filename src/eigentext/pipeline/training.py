@@ -30,8 +30,8 @@ from eigentext.base.registry import wrong_kind
 from eigentext.dependency.sentence import with_other_upos
 from eigentext.errors import DataError, SettingsError, StorageError
 from eigentext.language.formats import conllu
+from eigentext.language.formats.conllu_docs import without_controls
 from eigentext.pipeline.annotate import ROOT, sorted_feats
-from eigentext.pipeline.reading import without_controls
 from eigentext.pipeline.settings import VALUES
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ _TAGS = "tags"  # the treebank with tags out of sample
 
 def read_treebanks(
     sources: Source | Iterable[Source], *, on_error: OnError | None = None
-) -> list[conllu.Sentence]:
+) -> list[conllu.ConlluBlock]:
     """The sentences of CoNLL-U files, one or several; none at all is an error."""
     from eigentext.base.files.opening import expand
 
-    sentences: list[conllu.Sentence] = []
+    sentences: list[conllu.ConlluBlock] = []
     for name in expand(listed(sources)):
         before = len(sentences)
         sentences += conllu.read_sentences(name, on_error=on_error)
@@ -74,9 +74,9 @@ def listed(sources: Source | Iterable[Source]) -> list[str]:
 
 def train_stages(
     pipeline: Pipeline,
-    sentences: Iterable[conllu.Sentence],
+    sentences: conllu.Treebank,
     *,
-    dev: Iterable[conllu.Sentence] | None,
+    dev: conllu.Treebank | None,
     text: Source | Iterable[Source] | None,
     given: Mapping[str, Any],
     work: Source | None,
@@ -129,7 +129,7 @@ def train_stages(
         tagged = stages["morphology"].tag([sentence.forms for sentence in treebank])
         learned_from = _with_tags(treebank, tagged)
     stages |= works.done()
-    trees: list[conllu.Sentence] = []
+    trees: list[conllu.ConlluBlock] = []
     if "parser" in todo or "reranker" in todo:
         from eigentext.dependency.graph.answer import with_heads
 
@@ -159,7 +159,7 @@ def train_stages(
     if dev is not None:
         from eigentext.pipeline.scoring import score
 
-        result = score(pipeline, list(dev), jobs=cores_in_use())
+        result = score(pipeline, list(conllu.each_conllu(dev)), jobs=cores_in_use())
         pipeline.dev_scores_ = {name: found.f1 for name, found in result.items()}
 
 
@@ -214,7 +214,7 @@ def keyed(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _morphology(
     pipeline: Pipeline,
-    treebank: list[conllu.Sentence],
+    treebank: list[conllu.ConlluBlock],
     settings: Mapping[str, Any],
     works: _Works,
     about: str,
@@ -260,14 +260,14 @@ class _Works:
         self._wanted.append((name, lambda found: self._files.made(name, key, found.__next__)))
 
     def tags(
-        self, key: str, treebank: list[conllu.Sentence], folds: list[Callable[[], Any]]
+        self, key: str, treebank: list[conllu.ConlluBlock], folds: list[Callable[[], Any]]
     ) -> None:
         """The treebank with tags out of sample, one stretch after the other."""
         if not self._files.has(_TAGS, key):
             self._works += folds
         told = self._told.of("out-of-sample tags")
 
-        def made(found: Iterator[Any]) -> list[conllu.Sentence]:
+        def made(found: Iterator[Any]) -> list[conllu.ConlluBlock]:
             tagged: list[Any] = []
             for way in range(1, len(folds) + 1):
                 tagged += next(found)
@@ -301,7 +301,9 @@ def about_file(name: str) -> tuple[int, ...]:
     return found.st_size, found.st_mtime_ns
 
 
-def _with_tags(treebank: list[conllu.Sentence], found: Iterable[Any]) -> list[conllu.Sentence]:
+def _with_tags(
+    treebank: list[conllu.ConlluBlock], found: Iterable[Any]
+) -> list[conllu.ConlluBlock]:
     """The treebank with these tags in the place of its own."""
     return [
         sentence.with_columns(
@@ -315,7 +317,7 @@ def _with_tags(treebank: list[conllu.Sentence], found: Iterable[Any]) -> list[co
     ]
 
 
-def _counts(treebank: Sequence[conllu.Sentence]) -> tuple[dict[str, int], dict[str, list[str]]]:
+def _counts(treebank: Sequence[conllu.ConlluBlock]) -> tuple[dict[str, int], dict[str, list[str]]]:
     """How much there was to learn from, and what the columns hold."""
     seen: dict[str, set[str]] = {name: set() for name in VALUES}
     counts = {"sentences": len(treebank), "words": 0, "multiword_tokens": 0}
@@ -324,13 +326,13 @@ def _counts(treebank: Sequence[conllu.Sentence]) -> tuple[dict[str, int], dict[s
         counts["words"] += len(rows)
         counts["multiword_tokens"] += len(sentence.ranges)
         for name in VALUES:
-            column = conllu.Sentence.COLUMNS.index(name)
+            column = conllu.ConlluBlock.COLUMNS.index(name)
             seen[name].update(row[column] for row in rows)
     seen["feats"] = {item for feats in seen["feats"] for item in feats.split("|")}
     return counts, {name: sorted(values - {"_"}) for name, values in seen.items()}
 
 
-def _has_universal_roots(treebank: Iterable[conllu.Sentence]) -> bool:
+def _has_universal_roots(treebank: Iterable[conllu.ConlluBlock]) -> bool:
     """Is the relation of every root ``root``, as Universal Dependencies have it?"""
     return all(
         (row[6] == "0") == (row[7] == ROOT) for sentence in treebank for row in sentence.rows
@@ -381,8 +383,8 @@ class _Work:
         return model
 
     def sentences(
-        self, name: str, key: str, make: Callable[[], list[conllu.Sentence]]
-    ) -> list[conllu.Sentence]:
+        self, name: str, key: str, make: Callable[[], list[conllu.ConlluBlock]]
+    ) -> list[conllu.ConlluBlock]:
         """Sentences, from their file if that is there."""
         path = self._path(name, key)
         if path is not None and path.exists():

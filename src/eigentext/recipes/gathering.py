@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eigentext.datasets.catalogue import Entry
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.recipes.recipe import Part, Recipe
 
 __all__ = ["Gathered", "gathered"]
@@ -56,7 +56,7 @@ class Gathered:
         from eigentext.language.formats.conllu import read_sentences, write_sentences
 
         first, last = part.bounds
-        sentences: Iterator[Sentence] = islice(read_sentences(str(place)), first - 1, last)
+        sentences: Iterator[ConlluBlock] = islice(read_sentences(str(place)), first - 1, last)
         if self.recipe.typed:
             from eigentext.recipes.typed_words import as_typed
 

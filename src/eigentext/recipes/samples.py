@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import eigentext
+from eigentext import version
 from eigentext.base.cores import available_cores
 from eigentext.base.modelfile import read_header
 from eigentext.base.parallel import in_order
@@ -32,7 +32,7 @@ def samples_folder() -> Path:
     """Where the models of this version are kept, by the XDG rule; it need not be there yet."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     base = Path(cache) if os.path.isabs(cache) else Path.home() / ".cache"
-    return base / "eigentext" / f"samples-{eigentext.__version__}"
+    return base / "eigentext" / f"samples-{version.VERSION}"
 
 
 def sample_models(

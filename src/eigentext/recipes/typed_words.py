@@ -19,7 +19,7 @@ from unicodedata import category
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError
-from eigentext.language.formats.conllu import Sentence
+from eigentext.language.formats.conllu import ConlluBlock, conllu_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ _CLOSING = frozenset(".,;:?!…،؛؟۔")
 _NO_SPACE = "SpaceAfter=No"
 
 
-def as_typed(sentences: Iterable[Sentence], words: str) -> Iterator[Sentence]:
+def as_typed(sentences: Iterable[ConlluBlock], words: str) -> Iterator[ConlluBlock]:
     """The sentences with the forms of the file ``words``, which has them in the same order.
 
     The file may have other sentences before, between and behind them.
@@ -74,21 +74,22 @@ def _units(typed: list[tuple[str, str]], forms: list[str]) -> list[tuple[str, in
     return units if place == len(forms) else None
 
 
-def _typed(sentence: Sentence, units: list[tuple[str, int]]) -> Sentence:
+def _typed(sentence: ConlluBlock, units: list[tuple[str, int]]) -> ConlluBlock:
     rows = sentence.rows
-    lines = list(sentence.comments)
+    multiword = []
     place = 0
     for number, (form, size) in enumerate(units):
         after = units[number + 1][0] if number + 1 < len(units) else ""
         misc = _NO_SPACE if _joined(form, after) else "_"
         if size > 1:
-            lines.append("\t".join([f"{place + 1}-{place + size}", form, *"_" * 7, misc]))
+            multiword.append((place + 1, place + size, form, misc))
         for row in rows[place : place + size]:
             row[1] = form if size == 1 else _without_marks(row[1])
             row[9] = misc if size == 1 else "_"
-            lines.append("\t".join(row))
         place += size
-    return Sentence("\n".join(lines) + "\n\n")
+    _, *columns = zip(*rows, strict=True)
+    lines = [*sentence.comments, *conllu_rows(columns, multiword)]
+    return ConlluBlock("\n".join(lines) + "\n\n")
 
 
 def _joined(form: str, after: str) -> bool:

@@ -37,7 +37,7 @@ def dependency_section(
         "task. UAS is the share of words with the right head, LAS with the right relation too."
     )
     DependencyParser(epochs=1, bits=16, tags="own").fit(sentences[:2]).predict(sentences[:1])
-    by_number: dict[int, conllu.Sentence] = {}
+    by_number: dict[int, conllu.ConlluBlock] = {}
     seconds = 0.0
     parser = DependencyParser()
     for fold in range(_FOLDS):
@@ -104,7 +104,7 @@ def _sentence(report: Report, parser: DependencyParser) -> None:
 
 
 def _mistakes(
-    report: Report, gold: Sequence[conllu.Sentence], predicted: Sequence[conllu.Sentence]
+    report: Report, gold: Sequence[conllu.ConlluBlock], predicted: Sequence[conllu.ConlluBlock]
 ) -> None:
     """The first held-out sentence with a wrong head, beside the right tree."""
     both = zip(gold, predicted, strict=True)
@@ -128,7 +128,7 @@ def _mistakes(
 def _hidden(
     report: Report,
     target: Path,
-    mine: Sequence[conllu.Sentence],
+    mine: Sequence[conllu.ConlluBlock],
     say: Callable[[str], None],
 ) -> None:
     """The latent tree model: the hidden states with most words."""

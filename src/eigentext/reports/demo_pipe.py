@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from eigentext.pipeline import Doc, Word
+    from eigentext.language.doc import Doc
+    from eigentext.language.token import Word
     from eigentext.reports.html import Report
 
 __all__ = ["pipeline_section"]

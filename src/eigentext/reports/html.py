@@ -16,7 +16,7 @@ from importlib.resources import files
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, NamedTuple
 
-import eigentext
+from eigentext import version
 from eigentext.base.files.opening import atomic_write
 from eigentext.drawing.markup import escape
 
@@ -191,12 +191,12 @@ class Report:
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta name="color-scheme" content="light dark">\n'
-            f'<meta name="generator" content="eigentext {eigentext.__version__}">\n'
+            f'<meta name="generator" content="eigentext {version.VERSION}">\n'
             '<link rel="icon" href="data:,">\n'
             f"<title>{escape(self._title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
             f'<header><h1 dir="auto">{escape(self._title)}</h1>{subtitle}</header>\n'
             f"{contents}\n<main>\n{body}\n</main>\n"
-            f"<footer>eigentext {eigentext.__version__}</footer>\n"
+            f"<footer>eigentext {version.VERSION}</footer>\n"
             f"<script>{script}</script>\n</body>\n</html>\n"
         )
 

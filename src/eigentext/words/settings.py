@@ -26,9 +26,9 @@ __all__ = [
 ]
 
 METHODS = ("spectral", "paper", "exchange", "brown")
-HIERARCHIES = ("bisect", "mi", "ward", "average", "single", "kmeans")
+HIERARCHIES = ("bisect", "ward")
 SCALINGS = ("ppmi", "sqrt", "log", "none")
-VIEWS = ("left", "right", "bag", "document", "dependencies", "translations", "characters")
+VIEWS = ("left", "right", "bag", "document", "translations", "characters")
 WEIGHTINGS = ("linear", "harmonic", "flat")
 
 _SEED = "Start of every random choice."
@@ -64,7 +64,8 @@ class ClusterSettings:
     hierarchy: str | None = setting(
         None,
         Text(HIERARCHIES),
-        "How the tree is made; by default bisect, for paper and brown their own merges.",
+        "How the tree is made: by information (bisect) or distance of vectors (ward); by default "
+        "bisect, for paper and brown their own merges.",
     )
     seed: int = setting(0, Whole(0), _SEED)
 
@@ -149,8 +150,8 @@ class MultiviewSettings:
         ("left", "right", "document", "characters"),
         Listed(Text(VIEWS)),
         "What a word is seen by: words before it (left), after it (right) or around it (bag), the "
-        "document, heads and dependents (dependencies), another language (translations), and "
-        "characters, by which unknown words get vectors.",
+        "document, another language (translations), and characters, by which unknown words get "
+        "vectors.",
     )
     view_weights: tuple[float, ...] = setting(
         (),

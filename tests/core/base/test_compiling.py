@@ -191,3 +191,36 @@ def test_a_part_of_the_warming_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     run_part("tags")
     assert Path.cwd() == tmp_path
     assert not list(tmp_path.iterdir())
+
+
+def test_a_new_layout_of_numbas_cache_is_noticed(tmp_path: Path) -> None:
+    """What `KernelCache` rests on: its methods and keys are those of numba's caches."""
+    kernel = """
+import inspect, numba
+from eigentext.base.compiling import KernelCache
+from eigentext.linalg.kernels import add_csr_times_block as kernel
+from numba.core import caching
+
+assert type(numba.njit(lambda x: x)._cache) is caching.NullCache  # numba's place for it
+assert type(kernel._cache) is KernelCache
+for name in caching._Cache.__abstractmethods__ | {"disable", "enable", "flush"}:
+    theirs, ours = getattr(caching._Cache, name), getattr(KernelCache, name)
+    assert isinstance(theirs, property) == isinstance(ours, property), name
+    if not isinstance(theirs, property):
+        assert list(inspect.signature(theirs).parameters) == list(
+            inspect.signature(ours).parameters), name
+assert not caching._Cache.__abstractmethods__ - set(vars(KernelCache))
+files = inspect.signature(caching.IndexDataCacheFile).parameters
+assert list(files) == ["cache_path", "filename_base", "source_stamp"]
+
+def with_closure(number):
+    return lambda x: x + number
+
+codegen = kernel.targetctx.codegen()
+for function in (kernel.py_func, with_closure(2)):
+    theirs = caching.FunctionCache(function)
+    assert theirs._index_key((), codegen) == KernelCache(function)._key((), codegen)
+    assert theirs.cache_path == KernelCache(function).cache_path
+"""
+    (tmp_path / "layout.py").write_text(kernel)
+    compute(tmp_path, kernel=f"import runpy; runpy.run_path({str(tmp_path / 'layout.py')!r})")

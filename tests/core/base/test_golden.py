@@ -75,7 +75,7 @@ def test_a_file_of_before_has_the_same_content(name: str, tmp_path: Path) -> Non
 def test_the_version_that_reads_it_is_no_part_of_its_content(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("eigentext.__version__", "99.0")
+    monkeypatch.setattr("eigentext.version.VERSION", "99.0")
     assert load(GOLDEN / file_of(name)).fingerprint() == FINGERPRINTS[name]
 
 

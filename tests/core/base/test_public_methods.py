@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sklearn.base import BaseEstimator
 
+from eigentext.base.estimator import Estimator, TableTransformer, Transformer
 from eigentext.base.model import Model, NotFittedError
 from eigentext.dependency.latent.operators import SpectralTreeOperators
 from eigentext.errors import EigentextError
@@ -31,6 +31,7 @@ FREE = {
     "noised",
     "train",  # which makes a model
 }
+MANNERS = (Estimator, Transformer, TableTransformer)  # methods of every estimator
 CONLLU = {"choose", "tagged_conllu", "tags_for"}  # these take one sentence of CoNLL-U
 DEPENDENCY = {"DependencyParser", "GenerativeParser", "Reranker"}
 
@@ -85,9 +86,8 @@ def _argument(kind: Any, method: str, name: str) -> Any:
 def _public(kind: type[Model]) -> Iterator[str]:
     for name in dir(kind):
         home = next(one for one in kind.__mro__ if name in vars(one))
-        ours = home.__module__.startswith("eigentext") and not issubclass(BaseEstimator, home)
+        ours = home.__module__.startswith("eigentext") and home not in MANNERS
         public = not name.startswith(("_", "fit")) and name not in FREE
-        public &= not name.endswith("_request")  # of scikit-learn
         if ours and public and (callable(getattr(kind, name)) or _is_property(kind, name)):
             yield name
 

@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 
 from eigentext.constituency import LPCFG
-from eigentext.constituency.bounds import smallest_elements, theorem_3
-from eigentext.constituency.learn.moments import (
-    _roots,
-    _rule_moments,
-    node_weights,
-    project,
-    sample_moments,
-)
+from eigentext.constituency.bounds import nodes_needed, smallest_elements, theorem_3
+from eigentext.constituency.learn.moments import _roots, _rule_moments, node_weights, project
 from eigentext.constituency.lexicon import index_words
-from eigentext.constituency.observable import nodes_needed
 from eigentext.constituency.settings import LPCFGSettings, Smoothing
 from eigentext.constituency.transform import read_treebank
+from oracle.tensor_form import sample_moments
 
 
 @pytest.mark.parametrize("scheme", ["all", "one-per-tree"])

@@ -19,13 +19,13 @@ from eigentext.constituency.low_rank import (
     ERROR,
     LowRank,
     expanded,
-    in_products,
     low_rank,
     n_numbers,
 )
 from eigentext.errors import ModelFileError
-from eigentext.lab.products.cp import cp_of_slices
+from eigentext.lab.products.rules import in_products
 from oracle import lpcfg_trees
+from oracle.products import cp_of_slices
 
 
 def product_tensor(rng, shape, rank):

@@ -19,15 +19,14 @@ from eigentext.constituency.learn.moments import (
     fit_moments,
     project,
     rule_moment,
-    sample_moments,
     singular_coordinates,
 )
-from eigentext.constituency.observable import observable_form
 from eigentext.constituency.settings import LPCFGSettings, Smoothing
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank
 from eigentext.errors import SettingsError
 from eigentext.features.sparse_rows import FeatureRows
 from eigentext.features.spectrum import converged_coordinates
+from oracle.tensor_form import observable_form, sample_moments
 
 NONE = Smoothing.none()
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from eigentext.constituency.prepare import prepare_trees
 from eigentext.constituency.settings import LPCFGSettings
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank
-from eigentext.constituency.treebank import Numbering, _rules, build_treebank
+from eigentext.constituency.treebank import Numbering, _rules
 from eigentext.errors import SettingsError
 from eigentext.features.signatures import signature
 from eigentext.language.formats.ptb import read_trees
@@ -23,6 +23,7 @@ from eigentext.language.trees.binarise import binarised_heads
 from eigentext.language.trees.clean import WRAPPERS
 from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.heads import HeadRules
+from oracle.treebank import build_treebank
 
 
 def plain_treebank(

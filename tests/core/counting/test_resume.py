@@ -218,7 +218,7 @@ def test_keys_are_hashes_of_everything(text, tmp_path, monkeypatch):
     other_words, other_contexts = keys(vocab_size=20), keys(contexts="lr1")
     assert {other_words[0], other_contexts[0]} == {first[0]}
     assert len({first[1], other_words[1], other_contexts[1]}) == 3
-    monkeypatch.setattr("eigentext.__version__", "another")
+    monkeypatch.setattr("eigentext.version.VERSION", "another")
     assert keys()[0] != first[0]
     assert keys()[1] != first[1]
 

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigentext.dependency.decoding.best import eisner, eisner_siblings
 from eigentext.dependency.decoding.constraints import checked_arc, checked_sib, constrained
-from eigentext.dependency.decoding.nonprojective import chu_liu_edmonds, rearrange
+from eigentext.dependency.decoding.decoders import chu_liu_edmonds, eisner, rearrange
 from eigentext.dependency.kernels.rearrange import crossing_arcs, rearrange_kernel, whole_score
 from eigentext.errors import SettingsError
 from oracle import dependency_trees
@@ -22,7 +21,7 @@ def decoders(n, arc, sib):
     """(decoder, arguments, its trees, sibling scores or None)."""
     return [
         (eisner, (arc,), dependency_trees.projective_trees(n), None),
-        (eisner_siblings, (arc, sib), dependency_trees.projective_trees(n), sib),
+        (eisner, (arc, sib), dependency_trees.projective_trees(n), sib),
         (chu_liu_edmonds, (arc,), dependency_trees.all_trees(n), None),
     ]
 
@@ -193,7 +192,7 @@ def test_scores_that_are_no_numbers(bad):
     with pytest.raises(ValueError, match="NaN"):
         eisner(arc)
     with pytest.raises(ValueError, match="NaN"):
-        eisner_siblings(np.zeros((3, 3)), sib)
+        eisner(np.zeros((3, 3)), sib)
     with pytest.raises(ValueError, match="to go with"):
         checked_sib(sib, 3)
     sib = np.full((4, 4, 4), bad)  # and only where they mean something
@@ -202,7 +201,7 @@ def test_scores_that_are_no_numbers(bad):
             for d in range(1, 4):
                 if (s == h != d) or (h and (h < s < d or d < s < h)):
                     sib[h, s, d] = 0.0
-    assert eisner_siblings(np.zeros((4, 4)), sib)[1] == 0.0
+    assert eisner(np.zeros((4, 4)), sib)[1] == 0.0
 
 
 @pytest.mark.parametrize("kind", ["plain", "tied", "equal", "holes", "large", "small"])
@@ -280,7 +279,7 @@ def test_a_high_charge_keeps_arcs_from_crossing(draw_scores):
     crossing = []
     for seed in range(10):
         arc, sib = draw_scores(5, seed)
-        best, score = eisner_siblings(arc, sib)
+        best, score = eisner(arc, sib)
         kept = rearrange(arc, sib, charge=1e6)
         assert (kept[0].tolist(), kept[1]) == (best.tolist(), pytest.approx(score))
         crossing.append(dependency_trees.crossing_arcs(rearrange(arc, sib)[0].tolist()))

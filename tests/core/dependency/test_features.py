@@ -13,6 +13,7 @@ from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.training import ArcModel, ArcSettings
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
+from eigentext.features.attributes import PARSING
 
 UPOS = ["NOUN", "VERB", "PUNCT", "CCONJ", "ADJ"]
 XPOS = ["NN", "NNS", "VB", ",", "CC", "JJ"]
@@ -44,6 +45,13 @@ def model_of(arcs, siblings=(), seed=0) -> ArcModel:
     return ArcModel(chosen, tuple(arcs), tuple(siblings), n_tags, weights, scale=SCALE)
 
 
+def slot_of(parts: list[int], bits: int) -> int:
+    """Where the 16 weights of a feature are centred: parts added, mixed once."""
+    total = sum(parts) & hashing.MASK
+    total ^= total >> 31
+    return ((total * hashing.MIXER) & hashing.MASK) >> (64 - bits)
+
+
 class Twin:
     """What the templates say, word by word, with Python's own numbers."""
 
@@ -62,8 +70,10 @@ class Twin:
         seed = hashing.text_key(f"{role}\t{name}")
         if row is None:
             return hashing.mixed(seed, [T.NOBODY])
-        items = T.parse_template(name)[0].get(role, ())
-        return hashing.mixed(seed, [self.key(row + offset, slot) for slot, offset in items])
+        items = [item for item in T.GRAMMAR.parse(name).items if item.role == role]
+        column = PARSING.column
+        keys = [self.key(row + item.offset, column[item.attribute]) for item in items]
+        return hashing.mixed(seed, keys)
 
     def counted(self, number: int) -> int:
         return (T.AFTER * (1 + number)) % 2**64
@@ -85,7 +95,7 @@ class Twin:
         return (9 if b > a else 2) + sum(abs(a - b) > limit for limit in bins)
 
     def line(self, parts: list[int], side: int, far: int) -> float:
-        slot = T.slot_of(parts, BITS)
+        slot = slot_of(parts, BITS)
         return SCALE * (float(self.weights[slot ^ side]) + float(self.weights[slot ^ far]))
 
     def arc(self, h: int, d: int) -> float:
@@ -93,9 +103,9 @@ class Twin:
         between = range(min(h, d) + 1, max(h, d))
         total = 0.0
         for name in self.model.arc_names:
-            roles, extra = T.parse_template(name)
+            _, _, extra = template = T.GRAMMAR.parse(name)
             rows = {"h": h, "d": d}
-            parts = [self.part(role, name, rows[role]) for role in roles]
+            parts = [self.part(role, name, rows[role]) for role in template.roles]
             more = [0]
             if extra == "~kinds":
                 more = [self.kinds(h, d)]
@@ -105,16 +115,16 @@ class Twin:
             elif extra == "~agree":
                 more = [self.agreement(h, d)]
             elif extra:
-                more = sorted({self.keys[k][T.ATTRIBUTES.index(extra[1:])] for k in between})
+                more = sorted({self.keys[k][PARSING.column[extra[1:]]] for k in between})
             total += sum(self.line([*parts, one], side, far) for one in more)
         return total
 
     def sibling(self, h: int, s: int, d: int) -> float:
         total = 0.0
         for name in self.model.sib_names:
-            roles, extra = T.parse_template(name)
+            _, _, extra = template = T.GRAMMAR.parse(name)
             rows = {"h": h, "s": None if s == h else s, "d": d}
-            parts = [self.part(role, name, rows[role]) for role in roles]
+            parts = [self.part(role, name, rows[role]) for role in template.roles]
             parts.append(self.kinds(s, d) if extra else 0)
             total += self.line(parts, int(d > h), self.far(s, d))
         return total
@@ -213,15 +223,15 @@ def test_sentences_of_a_batch_do_not_see_each_other():
 
 
 def test_unknown_words_share_a_key_but_keep_their_endings():
-    known = Encoder(known=frozenset({"cat"}))
+    known = Encoder(vocabulary=frozenset({"cat"}))
     cat, dog, fog = known.batch(
         [TaggedSentence.of((form,), upos=("NOUN",)) for form in ("Cat", "dog", "fog")]
     ).keys[[1, 3, 5]]
-    lower, form, end = (T.ATTRIBUTES.index(name) for name in ("lower", "form", "end"))
+    lower, form, end = (PARSING.column[name] for name in ("lower", "form", "end"))
     assert dog[lower] == fog[lower] != cat[lower]
     assert dog[form] == fog[form] != cat[form]
     assert len({cat[end], dog[end], fog[end]}) == 3
-    end2, begin3 = (T.ATTRIBUTES.index(name) for name in ("end2", "begin3"))
+    end2, begin3 = (PARSING.column[name] for name in ("end2", "begin3"))
     assert dog[end2] == fog[end2] != cat[end2]
     assert dog[begin3] != fog[begin3]
 

@@ -7,8 +7,9 @@ import numpy as np
 from eigentext.dependency import DependencyParser
 from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.fine_tags import chosen_features
-from eigentext.dependency.graph.templates import ATTRIBUTES, arc_templates, fitting
+from eigentext.dependency.graph.templates import arc_templates, fitting
 from eigentext.dependency.sentence import TaggedSentence
+from eigentext.features.attributes import PARSING
 from eigentext.language.formats.conllu import make_sentence
 
 RELATIONS = ["subj", "obj", "subj", "obj"]
@@ -36,11 +37,10 @@ def test_a_tag_that_is_seen_too_seldom_is_not_worth_its_price():
 
 
 def test_the_encoder_puts_features_in_the_place_of_xpos():
-    values = Encoder(upos=["N"], fine=["Case"]).attributes("a", "N", "X", CASES[0], "b")[0]
-    assert values[:2] == ("N", "N|Case=Nom")
-    assert dict(zip(ATTRIBUTES, values, strict=True))["lemma"] == "b"
-    values = Encoder(upos=["N"]).attributes("Ab", "N", "X", CASES[0])[0]
-    assert dict(zip(ATTRIBUTES, values, strict=True))["lemma"] == "ab"  # there is none
+    texts = PARSING.texts(Encoder(fine=["Case"]).word("a", "N", "X", CASES[0], "b"))
+    assert (texts["upos"], texts["xpos"], texts["lemma"]) == ("N", "N|Case=Nom", "b")
+    texts = PARSING.texts(Encoder().word("Ab", "N", "X", CASES[0]))
+    assert texts["lemma"] == "ab"  # there is none
 
 
 def test_xpos_alone_stands_for_its_upos():

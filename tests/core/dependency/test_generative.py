@@ -22,7 +22,6 @@ from eigentext.dependency.generative.learn import (
     em_counts,
     length_classes,
     smoothed,
-    unsmoothed,
 )
 from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.sentence import TaggedSentence
@@ -283,7 +282,10 @@ def test_counts_of_known_states_are_plain_counts():
     np.testing.assert_allclose(counts.E, words, atol=1e-9)
 
 
-@pytest.mark.parametrize("strength", [Smoothing(), unsmoothed(), Smoothing(tag=100, state=50)])
+UNSMOOTHED = Smoothing(*[1e-9] * 4)
+
+
+@pytest.mark.parametrize("strength", [Smoothing(), UNSMOOTHED, Smoothing(tag=100, state=50)])
 def test_smoothed_parameters_are_distributions(strength):
     corpus = _corpus(4)
     m = np.array([3, 1, 2])

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from eigentext.dependency.decoding.marginals import nonprojective_marginals, sibling_marginals
+from eigentext.dependency.decoding.decoders import nonprojective_marginals, projective_marginals
 from eigentext.dependency.decoding.search import Search
 from eigentext.dependency.graph.heat import fitted_heat
 from eigentext.errors import SettingsError
@@ -46,7 +46,7 @@ class _Grand:
 def test_grandparents_are_those_of_the_best_tree() -> None:
     (arc, sib), (share, _) = _scores(4, 2), _scores(4, 3)
     found = Search(arc, sib, True, grand=_Grand(share, [2, 0, 2, 3])).marginals()
-    np.testing.assert_allclose(found, sibling_marginals(arc + share, sib)[0], rtol=1e-12)
+    np.testing.assert_allclose(found, projective_marginals(arc + share, sib)[0], rtol=1e-12)
 
 
 def test_where_arcs_may_cross_siblings_are_too() -> None:

@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigentext.dependency.decoding.best import eisner, eisner_siblings
-from eigentext.dependency.decoding.kbest import (
+from eigentext.dependency.decoding.decoders import (
+    chu_liu_edmonds,
+    eisner,
     kbest_nonprojective,
     kbest_projective,
-    kbest_siblings,
 )
-from eigentext.dependency.decoding.nonprojective import chu_liu_edmonds
 from eigentext.errors import SettingsError
 from oracle import dependency_trees
 
@@ -24,7 +23,7 @@ KINDS = ["plain", "tied", "equal", "holes", "large", "small", "mixed"]
 def listers(n, arc, sib):
     return [
         (kbest_projective, (arc,), dependency_trees.projective_trees(n), None),
-        (kbest_siblings, (arc, sib), dependency_trees.projective_trees(n), sib),
+        (kbest_projective, (arc, sib), dependency_trees.projective_trees(n), sib),
         (kbest_nonprojective, (arc,), dependency_trees.all_trees(n), None),
     ]
 
@@ -109,7 +108,7 @@ def test_long_lists_begin_with_the_best_tree_and_hold_good_ones(draw_scores, n):
     arc, sib = draw_scores(n, 0)
     for lister, arguments, decoder in (
         (kbest_projective, (arc,), eisner),
-        (kbest_siblings, (arc, sib), eisner_siblings),
+        (kbest_projective, (arc, sib), eisner),
         (kbest_nonprojective, (arc,), chu_liu_edmonds),
     ):
         heads, scores = lister(*arguments, k=300)

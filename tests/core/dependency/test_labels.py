@@ -28,6 +28,7 @@ from eigentext.dependency.kernels.labels import (
 )
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
+from eigentext.features.attributes import PARSING
 
 UPOS = ("DET", "NOUN", "VERB", "ADJ")
 BITS = 14
@@ -88,7 +89,7 @@ def twin(keys, heads, labels, d, names):
                 else:
                     row += int(role[1:] or 0)
                     inside = 0 <= row <= n
-                    column = T.ATTRIBUTES.index(slot)
+                    column = PARSING.column[slot]
                     hashed.append(int(keys[row][column]) if inside else T.BEYOND[int(row > n)])
             seed = (hashing.text_key(f"label\t{name}") + int(d > h)) % 2**64
             found.append((hashing.mixed(seed, hashed) * hashing.MIXER % 2**64) >> (64 - BITS))

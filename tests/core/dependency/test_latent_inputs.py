@@ -166,7 +166,6 @@ def test_an_unfitted_model_says_so(tmp_path):
     model, tree = LatentTreeModel(2), DependencyTree(["ant"], [0], tags=["A"])
     for asked in (
         lambda: model.log_prob(tree),
-        lambda: model.sentence_score(["ant"], ["A"], [[0]]),
         lambda: model.posteriors(tree),
         lambda: model.log_likelihood([tree]),
         lambda: model.params,

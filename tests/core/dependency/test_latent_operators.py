@@ -6,20 +6,17 @@ import json
 
 import numpy as np
 import pytest
+from protocols.text_dictionary import text_dictionary
 from typer.testing import CliRunner
 
 from eigentext.dependency import SpectralTreeOperators
 from eigentext.dependency.latent.conditioning import bound_7, examine, negative_rate
-from eigentext.dependency.latent.dictionaries import (
-    Dictionary,
-    learn_text_dictionary,
-    text_dictionary,
-    treebank_dictionary,
-)
+from eigentext.dependency.latent.dictionaries import Dictionary, treebank_dictionary
 from eigentext.dependency.latent.moments import TreeMoments
 from eigentext.dependency.latent.observations import Forest, Observations
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.language.trees.dependency import DependencyTree
+from oracle.latent_trees import signed_score
 
 WORDS = [f"w{i}" for i in range(12)]
 
@@ -77,7 +74,7 @@ def test_the_kernel_equals_its_plain_twin(events, directed, dictionary, observat
         signs, logs = found.signed_scores(tree.forms, tree.tags, heads)
         seen = found.observations_.encode(tree.forms, tree.tags)
         for at in (0, 1):
-            sign, log = found.operators_.signed_score(seen, heads[at])
+            sign, log = signed_score(found.operators_, seen, heads[at])
             assert sign == signs[at]
             np.testing.assert_allclose(logs[at], log, rtol=1e-9)
 
@@ -191,24 +188,6 @@ def test_dictionary_of_a_treebank_spans_the_kinds():
         treebank_dictionary(forest, seen.sizes[0], 0)
     with pytest.raises(SettingsError):
         treebank_dictionary(forest, seen.sizes[0], 2, kind="lsa")
-
-
-@pytest.mark.parametrize("method", ["svd", "cca", "lrmvl"])
-def test_dictionary_learned_from_text(method):
-    """Text in which words of one kind follow the other: the kinds come apart."""
-    rng = np.random.default_rng(0)
-    text = []
-    for _ in range(300):
-        kinds = (np.arange(8) + rng.integers(2)) % 2
-        text.append([WORDS[6 * g + int(rng.integers(6))] for g in kinds])
-    seen = Observations.learn(TREES, "word|tag", min_count=1)
-    found = learn_text_dictionary(text, seen, 2, method=method, min_count=1)
-    assert found.U.shape == (seen.sizes[0], 2)
-    assert found.kind == "other"
-    model = SpectralTreeOperators(2, dictionary=found, min_count=1).fit(TREES)
-    assert np.isfinite([model.log_score(tree) for tree in TREES[:20]]).all()
-    with pytest.raises(SettingsError, match="method"):
-        learn_text_dictionary(text, seen, 2, method="bert")
 
 
 def test_dictionary_from_vectors_looks_words_up():

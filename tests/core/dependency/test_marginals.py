@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigentext.dependency.decoding.marginals import (
+from eigentext.dependency.decoding.decoders import (
     nonprojective_marginals,
     projective_marginals,
-    sibling_marginals,
 )
 from eigentext.errors import SettingsError
 from oracle import dependency_trees
@@ -22,7 +21,7 @@ KINDS = ["plain", "tied", "equal", "holes", "large", "small", "mixed"]
 def sums(n, arc, sib):
     return [
         (projective_marginals, (arc,), dependency_trees.projective_trees(n), None),
-        (sibling_marginals, (arc, sib), dependency_trees.projective_trees(n), sib),
+        (projective_marginals, (arc, sib), dependency_trees.projective_trees(n), sib),
         (nonprojective_marginals, (arc,), dependency_trees.all_trees(n), None),
     ]
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from eigentext.dependency import DependencyParser
 from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.tags import OwnTags, jackknifed, with_tags
-from eigentext.dependency.graph.templates import ATTRIBUTES
 from eigentext.dependency.sentence import TaggedSentence, with_other_upos
+from eigentext.features.attributes import PARSING
 from eigentext.language.formats.conllu import make_sentence
 
 items = st.text(st.characters(blacklist_characters="|\t\n\r", codec="utf-8"), min_size=1)
@@ -52,8 +52,7 @@ def test_a_sentence_has_them_from_misc_and_keeps_them_in_parts() -> None:
 
 def test_attributes() -> None:
     for other, expected in (("1:VERB", ("VERB", "X 1:VERB")), ("_", ("_", "X"))):
-        values, _ = Encoder().attributes("x", "X", "_", "_", "_", other)
-        named = dict(zip(ATTRIBUTES, values, strict=True))
+        named = PARSING.texts(Encoder().word("x", "X", "_", "_", "_", other))
         assert (named["other"], named["either"]) == expected
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from protocols.punctuation import without_punctuation
 
 from eigentext.base.model import NotFittedError
 from eigentext.dependency.graph.answer import Parse
@@ -31,12 +32,7 @@ from eigentext.dependency.rerank.learners import (
     log_linear,
     perceptron,
 )
-from eigentext.dependency.rerank.lists import (
-    KBestLists,
-    cross_validated,
-    lists_of,
-    without_punctuation,
-)
+from eigentext.dependency.rerank.lists import KBestLists, cross_validated, lists_of
 from eigentext.dependency.rerank.reranker import Reranker
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import DataError, SettingsError
@@ -346,12 +342,9 @@ def test_log_linear_weight_is_the_known_maximum():
         table, 1, l2=1e-9, templates=False, start=replace(weights, dense=weights.dense - 3)
     )
     assert again.dense[0] == pytest.approx(math.log(3), abs=1e-4)
-    with pytest.raises(SettingsError, match="target"):
-        log_linear(table, 1, target="worst")
 
 
-@pytest.mark.parametrize("target", ["best", "risk"])
-def test_log_linear_gradient_equals_differences(target, monkeypatch):
+def test_log_linear_gradient_equals_differences(monkeypatch):
     import scipy.optimize
 
     rng = np.random.default_rng(0)
@@ -363,7 +356,7 @@ def test_log_linear_gradient_equals_differences(target, monkeypatch):
         return scipy.optimize.OptimizeResult(x=start)
 
     monkeypatch.setattr(scipy.optimize, "minimize", minimize)
-    log_linear(table, 4, target=target, l2=0.3)
+    log_linear(table, 4, l2=0.3)
     loss = kept["loss"]
     x = rng.normal(size=len(kept["start"]))
     for at in range(len(x)):

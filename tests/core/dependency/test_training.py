@@ -11,7 +11,7 @@ import pytest
 
 from eigentext.base.cores import using_cores
 from eigentext.base.folds import held_out
-from eigentext.dependency.decoding.best import eisner, eisner_siblings
+from eigentext.dependency.decoding.decoders import eisner
 from eigentext.dependency.graph.encode import Batch, Encoder
 from eigentext.dependency.graph.templates import (
     arc_templates,
@@ -114,7 +114,7 @@ def test_perceptron_adds_the_gold_tree_and_takes_away_the_best(order):
     start = np.random.default_rng(1).normal(size=1 << BITS).astype(np.float32)
     sib = sibling_templates() if order == 2 else ()
     model = ArcModel(
-        ArcSettings(order=order, bits=BITS, margin=np.inf),
+        ArcSettings(order=order, bits=BITS),
         arc_templates(),
         sib,
         encoder().n_tags,
@@ -159,7 +159,7 @@ def test_mira_moves_no_further_than_the_margin_asks(order):
     gold = batch.heads[1:].tolist()
 
     def model(weights) -> ArcModel:
-        chosen = ArcSettings(order=order, bits=BITS, margin=np.inf)
+        chosen = ArcSettings(order=order, bits=BITS)
         return ArcModel(chosen, arc_templates(), sib, encoder().n_tags, weights)
 
     weights = (np.random.default_rng(2).normal(size=1 << BITS) * 0.1).astype(np.float32)
@@ -168,7 +168,7 @@ def test_mira_moves_no_further_than_the_margin_asks(order):
     for d, h in enumerate(gold, start=1):
         arc[:, d] += 1.0
         arc[h, d] -= 1.0
-    heads = (eisner(arc) if pairs is None else eisner_siblings(arc, pairs))[0].tolist()
+    heads = (eisner(arc) if pairs is None else eisner(arc, pairs))[0].tolist()
     loss = sum(a != b for a, b in zip(heads, gold, strict=True))
     apart = slots_of(batch, feats, order, gold, heads) - slots_of(batch, feats, order, heads, gold)
     ahead = float(weights.astype(np.float64) @ apart)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.drawing.placing import free_places, pushed_apart
-from eigentext.drawing.plots import PALETTE, bar_plot, line_plot, scatter_words
+from eigentext.drawing.plots import PALETTE, line_plot, scatter_words
 from eigentext.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -32,16 +32,12 @@ def lines() -> str:
     )
 
 
-def bars() -> str:
-    return bar_plot(ODD, np.arange(8.0) - 2, errors=[0.5] * 8, title="t", x_label="seconds")
-
-
 def word_map() -> str:
     points = np.random.default_rng(0).normal(size=(8, 2))
     return scatter_words(ODD, points, groups=[0, 1, 2, 3, 4, 5, 6, 7], title="map")
 
 
-ALL = pytest.mark.parametrize("draw", [lines, bars, word_map])
+ALL = pytest.mark.parametrize("draw", [lines, word_map])
 
 
 def texts(svg: str) -> list[str]:
@@ -79,7 +75,7 @@ def test_plots_share_a_page_without_sharing_ids() -> None:
     twins = [
         line_plot({name: ([1, 2], [1, 2])}) for name in ("one", "two")
     ]  # same clip, same dots
-    ids = [re.findall(r'\bid="([^"]+)"', svg) for svg in [*twins, lines(), bars(), word_map()]]
+    ids = [re.findall(r'\bid="([^"]+)"', svg) for svg in [*twins, lines(), word_map()]]
     assert all(ids)
     flat = [name for names in ids for name in names]
     assert len(set(flat)) == len(flat)
@@ -94,7 +90,7 @@ def test_ink_follows_the_page_and_series_are_named_beside_their_lines() -> None:
 
 
 def test_text_is_taken_literally() -> None:
-    shown = texts(bars())
+    shown = texts(word_map())
     assert "a $x$ b" in shown
     assert "<b>&" in shown
     assert "كتاب" in shown
@@ -102,17 +98,10 @@ def test_text_is_taken_literally() -> None:
     assert "\ufffd" in shown
 
 
-def test_values_stand_behind_their_bars() -> None:
-    shown = texts(bar_plot(["a", "b"], [1234.5, 0.25], highlight="b"))
-    assert "1,234" in shown or "1,235" in shown
-    assert "0.25" in shown
-
-
 def test_gaps_and_single_points_are_no_problem() -> None:
     svg = line_plot({"gap": ([1, 2, 3], [1, np.nan, 2]), "none": ([1], [np.nan])}, log_y=True)
     assert "gap" in texts(svg)
     assert scatter_words(["one"], [[0.0, 0.0]])
-    assert bar_plot(["zero"], [0.0])
 
 
 @pytest.mark.parametrize(
@@ -121,9 +110,6 @@ def test_gaps_and_single_points_are_no_problem() -> None:
         (lambda: line_plot({}), "no series"),
         (lambda: line_plot({"a": ([1, 2], [1])}), "2 x values and 1 y"),
         (lambda: line_plot({"a": ([[1]], [[1]])}), "one-dimensional"),
-        (lambda: bar_plot(["a"], [1, 2]), "2 values for 1 labels"),
-        (lambda: bar_plot(["a"], [float("nan")]), "finite"),
-        (lambda: bar_plot(["a"], [1], errors=[1, 2]), "2 errors for 1 labels"),
         (lambda: scatter_words(["a"], [[1, 2, 3]]), "shape"),
         (lambda: scatter_words(["a"], [[1, 2]], groups=[1, 2]), "2 groups for 1 words"),
         (lambda: scatter_words(["a"], [[1, np.inf]]), "finite"),
@@ -135,8 +121,6 @@ def test_numbers_that_cannot_be_drawn_are_refused(call: Callable[[], str], why: 
 
 
 def test_a_str_is_not_a_list_of_words() -> None:
-    with pytest.raises(TypeError, match="did you mean a list"):
-        bar_plot("ab", [1, 2])
     with pytest.raises(TypeError, match="did you mean a list"):
         scatter_words("ab", [[1, 2], [3, 4]])
 
@@ -150,7 +134,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 def test_no_global_figures_and_a_lazy_import() -> None:
     program = (
         "import sys, eigentext.drawing.plots as p; assert 'matplotlib' not in sys.modules;"
-        "p.bar_plot(['a'], [1.0]); assert 'matplotlib.pyplot' not in sys.modules"
+        "p.line_plot({'a': ([1.0], [1.0])}); assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.attachment import evaluate
 from eigentext.language.formats import conllu, conllx
-from eigentext.language.formats.conllu import Sentence, make_sentence, parse_sentence
+from eigentext.language.formats.conllu import ConlluBlock, make_sentence, parse_sentence
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ UPOS = ["NOUN", "VERB", "PUNCT", "DET"]
 
 
 @st.composite
-def annotations(draw: st.DrawFn, forms: list[str]) -> Sentence:
+def annotations(draw: st.DrawFn, forms: list[str]) -> ConlluBlock:
     n_words = len(forms)
     order = draw(st.permutations(range(1, n_words + 1)))
     heads = [0] * n_words
@@ -42,7 +42,7 @@ def annotations(draw: st.DrawFn, forms: list[str]) -> Sentence:
 
 
 @st.composite
-def pairs(draw: st.DrawFn) -> tuple[list[Sentence], list[Sentence]]:
+def pairs(draw: st.DrawFn) -> tuple[list[ConlluBlock], list[ConlluBlock]]:
     texts = draw(
         st.lists(
             st.lists(st.sampled_from(["a", "bc", "d"]), min_size=1, max_size=6),
@@ -55,7 +55,7 @@ def pairs(draw: st.DrawFn) -> tuple[list[Sentence], list[Sentence]]:
 
 @given(pair=pairs())
 @settings(max_examples=100, deadline=None)
-def test_agrees_with_a_plain_twin(pair: tuple[list[Sentence], list[Sentence]]) -> None:
+def test_agrees_with_a_plain_twin(pair: tuple[list[ConlluBlock], list[ConlluBlock]]) -> None:
     gold, system = pair
     result = evaluate(gold, system)
     rows = [
@@ -96,14 +96,16 @@ def test_agrees_with_a_plain_twin(pair: tuple[list[Sentence], list[Sentence]]) -
 
 @given(pair=pairs())
 @settings(max_examples=30, deadline=None)
-def test_a_tree_against_itself_is_perfect(pair: tuple[list[Sentence], list[Sentence]]) -> None:
+def test_a_tree_against_itself_is_perfect(
+    pair: tuple[list[ConlluBlock], list[ConlluBlock]],
+) -> None:
     result = evaluate(pair[0], pair[0])
     for name, score in result.scores.items():
         assert score.correct == score.gold == score.system, name
     assert result.complete_match == 100.0
 
 
-def rows(text: str) -> Sentence:
+def rows(text: str) -> ConlluBlock:
     """``id form upos head deprel feats`` in columns of one sentence."""
     lines = []
     for line in text.strip().split("\n"):
@@ -178,7 +180,7 @@ def test_the_longest_common_subsequence_decides_inside_a_multiword_token() -> No
 
 
 @st.composite
-def segmentations(draw: st.DrawFn, text: str) -> list[Sentence]:
+def segmentations(draw: st.DrawFn, text: str) -> list[ConlluBlock]:
     """The text cut into words and sentences at random, with random trees."""
     found = []
     cuts = draw(st.sets(st.integers(1, len(text) - 1)))
@@ -192,7 +194,7 @@ def segmentations(draw: st.DrawFn, text: str) -> list[Sentence]:
 
 
 def spanned(
-    sentences: list[Sentence],
+    sentences: list[ConlluBlock],
 ) -> dict[tuple[int, int], tuple[tuple[int, int] | None, str]]:
     """For every word's span the span of its head (None for a root) and its plain relation."""
     found = {}

@@ -14,14 +14,14 @@ from eigentext.cli.main import run
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.attachment import compare_systems, evaluate
 from eigentext.language.formats import conllu, conllx
-from eigentext.language.formats.conllu import Sentence, make_sentence
+from eigentext.language.formats.conllu import ConlluBlock, make_sentence
 
 RELATIONS = ["nsubj", "nsubj:pass", "obj", "det", "punct", "root", "aux:pass"]
 UPOS = ["NOUN", "VERB", "PUNCT"]
 
 
 @st.composite
-def sentences(draw: st.DrawFn, n_words: int) -> Sentence:
+def sentences(draw: st.DrawFn, n_words: int) -> ConlluBlock:
     order = draw(st.permutations(range(1, n_words + 1)))
     heads = [0] * n_words
     for place, word in enumerate(order[1:], start=1):
@@ -36,7 +36,7 @@ def sentences(draw: st.DrawFn, n_words: int) -> Sentence:
 
 
 @st.composite
-def pairs(draw: st.DrawFn) -> tuple[list[Sentence], list[Sentence]]:
+def pairs(draw: st.DrawFn) -> tuple[list[ConlluBlock], list[ConlluBlock]]:
     sizes = draw(st.lists(st.integers(1, 9), min_size=1, max_size=4))
     return [draw(sentences(n)) for n in sizes], [draw(sentences(n)) for n in sizes]
 
@@ -108,7 +108,7 @@ def test_options_and_tables_agree_with_plain_counting(pair, punctuation, subtype
     assert sum(row.las.gold for row in result.by_distance) == n_words
 
 
-def _recut(sentence: Sentence, draw: st.DrawFn) -> list[Sentence]:
+def _recut(sentence: ConlluBlock, draw: st.DrawFn) -> list[ConlluBlock]:
     """The same words as several sentences, each a chain."""
     forms, found = list(sentence.forms), []
     while forms:
@@ -248,7 +248,7 @@ def test_maltparser_by_lines(data: Path, treebank: str, uas: float, las: float):
 # -- relations that are not those of Universal Dependencies --------------------------------------
 
 
-def _made(relations: list[str]) -> Sentence:
+def _made(relations: list[str]) -> ConlluBlock:
     words = [f"w{k}" for k in range(len(relations))]
     return make_sentence(words, head=[0] + [1] * (len(words) - 1), deprel=relations)
 

@@ -11,7 +11,7 @@ import pytest
 from eigentext.datasets.sample import sample_files
 from eigentext.evaluate.conll18 import MEASURES, evaluate, lacking
 from eigentext.language.formats.conllu import (
-    Sentence,
+    ConlluBlock,
     make_sentence,
     parse_sentences,
     read_sentences,
@@ -44,11 +44,11 @@ def assert_same(gold: str, system: str) -> None:
             assert mine.aligned_accuracy == 100 * its.aligned_accuracy, name
 
 
-def _joined(sentences: list[Sentence]) -> str:
+def _joined(sentences: list[ConlluBlock]) -> str:
     return "".join(sentence.verbatim.rstrip("\n") + "\n\n" for sentence in sentences)
 
 
-def _perturbed(sentences: list[Sentence], seed: int) -> str:
+def _perturbed(sentences: list[ConlluBlock], seed: int) -> str:
     """Other tags, heads, words and sentences over the same characters."""
     chance = random.Random(seed)
     rows: list[list[str]] = []  # form and multiword words, of all tokens

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.errors import SettingsError
-from eigentext.features.signatures import signature, signatures
+from eigentext.features.signatures import signatures
 
 
 @pytest.mark.parametrize(
@@ -40,14 +40,14 @@ from eigentext.features.signatures import signature, signatures
     ],
 )
 def test_english(word: str, expected: str) -> None:
-    assert signature(word) == expected
+    assert signatures(word)[0] == expected
 
 
 def test_the_first_word_of_a_sentence() -> None:
-    assert signature("Running", first=True) == "<First-ing>"
-    assert signature("Running", first=True, known={"running"}) == "<First+-ing>"
-    assert signature("running", first=True, known={"running"}) == "<lower-ing>"
-    assert signature("NATO", first=True) == "<upper>"
+    assert signatures("Running", first=True)[0] == "<First-ing>"
+    assert signatures("Running", first=True, vocabulary={"running"})[0] == "<First+-ing>"
+    assert signatures("running", first=True, vocabulary={"running"})[0] == "<lower-ing>"
+    assert signatures("NATO", first=True)[0] == "<upper>"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,6 @@ def test_any_string_from_fine_to_coarse(
     word: str, first: bool, language: Literal["english", "generic"]
 ) -> None:
     levels = signatures(word, first=first, language=language)
-    assert levels[0] == signature(word, first=first, language=language)
     assert levels[-1] == "<unk>"
     assert len(set(levels)) == len(levels)
     assert all(len(level) <= 40 and level[0] + level[-1] == "<>" for level in levels)
@@ -103,7 +102,7 @@ def test_words_seen_at_a_glance(word: str) -> None:
         "".join("w" if unicodedata.category(c)[0] in "LM" else " " for c in word.casefold()),
     )
     ending = word.casefold()[len(word.casefold()) - len(last[0]) :]
-    finest = signature(word, language="generic")
+    finest = signatures(word, language="generic")[0]
     assert finest == f"<{'-'.join([case, *marks, *([ending] if ending else [])])}>"
     assert finest == signatures(word, language="generic")[0]
 

@@ -21,6 +21,7 @@ from eigentext.lexical.ranker.features import Forms, table
 from eigentext.lexical.ranker.kernels import hash_table
 from eigentext.lexical.ranker.second_pass import counted_pairs
 from eigentext.lexical.ranker.templates import WIDE, parse
+from oracle.ranker_columns import ratios_of_counts
 
 TEMPLATES = ("form@0", "form@0 form@-1", "form@1", "start2@0 end1@0")
 
@@ -111,7 +112,7 @@ def test_any_counts_come_back_and_cut_ones_are_told(counts):
 def test_ratio_is_the_equation(toy):
     _, encoded, atoms = toy
     found = statistics(counted(encoded, atoms, encoded.countable), encoded, atoms)
-    z, bucket = columns(found, encoded, strength=2.0)
+    z, bucket = ratios_of_counts(found, encoded, 2.0)
     word = int(encoded.learnable[3])
     for unit in range(encoded.unit_first[word], encoded.unit_first[word + 1]):
         share = (found.base[unit] + 0.5) / (found.words[word] + 1)
@@ -137,7 +138,7 @@ def test_ratios_at_once_are_those_of_the_counts(toy, leave_out, strength):
     table.add(atoms, encoded.gold_hash, words)
     own = [words[encoded.document_of[words] == d] for d in range(11)] if leave_out else []
     found = statistics(table, encoded, atoms, leave_out=own)
-    expected, expected_bucket = columns(found, encoded, strength=strength)
+    expected, expected_bucket = ratios_of_counts(found, encoded, strength)
     n_units, n = len(encoded.unit_hash), len(encoded.words)
     z = np.full((n_units, 9), 7.0, np.float32)
     bucket = np.full((n, 9), 7, np.int8)
@@ -195,9 +196,9 @@ def test_a_table_of_slots_is_a_dictionary():
 def test_plain_counts_and_counts_over_variance(toy):
     _, encoded, atoms = toy
     found = statistics(counted(encoded, atoms, encoded.countable), encoded, atoms)
-    plain, _ = columns(found, encoded, transform="count")
+    plain = columns(found, encoded, "count")
     assert np.array_equal(plain[:, :-1], found.together)
-    scaled, _ = columns(found, encoded, transform="variance")
+    scaled = columns(found, encoded, "variance")
     per_unit = np.repeat(np.arange(len(encoded.words)), np.diff(encoded.unit_first))
     share = found.alone[per_unit] / encoded.countable.size
     expected = found.together / np.maximum(encoded.countable.size * share * (1 - share), 1e-3)

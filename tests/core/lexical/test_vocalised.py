@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from protocols.vocalisation import VocalisationScores, comparable, join_pieces
 
-from eigentext.evaluate.vocalisation import VocalisationScores, comparable, join_pieces
 from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.analyzers.arabic_endings import inflected, with_lemma
 from eigentext.lexical.candidates import Candidates

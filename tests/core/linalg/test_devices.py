@@ -10,15 +10,16 @@ import pytest
 import scipy.sparse as sp
 
 from eigentext.accel import devices
-from eigentext.accel.devices import TorchBackend, backend_for
+from eigentext.accel.devices import TorchBackend
 from eigentext.accel.rows import _pieces
 from eigentext.base.device import device_in_use, using_device
 from eigentext.errors import RankWarning, SettingsError
-from eigentext.linalg.backend import CPU, Backend
+from eigentext.linalg.backend import CPU, Backend, backend_for
 from eigentext.linalg.cca import cca, generalised_cca
 from eigentext.linalg.operators import HStack, Product, RankOneCorrected, Scaled, as_operator
-from eigentext.linalg.svd import subspace_overlap, truncated_svd
+from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import leading_entries
+from oracle.subspaces import subspace_overlap
 
 
 class Elsewhere(Backend):
@@ -106,7 +107,7 @@ def test_cca_on_another_device(make, monkeypatch):
         views.append(sp.csr_array((ones, (np.arange(30_000), ids)), shape=(30_000, size)))
     here = cca(views[0], views[1], 8), generalised_cca(views, 8)
     backend = make()
-    monkeypatch.setattr(devices, "_card", lambda: backend)
+    monkeypatch.setattr(devices, "card", lambda: backend)
     with using_device("cuda"):
         there = cca(views[0], views[1], 8), generalised_cca(views, 8)
     for one, other in zip(here, there, strict=True):
@@ -178,7 +179,7 @@ def test_pieces_cover_every_nonzero_once():
 
 
 def test_a_card_that_is_not_there(monkeypatch):
-    monkeypatch.setattr(devices, "_card", lambda: "CuPy sees none; torch is not installed")
+    monkeypatch.setattr(devices, "card", lambda: "CuPy sees none; torch is not installed")
     with pytest.raises(SettingsError, match=r"no graphics card was found: CuPy sees none"):
         backend_for("cuda")
     assert backend_for("auto") is CPU

@@ -11,8 +11,6 @@ from eigentext.linalg import tensors
 from eigentext.linalg.tensors import (
     change_basis,
     contract_children,
-    contract_parent_and_left,
-    contract_parent_and_right,
     contract_right,
     third_moment,
     third_moment_of_blocks,
@@ -31,12 +29,10 @@ def drawn(size, seed):
 @settings(max_examples=50, deadline=None)
 @given(sizes, st.integers(0, 1000))
 def test_contractions_by_einsum(size, seed):
-    D, P, L, R = drawn(size, seed)
+    D, _, L, R = drawn(size, seed)
     same = {"rtol": 1e-10, "atol": 1e-12}
     cases = [
         (contract_children, (L, R), "plr,nl,nr->np"),
-        (contract_parent_and_right, (P, R), "plr,np,nr->nl"),
-        (contract_parent_and_left, (P, L), "plr,np,nl->nr"),
         (contract_right, (R,), "plr,nr->npl"),
     ]
     for function, vectors, formula in cases:
@@ -90,8 +86,6 @@ def test_axis_order_is_parent_left_right():
     assert M.shape == (2, 3, 4)
     assert np.argwhere(M).tolist() == [[0, 1, 2]]
     assert contract_children(M, L[0], R[0]).tolist() == P[0].tolist()
-    assert contract_parent_and_right(M, P[0], R[0]).tolist() == L[0].tolist()
-    assert contract_parent_and_left(M, P[0], L[0]).tolist() == R[0].tolist()
 
 
 @pytest.mark.parametrize(

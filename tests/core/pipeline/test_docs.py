@@ -14,9 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from eigentext.errors import DataError
+from eigentext.language import Doc, Token
 from eigentext.language.formats.conll import controls_as_blanks, single_blanks
 from eigentext.language.formats.conllu import parse_sentences
-from eigentext.pipeline import Doc, DocToken, Pipeline
+from eigentext.pipeline import Pipeline
 from helpers.sample_pipeline import SMALL, TEXTS, pipeline, treebank
 
 ODD = " \tHello  there.\r\n\r\nHe can't see 10\u00a0000 dogs | cats\\s\n\n\n😀 x\u0302 שלום  \n "
@@ -144,7 +145,7 @@ def test_what_is_written() -> None:
         "TokenRange=28:33",
     ]
     assert "# newpar" in lines[10:]
-    assert doc.sentences[1].tokens[1] == DocToken(24, 27, "dog", "SpacesAfter=\\t", 2, 2)
+    assert doc.sentences[1].tokens[1] == Token("dog", 24, 27, "SpacesAfter=\\t", 2, 2)
     word = doc.sentences[0].words[1]
     assert (word.id, word.form, word.lemma, word.upos) == (2, "ca", "can", "AUX")
     assert [word.head for word in doc.sentences[1].words].count(0) == 1

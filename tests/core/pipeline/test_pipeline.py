@@ -12,8 +12,9 @@ import pytest
 import eigentext
 from eigentext.dependency import DependencyParser
 from eigentext.errors import DataError, ModelFileError, SettingsError
+from eigentext.language import Doc
 from eigentext.language.formats.conllu import make_sentence, write_sentences
-from eigentext.pipeline import Doc, Pipeline
+from eigentext.pipeline import Pipeline
 from eigentext.pipeline.scoring import score
 from helpers.sample_pipeline import SMALL, pipeline, treebank
 
@@ -246,7 +247,7 @@ def test_constituents_and_entities_beside() -> None:
     assert "NER=B-PER" in written
     assert "\n# constituency = (" in written
     assert Doc.from_json(doc.to_json()).to_conllu() == written
-    assert nlp([["(", "10\u00a0000", ")"]], given="tokens").sentences[0].constituency
+    assert nlp([["(", "10\u00a0000", ")"]], given="tokens").sentences[0].brackets
     with pytest.raises(SettingsError, match="stage 'nonsense'"):
         nlp.use("nonsense", names)
 

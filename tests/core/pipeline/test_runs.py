@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from eigentext.errors import StorageError
+from eigentext.language import Doc
 from eigentext.language.formats.conllu import read_sentences
-from eigentext.pipeline import Doc, Pipeline, runs
+from eigentext.pipeline import Pipeline, runs
 from helpers.commands import ENVIRONMENT, eigentext
 from helpers.sample_pipeline import pipeline, treebank
 

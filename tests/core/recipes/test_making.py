@@ -12,7 +12,7 @@ from eigentext.base.modelfile import read_header
 from eigentext.cli.main import run
 from eigentext.datasets import write_sample
 from eigentext.errors import DataError, SettingsError
-from eigentext.pipeline import Doc
+from eigentext.language import Doc
 from eigentext.recipes import ScoresTooLowError, find_recipe, get_ready, make, remove
 from eigentext.recipes.recipe import read_recipe
 

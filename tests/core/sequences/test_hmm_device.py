@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eigentext.accel import hmm as device
 from eigentext.accel.devices import TorchBackend
 from eigentext.accel.hmm import DeviceMachine
 from eigentext.linalg.backend import Backend
+from eigentext.sequences.hmm import em
 from eigentext.sequences.hmm.batches import Counts, Machine
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.parameters import Parameters
@@ -72,8 +72,8 @@ def test_a_symbol_that_no_state_shows_is_passed_over(backend, text):
 def test_em_on_a_card_ends_where_em_on_the_processor_does(backend, text, monkeypatch):
     start = Parameters.random(K, V, 4)
     here = baum_welch(start, text, n_iter=5, smoothing=1.0)
-    monkeypatch.setattr(device, "backend_for", lambda: backend)
-    monkeypatch.setattr(device, "CPU", None)
+    monkeypatch.setattr(em, "backend_for", lambda: backend)
+    monkeypatch.setattr(em, "CPU", None)
     there = baum_welch(start, text, n_iter=5, smoothing=1.0)
     np.testing.assert_allclose(there.params.emission, here.params.emission, atol=1e-9)
     assert there.log_likelihoods == pytest.approx(here.log_likelihoods, rel=1e-9)

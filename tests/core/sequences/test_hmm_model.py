@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from eigentext.base import modelfile
+from eigentext.base.model import NotFittedError
 from eigentext.errors import DataError, EigentextError, ModelFileError, RankError, SettingsError
 from eigentext.sequences import HMM, Encoded, Parameters, Symbols
 from eigentext.sequences.hmm import inference

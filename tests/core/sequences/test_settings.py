@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 
+from eigentext.base.model import NotFittedError
 from eigentext.errors import SettingsError
 from eigentext.sequences import HMM, SpectralHMM
 from eigentext.sequences.tagger.model import LatentTagger

@@ -15,12 +15,13 @@ from eigentext.sequences import HMM, Encoded, Parameters
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.inference import log_likelihoods, sample
 from eigentext.sequences.hmm.stepwise import StepSize, deal, stepwise_em
-from eigentext.sequences.spectral.moments import Moments, exact_moments
+from eigentext.sequences.spectral.moments import Moments
 from eigentext.sequences.spectral.recover import (
     cluster_symbols,
     recover_parameters,
     spectral_start,
 )
+from oracle.hmm_moments import exact_moments
 
 
 def planted(seed, k=3, V=9):

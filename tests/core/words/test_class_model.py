@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from sklearn.exceptions import NotFittedError
 
+from eigentext.base.model import NotFittedError
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.words.lm.class_bigram import ClassBigram
 from eigentext.words.lm.kneser_ney import KneserNeyBigram

@@ -7,9 +7,9 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from eigentext.base.files.opening import write_lines
+from eigentext.base.model import NotFittedError
 from eigentext.counting.counting import count, count_sentences
 from eigentext.errors import DataError, ModelFileError, RankError, RankWarning, SettingsError
 from eigentext.evaluate.clustering import paths_information

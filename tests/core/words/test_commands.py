@@ -306,7 +306,7 @@ def test_a_device_that_is_not_there_and_one_that_is(folder, monkeypatch, capsys,
 
     size = ["--n-components", "2"] if command == "embed" else ["--n-clusters", "2"]
     arguments = ["text", "-q", *size]
-    monkeypatch.setattr(devices, "_card", lambda: "CuPy sees none")
+    monkeypatch.setattr(devices, "card", lambda: "CuPy sees none")
     assert words(command, *arguments, "-o", "none.model", "--device", "cuda") == 2
     assert "no graphics card was found: CuPy sees none" in capsys.readouterr().err
     assert not (folder / "none.model").exists()

@@ -13,7 +13,6 @@ from eigentext.base.files.opening import write_lines
 from eigentext.counting.encoding import encode_sentences
 from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import DataError, RankError, SettingsError
-from eigentext.language.formats.conllu import make_sentence
 from eigentext.linalg.cca import cca
 from eigentext.words import MultiviewEmbedding
 from eigentext.words.embeddings import views as tables
@@ -128,16 +127,11 @@ def test_neighbours_are_counted_as_they_stand(side: str) -> None:
     assert found == pytest.approx(plain_neighbours(text, 3, side))
 
 
-def test_documents_trees_and_pairs_are_counted() -> None:
+def test_documents_and_pairs_are_counted() -> None:
     encoded = encode_sentences([["a", "b"], ["a"], ["b", "b"]])
     row_of = {word: row for row, word in enumerate(encoded.vocabulary.words[:-1])}
     documents = tables.document_view(encoded, 2).toarray()
     assert documents[[row_of["a"], row_of["b"]]].tolist() == [[2, 0], [1, 2]]
-    tree = make_sentence(["a", "b"]).with_columns(head=[2, 0], deprel=["nsubj:x", "root"])
-    contexts = tables.tree_view([tree, make_sentence(["a"])], row_of).toarray()
-    assert contexts[[row_of["a"], row_of["b"]]].tolist() == [[0, 1], [1, 0]]  # nsubj:a, of-nsubj:b
-    same = make_sentence(["a", "a"]).with_columns(head=[2, 0], deprel=["nsubj", "root"])
-    assert tables.tree_view([same], {"a": 0}).toarray().tolist() == [[1, 1]]  # of-nsubj:a, nsubj:a
     rare = encode_sentences([["a", "b"], ["a"]], vocab_size=1)  # b is <unk>, which has no row
     assert tables.document_view(rare, 1).toarray().tolist() == [[1, 1]]
     pairs = [("a", "x", 2.0), ("c", "x", 1.0), ("b", "y", 3.0)]
@@ -145,14 +139,10 @@ def test_documents_trees_and_pairs_are_counted() -> None:
 
 
 def test_all_views_at_once_and_words_that_lack_some() -> None:
-    trees = [
-        make_sentence(s).with_columns(head=[2, 0], deprel=["nsubj", "root"])
-        for s in (["cats", "ran"], ["dogs", "ran"], ["cats", "sat"])
-    ]
     pairs = [(noun, f"x{number % 3}", 1.0 + number) for number, noun in enumerate(NOUNS)]
-    every = ("left", "right", "bag", "document", "dependencies", "translations", "characters")
+    every = ("left", "right", "bag", "document", "translations", "characters")
     model = MultiviewEmbedding(4, views=every, document_sentences=2)
-    vectors = model.fit(TEXT, parsed=trees, pairs=pairs).embeddings_
+    vectors = model.fit(TEXT, pairs=pairs).embeddings_
     assert np.isfinite(vectors.vectors).all()
     assert np.allclose(np.linalg.norm(vectors.vectors, axis=1), 1, atol=1e-5)
     assert (vectors.singular_values <= 1 + 1e-5).all()
@@ -273,7 +263,8 @@ def test_the_same_answer_every_time(model: MultiviewEmbedding) -> None:
         ({"views": ("left", "left")}, "two or more"),
         ({"views": ("left", "up")}, "expected 'left'"),
         ({"view_weights": (1.0,)}, "1 numbers for 4 views"),
-        ({"views": ("left", "dependencies")}, "dependencies and parsed sentences .--trees. go"),
+        ({"views": ("left", "translations")}, "translations and pairs of words .--pairs. go"),
+        ({"views": ("left", "dependencies")}, "expected 'left'"),
     ],
 )
 def test_bad_settings(settings_: dict[str, object], message: str) -> None:
@@ -316,14 +307,9 @@ def test_bad_pairs_are_named_by_line(line: str, message: str) -> None:
         tables.read_word_pairs("memory://views/bad.tsv")
 
 
-def test_trees_and_pairs_on_the_command_line(tmp_path: Path) -> None:
+def test_pairs_on_the_command_line(tmp_path: Path) -> None:
     write_lines(tmp_path / "text.txt", [" ".join(sentence) for sentence in TEXT])
-    heads = "1\tcats\t_\t_\t_\t_\t2\tnsubj\t_\t_\n2\tran\t_\t_\t_\t_\t0\troot\t_\t_\n"
     files = {
-        "good.conllu": heads,
-        "far.conllu": heads.replace("\t2\t", "\t7\t"),
-        "no-heads.conllu": "1\tcats" + "\t_" * 8 + "\n",
-        "other.conllu": heads.replace("cats", "mice").replace("ran", "hid"),
         "good.tsv": "cat\tchat\ncow\tvache\t2\n",
         "bad.tsv": "cat\tchat\ncow\tvache\tmany\n",
         "other.tsv": "mouse\tsouris\n",
@@ -331,23 +317,20 @@ def test_trees_and_pairs_on_the_command_line(tmp_path: Path) -> None:
     for name, lines in files.items():
         write_lines(tmp_path / name, lines.split("\n"))
 
-    def embed(views: str, *more: str) -> tuple[int, str]:
-        flags = ("-o", "out.views", "--n-components", "3", "--views", f"left,right,{views}", *more)
+    def embed(pairs: str) -> tuple[int, str]:
+        views = ("--views", "left,right,translations", "--pairs", pairs)
+        flags = ("-o", "out.views", "--n-components", "3", *views)
         done = eigentext("words", "embed", "text.txt", *flags, cwd=tmp_path)
         return done.returncode, done.stderr.decode()
 
-    both = ("--trees", "good.conllu", "--pairs", "good.tsv")
-    assert embed("dependencies,translations", *both)[0] == 0
+    assert embed("good.tsv")[0] == 0
     assert MultiviewEmbedding.load(tmp_path / "out.views").vectors(["cow"]).any()
-    for view, flag, file, message in (
-        ("dependencies", "--trees", "far.conllu", "far.conllu:1: found head '7'"),
-        ("dependencies", "--trees", "no-heads.conllu", "no-heads.conllu: no sentence with heads"),
-        ("dependencies", "--trees", "none.conllu", "none.conllu: no such file"),
-        ("dependencies", "--trees", "other.conllu", "it has no word of the vocabulary"),
-        ("translations", "--pairs", "bad.tsv", "bad.tsv:2: count 'many'"),
-        ("translations", "--pairs", "other.tsv", "it has no word of the vocabulary"),
+    for file, message in (
+        ("none.tsv", "none.tsv: no such file"),
+        ("bad.tsv", "bad.tsv:2: count 'many'"),
+        ("other.tsv", "it has no word of the vocabulary"),
     ):
-        code, told = embed(view, flag, file)
+        code, told = embed(file)
         assert (code, message in told) == (2, True), told
 
 
@@ -370,7 +353,7 @@ def test_commands(tmp_path: Path) -> None:
     assert b'"covered": 3' in scored
     assert b'"covered_all": 4' in scored
     for wrong in (
-        ("words", "embed", text, "-o", out, "--trees", "x.conllu"),
+        ("words", "embed", text, "-o", out, "--pairs", "x.tsv"),
         ("words", "embed", text, "-o", out, "--views", "left,translations"),
         ("words", "embed", "--counts", text, "-o", out, "--views", "left,right"),
         ("words", "vectors", out),

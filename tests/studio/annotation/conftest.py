@@ -16,7 +16,7 @@ from eigentext.lexical import LexicalRanker, Word
 from eigentext.lexical.schemes.labels import load_scheme
 from eigentext.studio.store.store import AnnotationStore
 from eigentext.studio.tasks import Document, open_task
-from eigentext.studio.tasks.common import CommonTask
+from eigentext.studio.tasks.task import Task
 from eigentext.studio.tasks.texts import (
     document_of_columns,
     document_of_conllu,
@@ -36,8 +36,8 @@ NAMES = ["Ada", "Charles", "London", "Paris", "Grace", "Rome"]
 class Case(NamedTuple):
     """A task with a model, one without, a text, and the gold analysis of each sentence."""
 
-    task: CommonTask
-    bare: CommonTask
+    task: Task
+    bare: Task
     document: Document
     gold: list[dict[str, Any]]
 

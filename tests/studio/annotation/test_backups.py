@@ -119,7 +119,7 @@ def _edited(lines: list[str], kind: str) -> list[str]:
     if kind == "bad role":
         return [line.replace('"role":"admin"', '"role":"king"') for line in lines]
     if kind == "newer":
-        return [lines[0].replace("0002", "0777"), *lines[1:]]
+        return [lines[0].replace("0003", "0777"), *lines[1:]]
     return ['{"kind":"something"}', *lines[1:]]
 
 
@@ -248,10 +248,10 @@ def test_a_backup_that_was_restored_has_nothing_beside_it_and_is_replaced(tmp_pa
 
 def test_a_migration_leaves_copies_that_are_there_alone(tmp_path, next_version):
     AnnotationStore(tmp_path / "a.db").close()
-    planted = _planted(tmp_path, "a.db", [".version-0001.bak", ".version-0001-2.bak"])
+    planted = _planted(tmp_path, "a.db", [".version-0003.bak", ".version-0003-2.bak"])
     next_version()
     AnnotationStore(tmp_path / "a.db").close()
-    copy = tmp_path / "a.db.version-0001-3.bak"
+    copy = tmp_path / "a.db.version-0003-3.bak"
     assert copy.read_bytes().startswith(b"SQLite")
     copy.unlink()
     assert _texts(tmp_path, "a.db") == planted
@@ -294,8 +294,8 @@ _NEXT = '''
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
 
 
 def upgrade() -> None:
@@ -311,7 +311,7 @@ def next_version(monkeypatch, tmp_path):
     def begin():
         folder = tmp_path / "versions"
         shutil.copytree(migrating.VERSIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        (folder / "0003_next.py").write_text(_NEXT)
+        (folder / "0004_next.py").write_text(_NEXT)
         monkeypatch.setattr(migrating, "VERSIONS", folder)
 
     return begin
@@ -325,9 +325,9 @@ def test_a_file_of_an_earlier_version_is_migrated_after_a_copy(tmp_path, next_ve
     store.close()
     next_version()
     migrated = AnnotationStore(path)
-    assert migrated.version() == "0003"
-    copy = Database(tmp_path / "a.db.version-0002.bak", any_version=True)
-    assert copy.version() == "0002"
+    assert migrated.version() == "0004"
+    copy = Database(tmp_path / "a.db.version-0003.bak", any_version=True)
+    assert copy.version() == "0003"
     assert _lines(copy) == before
     after = [line for line in _lines(migrated) if '"table":"projects"' in line]
     assert all('"colour":"green"' in line for line in after)
@@ -345,7 +345,7 @@ def test_a_dump_of_an_earlier_version_is_restored(place, new_place, tmp_path, ne
     next_version()
     restore(str(tmp_path / "old.jsonl"), where)
     restored = AnnotationStore(where)
-    assert restored.version() == "0003"
+    assert restored.version() == "0004"
     assert len(restored.projects()) == 2
     restored.close()
 
@@ -358,7 +358,7 @@ def test_a_server_is_migrated_only_when_asked(server, tmp_path, next_version):
     with pytest.raises(StoreVersionError, match="`eigentext annotate migrate` brings it up"):
         AnnotationStore(where)
     store = AnnotationStore(where, migrate=True)
-    assert store.version() == "0003"
+    assert store.version() == "0004"
     store.close()
 
 
@@ -369,7 +369,7 @@ def test_a_newer_version_is_refused(place, next_version, monkeypatch):
         newer = migrating.VERSIONS
     monkeypatch.setattr(migrating, "VERSIONS", migrating.FOLDER / "versions")
     assert newer != migrating.VERSIONS
-    with pytest.raises(StoreVersionError, match=r"written by a newer release.*reads up to 0002"):
+    with pytest.raises(StoreVersionError, match=r"written by a newer release.*reads up to 0003"):
         AnnotationStore(place)
 
 
@@ -443,7 +443,7 @@ def test_a_dump_is_json_lines(store, tmp_path):
     dump(store, str(tmp_path / "a.jsonl"))
     lines = (tmp_path / "a.jsonl").read_text("utf-8").splitlines()
     records = list(map(json.loads, lines))
-    assert records[0] == {"kind": "eigentext annotations", "version": "0002"}
+    assert records[0] == {"kind": "eigentext annotations", "version": "0003"}
     assert records[-1]["end"]["projects"] == 3
 
 
@@ -527,10 +527,10 @@ def test_any_lines_are_restored_or_refused(good_lines, lines, begun):
         ("decisions", "keys", True),
         ("decisions", "value", ["label"]),
         ("decisions", "version", 1.5),
-        ("documents", "sentences", {"tokens": []}),
-        ("documents", "sentences", [{"tokens": 3}]),
-        ("documents", "sentences", [{"tokens": [{"text": 3}]}]),
-        ("documents", "sentences", [{"tokens": [{"text": "a", "start": "b"}]}]),
+        ("contents", "sentences", {"tokens": []}),
+        ("contents", "sentences", [{"tokens": 3}]),
+        ("contents", "sentences", [{"tokens": [{"text": 3}]}]),
+        ("contents", "sentences", [{"tokens": [{"text": "a", "start": "b"}]}]),
         ("projects", "settings", []),
         ("users", "active", 1),
         ("users", "name", None),

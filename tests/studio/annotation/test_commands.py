@@ -12,7 +12,6 @@ from eigentext.studio.store.accounts import Accounts
 from eigentext.studio.store.records import Change
 from eigentext.studio.store.store import AnnotationStore
 from helpers.commands import blocks, eigentext, run_block, started
-from helpers.old_annotations import OldStore
 
 TREEBANK = """\
 # sent_id = s1
@@ -95,14 +94,6 @@ def test_backup_and_restore(new_place, tmp_path):
     _run("migrate", other, "--backup", "before.jsonl", cwd=tmp_path)
     out, _ = _run("project", "list", other, "--format", "jsonl", cwd=tmp_path)
     assert json.loads(out)["name"] == "Trees"
-
-
-def test_old_annotations_are_taken_over(tmp_path):
-    old = OldStore(tmp_path / "old.db")
-    old.add_document("text", "x", [[]], ["lemma"])
-    command = ("import-old", "old.db", "new.db", "--project", "Words")
-    out, _ = _run(*command, "--json", cwd=tmp_path)
-    assert json.loads(out)["documents"] == 1
 
 
 def test_passwords_come_from_standard_input_where_there_is_no_terminal(tmp_path):

@@ -14,6 +14,7 @@ from eigentext.lexical.documents import read_words_jsonl
 from eigentext.studio.tasks import DONE, Document, Sentence, open_task
 from eigentext.studio.tasks.constituency import brackets_of, tree_of
 from eigentext.studio.tasks.dependency import tree_fault
+from eigentext.studio.tasks.records import AnnotatedDocument
 from eigentext.studio.tasks.texts import document_of_conllu, document_of_text
 from eigentext.tagging.sequence.reading import read_tagged
 from helpers.annotators import correct
@@ -28,10 +29,12 @@ def done_with(case):
     }
 
 
+def exported(case, decisions, annotator="", **more):
+    return list(case.task.lines(AnnotatedDocument(case.document, decisions, annotator), **more))
+
+
 def lines_of(case, **more):
-    return "".join(
-        f"{line}\n" for line in case.task.export(case.document, done_with(case), **more)
-    )
+    return "".join(f"{line}\n" for line in exported(case, done_with(case), **more))
 
 
 # ---------------------------------------------------------------- dependency
@@ -119,8 +122,8 @@ def test_conllu_comes_out_as_it_went_in(cases):
 def test_unfinished_sentences_are_left_out_or_half_empty(cases):
     case = cases("dependency")
     decided = {(1, "a1"): {"head": 2, "deprel": "dep"}}
-    assert list(case.task.export(case.document, decided)) == []
-    lines = list(case.task.export(case.document, decided, unfinished=True))
+    assert exported(case, decided) == []
+    lines = exported(case, decided, unfinished=True)
     rows = [line.split("\t") for line in lines if line[:1].isdigit()]
     assert sum(row[6] != "_" for row in rows) == 1
 
@@ -138,7 +141,7 @@ def test_a_new_language_begins_with_nothing(cases):
 
 def test_imported_trees_are_the_proposal_where_there_is_no_model(cases):
     case = cases("dependency")
-    (line,) = [list(case.task.export(case.document, done_with(case)))]
+    (line,) = [exported(case, done_with(case))]
     imported = document_of_conllu("dev", parse_sentences("\n".join(line) + "\n"))
     proposal = open_task("dependency").propose(imported, {}, 0)
     assert proposal.source == "imported"
@@ -356,7 +359,7 @@ def test_a_reading_of_ones_own_and_none_is_right(cases):
     assert words[0]["label"] is None
     assert words[1]["gloss"] == "knowledge"
     assert words[1]["label"]["lemma"] == "عِلم"
-    lines = list(case.task.export(case.document, {**decided, (0, DONE): {}}, format="conllu"))
+    lines = exported(case, {**decided, (0, DONE): {}}, format="conllu")
     assert any("Gloss=knowledge" in line and "Vform=" in line for line in lines)
     with pytest.raises(DataError, match="no element"):
         case.task.check(case.document, 0, "w1", {"label": {"odd": "x"}})

@@ -15,12 +15,13 @@ from eigentext.language.formats.conllu import read_sentences
 from eigentext.language.formats.ptb import read_trees
 from eigentext.studio.store import imports
 from eigentext.studio.store.accounts import Accounts
-from eigentext.studio.store.exports import export_lines, formats_of, task_document
+from eigentext.studio.store.exports import export_lines, task_document
 from eigentext.studio.store.imports import import_files, kind_of, read_documents
 from eigentext.studio.store.problems import MissingError
 from eigentext.studio.store.records import Change
 from eigentext.studio.store.store import AnnotationStore
-from eigentext.studio.tasks import TASKS, open_task
+from eigentext.studio.tasks import TASKS, open_task, task_class
+from eigentext.studio.tasks.records import AnnotatedDocument
 
 TREEBANK = """\
 # newdoc id = first
@@ -92,7 +93,7 @@ def test_treebanks_come_out_as_they_went_in(data, treebank):
             (number, "done"): task.accepted(text, {}, number)
             for number in range(len(text.sentences))
         }
-        written = "".join(f"{line}\n" for line in task.export(text, accepted))
+        written = "".join(f"{line}\n" for line in task.lines(AnnotatedDocument(text, accepted)))
         given = [next(sentences) for _ in text.sentences]
         assert written == "".join(sentence.verbatim for sentence in given)
         for sentence in text.sentences:
@@ -110,7 +111,7 @@ def test_trees_come_out_as_they_went_in(data, one):
     numbers = range(0, len(text.sentences), 10)
     accepted = {(n, "done"): task.accepted(text, {}, n) for n in numbers}
     trees = list(read_trees(path))
-    assert list(task.export(text, accepted)) == [str(trees[n]) for n in numbers]
+    assert list(task.lines(AnnotatedDocument(text, accepted))) == [str(trees[n]) for n in numbers]
 
 
 def test_raw_text_is_cut_by_a_scheme(one, tmp_path):
@@ -163,7 +164,7 @@ BAD = {
     "d.txt": ("one\ntw\0o\n", r":2: the character U\+0000 cannot be stored"),
     "e.txt": ("", "found no sentences"),
     "f.bio": ("Ada B-PER\nran\n", ":2:"),
-    "g.xyz": ("x", "cannot tell what '.*g.xyz' is by its name"),
+    "g.xyz": ("x", "cannot tell the format of '.*g.xyz' by its name"),
 }
 
 
@@ -225,7 +226,7 @@ def test_any_text_is_taken_or_refused(text):
 
 def test_every_task_has_formats():
     for task in TASKS:
-        assert {"jsonl", "decisions"} < {*formats_of(task), "conllu"}
+        assert {"jsonl", "decisions"} < {*task_class(task).all_formats(), "conllu"}
 
 
 def test_a_layer_is_chosen_by_name(one, tmp_path):

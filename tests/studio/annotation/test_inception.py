@@ -55,7 +55,7 @@ def test_examples_to_learn_from(cases):
         words, POS, [(0, 1, "NNP"), (1, 2, "VBD"), (2, 3, "NNP")], key="documents"
     )
     found = examples(request, "pos")  # the second sentence is not annotated throughout
-    assert [(one.given.forms, one.analysis) for one in found] == [
+    assert [(one.sentence.forms, one.analysis) for one in found] == [
         (("Ada", "ran"), {"xpos": ["NNP", "VBD"]})
     ]
     request = request_of(words, NER, [(0, 1, "PER")], key="documents")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from eigentext.errors import SettingsError
 from eigentext.evaluate.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from eigentext.studio.measures.effort import Effort, arm, comparison, effort_record, efforts
-from eigentext.studio.measures.measures import measure, table
-from eigentext.studio.tasks.answers import answers_of, items_of, state_of
+from eigentext.studio.measures.measures import Draws, measure, table
+from eigentext.studio.tasks import open_task
+from eigentext.studio.tasks.answers import newest
 
 
 class Project(NamedTuple):
@@ -35,7 +37,7 @@ class Layer(NamedTuple):
     user: int | None
 
 
-class Row(NamedTuple):
+class Decided(NamedTuple):
     layer: int
     sentence: int
     item: str
@@ -47,6 +49,14 @@ class Row(NamedTuple):
     undone: str | None = None
     redo_of: int | None = None
     version: int | None = None
+
+
+_VERSIONS = count(1)
+
+
+def Row(*fields: Any, **more: Any) -> Decided:
+    """A row with a version of its own, as if it was decided alone, unless told."""
+    return Decided(*fields, **{"version": next(_VERSIONS), **more})
 
 
 def text(*lengths: int, number: int = 1) -> Text:
@@ -63,7 +73,7 @@ def figures(measures: list[dict[str, Any]]) -> dict[str, float | None]:
 
 
 def measured(task: str, documents, layers, rows, **more: Any) -> dict[str, Any]:
-    found = measure(Project("p", task), documents, layers, rows, n_samples=100, **more)
+    found = measure(Project("p", task), documents, layers, rows, draws=Draws(100), **more)
     json.dumps(found, allow_nan=False)  # ready for a page
     assert all(len(row) == 3 for row in table(found))
     return found
@@ -79,7 +89,7 @@ def test_the_newest_value_that_was_not_undone_holds() -> None:
         Row(1, 0, "t1", {"upos": "ADJ"}),
         Row(1, 0, "t1", None),
     ]
-    assert {place: row.value for place, row in state_of(rows).items()} == {
+    assert {place: row.value for place, row in newest(rows).items()} == {
         (0, "t0"): {"upos": "NOUN"}
     }
 
@@ -91,12 +101,12 @@ def test_a_finished_sentence_says_all_of_its_items() -> None:
         (0, "done"): {"analysis": {"head": [2, 0], "deprel": ["nsubj", "root"]}},
         (1, "a1"): {"head": 0},
     }
-    assert items_of("dependency", state) == {
+    assert open_task("dependency").compared(state) == {
         (0, "a1"): (2, "nsubj"),
         (0, "a2"): (0, "root"),
         (1, "a1"): (0, None),
     }
-    found = answers_of("dependency", text(2, 2).sentences, state)
+    found = open_task("dependency").answers(text(2, 2).sentences, state)
     assert found.arcs == {0: [(2, "nsubj"), (0, "root")], 1: [(0, "_"), None]}
 
 
@@ -137,18 +147,18 @@ def test_a_finished_sentence_says_all_of_its_items() -> None:
     ],
 )
 def test_items_of_accepted_sentences(task: str, analysis: Any, expected: dict) -> None:
-    found = items_of(task, {(0, "done"): {"analysis": analysis}})
+    found = open_task(task).compared({(0, "done"): {"analysis": analysis}})
     assert found == {(0, item): value for item, value in expected.items()}
 
 
 def test_what_was_decided_before_and_is_not_accepted_does_not_hold() -> None:
     state = {(0, "e0-2"): {"type": "PER"}, (0, "done"): {"analysis": {"entities": []}}}
-    assert items_of("entities", state) == {}
+    assert open_task("entities").compared(state) == {}
 
 
 def test_notes_and_one_label_chains_do_not_tell_values_apart() -> None:
-    one = items_of("constituency", {(0, "s0-2"): {"label": "NP", "note": "?"}})
-    other = items_of("constituency", {(0, "s0-2"): {"labels": ["NP"]}})
+    one = open_task("constituency").compared({(0, "s0-2"): {"label": "NP", "note": "?"}})
+    other = open_task("constituency").compared({(0, "s0-2"): {"labels": ["NP"]}})
     assert one == other
 
 
@@ -328,16 +338,16 @@ def test_seconds_and_keys_by_hand() -> None:
         Row(1, 1, "done", {"analysis": {"upos": ["N"] * 4}}, seconds=8.0, keys=1),
         Row(1, 2, "t0", {"upos": "N"}, seconds=None, keys=None),
     ]
-    found = efforts("tags", text(2, 4, 3).sentences, rows)
+    found = efforts(open_task("tags"), text(2, 4, 3).sentences, rows)
     assert found.n_cut == 1
     assert [one[:3] for one in found.sentences] == [(2, 64.0, 4), (4, 8.0, 1), (1, None, None)]
     record = effort_record(found)
     assert record["seconds_a_word"]["value"] == (32.0 + 2.0) / 2
     assert record["keys_a_word"]["value"] == (2.0 + 0.25) / 2
     assert (record["sentences"], record["words"], record["pauses_cut_off"]) == (3, 7, 1)
-    assert efforts("tags", text(2, 4, 3).sentences, rows, pause=1000).n_cut == 0
+    assert efforts(open_task("tags"), text(2, 4, 3).sentences, rows, pause=1000).n_cut == 0
     with pytest.raises(SettingsError, match="pause"):
-        efforts("tags", text(2).sentences, rows[:1], pause=0)
+        efforts(open_task("tags"), text(2).sentences, rows[:1], pause=0)
 
 
 def test_a_redo_holds_and_costs_nothing() -> None:
@@ -346,7 +356,7 @@ def test_a_redo_holds_and_costs_nothing() -> None:
         Row(1, 0, "done", accepted, seconds=4.0, undone="later", version=1),
         Row(1, 0, "done", accepted, seconds=4.0, redo_of=1, version=3),
     ]
-    (found,) = efforts("dependency", text(2).sentences, rows).sentences
+    (found,) = efforts(open_task("dependency"), text(2).sentences, rows).sentences
     assert found[:3] == (2, 4.0, 1)
 
 
@@ -358,13 +368,13 @@ def test_what_was_decided_together_took_its_time_once() -> None:
             for k, one in enumerate(told)
         ]
         rows.append(Row(1, 0, "t0", {"upos": "V"}, seconds=1.0, keys=2, version=8))
-        (found,) = efforts("tags", text(3).sentences, rows).sentences
+        (found,) = efforts(open_task("tags"), text(3).sentences, rows).sentences
         assert found[:3] == (3, 5.0, 3)
 
 
 def test_trees_count_when_they_are_finished() -> None:
     rows = [Row(1, 0, "a1", {"head": 0}), done(1, 1, head=[0, 1], deprel=["root", "obj"])]
-    found = efforts("dependency", text(2, 2).sentences, rows)
+    found = efforts(open_task("dependency"), text(2, 2).sentences, rows)
     assert [one.words for one in found.sentences] == [2]
 
 

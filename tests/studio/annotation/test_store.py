@@ -123,7 +123,7 @@ def test_what_is_not_there_is_missed(store, number):
         store.undo,
         store.redo,
         store.documents,
-        store.progress,
+        store.layers_of,
         store.assignments,
         store.models,
         store.use_model,
@@ -193,7 +193,7 @@ def test_deletion_wants_the_name_and_can_be_taken_back_until_purged(store):
     store.delete_document(document.id, confirm="a")
     assert store.documents(project.id) == []
     assert [facts.name for facts in store.documents(project.id, deleted=True)] == ["a"]
-    assert store.progress(project.id) == store.states(project.id) == {}
+    assert store.layers_of(project.id) == store.states(project.id) == {}
     for work in (
         lambda: store.decide(layer, Change(0, "a1", None)),
         lambda: store.undo(layer),
@@ -271,11 +271,13 @@ def test_progress_counts_items_and_sentences_that_are_done(store):
     store.decide(layer, Change(0, "done", {"analysis": {}}))
     store.decide(layer, Change(1, "a1", {"head": 0}))
     store.undo(layer)
-    ((document, (progress,)),) = store.progress(project.id).items()
+    ((document, (found,)),) = store.layers_of(project.id).items()
     # a1 was taken away again
-    assert (progress.decided, progress.sentences_done) == (1, 1)
-    assert progress.layer.done is None
-    assert progress.layer.document == document
+    assert (found.decided, found.done_sentences) == (1, 1)
+    assert found.done is None
+    assert found.document == document
+    store.redo(layer)
+    assert store.layer_numbered(layer)[-2:] == (2, 1)
     assert store.mark_done(layer).done is not None
     assert store.mark_done(layer, False).done is None
 
@@ -343,9 +345,6 @@ def test_undo_takes_back_a_change_and_redo_brings_it_back(store):
     store.decide(layer, Change(1, "a1", "w"))
     assert [one.item for one in store.undo(layer)] == ["a1"]
     assert [one.value for one in store.state(layer).last] == ["y", "z"]
-    assert {place: d.value for place, d in store.state(layer).without_last.items()} == {
-        (0, "a1"): "x"
-    }
     assert [one.value for one in store.undo(layer)] == ["y", "z"]
     assert store.state(layer).values == {(0, "a1"): "x"}
     assert [one.value for one in store.state(layer).redoable] == ["y", "z"]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from eigentext.errors import DataError, SettingsError
 from eigentext.studio.tasks import DONE, TASKS, Document, Sentence, open_task
+from eigentext.studio.tasks.records import AnnotatedDocument
 from helpers.annotators import correct
 
 
@@ -23,7 +24,7 @@ def test_an_annotator_gets_to_gold(case, which):
         corrections += result.corrections
         done = {(number, DONE): task.accepted(case.document, result.decisions, number)}
         (finished,) = task.finished(case.document, done)
-        assert not task.corrections(finished.given, finished.analysis, gold)
+        assert not task.corrections(finished.analysis, gold)
     assert wrong > 0
     if task.name != "constituency":  # a small grammar may be misled
         assert corrections <= wrong, "decisions must help"
@@ -31,13 +32,12 @@ def test_an_annotator_gets_to_gold(case, which):
 
 def test_gold_decided_at_once_is_gold(case):
     for number, gold in enumerate(case.gold):
-        given = case.document.sentences[number]
         decisions = {
             (number, item): case.task.check(case.document, number, item, value)
-            for item, value in case.task.items_of(given, gold)
+            for item, value in case.task.items_of(gold)
         }
         analysis = case.task.apply(case.document, decisions, number)
-        left = case.task.corrections(given, analysis, gold)
+        left = case.task.corrections(analysis, gold)
         # what gold does not have may still be proposed: it is to be taken away
         extra = {"cut": "none"}, {"type": None}, {"forbid": True}, {"words": []}
         assert all(value in extra for _, value in left)
@@ -155,7 +155,7 @@ def test_bad_items_values_and_sentences(case):
     with pytest.raises(SettingsError):
         task.propose(document, {}, 0, k=0)
     with pytest.raises(SettingsError, match="is not exported"):
-        list(task.export(document, {(0, DONE): {}}, format="nonsense"))
+        list(task.lines(AnnotatedDocument(document, {(0, DONE): {}}), format="nonsense"))
 
 
 _VALUES = st.recursive(

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from eigentext.drawing.constituents import arcs_svg, tree_svg
-from eigentext.drawing.plots import bar_plot, line_plot
+from eigentext.drawing.plots import line_plot
 from eigentext.language.trees.constituent import Tree
 from eigentext.reports.html import Report
 
@@ -261,7 +261,6 @@ class TestReport:
         report.section("Figures").figure(tree_svg(tree), "A tree")
         report.figure(arcs_svg(tree.words, [2, 3, 0]), "Arcs")
         report.figure(line_plot({"ours": ([1, 2], [3, 4])}), "Lines")
-        report.figure(bar_plot(["x"], [1.0]), "Bars")
         report.section("Rest").details("More", "hidden at first", verbatim=True)
         report.write(tmp_path / "report.html")
         return tmp_path / "report.html"

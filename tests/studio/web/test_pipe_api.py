@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from eigentext.errors import EigentextError
-from eigentext.pipeline import Doc
+from eigentext.language import Doc
 from eigentext.studio.service.models import survey
 from eigentext.studio.service.settings import ServiceSettings
 from helpers.toy_treebank import toy_pipeline

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eigentext.pipeline.doc import WordReading
+from eigentext.language import WordReading
 from eigentext.reports.morphology import in_plain_words
 from eigentext.studio.api.reading import _readings
 from helpers.toy_treebank import toy_pipeline

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.base.hashing import MIXER
 from eigentext.base.ragged import pointers
 from eigentext.constituency.chart.skeleton import Skeleton
+from eigentext.features.sparse_rows import feature_numbers
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -77,7 +77,7 @@ def kbest_forest(
     best = np.where(over_word, leaves, -np.inf)
     chosen = np.empty(n_items, np.int64)
     best_by_score(chart.parent, chart.left, chart.right, applications, over_word, best, chosen)
-    key = _mixed(chart.item_span.astype(np.uint64), chart.item_label.astype(np.uint64))
+    key = feature_numbers(0, chart.item_span, chart.item_label)
     if spliced is not None:
         key[spliced[chart.item_label]] = 0
     by_item = (
@@ -90,23 +90,13 @@ def kbest_forest(
     while True:
         table = room_for(room)
         first_derivations(chart.left, chart.right, best, chosen, key, table)
-        found = np.empty(k, np.int64)
+        derivations = np.empty(k, np.int64)
         top = np.full(n_items, -3)
         most = k if spliced is None else k * _MORE
         n_found = kbest_roots(
             *(chart.applications, by_item, applications, key, roots),
-            *(k, most, table, n_items, top, found),
+            *(k, most, table, n_items, top, derivations),
         )
         if n_found >= 0:
-            return Forest(chart, table, found[:n_found])
+            return Forest(chart, table, derivations[:n_found])
         room *= 4
-
-
-def _mixed(*columns: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """A 64-bit number for each row; sums of them tell sets of rows apart."""
-    state = np.full(columns[0].shape, MIXER, np.uint64)
-    for column in columns:
-        state ^= column + np.uint64(MIXER)
-        state *= np.uint64(0xFF51AFD7ED558CCD)
-        state ^= state >> np.uint64(29)
-    return state

@@ -12,9 +12,9 @@ import math
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.base.hashing import MIXER
 from eigentext.constituency.brackets import BracketWords
 from eigentext.constituency.kernels.coarse import span_id
+from eigentext.features.kernels.hashing import mix
 
 PAD = 2  # places before the first word and behind the last
 N_BORDER = 7  # templates of the begin of a span, and as many of its end
@@ -23,15 +23,6 @@ _SHORT = 6  # words of a span whose tags are all looked at
 _MARKS = 3  # punctuation marks are counted up to here
 _FAINT = -20.0  # exp of it is nothing beside 1 in these sums
 _LEAST = 1e-4  # a smaller gradient changes nothing
-_MIXER = np.uint64(MIXER)
-_SHIFT = np.uint64(29)
-
-
-@njit(inline="always")
-def _mix(seed, key):
-    """The plain twin is ``base.hashing.mixed``."""
-    value = (seed ^ key) * _MIXER
-    return value ^ (value >> _SHIFT)
 
 
 @njit
@@ -39,7 +30,7 @@ def _length_class(length):
     """1 to 6 words apart, then wider and wider classes."""
     if length <= _SHORT:
         return np.uint64(length)
-    bound, number = 8, 7
+    bound, number = 8, 7  # beyond six words classes grow by a third each
     while length > bound and number < 13:
         bound += bound // 3 + 1
         number += 1
@@ -53,16 +44,16 @@ def _border_features(words, shift, out):
     for border in range(len(word) - 2 * PAD + 1):
         at = border + PAD  # the word behind the border
         for side in range(2):
-            seed = np.uint64(100 * (side + 1))
+            seed = np.uint64(100 * (side + 1))  # begins and ends have templates of their own
             row = out[border, side * N_BORDER : (side + 1) * N_BORDER]
-            tags = _mix(_mix(seed, tag[at - 1]), tag[at])
+            tags = mix(mix(seed, tag[at - 1]), tag[at])  # the tags on both sides of the border
             row[0] = tags
-            row[1] = _mix(_mix(seed + np.uint64(1), word[at - 1]), tag[at])
-            row[2] = _mix(_mix(seed + np.uint64(2), tag[at - 1]), word[at])
-            row[3] = _mix(_mix(seed + np.uint64(3), word[at - 1]), word[at])
-            row[4] = _mix(_mix(tags, np.uint64(4)), tag[at - 2])
-            row[5] = _mix(_mix(tags, np.uint64(5)), tag[at + 1])
-            row[6] = _mix(row[4], tag[at + 1])
+            row[1] = mix(mix(seed + np.uint64(1), word[at - 1]), tag[at])
+            row[2] = mix(mix(seed + np.uint64(2), tag[at - 1]), word[at])
+            row[3] = mix(mix(seed + np.uint64(3), word[at - 1]), word[at])
+            row[4] = mix(mix(tags, np.uint64(4)), tag[at - 2])
+            row[5] = mix(mix(tags, np.uint64(5)), tag[at + 1])
+            row[6] = mix(row[4], tag[at + 1])
             for f in range(N_BORDER):
                 row[f] >>= shift
 
@@ -76,27 +67,27 @@ def _span_features(words, i, j, shift, out):
     length = _length_class(j - i)
     marks = np.uint64(min(_MARKS, words.marks[j] - words.marks[i]))
     seed = np.uint64(300)
-    out[0] = _mix(_mix(_mix(seed, tag[first]), tag[last]), length)
-    out[1] = _mix(_mix(_mix(seed + np.uint64(1), tag[before]), tag[behind]), length)
-    out[2] = _mix(_mix(_mix(seed + np.uint64(2), tag[first]), tag[behind]), length)
-    out[3] = _mix(_mix(_mix(seed + np.uint64(3), tag[before]), tag[last]), length)
-    corners = _mix(_mix(seed + np.uint64(4), tag[before]), tag[first])
-    out[4] = _mix(_mix(corners, tag[last]), tag[behind])
-    out[5] = _mix(_mix(seed + np.uint64(5), word[first]), word[last])
-    out[6] = _mix(_mix(seed + np.uint64(6), word[before]), word[behind])
-    out[7] = _mix(_mix(_mix(seed + np.uint64(7), word[first]), tag[last]), tag[behind])
-    out[8] = _mix(_mix(_mix(seed + np.uint64(8), tag[before]), tag[first]), word[last])
-    out[9] = _mix(_mix(seed + np.uint64(9), word[first]), length)
-    out[10] = _mix(_mix(seed + np.uint64(10), word[behind]), length)
-    out[11] = _mix(_mix(_mix(corners, np.uint64(11)), tag[behind]), marks)
-    out[12] = _mix(_mix(_mix(seed + np.uint64(12), tag[behind]), length), marks)
-    within = _mix(seed + np.uint64(13), tag[behind])
+    out[0] = mix(mix(mix(seed, tag[first]), tag[last]), length)
+    out[1] = mix(mix(mix(seed + np.uint64(1), tag[before]), tag[behind]), length)
+    out[2] = mix(mix(mix(seed + np.uint64(2), tag[first]), tag[behind]), length)
+    out[3] = mix(mix(mix(seed + np.uint64(3), tag[before]), tag[last]), length)
+    corners = mix(mix(seed + np.uint64(4), tag[before]), tag[first])
+    out[4] = mix(mix(corners, tag[last]), tag[behind])
+    out[5] = mix(mix(seed + np.uint64(5), word[first]), word[last])
+    out[6] = mix(mix(seed + np.uint64(6), word[before]), word[behind])
+    out[7] = mix(mix(mix(seed + np.uint64(7), word[first]), tag[last]), tag[behind])
+    out[8] = mix(mix(mix(seed + np.uint64(8), tag[before]), tag[first]), word[last])
+    out[9] = mix(mix(seed + np.uint64(9), word[first]), length)
+    out[10] = mix(mix(seed + np.uint64(10), word[behind]), length)
+    out[11] = mix(mix(mix(corners, np.uint64(11)), tag[behind]), marks)
+    out[12] = mix(mix(mix(seed + np.uint64(12), tag[behind]), length), marks)
+    within = mix(seed + np.uint64(13), tag[behind])
     if j - i <= _SHORT:
         for at in range(first, behind):
-            within = _mix(within, tag[at])
+            within = mix(within, tag[at])
     else:
-        within = _mix(_mix(_mix(within, np.uint64(14)), tag[first]), tag[first + 1])
-        within = _mix(_mix(within, tag[last - 1]), tag[last])
+        within = mix(mix(mix(within, np.uint64(14)), tag[first]), tag[first + 1])
+        within = mix(mix(within, tag[last - 1]), tag[last])
     out[13] = within
     for f in range(N_SPAN):
         out[f] >>= shift
@@ -211,13 +202,13 @@ def count_features(sentences, counts):
 
 
 @njit(nogil=True)
-def find_gradients(sentences, numbers, weights, learned, found):
+def find_gradients(sentences, numbers, weights, learned, slopes):
     """Gradients of the log probabilities of some trees; the sum of those log probabilities.
 
     The gradient of log p(tree) for the weight of a feature is the number of spans of the tree
     that have it less the number expected, the sum of the marginals of the spans that have it.
-    ``found`` is filled: places of weights and their gradients, sentence after sentence; the one of
-    ``numbers[s]`` ends at ``found.ends[s]``.  A place may come several times.
+    ``slopes`` is filled: places of weights and their gradients, sentence after sentence; that of
+    ``numbers[s]`` ends at ``slopes.ends[s]``.  A place may come several times.
     """
     shift = _shift_of(weights)
     features = np.empty(N_SPAN, np.uint64)
@@ -245,34 +236,35 @@ def find_gradients(sentences, numbers, weights, learned, found):
                 _span_features(words, i, j, shift, features)
                 for f in range(N_SPAN):
                     if learned[features[f]]:
-                        found.places[used], found.gradients[used] = features[f], gradient
+                        slopes.places[used], slopes.gradients[used] = features[f], gradient
                         used += 1
         for border in range(n + 1):
             for side in range(2):
                 if of_borders[border, side] != 0.0:
                     for f in range(side * N_BORDER, (side + 1) * N_BORDER):
                         if learned[of_border[border, f]]:
-                            found.places[used] = of_border[border, f]
-                            found.gradients[used] = of_borders[border, side]
+                            slopes.places[used] = of_border[border, f]
+                            slopes.gradients[used] = of_borders[border, side]
                             used += 1
-        found.ends[s] = used
+        slopes.ends[s] = used
     return total
 
 
 @njit(nogil=True)
-def take_steps(found, table, begin, end, rate, time):
+def take_steps(slopes, table, begin, end, rate, time):
     """AdaGrad, in the order of the gradients: the more a weight has been moved, the less it moves.
 
     Only weights at the places from ``begin`` to ``end`` are moved: threads share out the table.
     ``time`` is that of the first sentence; each is one step of the mean.
     """
     at = 0
-    for s in range(len(found.ends)):
-        while at < found.ends[s]:
-            place, gradient = found.places[at], found.gradients[at]
+    for s in range(len(slopes.ends)):
+        while at < slopes.ends[s]:
+            weight_at, gradient = slopes.places[at], slopes.gradients[at]
             at += 1
-            if begin <= place < end:
-                table.squares[place] += gradient * gradient
-                change = rate * gradient / np.sqrt(table.squares[place])
-                table.weights[place] += change
-                table.sums[place] += (time + s) * change
+            if begin <= weight_at < end:
+                table.squares[weight_at] += gradient * gradient
+                # AdaGrad, up the gradient
+                change = rate * gradient / np.sqrt(table.squares[weight_at])
+                table.weights[weight_at] += change
+                table.sums[weight_at] += (time + s) * change

@@ -21,7 +21,8 @@ from eigentext.features.kernels.hashing import (
     hash3,
     hash4,
     hash5,
-    mix,
+    hash_more,
+    number_of,
 )
 
 Keys = npt.NDArray[np.uint64]
@@ -30,6 +31,11 @@ _ZERO = np.uint64(0)
 
 # Groups of features: bits of ``wanted``.
 RULE, HEADS, SIBLINGS, WORDS, HEAVY, EDGES, PARALLEL, SHAPE, SPLIT = range(9)
+
+# Templates are numbered by what they look at; the numbers are in the hashes of stored models.
+TAG = 1  # a tag with its word, its ancestors and its neighbours
+NODE, HEAD, LENGTH, EDGE_WORDS, OUTLINE = 20, 30, 40, 50, 80  # a constituent as a whole
+SIBLING, BORDER, MODIFIER, NOUN, ALIKE = 90, 100, 110, 116, 120  # each of its children
 
 PER_NODE = 60  # no node has more features than this and
 PER_CHILD = 26  # so many more for each child
@@ -60,11 +66,12 @@ def tree_context(trees, t, names, tag, rule, second):
     for i in range(a, b):
         second[i - a] = -1
         rule[i - a] = names.whole[trees.label[i]]
-        if trees.size[i] == 1:
+        if trees.size[i] == 1:  # over a single word: its tag
             tag[trees.start[i]] = names.bottom[trees.label[i]]
     for i in range(a + 1, b):
         above = trees.parent[i]
-        rule[above] = mix(rule[above], names.whole[trees.label[i]])
+        # the chain of the node, then those of its children
+        rule[above] = hash_more(rule[above], names.whole[trees.label[i]])
         if not trees.is_head[i]:
             second[above] = trees.head[i]
 
@@ -74,31 +81,31 @@ def _context_key(trees, a, i, names, tag, rule, second):
     """A hash of all that the features of node i look at; ``a`` is where its tree begins."""
     n = len(tag)
     s, e = trees.start[i], trees.end[i]
-    key = mix(mix(begin(0), names.whole[trees.label[i]]), np.uint64(s * 65536 + e))
+    key = hash_more(hash_more(begin(0), names.whole[trees.label[i]]), np.uint64(s * 65536 + e))
     above = trees.parent[i]
     top = -1
     if above >= 0:
-        key = mix(key, names.bottom[trees.label[a + above]])
+        key = hash_more(key, names.bottom[trees.label[a + above]])
         top = trees.parent[a + above]
     if top >= 0:
-        key = mix(key, names.bottom[trees.label[a + top]])
-    key = mix(key, tag[s - 1] if s > 0 else EDGE)
-    key = mix(key, tag[e] if e < n else EDGE)
+        key = hash_more(key, names.bottom[trees.label[a + top]])
+    key = hash_more(key, tag[s - 1] if s > 0 else EDGE)
+    key = hash_more(key, tag[e] if e < n else EDGE)  # so far what a tag looks at, too
     if trees.size[i] == 1:
         return key
-    key = mix(mix(key, tag[s]), tag[e - 1])
-    key = mix(mix(key, np.uint64(trees.head[i])), tag[trees.head[i]])
-    key = mix(key, np.uint64(trees.is_head[i]))
+    key = hash_more(hash_more(key, tag[s]), tag[e - 1])
+    key = hash_more(hash_more(key, np.uint64(trees.head[i])), tag[trees.head[i]])
+    key = hash_more(key, np.uint64(trees.is_head[i]))
     if above >= 0:
-        key = mix(mix(key, rule[above]), np.uint64(trees.head[a + above]))
-        key = mix(key, tag[trees.head[a + above]])
+        key = hash_more(hash_more(key, rule[above]), np.uint64(trees.head[a + above]))
+        key = hash_more(key, tag[trees.head[a + above]])
     child = i + 1
     while child < i + trees.size[i]:
-        key = mix(mix(key, rule[child - a]), np.uint64(trees.end[child]))
-        key = mix(mix(key, tag[trees.head[child]]), np.uint64(trees.head[child]))
-        other = second[child - a]
+        key = hash_more(hash_more(key, rule[child - a]), np.uint64(trees.end[child]))
+        key = hash_more(hash_more(key, tag[trees.head[child]]), np.uint64(trees.head[child]))
+        other = second[child - a]  # the noun below a preposition
         if other >= 0:
-            key = mix(mix(key, np.uint64(other)), tag[other])
+            key = hash_more(hash_more(key, np.uint64(other)), tag[other])
         child += trees.size[child]
     return key
 
@@ -115,26 +122,19 @@ def group_nodes(trees, names, group, keys, slots):
     for t in range(len(trees.ptr) - 1):
         longest = max(longest, trees.ptr[t + 1] - trees.ptr[t])
     rule, second = np.empty(longest, np.uint64), np.empty(longest, np.int64)
-    mask = np.uint64(len(slots) - 1)
     n_groups = 0
     for t in range(len(trees.ptr) - 1):
         tree_context(trees, t, names, tag, rule, second)
         a = trees.ptr[t]
         for i in range(a, trees.ptr[t + 1]):
             key = _context_key(trees, a, i, names, tag, rule, second)
-            at = key & mask
-            while slots[at] >= 0 and keys[slots[at]] != key:
-                at = (at + np.uint64(1)) & mask
-            if slots[at] < 0:
-                slots[at] = n_groups
-                keys[n_groups] = key
-                n_groups += 1
-            group[i] = slots[at]
+            group[i] = number_of(key, slots, keys, n_groups)
+            n_groups += group[i] == n_groups
     return n_groups
 
 
 @njit(nogil=True)
-def make_features(trees, names, group, n_groups, skipped, wanted, ptr, out):
+def make_features(trees, names, group, n_groups, skipped, groups, ptr, out):
     """Features of every group but those ``skipped``: ``out`` at ``ptr``."""
     n = len(names.word)
     tag = np.zeros(n, np.uint64)
@@ -157,22 +157,22 @@ def make_features(trees, names, group, n_groups, skipped, wanted, ptr, out):
             if group[i] == done:
                 if not skipped[done]:
                     if trees.size[i] == 1:
-                        at = _of_tag(trees, a, i, names, tag, wanted, out, at)
+                        at = _of_tag(trees, a, i, names, tag, groups, out, at)
                     else:
-                        at = _of_node(trees, a, i, names, tag, rule, second, wanted, out, at)
+                        at = _of_node(trees, a, i, names, tag, rule, second, groups, out, at)
                 done += 1
                 ptr[done] = at
     return at
 
 
 @njit
-def _of_tag(trees, a, i, names, tag, wanted, out, at):
+def _of_tag(trees, a, i, names, tag, groups, out, at):
     """Features of a tag: its word, its ancestors, its neighbours."""
-    if not (wanted >> WORDS) & 1:
+    if not (groups >> WORDS) & 1:
         return at
     n = len(tag)
     s = trees.start[i]
-    whole, own, word = names.whole[trees.label[i]], tag[s], names.word[s]
+    whole, bare, word = names.whole[trees.label[i]], tag[s], names.word[s]
     above = trees.parent[i]
     parent = top = EDGE
     if above >= 0:
@@ -182,23 +182,23 @@ def _of_tag(trees, a, i, names, tag, wanted, out, at):
     before, after = (tag[s - 1] if s > 0 else EDGE), (tag[s + 1] if s + 1 < n else EDGE)
     word_before = names.word[s - 1] if s > 0 else EDGE
     word_after = names.word[s + 1] if s + 1 < n else EDGE
-    out[at] = hash1(1, whole)
-    out[at + 1] = hash2(2, whole, word)
-    out[at + 2] = hash3(3, whole, word, parent)
-    out[at + 3] = hash4(4, whole, word, parent, top)
-    out[at + 4] = hash3(5, whole, parent, top)
-    out[at + 5] = hash2(6, own, before)
-    out[at + 6] = hash3(7, own, before, after)
-    out[at + 7] = hash2(8, own, word_before)
-    out[at + 8] = hash2(9, own, word_after)
-    out[at + 9] = hash3(10, own, word, word_before)
-    out[at + 10] = hash3(11, own, word, word_after)
-    out[at + 11] = hash2(12, own, names.shape[s])
+    out[at] = hash1(TAG, whole)
+    out[at + 1] = hash2(TAG + 1, whole, word)
+    out[at + 2] = hash3(TAG + 2, whole, word, parent)
+    out[at + 3] = hash4(TAG + 3, whole, word, parent, top)
+    out[at + 4] = hash3(TAG + 4, whole, parent, top)
+    out[at + 5] = hash2(TAG + 5, bare, before)
+    out[at + 6] = hash3(TAG + 6, bare, before, after)
+    out[at + 7] = hash2(TAG + 7, bare, word_before)
+    out[at + 8] = hash2(TAG + 8, bare, word_after)
+    out[at + 9] = hash3(TAG + 9, bare, word, word_before)
+    out[at + 10] = hash3(TAG + 10, bare, word, word_after)
+    out[at + 11] = hash2(TAG + 11, bare, names.shape[s])
     return at + 12
 
 
 @njit
-def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
+def _of_node(trees, a, i, names, tag, rule, second, groups, out, at):
     """Features of a constituent."""
     n = len(tag)
     s, e, head = trees.start[i], trees.end[i], trees.head[i]
@@ -214,42 +214,42 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
             top = names.bottom[trees.label[a + trees.parent[a + above]]]
     own_rule = rule[i - a]
     head_word, head_tag = names.word[head], tag[head]
-    if (wanted >> RULE) & 1:
-        out[at] = hash1(20, whole)
-        out[at + 1] = hash2(21, whole, parent)
-        out[at + 2] = hash3(22, whole, parent, top)
-        out[at + 3] = hash1(23, own_rule)
-        out[at + 4] = hash2(24, own_rule, parent)
-        out[at + 5] = hash3(25, own_rule, parent, top)
-        out[at + 6] = hash2(26, own_rule, parent_rule)
+    if (groups >> RULE) & 1:
+        out[at] = hash1(NODE, whole)
+        out[at + 1] = hash2(NODE + 1, whole, parent)
+        out[at + 2] = hash3(NODE + 2, whole, parent, top)
+        out[at + 3] = hash1(NODE + 3, own_rule)
+        out[at + 4] = hash2(NODE + 4, own_rule, parent)
+        out[at + 5] = hash3(NODE + 5, own_rule, parent, top)
+        out[at + 6] = hash2(NODE + 6, own_rule, parent_rule)
         at += 7
-    if (wanted >> HEADS) & 1:
-        out[at] = hash2(30, own_rule, head_tag)
-        out[at + 1] = hash2(31, own_rule, head_word)
-        out[at + 2] = hash3(32, whole, parent, head_word)
-        out[at + 3] = hash3(33, whole, parent, head_tag)
+    if (groups >> HEADS) & 1:
+        out[at] = hash2(HEAD, own_rule, head_tag)
+        out[at + 1] = hash2(HEAD + 1, own_rule, head_word)
+        out[at + 2] = hash3(HEAD + 2, whole, parent, head_word)
+        out[at + 3] = hash3(HEAD + 3, whole, parent, head_tag)
         at += 4
         if not trees.is_head[i]:
             # the largest constituent of its head word
-            out[at] = hash4(34, whole, parent, head_word, parent_word)
-            out[at + 1] = hash4(35, whole, parent, head_tag, parent_word)
-            out[at + 2] = hash4(36, whole, parent, head_word, parent_tag)
-            out[at + 3] = hash4(37, whole, parent, head_tag, parent_tag)
-            out[at + 4] = hash2(38, whole, head_word)
+            out[at] = hash4(HEAD + 4, whole, parent, head_word, parent_word)
+            out[at + 1] = hash4(HEAD + 5, whole, parent, head_tag, parent_word)
+            out[at + 2] = hash4(HEAD + 6, whole, parent, head_word, parent_tag)
+            out[at + 3] = hash4(HEAD + 7, whole, parent, head_tag, parent_tag)
+            out[at + 4] = hash2(HEAD + 8, whole, head_word)
             at += 5
-    if (wanted >> HEAVY) & 1:
+    if (groups >> HEAVY) & 1:
         length, rest = bucket(e - s), bucket(n - e)
         after = tag[e] if e < n else EDGE
         before = tag[s - 1] if s > 0 else EDGE
-        out[at] = hash3(40, whole, length, rest)
-        out[at + 1] = hash3(41, whole, length, after)
-        out[at + 2] = hash4(42, whole, length, before, after)
-        out[at + 3] = hash3(43, whole, parent, length)
+        out[at] = hash3(LENGTH, whole, length, rest)
+        out[at + 1] = hash3(LENGTH + 1, whole, length, after)
+        out[at + 2] = hash4(LENGTH + 2, whole, length, before, after)
+        out[at + 3] = hash3(LENGTH + 3, whole, parent, length)
         right = np.uint64(e == n or (e == n - 1 and names.shape[n - 1] == names.word[n - 1]))
-        out[at + 4] = hash1(44, right)
-        out[at + 5] = hash2(45, right, whole)
+        out[at + 4] = hash1(LENGTH + 4, right)
+        out[at + 5] = hash2(LENGTH + 5, right, whole)
         at += 6
-    if (wanted >> EDGES) & 1:
+    if (groups >> EDGES) & 1:
         first, last = names.word[s], names.word[e - 1]
         first_tag, last_tag = tag[s], tag[e - 1]
         before = names.word[s - 1] if s > 0 else EDGE
@@ -257,37 +257,37 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
         before_tag = tag[s - 1] if s > 0 else EDGE
         after_tag = tag[e] if e < n else EDGE
         length = bucket(e - s)
-        out[at] = hash2(50, whole, first)
-        out[at + 1] = hash2(51, whole, last)
-        out[at + 2] = hash2(52, whole, before)
-        out[at + 3] = hash2(53, whole, after)
-        out[at + 4] = hash2(54, whole, first_tag)
-        out[at + 5] = hash2(55, whole, last_tag)
-        out[at + 6] = hash2(56, whole, before_tag)
-        out[at + 7] = hash2(57, whole, after_tag)
-        out[at + 8] = hash3(58, whole, before_tag, first_tag)
-        out[at + 9] = hash3(59, whole, last_tag, after_tag)
-        out[at + 10] = hash3(60, whole, before, first)
-        out[at + 11] = hash3(61, whole, last, after)
-        out[at + 12] = hash3(62, whole, before_tag, after_tag)
-        out[at + 13] = hash3(63, whole, first_tag, last_tag)
-        out[at + 14] = hash5(64, whole, before_tag, first_tag, last_tag, after_tag)
-        out[at + 15] = hash3(65, whole, first, length)
-        out[at + 16] = hash3(66, whole, after, length)
-        out[at + 17] = hash3(67, whole, parent, first)
-        out[at + 18] = hash3(68, whole, parent, after)
-        out[at + 19] = hash3(69, whole, parent, before)
-        out[at + 20] = hash3(70, whole, before, after)
+        out[at] = hash2(EDGE_WORDS, whole, first)
+        out[at + 1] = hash2(EDGE_WORDS + 1, whole, last)
+        out[at + 2] = hash2(EDGE_WORDS + 2, whole, before)
+        out[at + 3] = hash2(EDGE_WORDS + 3, whole, after)
+        out[at + 4] = hash2(EDGE_WORDS + 4, whole, first_tag)
+        out[at + 5] = hash2(EDGE_WORDS + 5, whole, last_tag)
+        out[at + 6] = hash2(EDGE_WORDS + 6, whole, before_tag)
+        out[at + 7] = hash2(EDGE_WORDS + 7, whole, after_tag)
+        out[at + 8] = hash3(EDGE_WORDS + 8, whole, before_tag, first_tag)
+        out[at + 9] = hash3(EDGE_WORDS + 9, whole, last_tag, after_tag)
+        out[at + 10] = hash3(EDGE_WORDS + 10, whole, before, first)
+        out[at + 11] = hash3(EDGE_WORDS + 11, whole, last, after)
+        out[at + 12] = hash3(EDGE_WORDS + 12, whole, before_tag, after_tag)
+        out[at + 13] = hash3(EDGE_WORDS + 13, whole, first_tag, last_tag)
+        out[at + 14] = hash5(EDGE_WORDS + 14, whole, before_tag, first_tag, last_tag, after_tag)
+        out[at + 15] = hash3(EDGE_WORDS + 15, whole, first, length)
+        out[at + 16] = hash3(EDGE_WORDS + 16, whole, after, length)
+        out[at + 17] = hash3(EDGE_WORDS + 17, whole, parent, first)
+        out[at + 18] = hash3(EDGE_WORDS + 18, whole, parent, after)
+        out[at + 19] = hash3(EDGE_WORDS + 19, whole, parent, before)
+        out[at + 20] = hash3(EDGE_WORDS + 20, whole, before, after)
         at += 21
-    if (wanted >> SHAPE) & 1:
+    if (groups >> SHAPE) & 1:
         # runs of the same shape count once
-        shape = hash1(80, whole)
+        shape = hash1(OUTLINE, whole)
         for w in range(s, e):
             if w == s or names.shape[w] != names.shape[w - 1]:
-                shape = mix(shape, names.shape[w])
+                shape = hash_more(shape, names.shape[w])
         out[at] = shape
-        shape = mix(shape, names.shape[s - 1] if s > 0 else EDGE)
-        out[at + 1] = mix(shape, names.shape[e] if e < n else EDGE)
+        shape = hash_more(shape, names.shape[s - 1] if s > 0 else EDGE)
+        out[at + 1] = hash_more(shape, names.shape[e] if e < n else EDGE)
         at += 2
     # over the children, two at a time
     end = i + trees.size[i]
@@ -296,46 +296,46 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
     head_at = i + 1
     while not trees.is_head[head_at]:
         head_at += trees.size[head_at]
-    head_label = names.top[trees.label[head_at]]
+    head_label = names.top[trees.label[head_at]]  # siblings are seen with the head child
     child = i + 1
     while child < end:
         label = names.top[trees.label[child]]
         side = np.uint64(child > head_at)
-        if (wanted >> SIBLINGS) & 1:
-            own = names.whole[trees.label[child]]
-            out[at] = hash3(90, bottom, last, label)
-            out[at + 1] = hash4(91, bottom, before_last, last, label)
-            out[at + 2] = hash5(92, bottom, last, label, head_label, side)
-            out[at + 3] = hash4(93, bottom, own, head_tag, side)
-            out[at + 4] = hash4(94, bottom, own, head_word, side)
-            out[at + 5] = hash5(95, bottom, last, label, head_word, side)
+        if (groups >> SIBLINGS) & 1:
+            chain = names.whole[trees.label[child]]
+            out[at] = hash3(SIBLING, bottom, last, label)
+            out[at + 1] = hash4(SIBLING + 1, bottom, before_last, last, label)
+            out[at + 2] = hash5(SIBLING + 2, bottom, last, label, head_label, side)
+            out[at + 3] = hash4(SIBLING + 3, bottom, chain, head_tag, side)
+            out[at + 4] = hash4(SIBLING + 4, bottom, chain, head_word, side)
+            out[at + 5] = hash5(SIBLING + 5, bottom, last, label, head_word, side)
             at += 6
-        if (wanted >> SPLIT) & 1 and left >= 0:
-            m = trees.start[child]
-            out[at] = hash4(100, bottom, last, label, names.word[m - 1])
-            out[at + 1] = hash4(101, bottom, last, label, names.word[m])
-            out[at + 2] = hash4(102, bottom, last, label, bucket(m - s))
-            out[at + 3] = hash4(103, bottom, last, label, bucket(e - m))
-            out[at + 4] = hash4(104, bottom, names.word[m - 1], names.word[m], label)
+        if (groups >> SPLIT) & 1 and left >= 0:
+            m = trees.start[child]  # the border between child and the sibling before it
+            out[at] = hash4(BORDER, bottom, last, label, names.word[m - 1])
+            out[at + 1] = hash4(BORDER + 1, bottom, last, label, names.word[m])
+            out[at + 2] = hash4(BORDER + 2, bottom, last, label, bucket(m - s))
+            out[at + 3] = hash4(BORDER + 3, bottom, last, label, bucket(e - m))
+            out[at + 4] = hash4(BORDER + 4, bottom, names.word[m - 1], names.word[m], label)
             at += 5
-        if (wanted >> HEADS) & 1 and child != head_at:
+        if (groups >> HEADS) & 1 and child != head_at:
             word, its = names.word[trees.head[child]], tag[trees.head[child]]
             far = bucket(abs(trees.head[child] - head))
-            out[at] = hash5(110, bottom, label, head_tag, its, side)
-            out[at + 1] = hash5(111, bottom, label, head_word, its, side)
-            out[at + 2] = hash5(112, bottom, label, head_tag, word, side)
-            out[at + 3] = hash5(113, bottom, label, head_word, word, side)
-            out[at + 4] = hash3(114, head_word, word, side)
-            out[at + 5] = hash5(115, label, head_tag, its, far, side)
+            out[at] = hash5(MODIFIER, bottom, label, head_tag, its, side)
+            out[at + 1] = hash5(MODIFIER + 1, bottom, label, head_word, its, side)
+            out[at + 2] = hash5(MODIFIER + 2, bottom, label, head_tag, word, side)
+            out[at + 3] = hash5(MODIFIER + 3, bottom, label, head_word, word, side)
+            out[at + 4] = hash3(MODIFIER + 4, head_word, word, side)
+            out[at + 5] = hash5(MODIFIER + 5, label, head_tag, its, far, side)
             at += 6
             other = second[child - a]
             if other >= 0:
-                out[at] = hash4(116, label, head_word, word, tag[other])
-                out[at + 1] = hash4(117, label, head_tag, word, names.word[other])
-                out[at + 2] = hash4(118, label, head_word, word, names.word[other])
-                out[at + 3] = hash4(119, label, head_tag, word, tag[other])
+                out[at] = hash4(NOUN, label, head_word, word, tag[other])
+                out[at + 1] = hash4(NOUN + 1, label, head_tag, word, names.word[other])
+                out[at + 2] = hash4(NOUN + 2, label, head_word, word, names.word[other])
+                out[at + 3] = hash4(NOUN + 3, label, head_tag, word, tag[other])
                 at += 4
-        if (wanted >> PARALLEL) & 1:
+        if (groups >> PARALLEL) & 1:
             # the next sibling to the right with the same label
             other = child + trees.size[child]
             while other < end and names.top[trees.label[other]] != label:
@@ -344,18 +344,21 @@ def _of_node(trees, a, i, names, tag, rule, second, wanted, out, at):
                 same = np.uint64(rule[other - a] == rule[child - a])
                 longer = trees.end[other] - trees.start[other]
                 longer -= trees.end[child] - trees.start[child]
+                # longer or shorter, by how much
                 by = bucket(abs(longer)) + np.uint64(100 * (longer > 0))
                 between = names.word[trees.start[other] - 1]
-                out[at] = hash3(120, bottom, label, same)
-                out[at + 1] = hash3(121, label, same, between)
-                out[at + 2] = hash2(122, label, by)
-                out[at + 3] = hash3(123, label, by, between)
-                out[at + 4] = hash3(124, label, tag[trees.head[child]], tag[trees.head[other]])
+                out[at] = hash3(ALIKE, bottom, label, same)
+                out[at + 1] = hash3(ALIKE + 1, label, same, between)
+                out[at + 2] = hash2(ALIKE + 2, label, by)
+                out[at + 3] = hash3(ALIKE + 3, label, by, between)
+                out[at + 4] = hash3(
+                    ALIKE + 4, label, tag[trees.head[child]], tag[trees.head[other]]
+                )
                 at += 5
         before_last, last, left = last, label, child
         child += trees.size[child]
-    if (wanted >> SIBLINGS) & 1:
-        out[at] = hash3(90, bottom, last, EDGE)
-        out[at + 1] = hash4(91, bottom, before_last, last, EDGE)
+    if (groups >> SIBLINGS) & 1:
+        out[at] = hash3(SIBLING, bottom, last, EDGE)
+        out[at + 1] = hash4(SIBLING + 1, bottom, before_last, last, EDGE)
         at += 2
     return at

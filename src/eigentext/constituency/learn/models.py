@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.registry import part
 from eigentext.constituency.learn.clusters import cluster_states
 from eigentext.constituency.learn.em import LEAST_COUNT, random_start, run_em
 from eigentext.constituency.lexicon import build_lexicon
@@ -89,9 +90,7 @@ def _learn(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -
 
 
 def _of_pivots(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> LatentParams:
-    from eigentext.lab.pivot.learn import pivot_counts
-
-    counts, words, m, spectra = pivot_counts(bank, settings, progress=progress)
+    counts, words, m, spectra = part("pivot counts")(bank, settings, progress=progress)
     lexicon = build_lexicon(
         bank, m, None, words, language=settings.language, smoothing=settings.smoothing
     )

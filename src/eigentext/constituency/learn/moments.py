@@ -27,7 +27,6 @@ from eigentext.constituency.bounds import smallest_elements
 from eigentext.constituency.features import inside_features, outside_features
 from eigentext.constituency.lexicon import index_words
 from eigentext.constituency.lexicon_moments import build_moment_lexicon
-from eigentext.constituency.observable import Moments, observable_tensor
 from eigentext.constituency.params import (
     LatentParams,
     root_prior,
@@ -66,7 +65,6 @@ __all__ = [
     "node_weights",
     "project",
     "rule_moment",
-    "sample_moments",
     "singular_coordinates",
 ]
 
@@ -259,7 +257,7 @@ def _inverse_of_sigma(Y: Floats, Z: Floats, w: Floats) -> Floats:
 def rule_moment(Z: Floats, Y2: Floats, Y3: Floats, w: Floats, smoothing: Smoothing) -> Floats:
     """E[z y2 y3] over the nodes of one rule, weights w, axes (parent, left, right).
 
-    This is the one place where the order of the axes of D is decided (see ``observable.py``).
+    This is the one place where the order of the axes of D is decided (parent, left, right).
     The raw moment is written as means, covariances and the third central moment; the less there
     is to see of a rule, the more each of them is shrunk, which leaves products of lower-order
     moments.  Without shrinking it is the plain average.  Coordinate 0, the constant, stays.
@@ -378,29 +376,6 @@ def _roots(
     return roots
 
 
-def sample_moments(
-    bank: Treebank, coordinates: Sequence[Coordinates], weights: Floats, word_of_token: Ints
-) -> Moments:
-    """Step 2 of figure 4 by the letter: averages over the weighted nodes, nothing else."""
-    sigma, d_inf = [], {}
-    for a, c in enumerate(coordinates):
-        w = weights[c.rows]
-        n = max(float(w.sum()), 1e-300)
-        sigma.append((c.Y * w[:, None]).T @ c.Z / n)
-        token = bank.token[c.rows]
-        word = np.where(token >= 0, word_of_token[token], -1)
-        for x in np.unique(word[token >= 0]).tolist():
-            d_inf[a, x] = w[word == x] @ c.Z[word == x] / n
-    moment_of = _rule_moments(bank, coordinates, weights, Smoothing.none())
-    return Moments(
-        rules=bank.rules,
-        sigma=sigma,
-        D=[moment_of(r) for r in range(len(bank.rules))],
-        d_inf=d_inf,
-        c_one=_roots(bank, coordinates, weights, 0.0),
-    )
-
-
 def fit_moments(
     bank: Treebank, settings: LPCFGSettings, *, progress: Progress | None = None
 ) -> LatentParams:
@@ -453,3 +428,12 @@ def fit_moments(
         cast("Lexicon", lexicon),
         Spectra.of([c.s for c in coordinates], smallest),
     )
+
+
+def observable_tensor(D: Floats, inverse: Floats) -> Floats:
+    """Equation 2: C[p, l, r] = sum over k of D[k, l, r] inverse[k, p], ``inverse`` of Sigma.
+
+    >>> observable_tensor(np.ones((2, 1, 1)), np.diag([1.0, 0.5])).ravel().tolist()
+    [1.0, 0.5]
+    """
+    return (inverse.T @ D.reshape(len(D), -1)).reshape(D.shape)

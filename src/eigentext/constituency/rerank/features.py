@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.base.hashing import text_key
-from eigentext.features.signatures import signature
+from eigentext.features.signatures import signatures
 from eigentext.linear.lists import ListFeatures
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class WordKeys:
 
     frequent: frozenset[str]
     language: Language
-    known: dict[tuple[str, bool], tuple[int, int]] = field(default_factory=dict)
+    remembered: dict[tuple[str, bool], tuple[int, int]] = field(default_factory=dict)
 
     def of(self, words: Sequence[str]) -> tuple[Keys, Keys]:
         """(n,) keys of the words, and of their shapes."""
@@ -85,20 +85,20 @@ class WordKeys:
         return keys[:, 0].copy(), keys[:, 1].copy()
 
     def _pair(self, word: str, *, first: bool) -> tuple[int, int]:
-        pair = self.known.get((word, first))
+        pair = self.remembered.get((word, first))
         if pair is None:
             name = word
             if word not in self.frequent:
-                name = "\0" + signature(word, first=first, language=self.language)
+                name = "\0" + signatures(word, first=first, language=self.language)[0]
             pair = text_key(name), text_key(_shape(word))
-            if len(self.known) >= 1 << 17:  # long runs stay in bounds
-                self.known.clear()
-            self.known[word, first] = pair
+            if len(self.remembered) >= 1 << 17:  # long runs stay in bounds
+                self.remembered.clear()
+            self.remembered[word, first] = pair
         return pair
 
 
 def list_features(
-    trees: FlatTrees, table: LabelTable, words: tuple[Keys, Keys], wanted: int = ALL
+    trees: FlatTrees, table: LabelTable, words: tuple[Keys, Keys], groups: int = ALL
 ) -> ListFeatures:
     """The features of the trees of a list; ``words`` are keys of words and of shapes."""
     from eigentext.constituency.kernels.tree_features import (
@@ -118,7 +118,7 @@ def list_features(
     ptr = np.empty(n_groups + 1, np.int64)
     room = n_groups * PER_NODE + _n_children(trees, group, n_groups) * PER_CHILD
     out = np.empty(room, np.uint64)
-    used = make_features(trees, names, group, n_groups, ~varies, wanted, ptr, out)
+    used = make_features(trees, names, group, n_groups, ~varies, groups, ptr, out)
     # the groups that vary are numbered anew
     stays = varies[group]
     before = np.concatenate(([0], np.cumsum(stays)))

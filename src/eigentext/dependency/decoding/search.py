@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.dependency.decoding import decoders
 from eigentext.dependency.decoding.constraints import constrained, no_tree
 from eigentext.errors import SettingsError
 
@@ -70,11 +71,8 @@ class Search:
 
     def best(self) -> tuple[Heads, float]:
         """Heads (n,) and score of the best tree."""
-        from eigentext.dependency.decoding import best as decode
-        from eigentext.dependency.decoding import nonprojective
-
         if self.sib is None:
-            find = decode.eisner if self.projective else nonprojective.chu_liu_edmonds
+            find = decoders.eisner if self.projective else decoders.chu_liu_edmonds
             return find(self.arc)
         if self.grand is not None:
             heads, score = self.grand.best(self.arc, self.sib)
@@ -82,45 +80,40 @@ class Search:
                 raise no_tree(self.arc, projective=self.projective, siblings=True)
             return heads, score
         if self.projective:
-            return decode.eisner_siblings(self.arc, self.sib)
+            return decoders.eisner(self.arc, self.sib)
         start = self._projective_start()
-        return nonprojective.rearrange(self.arc, self.sib, start, charge=self.charge)
+        return decoders.rearrange(self.arc, self.sib, start, charge=self.charge)
 
     def _projective_start(self) -> Heads:
         """Where the rearrangement begins: the best projective tree, else the best of all."""
-        from eigentext.dependency.decoding import best as decode
-        from eigentext.dependency.decoding import nonprojective
-
         try:
-            return decode.eisner_siblings(self.arc, self.sib)[0]  # type: ignore[arg-type]
+            return decoders.eisner(self.arc, self.sib)[0]
         except SettingsError:  # the arcs asked for leave none that is projective
-            return nonprojective.chu_liu_edmonds(self.arc)[0]
+            return decoders.chu_liu_edmonds(self.arc)[0]
 
     def kbest(self, k: int) -> tuple[Heads, Scores]:
         """(K, n) heads and (K,) scores of at most k different trees, best first."""
-        from eigentext.dependency.decoding import kbest
-
         if k < 1:
             raise SettingsError(f"k must be 1 or more, found {k}")
         if self.sib is None:
-            find = kbest.kbest_projective if self.projective else kbest.kbest_nonprojective
-            return find(self.arc, k)
+            find = decoders.kbest_projective if self.projective else decoders.kbest_nonprojective
+            return find(self.arc, k=k)
         if not self.projective:
             return self._with_crossing_arcs(k)
         if self.grand is not None:
-            return self._with_grandparents(*kbest.kbest_siblings(self.arc, self.sib, 2 * k), k)
-        return kbest.kbest_siblings(self.arc, self.sib, k)
+            more = decoders.kbest_projective(self.arc, self.sib, k=2 * k)
+            return self._with_grandparents(*more, k)
+        return decoders.kbest_projective(self.arc, self.sib, k=k)
 
     def _with_crossing_arcs(self, k: int) -> tuple[Heads, Scores]:
         """The best by arcs alone and the best projective trees, in the order of the score."""
-        from eigentext.dependency.decoding import kbest
         from eigentext.dependency.kernels.eisner import siblings_score
         from eigentext.dependency.kernels.rearrange import crossing_arcs
 
         best, top = self.best()
-        lists = [best[None], kbest.kbest_nonprojective(self.arc, 2 * k)[0]]
+        lists = [best[None], decoders.kbest_nonprojective(self.arc, k=2 * k)[0]]
         with suppress(SettingsError):  # the arcs asked for may leave none that is projective
-            lists.append(kbest.kbest_siblings(self.arc, self.sib, k)[0])  # type: ignore[arg-type]
+            lists.append(decoders.kbest_projective(self.arc, self.sib, k=k)[0])
         heads, first = np.unique(np.concatenate(lists), axis=0, return_index=True)
         heads = heads[np.argsort(first)]
         scores = np.array([siblings_score(self.arc, self.sib, tree) for tree in heads])
@@ -145,14 +138,11 @@ class Search:
 
     def marginals(self) -> Scores:
         """(n+1, n+1): the probability of each arc, by exp of scores over heat."""
-        from eigentext.dependency.decoding import marginals
-
         arc = self._arcs_in_context / self.heat
         if not self.projective:
-            return marginals.nonprojective_marginals(arc)[0]
-        if self.sib is None:
-            return marginals.projective_marginals(arc)[0]
-        return marginals.sibling_marginals(arc, self.sib / self.heat)[0]
+            return decoders.nonprojective_marginals(arc)[0]
+        siblings = None if self.sib is None else self.sib / self.heat
+        return decoders.projective_marginals(arc, siblings)[0]
 
     @cached_property
     def _arcs_in_context(self) -> Scores:

@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -55,7 +55,6 @@ __all__ = [
     "fit_states",
     "length_classes",
     "smoothed",
-    "unsmoothed",
 ]
 
 _FIT_ROWS = 8_000  # k-means centres are fitted on so many words of a tag
@@ -146,10 +145,10 @@ def count_states(corpus: Corpus, state: Ints, m: Ints) -> Counts:
     # every word of the corpus becomes a word of its own, which only its state can say
     E = np.zeros((len(state), M))
     E[np.arange(len(state)), state] = 1.0
-    own = corpus._replace(word=np.arange(len(state)), tag_of=corpus.tag)
+    of_tokens = corpus._replace(word=np.arange(len(state)), tag_of=corpus.tag)
     flat = np.full((2, Q, N_LENGTHS, S), 0.5)
     even = GenerativeParams(first, m, np.full((2, Q, S, S), 1 / S), flat, np.full(S, 1 / S), E)
-    counts, _ = em_counts(own, even)
+    counts, _ = em_counts(of_tokens, even)
     by_word = np.zeros((len(corpus.tag_of), M))
     np.add.at(by_word, corpus.word, counts.E)
     return counts._replace(E=by_word)
@@ -216,10 +215,10 @@ def cluster_states(
     n_tags = len(corpus.kind_of)
     if states == 1:
         return np.zeros(len(corpus.word), np.int64), np.ones(n_tags, np.int64)
-    one, other = VIEWS[start](corpus)
+    first, second = VIEWS[start](corpus)
 
     def views(words: Ints, rng: np.random.Generator) -> tuple[FeatureRows, FeatureRows]:
-        return scaled_rows(one[words], _KAPPA), scaled_rows(other[words], _KAPPA)
+        return scaled_rows(first[words], _KAPPA), scaled_rows(second[words], _KAPPA)
 
     with single_threaded():
         clustering = states_by_label(
@@ -264,8 +263,3 @@ def fit_states(
     n_iter = n_iter if int(m.max()) > 1 else 0
     result = iterate(params, step, n_iter=n_iter, progress=progress)
     return result.params, list(result.log_likelihoods)
-
-
-def unsmoothed(strength: float = 1e-9) -> Smoothing:
-    """Nearly no smoothing: then EM never lowers the likelihood."""
-    return replace(Smoothing(), tag=strength, state=strength, go=strength, emit=strength)

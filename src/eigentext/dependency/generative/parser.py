@@ -16,9 +16,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Unpack
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.ragged import pointers
 from eigentext.base.records import As, Record, stored
-from eigentext.base.settings import values_of
+from eigentext.base.registry import part
 from eigentext.base.tokens import checked_item, checked_list, checked_tokens
 from eigentext.base.values import Listed, Real
 from eigentext.dependency.generative.learn import (
@@ -42,16 +42,7 @@ from eigentext.dependency.settings import GenerativeParserSettings
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.signatures import signatures
 from eigentext.features.symbols import frequent_words
-from eigentext.lab.unlabelled.generative import (
-    TagText,
-    Unlabelled,
-    UnlabelledReport,
-    chosen_weight,
-    improve,
-    usable_text,
-    with_text_words,
-)
-from eigentext.language.formats.conllu import Sentence, each_conllu
+from eigentext.language.formats.conllu import ConlluBlock, each_conllu
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -59,12 +50,16 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.em import EMResult
     from eigentext.base.progress import Progress
+    from eigentext.dependency.generative.learn import Counts
     from eigentext.dependency.kernels.generative import Automaton, Words
+    from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
 
+    Numbers = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # of (word, tag) pairs, of tags
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["GenerativeParse", "GenerativeParser", "Unlabelled"]
+__all__ = ["GenerativeParse", "GenerativeParser", "TextLearner"]
 
 _KINDS = {
     "DET": 1,
@@ -108,6 +103,26 @@ class GenerativeParse(NamedTuple):
     score: float
 
 
+class TextLearner(Protocol):
+    """Sentences without trees, and how they are learned from: a part of the laboratory."""
+
+    @property
+    def sentences(self) -> list[ConlluBlock]:
+        """Those without trees."""
+
+    def with_words(self, counts: Counts, corpus: Corpus, numbers: Numbers) -> Counts:
+        """Counts of trees, to which the words of the sentences are added."""
+
+    def improve(
+        self,
+        params: GenerativeParams,
+        corpus: Corpus,
+        numbers: Numbers,
+        progress: Progress | None,
+    ) -> EMResult[GenerativeParams]:
+        """EM over trees and sentences, from the parameters of the trees."""
+
+
 @dataclass(eq=False, repr=False)
 class GenerativeParser(Model, GenerativeParserSettings):
     """Split head automata with hidden states, learned from trees.
@@ -129,7 +144,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def fit(
         self,
-        sentences: Iterable[Sentence],
+        sentences: Iterable[ConlluBlock],
         *,
         unlabelled: Unlabelled | None = None,
         progress: Progress | None = None,
@@ -150,51 +165,18 @@ class GenerativeParser(Model, GenerativeParserSettings):
         if not usable:
             raise SettingsError("no training sentence with exactly one root")
         if unlabelled is None:
-            return self._learn(usable, [], None, progress)
-        unlabelled, left_out = usable_text(unlabelled)
-        text = list(unlabelled.sentences)
-        weight, found = unlabelled.weight, dict[float, float]()
-        if weight is None:
-            n_words = sum(map(len, usable))
-            weight, found = chosen_weight(
-                partial(self._right_heads, usable, text, unlabelled), len(usable), n_words
-            )
-        chosen = replace(unlabelled, weight=weight)
-        self._learn(usable, text if weight else [], chosen, progress)
-        self.unlabelled_ = UnlabelledReport(weight, len(text), left_out, found)
+            return self.fit_trees(usable, None, progress)
+        fit = part("generative parser of trees and text")
+        self.unlabelled_: UnlabelledReport = fit(self, usable, unlabelled, progress)
         return self
 
-    def _right_heads(
-        self,
-        usable: list[Sentence],
-        text: list[Sentence],
-        unlabelled: Unlabelled,
-        weight: float,
-        others: npt.NDArray[np.int64],
-        fold: npt.NDArray[np.int64],
-    ) -> int:
-        """Learn from the other trees and the text; how many heads are right in the fold."""
-        other = type(self)(**values_of(self))
-        settings = replace(unlabelled, weight=weight)
-        other._learn([usable[k] for k in others], text if weight else [], settings, None)
-        gold = [usable[k] for k in fold.tolist()]
-        found = other.parse_many(gold)
-        return sum(
-            int((answer.tree.heads == np.array(sentence.heads)).sum())
-            for sentence, answer in zip(gold, found, strict=True)
-            if answer is not None
-        )
-
-    def _learn(
-        self,
-        usable: list[Sentence],
-        text: list[Sentence],
-        unlabelled: Unlabelled | None,
-        progress: Progress | None,
+    def fit_trees(
+        self, usable: list[ConlluBlock], text: TextLearner | None, progress: Progress | None
     ) -> GenerativeParser:
-        """Learn from trees, and from a text if there is one."""
+        """Learn from trees with one root each, and from a text if there is one."""
+        without_trees = [] if text is None else text.sentences
         self._known = frequent_words(
-            (word.lower() for s in (*usable, *text) for word in s.forms), self.min_count
+            (word.lower() for s in (*usable, *without_trees) for word in s.forms), self.min_count
         )
         self._tag_ids: dict[str, int] = {}
         self._word_ids: dict[tuple[str, int], int] = {}
@@ -207,12 +189,13 @@ class GenerativeParser(Model, GenerativeParserSettings):
         )
         kinds = np.array([self._kind(tag) for tag in self._tag_ids], np.int64)
         self._fallback = _tag_of_most(np.array([tag for _, tag in self._word_ids], np.int64))
-        free = TagText(pointers(map(len, text)), *self._numbers(text, new_tags=False))
+        numbers = self._numbers(without_trees, new_tags=False)
         tag_of = np.array([tag for _, tag in self._word_ids], np.int64)
         ptr = pointers(len(s.forms) for s in usable)
         corpus = Corpus(ptr, word, tag_ids, heads, relation_ids, tag_of, kinds)
-        weight = (unlabelled.weight or 0.0) if unlabelled is not None else 0.0
-        more = partial(with_text_words, text=free, corpus=corpus, weight=weight)
+        extra: dict[str, Any] = {}
+        if text is not None:
+            extra["more"] = partial(text.with_words, corpus=corpus, numbers=numbers)
         params, self.log_likelihoods_ = fit_states(
             corpus,
             self.n_states,
@@ -220,19 +203,17 @@ class GenerativeParser(Model, GenerativeParserSettings):
             per_state=self.per_state,
             seed=self.seed,
             start=self.start,
-            more=more if text else lambda counts: counts,
             progress=progress,
+            **extra,
         )
-        if text and unlabelled is not None:
-            result = improve(corpus, free, params, unlabelled, weight, progress=progress)
+        if text is not None:
+            result = text.improve(params, corpus, numbers, progress)
             params = result.params
             self.log_likelihoods_ += result.log_likelihoods
         self._finish(params, tag_of)
         return self
 
-    def _numbers(
-        self, sentences: list[Sentence], *, new_tags: bool
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _numbers(self, sentences: list[ConlluBlock], *, new_tags: bool) -> Numbers:
         """Numbers of (word, tag) pairs and of tags, all sentences end to end.
 
         Pairs get numbers as they come; so do tags if they may be new, else the nearest is taken.
@@ -273,7 +254,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         if small in self._known:
             return small
         language = self.settings_.language
-        return signatures(form, first=first, known=self._known, language=language)[0]
+        return signatures(form, first=first, vocabulary=self._known, language=language)[0]
 
     def _tags(self, sentence: TaggedSentence) -> list[str]:
         upos, xpos = sentence.upos, sentence.xpos
@@ -382,7 +363,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         chart, log_z = inside(words, self._automaton)
         if log_z == -np.inf:  # no tree has any weight: none is more likely than another
             return np.zeros((n + 1, n + 1)), log_z
-        return outside(words, self._automaton, chart, log_z), float(log_z)
+        return outside(words, self._automaton, chart, log_z)[0], float(log_z)
 
     def parse(
         self,
@@ -392,7 +373,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         **tags: Unpack[TagColumns],
     ) -> GenerativeParse:
         """The tree of most expected right arcs (``mbr``), or the best tree with its states."""
-        from eigentext.dependency.decoding.best import eisner
+        from eigentext.dependency.decoding.decoders import eisner
         from eigentext.dependency.kernels.generative import viterbi
 
         self.check_fitted()
@@ -415,7 +396,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def parse_many(
         self,
-        sentences: Iterable[Sequence[str] | Sentence],
+        sentences: Iterable[Sequence[str] | ConlluBlock],
         *,
         jobs: int = 1,
         decoder: Literal["mbr", "viterbi"] = "mbr",
@@ -430,7 +411,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         work = in_order(partial(_parse_all, decoder=decoder), tagged, state=self, jobs=jobs)
         return (parse for _, parse in work)
 
-    def predict(self, sentences: Iterable[Sentence], *, jobs: int = 1) -> list[Sentence]:
+    def predict(self, sentences: Iterable[ConlluBlock], *, jobs: int = 1) -> list[ConlluBlock]:
         """The sentences with heads filled in; all relations are ``_``."""
         self.check_fitted()
         given = list(each_conllu(sentences))
@@ -441,7 +422,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
             if parse is not None  # CoNLL-U has no sentence without words
         ]
 
-    def score(self, sentences: Sequence[Sentence], y: None = None) -> float:
+    def score(self, sentences: Sequence[ConlluBlock], y: None = None) -> float:
         """The share of words with the right head, from 0 to 1, by the rules of CoNLL 2018."""
         from eigentext.evaluate.attachment import evaluate
 
@@ -472,9 +453,9 @@ def _tag_of_most(tag_of: npt.NDArray[np.int64]) -> int:
     return int(np.argmax(np.bincount(tag_of)))
 
 
-def _tagged(sentence: Sequence[str] | Sentence) -> TaggedSentence | None:
+def _tagged(sentence: Sequence[str] | ConlluBlock) -> TaggedSentence | None:
     """The record of a sentence; None for one without tokens."""
-    if isinstance(sentence, Sentence):
+    if isinstance(sentence, ConlluBlock):
         return TaggedSentence.from_conllu(sentence) if len(sentence) else None
     tokens = checked_tokens(sentence)
     return TaggedSentence.of(tokens) if tokens else None

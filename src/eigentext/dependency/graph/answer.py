@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.language.trees.dependency import DependencyTree
 
 __all__ = ["Parse", "in_conllu", "with_heads", "with_probabilities"]
@@ -39,7 +39,7 @@ class Parse:
         return arcs_svg(tree.forms, tree.heads.tolist(), tree.relations, tags=tree.tags)
 
 
-def with_heads(sentence: Sentence) -> Sentence:
+def with_heads(sentence: ConlluBlock) -> ConlluBlock:
     """The sentence itself, if it has a tree with one root."""
     heads = sentence.heads
     if heads is None:
@@ -56,18 +56,18 @@ def with_heads(sentence: Sentence) -> Sentence:
 
 
 def in_conllu(
-    sentence: Sentence,
+    sentence: ConlluBlock,
     parse: Parse,
     *,
     rank: int | None = None,
     marginals: npt.NDArray[np.float64] | None = None,
-) -> Sentence:
+) -> ConlluBlock:
     """The sentence with this tree.
 
     ``rank``       its place in a list of trees, which comments then tell with its score
     ``marginals``  of the parser: ``Prob=`` of each arc in the last column
     """
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
     heads = parse.tree.heads.tolist()
     filled = sentence.with_columns(head=heads, deprel=parse.tree.relations)
@@ -79,10 +79,10 @@ def in_conllu(
     comments = f"# kbest = {rank}\n# score = {parse.score:.6f}\n"
     if parse.approximate:
         comments += "# approximate = yes\n"
-    return Sentence(comments + filled.verbatim)
+    return ConlluBlock(comments + filled.verbatim)
 
 
-def with_probabilities(sentence: Sentence, probabilities: Sequence[float]) -> Sentence:
+def with_probabilities(sentence: ConlluBlock, probabilities: Sequence[float]) -> ConlluBlock:
     """``Prob=`` after what else the last column holds, in the place of one that is there."""
     cells = []
     for cell, p in zip(sentence.column("misc"), probabilities, strict=True):

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.base.hashing import text_key
-from eigentext.dependency.graph.templates import ATTRIBUTES
+from eigentext.features.attributes import PARSING, Word
 from eigentext.features.shapes import lowered
 from eigentext.features.symbols import looked_up
 from eigentext.language.tokenise.typed_forms import familiar_forms
@@ -30,11 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Encoder"]
 
 KINDS = {"VERB": 1, "AUX": 1, "PUNCT": 2, "CCONJ": 3}
-_MORPH = ("Case", "VerbForm")
 AGREEING = ("Case", "Number", "Gender", "Person")
 _MOST_REMEMBERED = 50_000
-UNKNOWN = "\t<unknown>"  # no form has a TAB in it
-ROOT = "\t<root>"
+ROOT = "\t<root>"  # no form has a TAB in it
 Token = tuple[str, str, str, str, str, str]  # form, upos, xpos, feats, lemma, other upos
 
 
@@ -71,7 +68,7 @@ class Batch:
 
 
 class Encoder:
-    """Numbers of tokens; ``known`` None: every word is known.
+    """Numbers of tokens; ``vocabulary`` None: every word is in it.
 
     ``clusters``, ``near``  word -> bits, of clusters and of a hierarchy of vectors
     ``upos``, ``xpos``      tags with a number of their own; others share number 0
@@ -82,7 +79,7 @@ class Encoder:
     def __init__(
         self,
         *,
-        known: frozenset[str] | None = None,
+        vocabulary: frozenset[str] | None = None,
         clusters: Mapping[str, str] | None = None,
         near: Mapping[str, str] | None = None,
         upos: Sequence[str] = (),
@@ -92,7 +89,7 @@ class Encoder:
     ) -> None:
         self.upos_of = dict(upos_of or {})
         self.fine = None if fine is None else tuple(fine)
-        self.known = known
+        self.vocabulary = vocabulary
         self.clusters, self.near = clusters or {}, near or {}
         self.upos, self.xpos = tuple(upos), tuple(xpos)
         self._numbers = [
@@ -103,23 +100,16 @@ class Encoder:
 
     def _forget(self) -> None:
         self._row_of: dict[Token, int] = {}
-        self._key_of: list[dict[str, int]] = [{} for _ in ATTRIBUTES]
         self._new: list[tuple[list[int], tuple[int, ...]]] = []  # rows not in arrays yet
-        self._keys = np.zeros((1024, len(ATTRIBUTES)), np.uint64)
+        self._keys = np.zeros((1024, len(PARSING)), np.uint64)
         self._tags = np.zeros((1024, 3 + len(AGREEING)), np.int32)
         self._values: dict[str, int] = {}  # numbers of the values of features
         self._add((ROOT,) * 6)
 
     def _add(self, token: Token) -> int:
         row = self._row_of[token] = len(self._row_of)
-        values, tags = self.attributes(*token)
-        keys = []
-        for name, value, known in zip(ATTRIBUTES, values, self._key_of, strict=True):
-            key = known.get(value)
-            if key is None:  # tags, endings and forms come again with other tokens
-                key = known[value] = text_key(f"{name}\t{value}")
-            keys.append(key)
-        self._new.append((keys, tags))
+        word = self.word(*token)
+        self._new.append((PARSING.keys(word), self._tag_numbers(word)))
         return row
 
     def _store_new(self) -> None:
@@ -135,55 +125,38 @@ class Encoder:
         self._tags[first:end] = np.array([tags for _, tags in self._new], np.int32)
         self._new.clear()
 
-    def attributes(
+    def word(
         self, form: str, upos: str, xpos: str, feats: str, lemma: str = "_", other: str = "_"
-    ) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """The text of each attribute, and the numbers of the tags and the kind.
+    ) -> Word:
+        """What is known of a token.
 
-        >>> Encoder(upos=["NOUN"]).attributes("Cats", "NOUN", "_", "Number=Plur")[0][:4]
-        ('NOUN', 'NOUN', 'cats', 'Cats')
+        >>> PARSING.texts(Encoder().word("Cats", "NOUN", "_", "Number=Plur"))["xpos"]
+        'NOUN'
         """
-        lower = lowered(form)
         xpos = fine_tag(upos, xpos, feats, self.fine)
-        known = self.known is None or lower in self.known or form == ROOT
-        pairs = () if feats == "_" else feats.split("|")
-        morph = "|".join(pair for pair in pairs if pair.partition("=")[0] in _MORPH)
-        bits, near = _bits(self.clusters, form), _bits(self.near, form)
-        values = (
-            upos,
-            xpos,
-            lower if known else UNKNOWN,
-            form if known else UNKNOWN,
-            feats,
-            morph,
-            lower[-3:],
-            bits[:4],
-            bits[:6],
-            bits,
-            near[:4],
-            near[:6],
-            near,
-            lemma if lemma != "_" else lower,  # templates then say what those of forms say
-            lower[-2:],
-            lower[-4:],
-            lower[:3],
-            other.rpartition(":")[2],
-            upos if other == "_" else f"{upos} {other}",
+        bits, near = (
+            looked_up(table, form, capital=False) for table in (self.clusters, self.near)
         )
-        numbers = (self._numbers[0].get(upos, 0), self._numbers[1].get(xpos, 0))
+        word = Word(form, upos, xpos, feats, lemma, other, bits, near)
+        word.frequent = self.vocabulary is None or word.lower in self.vocabulary or form == ROOT
+        return word
+
+    def _tag_numbers(self, word: Word) -> tuple[int, ...]:
+        """Numbers of the tags, the kind, and the features in which words agree."""
+        numbers = (self._numbers[0].get(word.upos, 0), self._numbers[1].get(word.xpos, 0))
         agreeing = dict.fromkeys(AGREEING, 0)
-        for pair in pairs:
+        for pair in word.pairs:
             name, _, value = pair.partition("=")
             if name in agreeing:
                 agreeing[name] = self._values.setdefault(value, 1 + len(self._values))
-        return values, (*numbers, KINDS.get(upos, 0), *agreeing.values())
+        return (*numbers, KINDS.get(word.upos, 0), *agreeing.values())
 
     def familiar(self, forms: Sequence[str]) -> tuple[str, ...]:
         """The words in spellings that training saw: ``“`` is looked up as `` `` `` or ``"``."""
-        known = self.known
-        if known is None:
+        vocabulary = self.vocabulary
+        if vocabulary is None:
             return tuple(forms)
-        return familiar_forms(forms, lambda form: lowered(form) in known)
+        return familiar_forms(forms, lambda form: lowered(form) in vocabulary)
 
     def batch(
         self,
@@ -198,8 +171,8 @@ class Encoder:
         rows: list[int] = []
         starts = np.zeros(len(sentences) + 1, np.int64)
         row_of, add = self._row_of, self._add
-        for number, given in enumerate(sentences, start=1):
-            sentence = with_upos(given, self.upos_of)
+        for number, plain in enumerate(sentences, start=1):
+            sentence = with_upos(plain, self.upos_of)
             rows.append(0)
             forms = self.familiar(sentence.forms)
             others = sentence.others or ("_",) * len(forms)
@@ -212,9 +185,9 @@ class Encoder:
         picked = np.array(rows, np.int64)
         governors = np.full(len(rows), -1, np.int32)
         relations = np.full(len(rows), -1, np.int32)
-        for column, known in ((governors, heads), (relations, labels)):
-            if known is not None and len(known):
-                flat = np.concatenate([np.asarray(numbers, np.int32) for numbers in known])
+        for column, values in ((governors, heads), (relations, labels)):
+            if values is not None and len(values):
+                flat = np.concatenate([np.asarray(numbers, np.int32) for numbers in values])
                 column[picked != 0] = flat
         return Batch(starts, self._keys[picked], self._tags[picked], governors, relations)
 
@@ -225,9 +198,9 @@ def usual_upos(tokens: Iterable[tuple[str, str]]) -> dict[str, str]:
     >>> usual_upos([("NOUN", "NN"), ("VERB", "NN"), ("NOUN", "NN"), ("_", "X"), ("DET", "_")])
     {'NN': 'NOUN'}
     """
-    seen = Counter((xpos, upos) for upos, xpos in tokens if "_" not in (upos, xpos))
+    counts = Counter((xpos, upos) for upos, xpos in tokens if "_" not in (upos, xpos))
     usual: dict[str, str] = {}
-    for (xpos, upos), _ in sorted(seen.items(), key=lambda item: (-item[1], item[0])):
+    for (xpos, upos), _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         usual.setdefault(xpos, upos)
     return dict(sorted(usual.items()))
 
@@ -254,9 +227,3 @@ def fine_tag(upos: str, xpos: str, feats: str, fine: Sequence[str] | None) -> st
         return upos if xpos == "_" else xpos
     pairs = (pair for pair in feats.split("|") if pair.partition("=")[0] in fine)
     return "|".join([upos, *pairs])
-
-
-def _bits(table: Mapping[str, str], form: str) -> str:
-    """Bits of the word as it is, else in lower case; a mark where there are none."""
-    bits = looked_up(table, form, capital=False)
-    return "none" if bits is None else bits

@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,10 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.averaging import Averaged
-from eigentext.base.hashing import text_key
+from eigentext.base.settings import check, setting
+from eigentext.base.values import Real, Whole
 from eigentext.dependency.graph.rounding import rounded, unit_of
-from eigentext.dependency.graph.templates import AFFIXES, ATTRIBUTES
-from eigentext.errors import SettingsError
+from eigentext.features.attributes import AFFIXES, PARSED_BITS, PARSING
+from eigentext.features.templates import Grammar, seeds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,52 +36,42 @@ if TYPE_CHECKING:
 __all__ = ["LabelModel", "LabelSettings", "label_templates", "train_labels"]
 
 ROLES = "hdgabijcs"
-MOST_ITEMS = 8
 LABEL_STEPS = 8  # whole numbers in the longest step of learning
-_ITEM = re.compile(rf"([{ROLES}])([+-][12])?\.([a-z0-9]+)")
-_ATTRIBUTES = (*ATTRIBUTES, "label", "far")
+_ATTRIBUTES = (*PARSING.names, "label", "far")  # and those that an arc has only in its tree
+_GRAMMAR = Grammar("role.attribute", _ATTRIBUTES, ROLES, most=8, together=True, reach=2)
 
 
 @dataclass(frozen=True)
 class LabelSettings:
     """How relations are learned; see the module's docstring."""
 
-    epochs: int = 5
-    margin: float = 1.0
-    clip: float = 0.05
-    bits: int = 22
-    seed: int = 0
+    epochs: int = setting(5, Whole(1), "Passes over the trees.")
+    margin: float = setting(1.0, Real(0), "By how much the right relation must win.")
+    clip: float = setting(0.05, Real(0, open=True), "Longest step.")
+    bits: int = setting(22, Whole(10, 30), "2**bits weights.")
+    seed: int = setting(0, Whole(0), "Start of the shuffles.")
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or not self.margin >= 0 or not self.clip > 0:
-            raise SettingsError("labels need epochs >= 1, margin >= 0 and clip > 0")
-        if not 10 <= self.bits <= 30:
-            raise SettingsError(f"bits must be 10 to 30, found {self.bits}")
+        check(self)
 
 
 @lru_cache(maxsize=32)
 def compiled_labels(
     names: tuple[str, ...],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
-    """(T, MOST_ITEMS, 3) role, attribute and offset of each item, and the seeds (T,).
+    """(T, items, 3) role, attribute and offset of each item, and the seeds (T,).
 
     Attribute -1: there are no more items.
 
     >>> compiled_labels(("h.upos d+1.lower",))[0][0, :2].tolist()
     [[0, 0, 0], [1, 2, 1]]
     """
-    spec = np.full((len(names), MOST_ITEMS, 3), -1, np.int64)
-    for row, name in enumerate(names):
-        items = name.split()
-        if not 1 <= len(items) <= MOST_ITEMS:
-            raise SettingsError(f"template {name!r}: expected 1 to {MOST_ITEMS} items")
-        for column, item in enumerate(items):
-            match = _ITEM.fullmatch(item)
-            if match is None or match[3] not in _ATTRIBUTES:
-                raise SettingsError(f"template {name!r}: {item!r} is not role.attribute")
-            role, offset, attribute = match.groups()
-            spec[row, column] = ROLES.index(role), _ATTRIBUTES.index(attribute), int(offset or 0)
-    seeds = np.array([text_key(f"label\t{name}") for name in names], np.uint64)
+    templates = [_GRAMMAR.parse(name) for name in names]
+    spec = np.full((len(names), _GRAMMAR.most, 3), -1, np.int64)
+    for row, template in enumerate(templates):
+        for column, (attribute, offset, role) in enumerate(template.items):
+            spec[row, column] = ROLES.index(role), _GRAMMAR.attributes.index(attribute), offset
+    seeds = seeds_of("label", templates)
     spec.flags.writeable = seeds.flags.writeable = False  # all who ask have the same
     return spec, seeds
 
@@ -136,21 +126,21 @@ class LabelModel:
         self,
         keys: npt.NDArray[np.uint64],
         heads: npt.NDArray[np.int32],
-        given: npt.NDArray[np.int32] | None = None,
+        relations: npt.NDArray[np.int32] | None = None,
         demands: npt.NDArray[np.int64] | None = None,
     ) -> LabelledList:
         """Relations of the trees (K, n) of one sentence, whose keys have the root's in front.
 
-        ``given``: the relations are these, and only the margins are asked for.
+        ``relations``: the relations are these, and only the margins are asked for.
         ``demands``: what some arcs must or must not be, see ``demands.Demands.relations``.
         """
         from eigentext.dependency.kernels.labels import label_list
 
         heads = np.ascontiguousarray(heads, np.int32)
-        labels = np.empty_like(heads) if given is None else given.astype(np.int32)
+        labels = np.empty_like(heads) if relations is None else relations.astype(np.int32)
         margins = np.empty(heads.shape, np.int32)
-        asked = np.zeros((0, 4), np.int64) if demands is None else demands
-        label_list(keys, heads, self.arrays(), given is not None, asked, labels, margins)
+        rows = np.zeros((0, 4), np.int64) if demands is None else demands
+        label_list(keys, heads, self.arrays(), relations is not None, rows, labels, margins)
         return LabelledList(labels, margins)
 
     def arrays(self) -> LabelWeights:
@@ -260,7 +250,7 @@ def label_templates(
         names += [f"{role}.{name}" for role in "hd" for name in ("other", "either")]
         names += ["h.either d.either", "h.either d.upos", "h.upos d.either", "h.other d.upos"]
         names += ["h.upos d.other", "h.lower d.other", "h.label d.other"]
-    for used, depths in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
+    for used, depths in zip((clusters, vectors), PARSED_BITS, strict=True):
         for bits in depths if used else ():
             names += [f"h.{bits}", f"d.{bits}", f"h.{bits} d.{bits}", f"h.{bits} d.upos"]
             names += [f"h.upos d.{bits}", f"h.upos d.upos c.{bits}"]

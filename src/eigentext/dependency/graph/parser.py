@@ -62,7 +62,7 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.features.shapes import lowered
 from eigentext.features.symbols import frequent_words
 from eigentext.features.word_classes import clusters_of, vector_bits
-from eigentext.language.formats.conllu import Sentence, each_conllu
+from eigentext.language.formats.conllu import ConlluBlock, each_conllu
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from eigentext.dependency.decoding.search import Search
     from eigentext.dependency.graph.demands import AnyArc
     from eigentext.dependency.graph.encode import Batch
+    from eigentext.language.formats.conllu import Treebank
 
 __all__ = ["DependencyParser", "Parse"]
 
@@ -105,12 +106,15 @@ class DependencyParser(Model, DependencyParserSettings):
 
     def fit(
         self,
-        sentences: Iterable[Sentence],
-        dev: Iterable[Sentence] | None = None,
+        sentences: Treebank,
+        dev: Treebank | None = None,
         *,
         progress: Progress | None = None,
     ) -> DependencyParser:
-        """Train on sentences with heads; ``dev`` chooses the number of passes by UAS."""
+        """Train on sentences with heads: a list, a file, or Docs.
+
+        ``dev`` chooses the number of passes by UAS.
+        """
         self.check()
         progress = one_at_a_time(progress)  # relations are learned beside arcs
         read = [with_heads(sentence) for sentence in each_conllu(sentences)]
@@ -185,7 +189,7 @@ class DependencyParser(Model, DependencyParserSettings):
         upos = sorted({token[0] for token in seen})
         xpos = sorted({fine_tag(*token, fine) for token in seen} | set(upos))
         return Encoder(
-            known=frequent_words(
+            vocabulary=frequent_words(
                 (lowered(form) for sentence in sentences for form in sentence.forms),
                 self.min_count,
             ),
@@ -211,7 +215,7 @@ class DependencyParser(Model, DependencyParserSettings):
         arcs: Sequence[str],
         siblings: Sequence[str],
         grand: Sequence[str],
-        dev: Iterable[Sentence] | None,
+        dev: Treebank | None,
         progress: Progress | None,
     ) -> ArcModel:
         siblings = siblings if self.order == 2 else ()
@@ -261,15 +265,15 @@ class DependencyParser(Model, DependencyParserSettings):
 
     # ------------------------------------------------------------ parsing
 
-    def tagged_conllu(self, sentence: Sentence) -> TaggedSentence:
+    def tagged_conllu(self, sentence: ConlluBlock) -> TaggedSentence:
         """What the parser goes by in a CoNLL-U sentence."""
         self.check_fitted()
-        return self._tagged_conllu([checked_item(Sentence, sentence, "a CoNLL-U sentence")])[0]
+        return self._tagged_conllu([checked_item(ConlluBlock, sentence, "a CoNLL-U sentence")])[0]
 
-    def tags_for(self, sentence: Sentence, tagged: TaggedSentence) -> dict[str, Any]:
+    def tags_for(self, sentence: ConlluBlock, tagged: TaggedSentence) -> dict[str, Any]:
         """Tags of our own for the columns of a sentence that are empty."""
         self.check_fitted()
-        checked_item(Sentence, sentence, "a CoNLL-U sentence")
+        checked_item(ConlluBlock, sentence, "a CoNLL-U sentence")
         if self.own_tags_ is None:
             return {}
         columns = {"upos": "upos", "xpos": "xpos", "feats": "feats", "lemma": "lemmas"}
@@ -279,7 +283,7 @@ class DependencyParser(Model, DependencyParserSettings):
             if set(sentence.column(name)) == {"_"}
         }
 
-    def _tagged_conllu(self, sentences: Sequence[Sentence]) -> list[TaggedSentence]:
+    def _tagged_conllu(self, sentences: Sequence[ConlluBlock]) -> list[TaggedSentence]:
         """Forms and tags of sentences; with taggers of our own, their tags."""
         if self.own_tags_ is not None:
             return self.tag_all([sentence.forms for sentence in sentences])
@@ -446,7 +450,7 @@ class DependencyParser(Model, DependencyParserSettings):
         work = in_order(_parse_all, each_sentence(sentences), state=self, jobs=jobs)
         return (parse for _, parse in work)
 
-    def predict(self, sentences: Iterable[Sentence], *, jobs: int = 1) -> list[Sentence]:
+    def predict(self, sentences: Iterable[ConlluBlock], *, jobs: int = 1) -> list[ConlluBlock]:
         """The sentences with heads and relations filled in; all else stays as it is.
 
         With taggers of its own the parser goes by their tags, and fills columns of tags that are
@@ -459,7 +463,7 @@ class DependencyParser(Model, DependencyParserSettings):
         )
         return [answer for _, answer in answers]
 
-    def score(self, sentences: Sequence[Sentence], y: None = None) -> float:
+    def score(self, sentences: Sequence[ConlluBlock], y: None = None) -> float:
         """The share of words with the right head and relation, from 0 to 1.
 
         Of a parser without relations: with the right head.  Rules are those of CoNLL 2018.
@@ -473,7 +477,7 @@ class DependencyParser(Model, DependencyParserSettings):
         result = evaluate(given, self.predict(given))
         return (result.uas if self.relations_ is None else result.las) / 100
 
-    def _predict(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+    def _predict(self, sentences: Sequence[ConlluBlock]) -> list[ConlluBlock]:
         self.check_fitted()
         tagged = self._tagged_conllu(sentences)
         heads, relations = self.trees(tagged)
@@ -555,7 +559,7 @@ def _parse_all(parser: DependencyParser, sentences: list[list[str]]) -> list[Par
     return [parser.parse(tokens) if tokens else None for tokens in sentences]
 
 
-def _predict_all(parser: DependencyParser, sentences: list[Sentence]) -> list[Sentence]:
+def _predict_all(parser: DependencyParser, sentences: list[ConlluBlock]) -> list[ConlluBlock]:
     return list(parsed_in_pieces(sentences, parser._predict))
 
 

@@ -120,7 +120,7 @@ class Content:
         Strings("fine", distinct=True), of=lambda parser: parser.encoder_.fine or ()
     )
     known: tuple[str, ...] = stored(
-        Strings("known", distinct=True), of=lambda parser: sorted(parser.encoder_.known or ())
+        Strings("known", distinct=True), of=lambda parser: sorted(parser.encoder_.vocabulary or ())
     )
     # files made before have them not
     xpos_known: tuple[str, ...] | None = stored(
@@ -180,7 +180,7 @@ class Content:
         # settings as well, so that a parser of the same settings can be trained
         parser.clusters, parser.vectors = self.clusters_ or None, self.near_ or None
         parser.encoder_ = Encoder(
-            known=frozenset(self.known),
+            vocabulary=frozenset(self.known),
             clusters=self.clusters_,
             near=self.near_,
             upos=self.upos,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.tagging.morphology import Morphology, MorphTagger
     from eigentext.tagging.sequence import SequenceTagger
 
@@ -46,7 +46,7 @@ class OwnTags:
         self.xpos_alone = False
         self.taggers: dict[str, SequenceTagger] = {}
 
-    def fit(self, sentences: Sequence[Sentence]) -> OwnTags:
+    def fit(self, sentences: Sequence[ConlluBlock]) -> OwnTags:
         """Train on the columns of a treebank."""
         from eigentext.tagging.morphology import MorphTagger
 
@@ -95,7 +95,7 @@ class OwnTags:
 
 
 def jackknifed(
-    sentences: Sequence[Sentence],
+    sentences: Sequence[ConlluBlock],
     *,
     ways: int = WAYS,
     progress: Progress | None = None,
@@ -111,7 +111,7 @@ def jackknifed(
 
 
 def fitted_and_jackknifed(
-    sentences: Sequence[Sentence], *, progress: Progress | None = None, **settings: Any
+    sentences: Sequence[ConlluBlock], *, progress: Progress | None = None, **settings: Any
 ) -> tuple[OwnTags, list[TaggedSentence]]:
     """Taggers of all sentences, and what :func:`jackknifed` says: all trained side by side."""
     works, tagged = _fold_works(sentences, WAYS, settings)
@@ -121,7 +121,7 @@ def fitted_and_jackknifed(
 
 
 def _fold_works(
-    sentences: Sequence[Sentence], ways: int, settings: dict[str, Any]
+    sentences: Sequence[ConlluBlock], ways: int, settings: dict[str, Any]
 ) -> tuple[list[Callable[[], Any]], Callable[..., list[TaggedSentence]]]:
     """What is to be done for each stretch, and what makes tagged sentences of the answers."""
     from eigentext.tagging.morphology import MorphTagger, fold_works
@@ -147,7 +147,7 @@ def _fold_works(
     return works, tagged
 
 
-def with_tags(sentence: Sentence, tagged: TaggedSentence) -> Sentence:
+def with_tags(sentence: ConlluBlock, tagged: TaggedSentence) -> ConlluBlock:
     """A CoNLL-U sentence with these tags in the place of its own."""
     misc: Sequence[str] = sentence.column("misc")
     return sentence.with_columns(
@@ -165,12 +165,12 @@ def _tagged(forms: Sequence[str], tags: Morphology, *, xpos_alone: bool) -> Tagg
     return TaggedSentence(tuple(forms), upos, xpos, tags.feats, tags.lemmas, others)
 
 
-def _xpos_alone(sentences: Sequence[Sentence]) -> bool:
+def _xpos_alone(sentences: Sequence[ConlluBlock]) -> bool:
     """Is there no upos?"""
     return all(set(sentence.column("upos")) == {"_"} for sentence in sentences)
 
 
-def _xpos_as_upos(sentences: Sequence[Sentence]) -> list[Sentence]:
+def _xpos_as_upos(sentences: Sequence[ConlluBlock]) -> list[ConlluBlock]:
     """The columns upos and xpos in each other's place."""
     return [
         sentence.with_columns(upos=sentence.column("xpos"), xpos=sentence.column("upos"))
@@ -178,7 +178,7 @@ def _xpos_as_upos(sentences: Sequence[Sentence]) -> list[Sentence]:
     ]
 
 
-def _has_tags(sentences: Sequence[Sentence]) -> bool:
+def _has_tags(sentences: Sequence[ConlluBlock]) -> bool:
     """Does upos or xpos say anything?"""
     return any(
         len({tag for sentence in sentences for tag in sentence.column(name)}) > 1

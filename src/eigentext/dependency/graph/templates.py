@@ -1,15 +1,14 @@
 """Templates of the graph-based parser: text such as ``h.xpos d.lower`` -> arrays for the kernels.
 
-1. A template is a list of items ``role.attribute`` or ``role+1.attribute``: the attribute (a
-   column of ``encode``'s keys) of the head ``h``, the modifier ``d`` or the modifier's inner
-   sibling ``s``, or of a word so far to the right (``+``) or left (``-``) of it.
+1. A template is a list of items ``role.attribute`` or ``role+1.attribute``: the attribute (of
+   ``features.attributes.PARSING``) of the head ``h``, the modifier ``d``, the modifier's inner
+   sibling ``s`` or the head's head ``g``, or of a word so far to the right or left of it.
 2. An item ``~tags`` adds what lies between: ``~upos`` and ``~xpos`` fire once for each different
    tag in between, ``~kinds`` once with how many verbs, punctuation marks and conjunctions there
    are, ``~rivals`` once with how many words with the head's tag and with the modifier's,
    ``~agree`` once with whether both have the same case, number, gender and person.
 3. All items of one role are hashed to one number per word (a *part*); a pair or triple of words
    only adds parts and mixes the sum once, into a *slot* of the weight table.
-   ``hashing.mixed`` and :func:`slot_of` are the twins of what the kernels do.
 
 Every feature has a line of 16 weights: 0 and 1 for the direction, 2 to 15 for direction and
 distance.  A template that names one role alone is summed once per word, not once per pair.
@@ -17,65 +16,42 @@ distance.  A template that names one role alone is summed once per word, not onc
 
 from __future__ import annotations
 
-import re
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.base.hashing import MASK, MIXER, text_key
 from eigentext.errors import SettingsError
+from eigentext.features.attributes import AFFIXES, PARSED_BITS, PARSING
+from eigentext.features.templates import Grammar, Template, distinct, seeds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
     Keys = npt.NDArray[np.uint64]
     Ints = npt.NDArray[np.int64]
 
-__all__ = ["ATTRIBUTES", "FeatureArrays", "arc_templates", "compiled", "sibling_templates"]
+__all__ = ["GRAMMAR", "FeatureArrays", "arc_templates", "compiled", "sibling_templates"]
 
-# upos and xpos come first: the kernels take the tags in between from columns 0 and 1
-ATTRIBUTES = (
-    "upos",
-    "xpos",
-    "lower",
-    "form",
-    "feats",
-    "morph",
-    "end",
-    "bits4",
-    "bits6",
-    "bits",
-    "near4",
-    "near6",
-    "near",
-    "lemma",
-    "end2",
-    "end4",
-    "begin3",
-    "other",  # the upos that the tagger had second
-    "either",  # upos with it, and how near it came
-)
-AFFIXES = ("end2", "end4", "begin3")  # beside ``end``, the last three letters
-MOST_ITEMS = 6
 AFTER = 0xD6E8FEB86659FD93
 BEYOND = (0x2545F4914F6CDD1D, 0x27D4EB2F165667C5)  # keys of words before the first, after the last
 NOBODY = 0x165667B19E3779F9  # part of the sibling that a first modifier does not have
 EXTRAS = ("", "~kinds", "~rivals", "~agree", "~upos", "~xpos")
-_ITEM = re.compile(r"([hdsg])([+-][12])?\.([a-z0-9]+)")
+GRAMMAR = Grammar("role.attribute", PARSING.names, "hdsg", EXTRAS[1:], most=6, reach=2)
 
 
 class FeatureArrays(NamedTuple):
     """Templates as the kernels read them; rows of ``spec`` hold attribute (-1: none) and offset.
 
-    ``head_spec, mod_spec``  (T, MOST_ITEMS, 2) templates of one word alone
-    ``pair_spec``            (2, T, MOST_ITEMS, 2) of head and modifier, grouped by ``pair_bounds``
+    ``head_spec, mod_spec``  (T, items, 2) templates of one word alone
+    ``pair_spec``            (2, T, items, 2) of head and modifier, grouped by ``pair_bounds``
                              into plain, ~kinds, ~rivals, ~agree, ~upos, ~xpos
-    ``sib_spec``             (3, T, MOST_ITEMS, 2) of head, sibling, modifier, grouped by
+    ``sib_spec``             (3, T, items, 2) of head, sibling, modifier, grouped by
                              ``sib_bounds`` into sibling-modifier plain, the same with ~kinds,
                              all three plain, all three with ~kinds
-    ``grand_spec``           (3, T, MOST_ITEMS, 2) of the head's head, head, modifier
+    ``grand_spec``           (3, T, items, 2) of the head's head, head, modifier
     ``*_seeds``              a hash of each template's name and role, with which its parts begin
     """
 
@@ -93,51 +69,10 @@ class FeatureArrays(NamedTuple):
     grand_seeds: Keys
 
 
-def slot_of(parts: Iterable[int], bits: int) -> int:
-    """Where the 16 weights of a feature are centred: parts added, mixed once.
-
-    >>> slot_of([1, 2], 22) == slot_of([2, 1], 22)
-    True
-    """
-    total = sum(parts) & MASK
-    total ^= total >> 31
-    return ((total * MIXER) & MASK) >> (64 - bits)
-
-
-def parse_template(text: str) -> tuple[dict[str, tuple[tuple[int, int], ...]], str]:
-    """Items of each role as (attribute, offset), and the extra.
-
-    >>> parse_template("h.xpos h+1.xpos d.lower ~upos")
-    ({'h': ((1, 0), (1, 1)), 'd': ((2, 0),)}, '~upos')
-    """
-    roles: dict[str, tuple[tuple[int, int], ...]] = {}
-    extra = ""
-    for item in text.split():
-        if item in EXTRAS:
-            extra = item
-            continue
-        match = _ITEM.fullmatch(item)
-        if match is None or match[3] not in ATTRIBUTES:
-            raise SettingsError(
-                f"template {text!r}: {item!r} is not role.attribute; attributes: "
-                f"{', '.join(ATTRIBUTES)}"
-            )
-        role, offset, attribute = match.groups()
-        roles[role] = (*roles.get(role, ()), (ATTRIBUTES.index(attribute), int(offset or 0)))
-        if len(roles[role]) > MOST_ITEMS:
-            raise SettingsError(f"template {text!r} has more than {MOST_ITEMS} items of a word")
-    if not roles:
-        raise SettingsError(f"template {text!r} names no word")
-    return roles, extra
-
-
-def _spec(names: Sequence[str], role: str) -> tuple[Ints, Keys]:
-    """Items and seeds of one role in each template."""
-    spec = np.full((len(names), MOST_ITEMS, 2), -1, np.int64)
-    for row, name in enumerate(names):
-        for column, item in enumerate(parse_template(name)[0].get(role, ())):
-            spec[row, column] = item
-    return spec, np.array([text_key(f"{role}\t{name}") for name in names], np.uint64)
+def _parts(templates: Sequence[Template], roles: str) -> tuple[Ints, Keys]:
+    """(roles, T, items, 2) places of the items of each role, and seeds of their parts."""
+    places = np.stack([GRAMMAR.places(templates, role) for role in roles])
+    return places, np.stack([seeds_of(role, templates) for role in roles])
 
 
 def compiled(
@@ -149,53 +84,51 @@ def compiled(
     >>> arrays.pair_bounds.tolist(), arrays.sib_bounds.tolist()
     ([0, 1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0])
     """
-    for names in (arcs, siblings, grand):
-        if isinstance(names, str):
-            raise TypeError("templates are a list of names, not one str")
-        if len(set(names)) < len(names):
-            raise SettingsError("a template is named twice")
     # The kernels loop over groups, not over templates: those of one word alone, of a pair by what
     # they take from in between, of a triple by whether they look at the head
-    alone: dict[str, list[str]] = {"h": [], "d": []}
-    pairs: dict[str, list[str]] = {extra: [] for extra in EXTRAS}
-    for name in arcs:
-        roles, extra = parse_template(name)
-        if "s" in roles:
-            raise SettingsError(f"template {name!r}: an arc has no sibling s")
-        if set(roles) == {"h", "d"}:
-            pairs[extra].append(name)
-        elif extra:
-            raise SettingsError(f"template {name!r}: {extra} needs both h and d")
+    alone: dict[str, list[Template]] = {"h": [], "d": []}
+    pairs: dict[str, list[Template]] = {extra: [] for extra in EXTRAS}
+    for template in map(GRAMMAR.parse, distinct(arcs)):
+        roles = template.roles
+        if not roles <= set("hd"):
+            raise SettingsError(f"template {template.text!r}: an arc has no sibling s and no g")
+        if len(roles) == 2:
+            pairs[template.extra].append(template)
+        elif template.extra:
+            raise SettingsError(f"template {template.text!r}: {template.extra} needs both h and d")
         else:
-            alone[next(iter(roles))].append(name)
-    triples: dict[tuple[bool, str], list[str]] = {
+            alone[min(roles)].append(template)
+    triples: dict[tuple[bool, str], list[Template]] = {
         (full, extra): [] for full in (False, True) for extra in ("", "~kinds")
     }
-    for name in siblings:
-        roles, extra = parse_template(name)
-        if not {"s", "d"} <= set(roles) or ("h" in roles, extra) not in triples:
-            raise SettingsError(f"template {name!r}: expected s and d, perhaps h and ~kinds")
-        triples["h" in roles, extra].append(name)
-    pair_names = [name for group in pairs.values() for name in group]
-    sib_names = [name for group in triples.values() for name in group]
-    pair_parts = [_spec(pair_names, role) for role in "hd"]
-    sib_parts = [_spec(sib_names, role) for role in "hsd"]
-    for name in grand:
-        roles, extra = parse_template(name)
-        if extra or set(roles) - set("ghd") or not {"g", "d"} <= set(roles):
-            raise SettingsError(f"template {name!r}: expected g and d, perhaps h")
-    grand_parts = [_spec(grand, role) for role in "ghd"]
+    for template in map(GRAMMAR.parse, distinct(siblings)):
+        group = "h" in template.roles, template.extra
+        if not set("sd") <= template.roles <= set("hsd") or group not in triples:
+            why = "expected s and d, perhaps h and ~kinds"
+            raise SettingsError(f"template {template.text!r}: {why}")
+        triples[group].append(template)
+    grandparents = [GRAMMAR.parse(name) for name in distinct(grand)]
+    for template in grandparents:
+        if template.extra or not set("gd") <= template.roles <= set("ghd"):
+            raise SettingsError(f"template {template.text!r}: expected g and d, perhaps h")
+    head_spec, head_seeds = _parts(alone["h"], "h")
+    mod_spec, mod_seeds = _parts(alone["d"], "d")
+    pair_spec, pair_seeds = _parts(list(chain(*pairs.values())), "hd")
+    sib_spec, sib_seeds = _parts(list(chain(*triples.values())), "hsd")
+    grand_spec, grand_seeds = _parts(grandparents, "ghd")
     return FeatureArrays(
-        *_spec(alone["h"], "h"),
-        *_spec(alone["d"], "d"),
-        np.stack([spec for spec, _ in pair_parts]),
-        np.stack([seeds for _, seeds in pair_parts]),
+        head_spec[0],
+        head_seeds[0],
+        mod_spec[0],
+        mod_seeds[0],
+        pair_spec,
+        pair_seeds,
         np.cumsum([0, *map(len, pairs.values())]).astype(np.int64),
-        np.stack([spec for spec, _ in sib_parts]),
-        np.stack([seeds for _, seeds in sib_parts]),
+        sib_spec,
+        sib_seeds,
         np.cumsum([0, *map(len, triples.values())]).astype(np.int64),
-        np.stack([spec for spec, _ in grand_parts]),
-        np.stack([seeds for _, seeds in grand_parts]),
+        grand_spec,
+        grand_seeds,
     )
 
 
@@ -262,7 +195,7 @@ def arc_templates(
         names += ["h.either d.either", "h.either d.upos", "h.upos d.either", "h.other d.other"]
         names += ["h.other d.upos", "h.upos d.other", "h.either d.lemma", "h.lemma d.either"]
         names += ["h.xpos d.other d.xpos", "h.other h.xpos d.xpos"]
-    for used, (a, b, c) in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
+    for used, (a, b, c) in zip((clusters, vectors), PARSED_BITS, strict=True):
         if used:
             for bits in (a, b, c):
                 names += [f"{role}.{bits}" for role in "hd"]
@@ -292,7 +225,7 @@ def sibling_templates(*, clusters: bool = False, vectors: bool = False) -> tuple
     names += ["h.upos s.lemma d.upos", "h.upos s.upos d.lemma", "h.upos s.lemma d.lemma"]
     names += ["h.lemma s.xpos d.xpos", "h.upos s.upos d.upos ~kinds"]
     names += ["h.upos s.upos s.morph d.upos d.morph"]
-    for used, (a, b, c) in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
+    for used, (a, b, c) in zip((clusters, vectors), PARSED_BITS, strict=True):
         if used:
             names += [f"s.{a} d.{a}", f"s.{b} d.{b}", f"s.{c} d.{c}", f"h.{a} s.{a} d.{a}"]
             names += [f"h.upos s.{b} d.{b}"]
@@ -306,7 +239,7 @@ def grandparent_templates(*, clusters: bool = False, vectors: bool = False) -> t
     names += ["g.lemma h.upos d.upos", "g.upos h.lemma d.upos", "g.upos h.upos d.lemma"]
     names += ["g.upos h.lemma d.lemma", "g.lemma h.lemma d.upos", "g.lemma h.upos d.lemma"]
     names += ["g.feats h.feats d.feats"]
-    for used, (a, b, c) in ((clusters, ATTRIBUTES[7:10]), (vectors, ATTRIBUTES[10:13])):
+    for used, (a, b, c) in zip((clusters, vectors), PARSED_BITS, strict=True):
         if used:
             names += [f"g.{a} h.{a} d.{a}", f"g.{b} h.upos d.{b}", f"g.{c} d.{c}"]
     return tuple(names)

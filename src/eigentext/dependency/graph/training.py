@@ -27,6 +27,8 @@ import numpy.typing as npt
 
 from eigentext.base.averaging import Averaged
 from eigentext.base.cores import each, row_blocks
+from eigentext.base.settings import check, setting
+from eigentext.base.values import Flag, Real, Text, Whole
 from eigentext.dependency.graph.rounding import rounded, unit_of
 from eigentext.dependency.graph.templates import FeatureArrays, coarse_templates, compiled
 from eigentext.errors import SettingsError
@@ -51,62 +53,47 @@ ARC_STEPS = 2  # whole numbers in the longest step of learning
 
 @dataclass(frozen=True)
 class ArcSettings:
-    """What is learned and how.
+    """What is learned and how."""
 
-    ``order``       1: arcs; 2: arcs and neighbouring siblings
-    ``learner``     mira or perceptron
-    ``projective``  decode projective trees only, in training too; otherwise arcs may cross, and
-                    order 2 rearranges its best projective tree, in training too
-    ``epochs``      passes over the sentences
-    ``clip``        longest step of MIRA
-    ``coarse_margin``  order 2 scores only arcs whose score in the coarse model is at most so much
-                    below that of the best head of the word, while learning a little more; None:
-                    all, and there is none
-    ``margin``      order 2 looks only at arcs whose own score is at most so much below that of
-                    the best head of the word; None: at all that are scored
-    ``charge``      order 2 with crossing arcs: what each of them costs a tree, when decoding
-    ``heat``        probabilities go by exp of scores over it (``heat.py``)
-    ``grandparents``  order 2 scores a modifier with its head and the head's head, too
-    ``bits``        2**bits weights
-    ``seed``        of the shuffles
-    """
-
-    order: int = 1
-    learner: str = "mira"
-    projective: bool = True
-    epochs: int = 7
-    clip: float = 0.01
-    coarse_margin: float | None = 4.0
-    margin: float | None = None
-    charge: float = 0.0
-    heat: float = 1.0
-    grandparents: bool = False
-    bits: int = 24
-    seed: int = 0
+    order: int = setting(1, Whole(1, 2), "1: arcs; 2: arcs and neighbouring siblings.")
+    learner: str = setting("mira", Text(("mira", "perceptron")), "How weights are moved.")
+    projective: bool = setting(
+        True,
+        Flag(),
+        "Decode projective trees only, in training too; otherwise arcs may cross, and order 2 "
+        "rearranges its best projective tree, in training too.",
+    )
+    epochs: int = setting(7, Whole(1), "Passes over the sentences.")
+    clip: float = setting(0.01, Real(0, open=True), "Longest step of MIRA.")
+    coarse_margin: float | None = setting(
+        4.0,
+        Real(0, open=True, optional=True),
+        "Order 2 scores only arcs whose score in the coarse model is at most so much below that "
+        "of the best head of the word, while learning a little more; None: all; there is no such "
+        "model.",
+    )
+    margin: float | None = setting(
+        None,
+        Real(0, open=True),
+        "Order 2 looks only at arcs whose own score is at most so much below that of the best "
+        "head of the word; None: at all that are scored.",
+    )
+    charge: float = setting(
+        0.0, Real(0), "Order 2 with crossing arcs: what each costs a tree, when decoding."
+    )
+    heat: float = setting(
+        1.0, Real(0, open=True), "Probabilities go by exp of scores over it (``heat.py``)."
+    )
+    grandparents: bool = setting(
+        False, Flag(), "Order 2 scores a modifier with its head and the head's head, too."
+    )
+    bits: int = setting(24, Whole(10, 30), "2**bits weights.")
+    seed: int = setting(0, Whole(0), "Start of the shuffles.")
 
     def __post_init__(self) -> None:
-        if self.order not in (1, 2):
-            raise SettingsError(f"order is 1 (arcs) or 2 (siblings), not {self.order!r}")
-        if self.learner not in ("mira", "perceptron"):
-            raise SettingsError(f"learner is mira or perceptron, not {self.learner!r}")
-        if self.epochs < 1:
-            raise SettingsError(f"epochs must be 1 or more, found {self.epochs}")
-        if not self.clip > 0:
-            raise SettingsError(f"clip must be above 0, found {self.clip}")
+        check(self)
         if self.grandparents and self.order != 2:
             raise SettingsError("grandparents need order 2")
-        if not self.charge >= 0:
-            raise SettingsError(f"charge must be 0 or more, found {self.charge}")
-        if not self.heat > 0:
-            raise SettingsError(f"heat must be above 0, found {self.heat}")
-        for name in ("margin", "coarse_margin"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise SettingsError(f"{name} must be above 0, found {value}")
-        if not 10 <= self.bits <= 30:
-            raise SettingsError(f"bits must be 10 to 30, found {self.bits}")
-        if self.seed < 0:
-            raise SettingsError(f"seed is {self.seed}, but a seed is a non-negative integer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,9 +283,9 @@ class Grandparents:
         """(K,) what grandparents add to the scores of trees (K, n)."""
         from eigentext.dependency.kernels.features import grand_totals
 
-        found = np.empty(len(heads))
-        grand_totals(self._sentence, self._model, np.ascontiguousarray(heads, np.int32), found)
-        return found
+        totals_of = np.empty(len(heads))
+        grand_totals(self._sentence, self._model, np.ascontiguousarray(heads, np.int32), totals_of)
+        return totals_of
 
     def in_tree(self, h: int, d: int, heads: npt.NDArray[np.int32]) -> float:
         """What the grandparent would add to the arc from h to d in the place of d's own.
@@ -402,9 +389,9 @@ def train_arcs(
         for block in row_blocks(len(order), LOCK_STEP):
             # the longest first: nobody waits for one that was begun last
             together = order[block][np.argsort(-lengths[order[block]], kind="stable")]
-            for found in each(rival, together):
+            for better in each(rival, together):
                 time += 1
-                move_weights(found, learned.weights, learner, time)
+                move_weights(better, learned.weights, learner, time)
             if progress is not None and time // 500 > (time - LOCK_STEP) // 500:
                 progress(time, settings.epochs * len(chosen), "training arcs")
         if after_pass is not None and after_pass(mean()):

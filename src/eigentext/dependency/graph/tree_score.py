@@ -11,13 +11,13 @@ from eigentext.dependency.long_sentences import check_length
 
 if TYPE_CHECKING:
     from eigentext.dependency.graph.parser import DependencyParser
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.language.trees.dependency import DependencyTree
 
 __all__ = ["judged", "tree_score"]
 
 
-def tree_score(parser: DependencyParser, sentence: Sentence, tree: DependencyTree) -> float:
+def tree_score(parser: DependencyParser, sentence: ConlluBlock, tree: DependencyTree) -> float:
     """Sum over the parts of the tree, with arcs that the parser's own search would not look at.
 
     Parts are arcs, for order 2 also neighbouring siblings outward from each head, and with
@@ -28,7 +28,7 @@ def tree_score(parser: DependencyParser, sentence: Sentence, tree: DependencyTre
     return parser.arcs_.tree_score(batch, 0, tree.heads)
 
 
-def judged(parser: DependencyParser, sentence: Sentence, tree: DependencyTree) -> Parse:
+def judged(parser: DependencyParser, sentence: ConlluBlock, tree: DependencyTree) -> Parse:
     """The tree as one of the parser's own: with its score, and how sure the relations are."""
     score, known = tree_score(parser, sentence, tree), parser.relations_
     if known is None:

@@ -2,8 +2,8 @@
 
 A *slot* is an index into the weight table.  A template makes of each word a *part*, a 64-bit hash
 of the attributes that it names (:func:`word_parts`); the feature of an arc is the sum of the parts
-of its words, mixed once into a slot (:func:`mix`).  So a sentence of n words hashes n times for
-each template, and the n^2 arcs and n^3 siblings only add.  A feature has 16 weights,
+of its words, mixed once (``slot_of_sum``).  So a sentence of n words hashes n times for each
+template, and the n^2 arcs and n^3 siblings only add.  A feature has 16 weights,
 ``weights[slot ^ 0..15]``, one cache line (see ``templates``): the one at ``slot ^ side`` for the
 direction and the one at ``slot ^ far`` for direction and distance.
 
@@ -17,16 +17,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base import hashing
 from eigentext.base.compiling import njit
+from eigentext.features.kernels.hashing import mix, slot_of_sum
 
-MIXER = np.uint64(hashing.MIXER)
 BEFORE = np.uint64(0x2545F4914F6CDD1D)  # key of a word before the first
 BEHIND = np.uint64(0x27D4EB2F165667C5)  # and of one after the last
 NOBODY = np.uint64(0x165667B19E3779F9)  # key of a word that is not there, such as a sibling
 COUNTED = np.uint64(0xD6E8FEB86659FD93)  # times a small number: the key of that number
 FIRST_FEATURE = 3  # column of ``tags``
-S29, S31 = np.uint64(29), np.uint64(31)
 
 
 class Sentence(NamedTuple):
@@ -95,13 +93,6 @@ def sentence_of(sentences, k):
 
 
 @njit(inline="always")
-def mix(total, shift):
-    """The slot of a sum of parts: its upper bits, once all bits have had a say."""
-    total ^= total >> S31
-    return np.int64((total * MIXER) >> shift)
-
-
-@njit(inline="always")
 def line_score(weights, slot, side, far):
     """What one feature adds: its weight for the direction and that for the distance."""
     return weights[slot ^ side] + weights[slot ^ far]
@@ -130,8 +121,7 @@ def word_part(keys, i, spec, seeds, t):
             key = BEHIND
         else:
             key = keys[k, attribute]
-        x = (x ^ key) * MIXER
-        x ^= x >> S29
+        x = mix(x, key)
     return x
 
 
@@ -159,8 +149,7 @@ def nobody_parts(seeds):
     """(T,): the sibling's parts where there is none."""
     parts = np.empty(len(seeds), np.uint64)
     for t in range(len(seeds)):
-        x = (seeds[t] ^ NOBODY) * MIXER
-        parts[t] = x ^ (x >> S29)
+        parts[t] = mix(seeds[t], NOBODY)
     return parts
 
 
@@ -235,7 +224,7 @@ def summed_lines(keys, spec, seeds, weights, shift):
     lines = np.zeros((len(keys), 16))
     for i in range(len(keys)):
         for t in range(len(spec)):
-            slot = mix(word_part(keys, i, spec, seeds, t), shift)
+            slot = slot_of_sum(word_part(keys, i, spec, seeds, t), shift)
             for k in range(16):
                 lines[i, k] += weights[slot ^ k]
     return lines
@@ -258,9 +247,9 @@ def arc_scores(sentence, model, keep, arc):
     before = kinds_before(tags)
     bounds = templates.pair_bounds
     counts = np.empty(sentence.n_tags, np.int64)  # of each upos between h and d
-    seen = np.empty((2, sentence.n_tags), np.int64)  # stamp of the walk in which a tag was met
+    stamps = np.empty((2, sentence.n_tags), np.int64)  # stamp of the walk in which a tag was met
     met = np.empty((2, sentence.n_tags), np.uint64)  # keys of the different tags met on this walk
-    seen[:] = -1
+    stamps[:] = -1
     arc[:] = -np.inf
     n_met = np.zeros(2, np.int64)
     zero = weights[0] * 0  # a whole number, or a float64
@@ -284,25 +273,25 @@ def arc_scores(sentence, model, keep, arc):
                     far = distance_offset(h, d)
                     total = zero
                     for t in range(bounds[1]):  # plain pairs
-                        slot = mix(heads[h, t] + mods[d, t], shift)
+                        slot = slot_of_sum(heads[h, t] + mods[d, t], shift)
                         total += line_score(weights, slot, side, far)
                     extra = kinds_key(before, h, d)
                     for t in range(bounds[1], bounds[2]):  # ~kinds
-                        slot = mix(heads[h, t] + mods[d, t] + extra, shift)
+                        slot = slot_of_sum(heads[h, t] + mods[d, t] + extra, shift)
                         total += line_score(weights, slot, side, far)
                     extra = rivals_key(counts[tags[h, 0]], counts[tags[d, 0]])
                     for t in range(bounds[2], bounds[3]):  # ~rivals
-                        slot = mix(heads[h, t] + mods[d, t] + extra, shift)
+                        slot = slot_of_sum(heads[h, t] + mods[d, t] + extra, shift)
                         total += line_score(weights, slot, side, far)
                     extra = agree_key(tags, h, d)
                     for t in range(bounds[3], bounds[4]):  # ~agree
-                        slot = mix(heads[h, t] + mods[d, t] + extra, shift)
+                        slot = slot_of_sum(heads[h, t] + mods[d, t] + extra, shift)
                         total += line_score(weights, slot, side, far)
                     for kind in range(2):  # ~upos, ~xpos: once for each different tag in between
                         for t in range(bounds[4 + kind], bounds[5 + kind]):
                             both = heads[h, t] + mods[d, t]
                             for k in range(n_met[kind]):
-                                slot = mix(both + met[kind, k], shift)
+                                slot = slot_of_sum(both + met[kind, k], shift)
                                 total += line_score(weights, slot, side, far)
                     alone = head_lines[h, side] + head_lines[h, far]
                     alone += mod_lines[d, side] + mod_lines[d, far]
@@ -310,8 +299,8 @@ def arc_scores(sentence, model, keep, arc):
                 # from here on d itself is one of those in between
                 for kind in range(2):
                     tag = tags[d, kind]
-                    if seen[kind, tag] != stamp:
-                        seen[kind, tag] = stamp
+                    if stamps[kind, tag] != stamp:
+                        stamps[kind, tag] = stamp
                         met[kind, n_met[kind]] = keys[d, kind]
                         n_met[kind] += 1
                 counts[tags[d, 0]] += 1
@@ -342,22 +331,22 @@ def arc_slots(sentence, model, h, d, out, at):
         n_head += tags[k, 0] == tags[h, 0]
         n_mod += tags[k, 0] == tags[d, 0]
     for part in one_word_parts(keys, h, templates.head_spec, templates.head_seeds):
-        at = put(out, at, mix(part, shift), side, far)
+        at = put(out, at, slot_of_sum(part, shift), side, far)
     for part in one_word_parts(keys, d, templates.mod_spec, templates.mod_seeds):
-        at = put(out, at, mix(part, shift), side, far)
+        at = put(out, at, slot_of_sum(part, shift), side, far)
     heads = one_word_parts(keys, h, templates.pair_spec[0], templates.pair_seeds[0])
     mods = one_word_parts(keys, d, templates.pair_spec[1], templates.pair_seeds[1])
-    seen = np.zeros(sentence.n_tags, np.bool_)
+    is_met = np.zeros(sentence.n_tags, np.bool_)
     for t in range(bounds[6]):
         both = heads[t] + mods[t]
         if t >= bounds[4]:  # ~upos, ~xpos
             kind = 0 if t < bounds[5] else 1
-            seen[:] = False
+            is_met[:] = False
             for k in range(low, high):
                 tag = tags[k, kind]
-                if not seen[tag]:
-                    seen[tag] = True
-                    at = put(out, at, mix(both + keys[k, kind], shift), side, far)
+                if not is_met[tag]:
+                    is_met[tag] = True
+                    at = put(out, at, slot_of_sum(both + keys[k, kind], shift), side, far)
             continue
         if t >= bounds[3]:
             both += agree_key(tags, h, d)
@@ -365,7 +354,7 @@ def arc_slots(sentence, model, h, d, out, at):
             both += rivals_key(n_head, n_mod)
         elif t >= bounds[1]:
             both += kinds_key(before, h, d)
-        at = put(out, at, mix(both, shift), side, far)
+        at = put(out, at, slot_of_sum(both, shift), side, far)
     return at
 
 
@@ -390,7 +379,7 @@ def sibling_scores(sentence, model, governors, sib):
     n_pair = bounds[2]  # the templates before it do not look at the head:
     zero = weights[0] * 0  # a whole number, or a float64
     pairs = np.empty((n + 1, n + 1), (weights[:1] * 0).dtype)  # [s, d]: their sums,
-    known = np.zeros((n + 1, n + 1), np.bool_)  # made when first needed
+    is_summed = np.zeros((n + 1, n + 1), np.bool_)  # made when first needed
     for h in range(n + 1):
         for side in range(2):
             for j in range(governors.many[h, side]):
@@ -400,15 +389,15 @@ def sibling_scores(sentence, model, governors, sib):
                     far = distance_offset(s, d)
                     extra = kinds_key(before, s, d)
                     total = zero
-                    if s == h or not known[s, d]:
+                    if s == h or not is_summed[s, d]:
                         for t in range(n_pair):
                             both = (nobody[t] if s == h else sibs[s, t]) + mods[d, t]
                             if t >= bounds[1]:
                                 both += extra
-                            total += line_score(weights, mix(both, shift), side, far)
+                            total += line_score(weights, slot_of_sum(both, shift), side, far)
                         if s != h:
                             pairs[s, d] = total
-                            known[s, d] = True
+                            is_summed[s, d] = True
                     else:
                         total = pairs[s, d]
                     for t in range(n_pair, bounds[4]):
@@ -416,7 +405,7 @@ def sibling_scores(sentence, model, governors, sib):
                         all_three += nobody[t] if s == h else sibs[s, t]
                         if t >= bounds[3]:
                             all_three += extra
-                        total += line_score(weights, mix(all_three, shift), side, far)
+                        total += line_score(weights, slot_of_sum(all_three, shift), side, far)
                     sib[h, s, d] = total * model.scale
 
 
@@ -437,7 +426,7 @@ def sibling_slots(sentence, model, h, s, d, out, at):
             total += heads[t]
         if bounds[1] <= t < bounds[2] or t >= bounds[3]:
             total += extra
-        at = put(out, at, mix(total, model.shift), side, far)
+        at = put(out, at, slot_of_sum(total, model.shift), side, far)
     return at
 
 
@@ -477,7 +466,7 @@ def grand_scores(sentence, model, governors):
                     offset = grand_offset(g, h, d)
                     total = zero
                     for t in range(spec.shape[1]):
-                        slot = mix(tops[g, t] + heads[h, t] + mods[d, t], shift)
+                        slot = slot_of_sum(tops[g, t] + heads[h, t] + mods[d, t], shift)
                         total += line_score(weights, slot, side, offset)
                     grand[i, h, d] = total * model.scale
     return grand
@@ -494,7 +483,7 @@ def grand_slots(sentence, model, g, h, d, out, at):
     side = 1 if d > h else 0
     offset = grand_offset(g, h, d)
     for t in range(spec.shape[1]):
-        at = put(out, at, mix(tops[t] + heads[t] + mods[t], model.shift), side, offset)
+        at = put(out, at, slot_of_sum(tops[t] + heads[t] + mods[t], model.shift), side, offset)
     return at
 
 

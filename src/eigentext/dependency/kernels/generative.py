@@ -331,13 +331,7 @@ def _link_outside(words, automaton, chart, out, i, j, pair):
 
 @njit
 def outside(words, automaton, chart, log_z):
-    """Posterior of every arc, marginals[head, dependent], 0 = root; chart: that of inside."""
-    return outside_chart(words, automaton, chart, log_z)[0]
-
-
-@njit
-def outside_chart(words, automaton, chart, log_z):
-    """Posterior of every arc as :func:`outside` gives it, and outside values of all cells.
+    """Posterior of every arc, marginals[head, dependent], 0 = root; outside values of all cells.
 
     From wide spans to narrow ones, each cell hands what it is worth to the cells that it was
     summed from.  Outside values are times 2**exponent of their cell and divided by p(words): so

@@ -13,6 +13,7 @@ import numpy as np
 
 from eigentext.base.compiling import njit
 from eigentext.dependency.kernels.generative import Words
+from eigentext.dependency.kernels.latent import order_leaves_first
 
 
 class Plan(NamedTuple):
@@ -60,32 +61,17 @@ def plan_tree(heads, words, plan):
     """Fill the plan of a tree; how many words are in its order: fewer than n if it has a cycle."""
     order, low, high, stop_q, stop_l = plan.order, plan.low, plan.high, plan.stop_q, plan.stop_l
     n = len(heads)
-    waiting = np.zeros(n + 1, np.int64)  # children that are not in the order yet
     for d in range(n):
-        waiting[heads[d]] += 1
-        low[d] = d
-        high[d] = d
+        low[d], high[d] = d, d
         for side in range(2):
             stop_q[d, side] = 0
             stop_l[d, side] = 0
-    # leaves first; a head follows when the last of its children is in the order
-    size = 0
-    for d in range(n):
-        if waiting[d + 1] == 0:
-            order[size] = d
-            size += 1
-    done = 0
-    while done < size:
-        d = order[done]
-        done += 1
+    size = order_leaves_first(heads, order, np.empty(n, np.int64))
+    for k in range(size):
+        d = order[k]
         h = heads[d] - 1
         if h >= 0:
-            low[h] = min(low[h], low[d])
-            high[h] = max(high[h], high[d])
-            waiting[h + 1] -= 1
-            if waiting[h + 1] == 0:
-                order[size] = h
-                size += 1
+            low[h], high[h] = min(low[h], low[d]), max(high[h], high[d])
     # Right children come in rising order, left ones in falling order, so stop_q and stop_l hold
     # what the next decision on that side is conditioned on: a child takes it over and renews it.
     for d in range(n):
@@ -121,6 +107,7 @@ def tree_up(heads, words, automaton, plan, below, message):
             s = first[i] + h
             below[i, h] = emit[i, h]
             for side in range(2):
+                # p(both sides stop | h) and p(word i | h)
                 below[i, h] *= automaton.stop[side, stop_q[i, side], stop_l[i, side], s]
     for k in range(n):
         d = plan.order[k]
@@ -131,7 +118,7 @@ def tree_up(heads, words, automaton, plan, below, message):
             peak = max(peak, below[d, g])
         if peak <= 0.0:
             return -np.inf
-        log_p += math.log(peak)
+        log_p += math.log(peak)  # what is divided out is kept in log p
         for g in range(m[d]):
             below[d, g] /= peak
         if parent < 0:
@@ -151,6 +138,7 @@ def tree_up(heads, words, automaton, plan, below, message):
             total = 0.0
             for g in range(m[d]):
                 total += T[side, q, first[parent] + h, first[d] + g] * below[d, g]
+            # times p(one more child | h)
             message[d, h] = total * go[side, q, plan.arc_l[d], first[parent] + h]
             peak = max(peak, message[d, h])
         if peak <= 0.0:
@@ -200,6 +188,7 @@ def _count_arc(d, parent, words, T, plan, below, post, counts):
         if norm <= 0.0:
             continue
         for g in range(m[d]):
+            # expected count of the transition h -> g
             x = post[parent, h] * (T[side, q, sh, first[d] + g] * below[d, g]) / norm
             counts.T[side, q, sh, first[d] + g] += x
             post[d, g] += x

@@ -18,11 +18,10 @@ from eigentext.dependency.kernels.features import (
     BEFORE,
     BEHIND,
     COUNTED,
-    MIXER,
     NOBODY,
-    S29,
     distance_offset,
 )
+from eigentext.features.kernels.hashing import mix, slot_of
 
 EACH_CHILD, EACH_SIBLING = 7, 8
 NEVER = 1 << 30  # no sum of weights is as large
@@ -155,10 +154,9 @@ def label_slots(tree, model, d, out):
                 each = role
                 continue
             key = item_key(tree, rows[role], attribute, spec[t, j, 2], h, d)
-            x = (x ^ key) * MIXER
-            x ^= x >> S29
+            x = mix(x, key)
         if each == 0:
-            out[n_slots] = np.int64((x * MIXER) >> model.shift)
+            out[n_slots] = slot_of(x, model.shift)
             n_slots += 1
             continue
         # the template fires for every child of d, or every other child of h: the items of that
@@ -173,9 +171,8 @@ def label_slots(tree, model, d, out):
                         break
                     if spec[t, j, 0] == each:
                         key = item_key(tree, word, attribute, spec[t, j, 2], h, d)
-                        y = (y ^ key) * MIXER
-                        y ^= y >> S29
-                out[n_slots] = np.int64((y * MIXER) >> model.shift)
+                        y = mix(y, key)
+                out[n_slots] = slot_of(y, model.shift)
                 n_slots += 1
             word = kin[word, NEXT]
     return n_slots
@@ -232,19 +229,19 @@ def keep_demands(h, d, demands, scores):
             if demands[row, 3] == 0:
                 scores[number] = -NEVER
                 continue
-            own = scores[number]
+            score = scores[number]
             scores[:] = -NEVER
-            scores[number] = own
+            scores[number] = score
 
 
 @njit(nogil=True)
-def label_list(keys, heads, model, given, demands, labels, margins):
+def label_list(keys, heads, model, fixed, demands, labels, margins):
     """Relations of the trees (K, n) of one sentence, and by how much each beats the next best.
 
-    ``demands`` are those of :func:`keep_demands`, which hold unless relations are ``given``.
+    ``demands`` are those of :func:`keep_demands`, which hold unless relations are ``fixed``.
 
     The same relations as :func:`label_all` gives tree by tree; or those that are in ``labels``
-    already, if they are ``given``.  Most arcs stand in many trees of
+    already, if they are ``fixed``.  Most arcs stand in many trees of
     a list with all that the templates look at: the words, the children of h and of d, and the
     relations given so far to h, to its head and to the children of h.  A hash of these finds the
     arcs that were labelled already.
@@ -255,59 +252,53 @@ def label_list(keys, heads, model, given, demands, labels, margins):
     size = 16
     while size < 2 * n_trees * n:
         size *= 2
-    seen = np.zeros(size, np.uint64)  # 0: an empty place
-    found = np.empty((size, 2), np.int32)  # relation and margin
+    contexts = np.zeros(size, np.uint64)  # 0: an empty place
+    answers = np.empty((size, 2), np.int32)  # relation and margin
     children = np.empty(n + 1, np.uint64)  # hash of the children of each word
-    told = np.empty(n + 1, np.uint64)  # hash of the relations of those that have one
+    relations = np.empty(n + 1, np.uint64)  # hash of the relations of those that have one
     for k in range(n_trees):
         mine = np.full(n, -1, np.int32)
         tree = LabelledTree(keys, heads[k], mine, family(heads[k]))
         children[:] = COUNTED
-        told[:] = COUNTED
+        relations[:] = COUNTED
         for d in range(1, n + 1):
             h = heads[k, d - 1]
-            children[h] = _mixed(children[h], np.uint64(d))
+            children[h] = mix(children[h], np.uint64(d))
         for i in range(1, n + 1):
             d = tree.kin[i, ORDER]
             h = heads[k, d - 1]
             if h == 0 and model.root_label >= 0:
-                mine[d - 1] = labels[k, d - 1] if given else model.root_label
+                mine[d - 1] = labels[k, d - 1] if fixed else model.root_label
                 margins[k, d - 1] = 0 if mine[d - 1] == model.root_label else -SURE
                 continue
-            mine_is = labels[k, d - 1] if given else -1
+            mine_is = labels[k, d - 1] if fixed else -1
             above = heads[k, h - 1] if h > 0 else -1
             of_head = mine[h - 1] if h > 0 else -1
             of_above = mine[above - 1] if above > 0 else -1
-            x = _mixed(_mixed(children[h], told[h]), np.uint64(d))
-            x = _mixed(_mixed(x, np.uint64(h)), np.uint64(above + 1))
-            x = _mixed(_mixed(x, np.uint64(of_head + 1)), np.uint64(of_above + 1))
-            x = _mixed(_mixed(x, children[d]), np.uint64(mine_is + 1)) | np.uint64(1)
+            x = mix(mix(children[h], relations[h]), np.uint64(d))
+            x = mix(mix(x, np.uint64(h)), np.uint64(above + 1))
+            x = mix(mix(x, np.uint64(of_head + 1)), np.uint64(of_above + 1))
+            x = mix(mix(x, children[d]), np.uint64(mine_is + 1)) | np.uint64(1)
             at = np.int64(x >> np.uint64(33)) & (size - 1)
-            while seen[at] != 0 and seen[at] != x:
+            while contexts[at] != 0 and contexts[at] != x:
                 at = (at + 1) & (size - 1)
-            if seen[at] == 0:
+            if contexts[at] == 0:
                 n_slots = label_slots(tree, model, d, slots)
                 score_labels(slots, n_slots, model, scores)
-                if not given:
+                if not fixed:
                     keep_demands(h, d, demands, scores)
-                best = mine_is if given else np.argmax(scores)
-                seen[at] = x
-                found[at, 0] = best
-                found[at, 1] = -SURE
+                best = mine_is if fixed else np.argmax(scores)
+                contexts[at] = x
+                answers[at, 0] = best
+                answers[at, 1] = -SURE
                 if best >= 0:  # training saw the relation
                     won = scores[best]
                     scores[best] = -NEVER
-                    found[at, 1] = max(min(won - scores.max(), SURE), -SURE)
-            mine[d - 1] = found[at, 0]
-            margins[k, d - 1] = found[at, 1]
-            told[h] = _mixed(told[h], np.uint64(found[at, 0] + 1))
+                    answers[at, 1] = max(min(won - scores.max(), SURE), -SURE)
+            mine[d - 1] = answers[at, 0]
+            margins[k, d - 1] = answers[at, 1]
+            relations[h] = mix(relations[h], np.uint64(answers[at, 0] + 1))
         labels[k] = mine
-
-
-@njit(inline="always")
-def _mixed(x, key):
-    x = (x ^ key) * MIXER
-    return x ^ (x >> S29)
 
 
 @njit(nogil=True)

@@ -79,7 +79,7 @@ def _times_d(row, D, v, out):
     out[:] = 0.0
     for i in range(k):
         for j in range(k):
-            weight = row[i] * v[j]
+            weight = row[i] * v[j]  # row_i v_j D[i, j, m], summed over i and j
             for m in range(k):
                 out[m] += weight * D[i, j, m]
 
@@ -181,7 +181,7 @@ def structure(heads, order, edges, classes, shown):
             classes[d] += 2
         if edges == ORDERED and d > h and right[h] > 1:
             classes[d] += 2
-        far = abs(d - h)
+        far = abs(d - h)  # 1, 2, 3-4, 5-8 words away, or more
         bucket = 1 + (far > 1) + (far > 2) + (far > 4) + (far > 8)
         shown[1, d] = bucket if d > h else bucket + 5
     for d in range(n - 1, -1, -1):  # and those on the left from the last to the first
@@ -204,12 +204,14 @@ def structure(heads, order, edges, classes, shown):
 def forest_structure(heads, ptr, edges, classes, shown):
     """:func:`structure` of every tree of a forest; False where heads make a cycle."""
     for t in range(ptr.shape[0] - 1):
-        own = heads[ptr[t] : ptr[t + 1]]
-        n = own.shape[0]
+        of_tree = heads[ptr[t] : ptr[t + 1]]
+        n = of_tree.shape[0]
         order, n_waiting = np.empty(n, np.int64), np.empty(n, np.int64)
-        if order_leaves_first(own, order, n_waiting) < n:
+        if order_leaves_first(of_tree, order, n_waiting) < n:
             return False
-        structure(own, order, edges, classes[ptr[t] : ptr[t + 1]], shown[:, ptr[t] : ptr[t + 1]])
+        structure(
+            of_tree, order, edges, classes[ptr[t] : ptr[t + 1]], shown[:, ptr[t] : ptr[t + 1]]
+        )
     return True
 
 
@@ -222,7 +224,7 @@ def _emissions(ids, rows, at, lo, hi, e):
         x = ids[c, at]
         if x >= 0:
             for h in range(lo, hi):
-                e[h] *= rows[x, h]
+                e[h] *= rows[x, h]  # p(what the channel shows | h)
 
 
 @njit
@@ -258,33 +260,51 @@ def _at_root(r, lo, hi, pi):
 
 
 @njit
+def _up(heads, order, lo, hi, classes, tables, r, m):
+    """log p of a tree from the leaves up; r (n, k) holds what the words show, m (n, k) is filled.
+
+    ::
+
+        r[i, h] = p(all that i and the words below it show | state h of i), scaled
+        m[i, h] = message of i to its head: sum over g of T[class of i's edge, h, g] r[i, g]
+    """
+    total = 0.0
+    for at in range(len(heads)):
+        i = order[at]
+        total += _scaled(r[i], lo[i], hi[i])
+        j = heads[i] - 1
+        if j < 0:
+            total += _at_root(r[i], lo[i], hi[i], tables.pi)
+            continue
+        _message(r[i], lo[i], hi[i], tables.T[classes[i]], lo[j], hi[j], m[i])
+        for h in range(lo[j], hi[j]):
+            r[j, h] *= m[i, h]
+        if r[j, lo[j]] < 1e-200:  # many children: keep the product in range
+            total += _scaled(r[j], lo[j], hi[j])
+    return total
+
+
+@njit
 def tree_log_probs(words, heads, shape, tables, logs):
     """log p of each tree over one sentence; False where heads make a cycle.
 
-    ``tables``: ``pi`` (k,), ``T`` (classes, k, k) [parent, child], ``rows`` (R, k).  From the
-    leaves up, for the states h that word i can have::
-
-        r[i, h] = p(all that i and the words below it show | state h of i)
-                = prod over channels of rows[id, h] prod over children j of message(j, h)
-        message(j, h) = sum over g of T[class of j's edge, h, g] r[j, g]
-
-    r is divided by its largest entry before it goes up; the logs of these make up the answer.
-    O(n m^2) for each tree, with m states a word.
+    ``tables``: ``pi`` (k,), ``T`` (classes, k, k) [parent, child], ``rows`` (R, k).  The recursion
+    is that of :func:`_up`: O(n m^2) for each tree, with m states a word.
     """
     lo, hi, rows = words.lo, words.hi, tables.rows
     n_trees, n = heads.shape
     k = tables.pi.shape[0]
     order, n_waiting = np.empty(n, np.int64), np.empty(n, np.int64)
     classes, shown = np.empty(n, np.int64), np.empty((3, n), np.int64)
-    e, r, m = np.empty((n, k)), np.empty((n, k)), np.empty(k)
+    e, r, m = np.empty((n, k)), np.empty((n, k)), np.empty((n, k))
     for i in range(n):  # what the words show is the same in all trees
         _emissions(words.ids, rows, i, lo[i], hi[i], e[i])
     for t in range(n_trees):
-        own = heads[t]
-        if order_leaves_first(own, order, n_waiting) < n:
+        of_tree = heads[t]
+        if order_leaves_first(of_tree, order, n_waiting) < n:
             return False
         # what words show of the tree itself differs from tree to tree
-        structure(own, order, shape.edges, classes, shown)
+        structure(of_tree, order, shape.edges, classes, shown)
         for i in range(n):
             for h in range(lo[i], hi[i]):
                 r[i, h] = e[i, h]
@@ -292,20 +312,7 @@ def tree_log_probs(words, heads, shape, tables, logs):
                 if shape.starts[c] >= 0:
                     for h in range(lo[i], hi[i]):
                         r[i, h] *= rows[shape.starts[c] + shown[c, i], h]
-        total = 0.0
-        for at in range(n):
-            i = order[at]
-            total += _scaled(r[i], lo[i], hi[i])
-            j = own[i] - 1
-            if j < 0:
-                total += _at_root(r[i], lo[i], hi[i], tables.pi)
-                continue
-            _message(r[i], lo[i], hi[i], tables.T[classes[i]], lo[j], hi[j], m)
-            for h in range(lo[j], hi[j]):
-                r[j, h] *= m[h]
-            if r[j, lo[j]] < 1e-200:  # many children: keep the product in range
-                total += _scaled(r[j], lo[j], hi[j])
-        logs[t] = total
+        logs[t] = _up(of_tree, order, lo, hi, classes, tables, r, m)
     return True
 
 
@@ -340,35 +347,23 @@ def posteriors_and_counts(forest, tables, posteriors, counts):
     for t in range(ptr.shape[0] - 1):
         first, end = ptr[t], ptr[t + 1]
         n = end - first
-        own = forest.heads[first:end]
-        if order_leaves_first(own, order, n_waiting) < n:
+        of_tree = forest.heads[first:end]
+        if order_leaves_first(of_tree, order, n_waiting) < n:
             return np.nan
         low, high = forest.lo[first:end], forest.hi[first:end]
         classes = forest.classes[first:end]
         for i in range(n):
             _emissions(ids, tables.rows, first + i, low[i], high[i], r[i])
         # up: the messages are kept, since the way down divides by them
-        total = 0.0
-        for at in range(n):
-            i = order[at]
-            total += _scaled(r[i], low[i], high[i])
-            j = own[i] - 1
-            if j < 0:
-                total += _at_root(r[i], low[i], high[i], tables.pi)
-                continue
-            _message(r[i], low[i], high[i], T[classes[i]], low[j], high[j], m[i])
-            for h in range(low[j], high[j]):
-                r[j, h] *= m[i, h]
-            if r[j, low[j]] < 1e-200:
-                total += _scaled(r[j], low[j], high[j])
-        times = forest.weights[t]
+        total = _up(of_tree, order, low, high, classes, tables, r, m)
+        times = forest.weights[t]  # how often the tree counts
         log_likelihood += times * total
         if total == -np.inf:  # impossible under the tables: nothing to count
             continue
         # down: heads before dependents
         for at in range(n - 1, -1, -1):
             i = order[at]
-            j = own[i] - 1
+            j = of_tree[i] - 1
             if j < 0:
                 for h in range(low[i], high[i]):
                     out[i, h] = tables.pi[h]

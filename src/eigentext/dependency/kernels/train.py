@@ -28,6 +28,7 @@ from eigentext.dependency.kernels.features import (
 )
 from eigentext.dependency.kernels.grandparents import grand_kernel, list_governors
 from eigentext.dependency.kernels.rearrange import rearrange_kernel
+from eigentext.linear.kernels.steps import adagrad, move
 
 MOST_HEADS = 10  # of a word, when pruned
 COARSE_HEADS = 10  # and when the coarse model prunes
@@ -315,17 +316,12 @@ def move_weights(rival, weights, learner, time):
     MIRA's step is against the weights as they are by now: what another sentence mended since the
     rival was found is not mended twice.
     """
-    plus, minus, sums = rival.plus, rival.minus, learner.sums
     step = mira_step(rival, weights, learner.clip) if learner.mira else 1.0
     if rival.loss == 0 or step == 0.0:
         return
     # sums: what an update is worth in the mean depends on when it came
-    for i in range(len(plus)):
-        weights[plus[i]] += step
-        sums[plus[i]] += step * time
-    for i in range(len(minus)):
-        weights[minus[i]] -= step
-        sums[minus[i]] -= step * time
+    move(weights, learner.sums, rival.plus, step, time)
+    move(weights, learner.sums, rival.minus, -step, time)
 
 
 @njit(nogil=True)
@@ -364,12 +360,11 @@ def coarse_pass(chosen, sentences, gold, model, rate, squares):
             for h in range(n + 1):
                 total += np.exp(arc[h, d] - top)
             for h in range(n + 1):
-                slope = -np.exp(arc[h, d] - top) / total
+                slope = -np.exp(arc[h, d] - top) / total  # -p(h | d)
                 if h == target[d - 1]:
                     slope += 1.0
                 if abs(slope) < TINY:
                     continue
                 end = arc_slots(sentence, model, h, d, slots, 0)
                 for i in range(end):
-                    squares[slots[i]] += slope * slope
-                    weights[slots[i]] += rate * slope / np.sqrt(squares[slots[i]])
+                    adagrad(weights, squares, slots[i], slope, rate)

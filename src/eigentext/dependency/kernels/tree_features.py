@@ -24,10 +24,15 @@ from eigentext.features.kernels.hashing import (
     hash4,
     hash5,
     hash6,
-    mix,
+    hash_more,
+    number_of,
 )
 
 Keys = npt.NDArray[np.uint64]
+
+# Templates are numbered by what they look at; the numbers are in the hashes of stored models.
+ARC, GRANDPARENT, SIBLING, THREE, SPAN, ALIKE = 1, 10, 20, 30, 40, 60  # each child of a word
+FRAME = 50  # a word with all its children together
 
 # No word has more features than these, so many more for each child and each pair of children.
 PER_WORD, PER_CHILD, PER_PAIR = 6, 38, 3
@@ -96,28 +101,23 @@ def group_words(trees, group, keys, slots):
     """
     n_trees, n = trees.heads.shape
     context = np.empty(n + 1, np.uint64)
-    mask = np.uint64(len(slots) - 1)
     n_groups = 0
     for k in range(n_trees):
         context[0] = begin(0)
         for h in range(1, n + 1):
             above = trees.heads[k, h - 1]
-            key = mix(mix(begin(h), np.uint64(above)), _relation(trees, k, h))
-            context[h] = mix(key, _relation(trees, k, above))
+            key = hash_more(hash_more(begin(h), np.uint64(above)), _relation(trees, k, h))
+            context[h] = hash_more(key, _relation(trees, k, above))
         for d in range(1, n + 1):
             h = trees.heads[k, d - 1]
-            key = mix(mix(context[h], np.uint64(d)), _relation(trees, k, d))
-            key = mix(mix(key, np.uint64(trees.first[k, d])), np.uint64(trees.last[k, d]))
-            context[h] = mix(key, np.uint64(trees.n_children[k, d]))
+            key = hash_more(hash_more(context[h], np.uint64(d)), _relation(trees, k, d))
+            key = hash_more(
+                hash_more(key, np.uint64(trees.first[k, d])), np.uint64(trees.last[k, d])
+            )
+            context[h] = hash_more(key, np.uint64(trees.n_children[k, d]))
         for h in range(n + 1):
-            at = context[h] & mask
-            while slots[at] >= 0 and keys[slots[at]] != context[h]:
-                at = (at + np.uint64(1)) & mask
-            if slots[at] < 0:
-                slots[at] = n_groups
-                keys[n_groups] = context[h]
-                n_groups += 1
-            group[k, h] = slots[at]
+            group[k, h] = number_of(context[h], slots, keys, n_groups)
+            n_groups += group[k, h] == n_groups
     return n_groups
 
 
@@ -161,69 +161,71 @@ def _of_children(trees, words, k, h, children, out, at):
     n_left = 0
     while n_left < len(children) and children[n_left] < h:
         n_left += 1
-    for place in range(len(children)):
-        d = children[place]
-        right = place >= n_left
-        relation = mix(trees.names[trees.relations[k, d - 1]], np.uint64(right))
+    for rank in range(len(children)):
+        d = children[rank]
+        right = rank >= n_left
+        relation = hash_more(trees.names[trees.relations[k, d - 1]], np.uint64(right))
         far = bucket(abs(d - h))
         # the arc with its relation
-        out[at] = hash4(1, relation, upos[h], upos[d], far)
-        out[at + 1] = hash3(2, relation, lemma[h], upos[d])
-        out[at + 2] = hash3(3, relation, upos[h], lemma[d])
-        out[at + 3] = hash3(4, relation, lemma[h], lemma[d])
-        out[at + 4] = hash4(5, relation, xpos[h], xpos[d], far)
-        out[at + 5] = hash3(6, relation, words.feats[h], words.feats[d])
+        out[at] = hash4(ARC, relation, upos[h], upos[d], far)
+        out[at + 1] = hash3(ARC + 1, relation, lemma[h], upos[d])
+        out[at + 2] = hash3(ARC + 2, relation, upos[h], lemma[d])
+        out[at + 3] = hash3(ARC + 3, relation, lemma[h], lemma[d])
+        out[at + 4] = hash4(ARC + 4, relation, xpos[h], xpos[d], far)
+        out[at + 5] = hash3(ARC + 5, relation, words.feats[h], words.feats[d])
         # with the head's head
-        out[at + 6] = hash5(10, relation, of_head, upos_above, upos[h], upos[d])
-        out[at + 7] = hash4(11, relation, of_head, of_above, upos[h])
-        out[at + 8] = hash4(12, relation, of_head, lemma[h], upos[d])
-        out[at + 9] = hash4(13, relation, of_head, upos[h], lemma[d])
-        out[at + 10] = hash4(14, relation, of_head, lemma_above, lemma[d])
-        out[at + 11] = hash6(15, relation, head_side, xpos_above, xpos[h], xpos[d], of_head)
-        out[at + 12] = hash4(16, relation, of_head, lemma_above, upos[d])
+        out[at + 6] = hash5(GRANDPARENT, relation, of_head, upos_above, upos[h], upos[d])
+        out[at + 7] = hash4(GRANDPARENT + 1, relation, of_head, of_above, upos[h])
+        out[at + 8] = hash4(GRANDPARENT + 2, relation, of_head, lemma[h], upos[d])
+        out[at + 9] = hash4(GRANDPARENT + 3, relation, of_head, upos[h], lemma[d])
+        out[at + 10] = hash4(GRANDPARENT + 4, relation, of_head, lemma_above, lemma[d])
+        out[at + 11] = hash6(
+            GRANDPARENT + 5, relation, head_side, xpos_above, xpos[h], xpos[d], of_head
+        )
+        out[at + 12] = hash4(GRANDPARENT + 6, relation, of_head, lemma_above, upos[d])
         # with the sibling before it on the same side, and the one before that
-        before = children[place - 1] if place > right * n_left else 0
-        second = children[place - 2] if place - 1 > right * n_left else 0
+        before = children[rank - 1] if rank > right * n_left else 0
+        second = children[rank - 2] if rank - 1 > right * n_left else 0
         of_before = _relation(trees, k, before)
         of_second = _relation(trees, k, second)
         upos_before = upos[before] if before > 0 else EDGE
         xpos_before = xpos[before] if before > 0 else EDGE
         lemma_before = lemma[before] if before > 0 else EDGE
         upos_second = upos[second] if second > 0 else EDGE
-        out[at + 13] = hash4(20, relation, of_before, upos[h], upos[d])
-        out[at + 14] = hash5(21, relation, of_before, upos[h], upos_before, upos[d])
-        out[at + 15] = hash4(22, relation, of_before, lemma[h], upos[d])
-        out[at + 16] = hash4(23, relation, of_before, lemma_before, lemma[d])
-        out[at + 17] = hash5(24, relation, of_before, xpos[h], xpos_before, xpos[d])
-        out[at + 18] = hash3(25, relation, of_before, lemma[h])
-        out[at + 19] = hash4(26, relation, of_before, upos_before, lemma[d])
-        out[at + 20] = hash4(27, relation, of_before, lemma_before, upos[d])
-        out[at + 21] = hash6(30, relation, of_before, of_head, upos[h], upos_before, upos[d])
-        out[at + 22] = hash5(31, relation, of_before, of_head, upos_above, upos[h])
-        out[at + 23] = hash4(32, relation, of_before, of_second, upos[h])
-        out[at + 24] = hash5(33, relation, upos_second, upos_before, upos[d], upos[h])
-        out[at + 25] = hash4(34, relation, of_before, of_second, lemma[h])
+        out[at + 13] = hash4(SIBLING, relation, of_before, upos[h], upos[d])
+        out[at + 14] = hash5(SIBLING + 1, relation, of_before, upos[h], upos_before, upos[d])
+        out[at + 15] = hash4(SIBLING + 2, relation, of_before, lemma[h], upos[d])
+        out[at + 16] = hash4(SIBLING + 3, relation, of_before, lemma_before, lemma[d])
+        out[at + 17] = hash5(SIBLING + 4, relation, of_before, xpos[h], xpos_before, xpos[d])
+        out[at + 18] = hash3(SIBLING + 5, relation, of_before, lemma[h])
+        out[at + 19] = hash4(SIBLING + 6, relation, of_before, upos_before, lemma[d])
+        out[at + 20] = hash4(SIBLING + 7, relation, of_before, lemma_before, upos[d])
+        out[at + 21] = hash6(THREE, relation, of_before, of_head, upos[h], upos_before, upos[d])
+        out[at + 22] = hash5(THREE + 1, relation, of_before, of_head, upos_above, upos[h])
+        out[at + 23] = hash4(THREE + 2, relation, of_before, of_second, upos[h])
+        out[at + 24] = hash5(THREE + 3, relation, upos_second, upos_before, upos[d], upos[h])
+        out[at + 25] = hash4(THREE + 4, relation, of_before, of_second, lemma[h])
         # the words below d as a span, and those at its edges
         first, last = trees.first[k, d], trees.last[k, d]
         size, rest = bucket(last - first + 1), np.uint64(min(n - last, 2))
         upos_left = upos[first - 1]  # of the root at the beginning
         upos_right = upos[last + 1] if last < n else EDGE
-        out[at + 26] = hash3(40, relation, upos[d], size)
-        out[at + 27] = hash4(41, relation, upos_left, upos[first], upos[d])
-        out[at + 28] = hash4(42, relation, upos[last], upos_right, upos[d])
-        out[at + 29] = hash4(43, relation, upos_left, upos_right, size)
-        out[at + 30] = hash2(44, relation, lower[first])
-        out[at + 31] = hash2(45, relation, lower[first - 1])
-        out[at + 32] = hash2(46, relation, lower[last + 1] if last < n else EDGE)
-        out[at + 33] = hash4(47, relation, upos[h], size, rest)
-        out[at + 34] = hash3(48, relation, lower[first], lemma[h])
+        out[at + 26] = hash3(SPAN, relation, upos[d], size)
+        out[at + 27] = hash4(SPAN + 1, relation, upos_left, upos[first], upos[d])
+        out[at + 28] = hash4(SPAN + 2, relation, upos[last], upos_right, upos[d])
+        out[at + 29] = hash4(SPAN + 3, relation, upos_left, upos_right, size)
+        out[at + 30] = hash2(SPAN + 4, relation, lower[first])
+        out[at + 31] = hash2(SPAN + 5, relation, lower[first - 1])
+        out[at + 32] = hash2(SPAN + 6, relation, lower[last + 1] if last < n else EDGE)
+        out[at + 33] = hash4(SPAN + 7, relation, upos[h], size, rest)
+        out[at + 34] = hash3(SPAN + 8, relation, lower[first], lemma[h])
         # are h and d alike, as the parts of a coordination are?
-        own = bucket(trees.last[k, h] - trees.first[k, h] + 1)
+        size_of_head = bucket(trees.last[k, h] - trees.first[k, h] + 1)
         many = np.uint64(min(len(children), 5) * 6 + min(trees.n_children[k, d], 5))
         plain = trees.names[trees.relations[k, d - 1]]
-        out[at + 35] = hash4(60, plain, of_head, words.feats[d], words.feats[h])
-        out[at + 36] = hash4(61, plain, upos[h], upos[d], many)
-        out[at + 37] = hash3(62, plain, own, size)
+        out[at + 35] = hash4(ALIKE, plain, of_head, words.feats[d], words.feats[h])
+        out[at + 36] = hash4(ALIKE + 1, plain, upos[h], upos[d], many)
+        out[at + 37] = hash3(ALIKE + 2, plain, size_of_head, size)
         at += PER_CHILD
     return at
 
@@ -236,25 +238,27 @@ def _of_word(trees, words, k, h, children, out, at):
     n_left = 0
     for d in children:
         n_left += d < h
-        frame = mix(mix(frame, trees.names[trees.relations[k, d - 1]]), np.uint64(d > h))
+        frame = hash_more(
+            hash_more(frame, trees.names[trees.relations[k, d - 1]]), np.uint64(d > h)
+        )
     n_right = len(children) - n_left
     valence = np.uint64(min(n_left, 4) * 5 + min(n_right, 4))
-    out[at] = hash2(50, frame, words.upos[h])
-    out[at + 1] = hash2(51, frame, words.lemma[h])
-    out[at + 2] = hash3(52, frame, of_head, words.upos[h])
-    out[at + 3] = hash3(53, words.upos[h], of_head, valence)
-    out[at + 4] = hash2(54, words.xpos[h], valence)
-    out[at + 5] = hash2(55, words.lemma[h], valence)
+    out[at] = hash2(FRAME, frame, words.upos[h])
+    out[at + 1] = hash2(FRAME + 1, frame, words.lemma[h])
+    out[at + 2] = hash3(FRAME + 2, frame, of_head, words.upos[h])
+    out[at + 3] = hash3(FRAME + 3, words.upos[h], of_head, valence)
+    out[at + 4] = hash2(FRAME + 4, words.xpos[h], valence)
+    out[at + 5] = hash2(FRAME + 5, words.lemma[h], valence)
     at += PER_WORD
     for i in range(len(children)):
         a = trees.names[trees.relations[k, children[i] - 1]]
         for j in range(i + 1, len(children)):
             b = trees.names[trees.relations[k, children[j] - 1]]
             sides = np.uint64((children[i] > h) + 2 * (children[j] > h))
-            out[at] = hash4(56, a, b, words.upos[h], sides)
+            out[at] = hash4(FRAME + 6, a, b, words.upos[h], sides)
             at += 1
             if a == b:  # two subjects are one too many
-                out[at] = hash2(57, a, of_head)
-                out[at + 1] = hash2(58, a, words.upos[h])
+                out[at] = hash2(FRAME + 7, a, of_head)
+                out[at + 1] = hash2(FRAME + 8, a, words.upos[h])
                 at += 2
     return at

@@ -1,12 +1,7 @@
 """Dictionaries: a vector u_x of k numbers for each observation, so that ``G = U'O`` is invertible.
 
-Ways to get one:
-
-* ``treebank_dictionary``: SVD or CCA of each node against its neighbours in the trees
-* ``text_dictionary``: vectors of words from running text, by SVD of bigrams, one-step CCA or
-  LR-MVL (:mod:`eigentext.words`), looked up for each observation
-
-and each has its ``y_x``, the vector with ``G'y_x = O'delta_x`` that puts an observation into an
+``treebank_dictionary`` gets one by SVD or CCA of each node against its neighbours in the trees;
+it has its ``y_x``, the vector with ``G'y_x = O'delta_x`` that puts an observation into an
 operator.  With V any basis of range(O)::
 
     y_x = inv(V'U) V'delta_x        SVD: V = U      CCA: V = P U, P = diag p(x)
@@ -21,25 +16,22 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from eigentext.errors import DataError, RankError, SettingsError
-from eigentext.features.symbols import UNKNOWN
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.svd import truncated_svd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from eigentext.dependency.latent.observations import Forest, Observations
+    from eigentext.dependency.latent.observations import Forest
 
     Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "Dictionary",
-    "learn_text_dictionary",
     "neighbour_counts",
-    "text_dictionary",
     "treebank_dictionary",
 ]
 
@@ -89,12 +81,12 @@ def neighbour_counts(forest: Forest, size: int) -> Sequence[npt.NDArray[np.float
     """
     from scipy.sparse import coo_array
 
-    seen, parents, sides = forest.seen[0], forest.parents, forest.sides
+    shown, parents, sides = forest.seen[0], forest.parents, forest.sides
     counts = []
     for side in (0, 1):
-        c = np.flatnonzero((sides == side) & (seen >= 0))
-        c = c[seen[parents[c]] >= 0]
-        cells = (forest.node_weights[c], (seen[c], seen[parents[c]]))
+        c = np.flatnonzero((sides == side) & (shown >= 0))
+        c = c[shown[parents[c]] >= 0]
+        cells = (forest.node_weights[c], (shown[c], shown[parents[c]]))
         counts.append(coo_array(cells, shape=(size, size)).tocsr())
     return counts
 
@@ -143,80 +135,6 @@ def treebank_dictionary(
     weights = (totals + kappa) * (totals > 0)
     n = max(weights.sum(), 1.0)
     return Dictionary(rows[:, None] * svd.U * np.sqrt(n), "cca", weights / n, svd.S)
-
-
-def text_dictionary(
-    observations: Observations,
-    words: Sequence[str],
-    vectors: npt.NDArray[np.floating],
-    *,
-    k: int | None = None,
-) -> Dictionary:
-    """Vectors of words, however made, as a dictionary of the first channel's observations.
-
-    ``k`` keeps the first so many columns.  A name is looked up as it stands, in small letters,
-    and without its tag; a signature takes ``<unk>``, and what is not found zeros.
-    """
-    row_of = {word: at for at, word in enumerate(words)}
-    array = np.asarray(vectors, np.float64)
-    if array.ndim != 2 or len(array) != len(words):
-        raise DataError("vectors", None, f"{len(words)} words, but vectors {array.shape}")
-    if k is not None:
-        if k > array.shape[1]:
-            raise RankError("the matrix of word vectors", asked=k, got=array.shape[1])
-        array = array[:, :k]
-    U = np.zeros((observations.sizes[0], array.shape[1]))
-    pairs = observations.channels[0] == "word|tag"
-    for at, name in enumerate(observations.names[0]):
-        # "dog|NOUN" is looked up as dog: texts have no tags
-        form = name.rpartition("|")[0] if pairs and "|" in name else name
-        row = next((row_of[x] for x in (form, form.capitalize()) if x in row_of), None)
-        if row is None:
-            row = row_of.get(UNKNOWN)
-        if row is not None:
-            U[at] = array[row]
-    return Dictionary(U, "other")
-
-
-def learn_text_dictionary(
-    sentences: Iterable[Sequence[str]],
-    observations: Observations,
-    k: int,
-    *,
-    method: Literal["svd", "cca", "lrmvl"] = "lrmvl",
-    min_count: int = 5,
-    seed: int = 0,
-) -> Dictionary:
-    """Learn word vectors from sentences and look them up: bigram SVD, one-step CCA or LR-MVL.
-
-    ``svd`` takes the left singular vectors of ``P[i, j] = p(next word i | word j)``; words are
-    counted in small letters where the observations are.
-    """
-    from eigentext.counting.counting import count_sentences
-    from eigentext.words import LRMVL, CCAEmbedding
-
-    if observations.lower:
-        sentences = [[word.lower() for word in sentence] for sentence in sentences]
-    else:
-        sentences = list(sentences)
-    if method == "lrmvl":
-        model = LRMVL(k + k % 2, min_count=min_count, seed=seed).fit(sentences)
-        embeddings = model.embeddings_
-        return text_dictionary(observations, embeddings.words, embeddings.vectors, k=k)
-    if method == "cca":
-        cca = CCAEmbedding(k, contexts="lr1", scaling="sqrt", min_count=min_count, seed=seed)
-        embeddings = cca.fit(sentences).embeddings_
-        return text_dictionary(observations, embeddings.words, embeddings.vectors, k=k)
-    if method != "svd":
-        raise SettingsError(f"method {method!r}: expected svd, cca or lrmvl")
-    counts = count_sentences(sentences, contexts="-1", min_count=min_count)
-    pairs = counts.matrix("-1")
-    before = np.maximum(np.asarray(pairs.sum(axis=0)).ravel(), 1)
-    from scipy.sparse import diags_array
-
-    scaled = (pairs @ diags_array(1.0 / before)).tocsr()
-    U = truncated_svd(scaled, k, seed=seed, symbol="the matrix of bigrams").U
-    return text_dictionary(observations, counts.words, U)
 
 
 def _inverse_root(totals: Floats, present: npt.NDArray[np.bool_]) -> Floats:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from eigentext.base.fields import (
 from eigentext.base.fields import Shares, Strings
 from eigentext.base.model import Model
 from eigentext.base.records import As, Each, Record, stored
+from eigentext.base.registry import part
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item
 from eigentext.base.values import Flag, Listed, Named, Real, Text, Whole
@@ -51,8 +52,6 @@ from eigentext.dependency.latent.observations import (
 from eigentext.dependency.settings import LatentTreeSettings
 from eigentext.errors import RankError, SettingsError
 from eigentext.features.symbols import UNKNOWN
-from eigentext.lab.unlabelled.generative import UnlabelledReport, usable_text
-from eigentext.lab.unlabelled.latent import KBEST, TreeText, parser_of, weight_by
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.lab.unlabelled.generative import Unlabelled
+    from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
@@ -118,6 +117,16 @@ class LatentTreeParams:
     T: Floats | None = None
 
 
+class TreeLists(Protocol):
+    """Sentences without trees, each with a list of trees in their place: of the laboratory."""
+
+    def words(self) -> list[DependencyTree]:
+        """One tree of each sentence, to count words in."""
+
+    def beside(self, trees: Sequence[DependencyTree], weight: float) -> Any:
+        """``trees`` given and listed, and how often each counts (``weights``)."""
+
+
 @dataclass(eq=False, repr=False)
 class LatentTreeModel(Model, LatentTreeSettings):
     """A latent tree model; see the module's docstring.
@@ -166,45 +175,37 @@ class LatentTreeModel(Model, LatentTreeSettings):
         """Learn from trees; ``progress`` hears of each EM iteration.
 
         ``unlabelled`` are sentences without trees to learn from as well, by trees that a parser
-        gives them (``semi``); ``unlabelled_`` then tells what became of them.
+        gives them; ``unlabelled_`` then tells what became of them.
         """
         self.check()
         bank = list(each_tree(trees))
         if unlabelled is None:
-            return self._learn(bank, None, 0.0, progress)
-        unlabelled, left_out = usable_text(unlabelled)
-        text = unlabelled.sentences
-        k = 1 if unlabelled.trees == "best" else KBEST
-        weight, found = unlabelled.weight, dict[float, float]()
-        if weight is None:
-            self._observe(bank, None)  # what cannot be learned at all is told in its own words
-            weight, found = weight_by(self._scores_of, bank, text, self.language, k)
-        lists = TreeText.of(parser_of(bank, self.language), text, k) if weight else None
-        self._learn(bank, lists, weight, progress)
-        self.unlabelled_ = UnlabelledReport(weight, len(text), left_out, found)
+            return self.fit_trees(bank, None, 0.0, progress)
+        fit = part("latent trees of trees and text")
+        self.unlabelled_: UnlabelledReport = fit(self, bank, unlabelled, progress)
         return self
 
-    def _scores_of(
-        self, trees: list[DependencyTree], text: TreeText, weight: float
+    def scores_of(
+        self, trees: list[DependencyTree], text: TreeLists, weight: float
     ) -> Callable[[Sequence[str], Sequence[str] | None, npt.ArrayLike], Floats]:
         """The scores of trees by a model with these settings, of other trees."""
         other = type(self)(**values_of(self))
         try:
-            other._learn(trees, text, weight, None)
+            other.fit_trees(trees, text, weight, None)
         except (RankError, SettingsError) as error:
             why = "trees are too few to choose the weight of sentences without"
             raise SettingsError(f"{why}: {error}") from None
         return other.log_probs
 
-    def _learn(
+    def fit_trees(
         self,
         bank: list[DependencyTree],
-        text: TreeText | None,
+        text: TreeLists | None,
         weight: float,
         progress: Progress | None,
     ) -> LatentTreeModel:
         """Learn from trees, and from a text if there is one that counts."""
-        forest = self._observe(bank, text if weight else None, weight)
+        forest = self.observe(bank, text if weight else None, weight)
         encoded = self._encode(forest)
         self.members_: list[Tables] = []
         for member in range(self.n_models):
@@ -214,8 +215,8 @@ class LatentTreeModel(Model, LatentTreeSettings):
                 self.log_likelihoods_, self.shares_ = values, shares
         return self
 
-    def _observe(
-        self, bank: list[DependencyTree], text: TreeText | None, weight: float = 0.0
+    def observe(
+        self, bank: list[DependencyTree], text: TreeLists | None, weight: float = 0.0
     ) -> Forest:
         """What there is to see in trees and text: observations, and the states that they have."""
         self.observations_ = Observations.learn(
@@ -334,11 +335,11 @@ class LatentTreeModel(Model, LatentTreeSettings):
         from eigentext.dependency.kernels.latent import LatentWords, TreeShape, tree_log_probs
 
         self.check_fitted()
-        seen = self.observations_.encode(forms, tags).astype(np.int64)
+        observed = self.observations_.encode(forms, tags).astype(np.int64)
         array = check_heads(heads, len(forms))
         starts = self._starts
-        ids = np.where(seen >= 0, seen + starts[: len(seen), None], -1)
-        words = LatentWords(ids, self.ranges_.lo[seen[0]], self.ranges_.hi[seen[0]])
+        ids = np.where(observed >= 0, observed + starts[: len(observed), None], -1)
+        words = LatentWords(ids, self.ranges_.lo[observed[0]], self.ranges_.hi[observed[0]])
         shape = TreeShape(EDGES[self.settings_.edges], self._structure_starts)
         logs, total = np.empty(len(array)), np.zeros(len(array))
         for tables in self.members_:
@@ -346,14 +347,6 @@ class LatentTreeModel(Model, LatentTreeSettings):
                 raise ValueError("heads form a cycle")
             total += logs
         return total / len(self.members_)
-
-    def sentence_score(
-        self, forms: Sequence[str], tags: Sequence[str] | None, heads: npt.ArrayLike
-    ) -> float:
-        """log of the sum of p over a list of trees: a score of the sentence."""
-        logs = self.log_probs(forms, tags, heads)
-        best = float(logs.max())
-        return best + float(np.log(np.exp(logs - best).sum())) if np.isfinite(best) else best
 
     def posteriors(self, tree: DependencyTree) -> Floats:
         """(n, k) p(state of each word | words, tree)."""

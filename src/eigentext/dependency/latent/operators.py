@@ -57,7 +57,7 @@ _KAPPA = 5.0
 
 @dataclass(frozen=True, eq=False)
 class TreeOperators:
-    """The observables of one model.
+    """The observables of one model; ``kernels.latent.operator_scores`` scores trees with them.
 
     ``c_1, c_inf`` (k,); ``E`` (2, k, k) for L and R; ``D`` (k, k, k) with D(y) = sum_j y_j
     D[:, j, :]; ``y`` for each channel (n_c, k), row x is y_x.
@@ -68,49 +68,6 @@ class TreeOperators:
     E: Floats
     D: Floats
     y: tuple[Floats, ...]
-
-    def signed_score(
-        self, seen: npt.NDArray[np.integer], heads: Sequence[int]
-    ) -> tuple[int, float]:
-        """Sign and log of the absolute score of one tree; (0, -inf) for 0.
-
-        The plain recursion, the twin of the kernel; ``seen`` (channels, n), -1 where missing.
-        """
-        n = len(heads)
-        children: list[list[int]] = [[] for _ in range(n + 1)]
-        for word, head in enumerate(heads, start=1):
-            children[head].append(word)
-        # r[i]' = c_inf' prod over children of D(E' r_j) prod over channels of D(y_x), see above
-        order = list(children[0])
-        for word in order:  # grows while it is walked: heads before dependents
-            order.extend(children[word])
-        if len(order) != n:
-            raise ValueError("heads form a cycle")
-        r = np.zeros((n + 1, len(self.c_1)))
-        log_scale, sign = 0.0, 1
-        for i in reversed(order):
-            left = [j for j in reversed(children[i]) if j < i]
-            right = [j for j in children[i] if j > i]
-            row = self.c_inf
-            for side, those in ((0, left), (1, right)):
-                for j in those:
-                    row = np.einsum("i,ijl,j->l", row, self.D, self.E[side].T @ r[j])
-            for channel, y in enumerate(self.y):
-                x = seen[channel][i - 1]
-                if x >= 0:
-                    row = np.einsum("i,ijl,j->l", row, self.D, y[x])
-            size = float(np.abs(row).max())
-            if not size > 0:
-                return 0, -np.inf
-            log_scale += float(np.log(size))
-            r[i] = row / size
-        for root in children[0]:
-            value = float(r[root] @ self.c_1)
-            if value == 0:
-                return 0, -np.inf
-            sign *= 1 if value > 0 else -1
-            log_scale += float(np.log(abs(value)))
-        return sign, log_scale
 
 
 def make_operators(
@@ -234,12 +191,12 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
         from eigentext.dependency.kernels.latent import Observables, operator_scores
 
         self.check_fitted()
-        seen = self.observations_.encode(forms, tags)
+        observed = self.observations_.encode(forms, tags)
         array = check_heads(heads, len(forms))
         ops = self.operators_
         rows = np.concatenate(ops.y)
         starts = np.cumsum([0, *(len(table) for table in ops.y[:-1])])
-        ids = np.where(seen >= 0, seen + starts[:, None], -1).astype(np.int64)
+        ids = np.where(observed >= 0, observed + starts[:, None], -1).astype(np.int64)
         signs, logs = np.zeros(len(array), np.int8), np.zeros(len(array))
         turned = np.ascontiguousarray(ops.E.transpose(0, 2, 1))
         observables = Observables(ops.c_1, ops.c_inf, turned, ops.D, rows)

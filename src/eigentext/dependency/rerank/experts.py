@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.base.folds import held_out
+from eigentext.base.registry import part
 from eigentext.base.settings import declared
 from eigentext.dependency.rerank.features import (
     Distance,
@@ -36,11 +37,12 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.dependency.rerank.lists import KBestLists
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
 __all__ = ["check_settings", "expert_from_bytes", "expert_to_bytes", "fit_expert", "jackknifed"]
 
 _STATES = 200  # of the latent tree model, unless told
+_CHAINS = {"paths": "HMM of paths", "surface": "HMM of the surface"}  # parts of the laboratory
 
 
 class _OfTags:
@@ -68,7 +70,7 @@ class _Generative:
         return logs
 
 
-def _trees(sentences: Sequence[Sentence]) -> list[DependencyTree]:
+def _trees(sentences: Sequence[ConlluBlock]) -> list[DependencyTree]:
     return [
         DependencyTree(
             sentence.forms,
@@ -117,13 +119,11 @@ def check_settings(name: str, settings: dict[str, Any]) -> None:
 
 
 def fit_expert(
-    name: str, sentences: Sequence[Sentence], *, seed: int = 0, **settings: Any
+    name: str, sentences: Sequence[ConlluBlock], *, seed: int = 0, **settings: Any
 ) -> Expert:
     """Learn one of ``EXPERTS`` from sentences with heads; ``settings`` go to its model."""
     from eigentext.dependency.generative.parser import GenerativeParser
     from eigentext.dependency.latent.operators import SpectralTreeOperators
-    from eigentext.lab.head_automata.expert import HeadAutomata
-    from eigentext.lab.paths.expert import PathHMM, SurfaceHMM
 
     if name == "latent":
         return _OfTags(_latent(_trees(sentences), seed, settings))
@@ -133,23 +133,22 @@ def fit_expert(
     if name == "generative":
         return _Generative(GenerativeParser(**{"seed": seed, **settings}).fit(sentences))
     if name == "automata":
-        return HeadAutomata.of(
-            ((tree.tags or (), tree.heads) for tree in _trees(sentences)), **settings
-        )
+        strings = ((tree.tags or (), tree.heads) for tree in _trees(sentences))
+        learned: Expert = part("automata of dependents").of(strings, **settings)
+        return learned
     if name in ("valence", "distance"):
         kind = Valence if name == "valence" else Distance
         return kind.of(
             (TaggedSentence.from_conllu(source), source.heads or ()) for source in sentences
         )
-    if name in ("paths", "surface"):
-        chain = PathHMM if name == "paths" else SurfaceHMM
-        return _OfTags(chain(seed=seed, **settings).fit(_trees(sentences)))
+    if name in _CHAINS:
+        return _OfTags(part(_CHAINS[name])(seed=seed, **settings).fit(_trees(sentences)))
     raise SettingsError(f"expert {name!r}: expected one of {', '.join(EXPERTS)}")
 
 
 def jackknifed(
-    fit: Callable[[Sequence[Sentence]], Expert],
-    sentences: Sequence[Sentence],
+    fit: Callable[[Sequence[ConlluBlock]], Expert],
+    sentences: Sequence[ConlluBlock],
     lists: KBestLists,
     *,
     folds: int = 3,
@@ -182,17 +181,15 @@ def expert_from_bytes(name: str, raw: bytes) -> Expert:
     """What :func:`expert_to_bytes` wrote."""
     from eigentext.dependency.generative.parser import GenerativeParser
     from eigentext.dependency.latent.model import LatentTreeModel
-    from eigentext.lab.automata.classes import ClassAutomata
-    from eigentext.lab.head_automata.expert import HeadAutomata
-    from eigentext.lab.paths.expert import PathHMM, SurfaceHMM
 
     if name == "automata":
-        return HeadAutomata(ClassAutomata.from_bytes(raw))
+        stored: Expert = part("automata of dependents").from_bytes(raw)
+        return stored
     if name in ("valence", "distance"):
         rows = [line.split("\t") for line in raw.decode().strip().splitlines()]
         counts = {(c, int(o)): int(n) for c, o, n in rows}
         return (Valence if name == "valence" else Distance)(counts)
     if name == "generative":
         return _Generative(GenerativeParser.from_bytes(raw))
-    kinds: dict[str, Any] = {"latent": LatentTreeModel, "paths": PathHMM, "surface": SurfaceHMM}
-    return _OfTags(kinds[name].from_bytes(raw))
+    chain = part(_CHAINS[name]) if name in _CHAINS else LatentTreeModel
+    return _OfTags(chain.from_bytes(raw))

@@ -7,17 +7,15 @@ divided by their spread within lists, so that one step means the same for each.
 
     y = argmax s;  if y has fewer right heads:  weights += f(y*) - f(y);  answer: mean of weights
 
-``log_linear``: p(y) = exp s(y) / sum over the list; maximises, with an L2 penalty,
-
-    best: sum over lists of log p(trees with most right heads)
-    risk: sum over lists of the expected number of right heads
+``log_linear``: p(y) = exp s(y) / sum over the list; maximises, with an L2 penalty, the sum over
+lists of log p(trees with most right heads).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -32,12 +30,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.dependency.rerank.features import FeatureTable
+    from eigentext.dependency.rerank.tree_features import TreeTable
 
     Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "HeldOut",
-    "Table",
     "Weights",
     "checked_right",
     "choose",
@@ -45,6 +43,9 @@ __all__ = [
     "log_linear",
     "perceptron",
 ]
+
+
+Table: TypeAlias = "TreeTable | FeatureTable"  # features of the trees of many lists
 
 
 class HeldOut(NamedTuple):
@@ -100,35 +101,13 @@ def choose(table: Table, scores: Floats) -> npt.NDArray[np.int64]:
     return np.array([int(scores[a:b].argmax()) for a, b in pairwise(at)])
 
 
-class Table(Protocol):
-    """Features of the trees of many lists."""
-
-    @property
-    def tree_at(self) -> npt.NDArray[np.int64]:
-        """(N + 1,) where each sentence's trees begin."""
-
-    @property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """(N,) words of each sentence."""
-
-    @property
-    def right(self) -> npt.NDArray[Any] | None:
-        """(trees,) right words of each tree."""
-
-    def part(self, numbers: npt.NDArray[np.int64]) -> Self:
-        """The same of these sentences alone."""
-
-    def scores(self, weights: Any) -> Floats:
-        """(trees,) the score of every tree."""
-
-
 def held_out_words(table: Table, learn: Callable[[Any], Any], folds: int) -> HeldOut:
     """Right words in each fold of the lists, chosen by weights of the other folds."""
     first = chosen = 0
     right = checked_right(table)
     for others, numbers in held_out(len(table.lengths), folds):
-        own = table.part(numbers)
-        best = choose(own, own.scores(learn(table.part(others))))
+        fold = table.part(numbers)
+        best = choose(fold, fold.scores(learn(table.part(others))))
         begins = table.tree_at[numbers]
         first += int(right[begins].sum())
         chosen += int(right[begins + best].sum())
@@ -184,7 +163,6 @@ def log_linear(
     size: int,
     *,
     l2: float = 1.0,
-    target: Literal["best", "risk"] = "best",
     iterations: int = 100,
     templates: bool = True,
     start: Weights | None = None,
@@ -196,8 +174,6 @@ def log_linear(
     from scipy.optimize import minimize
     from scipy.sparse import csr_array
 
-    if target not in ("best", "risk"):
-        raise SettingsError(f"target is {target!r}, expected 'best' or 'risk'")
     right = checked_right(table)
     unit = spread(table.dense, table.tree_at)
     dense = table.dense / unit
@@ -226,17 +202,10 @@ def log_linear(
         v, w = x[:D], x[D:]
         scores = dense @ v + X @ w
         p, log_sum = normal(scores)
-        if target == "best":
-            # -log p(trees with most right heads); by the scores its slope is p - p given those
-            good, good_sum = normal(np.where(is_best, scores, -np.inf))
-            value = float((log_sum - good_sum).sum())
-            slope = p - good
-        else:
-            # heads lost in expectation; d E[right] / d score = p (right - E[right])
-            gain = p * right
-            expected = np.add.reduceat(gain, starts)
-            value = float((most - expected).sum())
-            slope = p * (expected[list_of] - right)
+        # -log p(trees with most right heads); by the scores its slope is p - p given those
+        good, good_sum = normal(np.where(is_best, scores, -np.inf))
+        value = float((log_sum - good_sum).sum())
+        slope = p - good
         # dense columns are few and have the spread 1: a hundredth of the templates' penalty
         value += 0.5 * l2 * float(w @ w) + 0.005 * l2 * float(v @ v)
         return value, np.concatenate(

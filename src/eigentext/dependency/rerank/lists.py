@@ -1,11 +1,9 @@
 """Lists of k best trees for many sentences: made, stored, resumed, measured.
 
-1. ``without_punctuation`` takes punctuation out of a sentence: what hung from it hangs from its
-   head (Dhillon et al. 2012 strips its sentences before training, k-best and scoring).
-2. ``lists_of`` runs a trained parser; ``cross_validated`` trains one for each fold on the other
+1. ``lists_of`` runs a trained parser; ``cross_validated`` trains one for each fold on the other
    folds, so that the lists of training sentences are as bad as those of new sentences.  With a
    folder every finished stretch is a file, and a run that was killed goes on where it stopped.
-3. :class:`KBestLists` keeps all trees as flat arrays, and knows the oracle: the best tree of
+2. :class:`KBestLists` keeps all trees as flat arrays, and knows the oracle: the best tree of
    every list.
 """
 
@@ -25,7 +23,6 @@ from eigentext.base.ragged import pointers
 from eigentext.base.records import Called, Group, Record
 from eigentext.base.stored import Stored
 from eigentext.errors import DataError, SettingsError
-from eigentext.language.formats.conllu import make_sentence
 
 if TYPE_CHECKING:
     import os
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
     from eigentext.dependency.graph.labels import LabelledList
     from eigentext.dependency.graph.parser import DependencyParser
     from eigentext.dependency.sentence import TaggedSentence
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
 __all__ = [
     "KBestLists",
@@ -47,13 +44,11 @@ __all__ = [
     "cross_validated",
     "lists_of",
     "tagged_lists",
-    "without_punctuation",
 ]
 
 
 _ARRAYS = ("lengths", "sizes", "heads", "scores")
 _STRETCH = 500  # sentences a file
-_PTB_SIGNS = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP", "#"})
 
 
 class OneList(NamedTuple):
@@ -264,57 +259,9 @@ def _joined_relations(parts: Sequence[Relations]) -> Relations:
     )
 
 
-def without_punctuation(sentence: Sentence) -> Sentence | None:
-    """The sentence without its punctuation; None when nothing else is in it.
-
-    What hung from punctuation hangs from the next head above that stays.  When the root goes, its
-    first dependent takes its place, and the others hang from that.
-
-    >>> dash = make_sentence(["yes", "-", "no"], upos=["INTJ", "PUNCT", "INTJ"], head=[2, 0, 2])
-    >>> bare = without_punctuation(dash)
-    >>> bare.forms, bare.heads
-    (('yes', 'no'), (0, 1))
-    """
-    upos, xpos, heads = sentence.column("upos"), sentence.column("xpos"), sentence.heads
-    keep = [
-        not (u == "PUNCT" or (u == "_" and x in _PTB_SIGNS))
-        for u, x in zip(upos, xpos, strict=True)
-    ]
-    if not any(keep):
-        return None
-    number = dict(zip(np.flatnonzero(keep).tolist(), range(1, sum(keep) + 1), strict=True))
-    new: list[int | None] | None = None
-    if heads is not None:
-        new, root = [], 0
-        for index in number:  # up to the next head that stays
-            above = heads[index]
-            while above and not keep[above - 1]:
-                above = heads[above - 1]
-            new.append(number[above - 1] if above else 0)
-        # several words may now hang from the root: the first is the root, the others below it
-        for at, head in enumerate(new):
-            if head == 0:
-                if root:
-                    new[at] = root
-                root = root or at + 1
-    picked = {
-        name: [cell for cell, stays in zip(sentence.column(name), keep, strict=True) if stays]
-        for name in ("form", "lemma", "upos", "xpos", "feats", "deprel")
-    }
-    return make_sentence(
-        picked["form"],
-        lemma=picked["lemma"],
-        upos=picked["upos"],
-        xpos=picked["xpos"],
-        feats=picked["feats"],
-        deprel=picked["deprel"],
-        head=new,
-    )
-
-
 def lists_of(
     parser: DependencyParser,
-    sentences: Sequence[Sentence],
+    sentences: Sequence[ConlluBlock],
     *,
     k: int = 50,
     progress: Progress | None = None,
@@ -351,7 +298,7 @@ def tagged_lists(
 
 def cross_validated(
     parser: DependencyParser,
-    sentences: Sequence[Sentence],
+    sentences: Sequence[ConlluBlock],
     *,
     k: int = 50,
     folds: int = 3,
@@ -403,7 +350,7 @@ def _path_of(folder: str | os.PathLike[str] | None, fold: int, at: int) -> Path 
 
 
 def _listed(
-    state: tuple[DependencyParser, int], stretches: list[Sequence[Sentence]]
+    state: tuple[DependencyParser, int], stretches: list[Sequence[ConlluBlock]]
 ) -> list[KBestLists]:
     parser, k = state
     return [lists_of(parser, stretch, k=k) for stretch in stretches]
@@ -431,7 +378,7 @@ def _key_of(parser: DependencyParser) -> str:
 
 def _fold_parser(
     like: DependencyParser,
-    others: Sequence[Sentence],
+    others: Sequence[ConlluBlock],
     folder: str | os.PathLike[str] | None,
     fold: int,
     settings: dict[str, Any],

@@ -52,7 +52,7 @@ from eigentext.dependency.sentence import TaggedSentence
 from eigentext.dependency.settings import EXPERTS, RerankerSettings
 from eigentext.errors import SettingsError
 from eigentext.features.word_classes import clusters_of, vector_bits
-from eigentext.language.formats.conllu import Sentence, each_conllu
+from eigentext.language.formats.conllu import ConlluBlock, each_conllu
 from eigentext.linear.lists import Weights as TreeWeights
 from eigentext.linear.lists import learn_weights
 
@@ -166,7 +166,7 @@ class Reranker(Model, RerankerSettings):
 
     def fit(
         self,
-        sentences: Sequence[Sentence],
+        sentences: Sequence[ConlluBlock],
         base: DependencyParser | None = None,
         *,
         lists: KBestLists | None = None,
@@ -201,7 +201,7 @@ class Reranker(Model, RerankerSettings):
         self.experts_: dict[str, Expert] = {}
         for name in self.experts:
 
-            def fit_one(those: Sequence[Sentence], name: str = name) -> Expert:
+            def fit_one(those: Sequence[ConlluBlock], name: str = name) -> Expert:
                 return experts.fit_expert(name, those, seed=self.seed, **self._settings_of(name))
 
             columns[name] = experts.jackknifed(
@@ -247,13 +247,15 @@ class Reranker(Model, RerankerSettings):
 
     # ---------------------------------------------------------------- answers
 
-    def choose(self, sentence: Sentence | TaggedSentence, parses: Sequence[Parse]) -> list[Parse]:
+    def choose(
+        self, sentence: ConlluBlock | TaggedSentence, parses: Sequence[Parse]
+    ) -> list[Parse]:
         """The trees of one sentence, best first, with the reranker's scores."""
         self.check_fitted()
         if not parses:
             return []
         if not isinstance(sentence, TaggedSentence):
-            checked_item(Sentence, sentence, "a CoNLL-U sentence")
+            checked_item(ConlluBlock, sentence, "a CoNLL-U sentence")
             sentence = TaggedSentence.from_conllu(sentence)
         heads = np.array([parse.tree.heads for parse in parses])
         if heads.shape[1] != len(sentence.forms):
@@ -409,7 +411,7 @@ def _untrained(base: DependencyParser, *, labels: bool) -> DependencyParser:
     return parser
 
 
-def _tagged(sentences: list[Sentence], base: DependencyParser | None) -> list[Sentence]:
+def _tagged(sentences: list[ConlluBlock], base: DependencyParser | None) -> list[ConlluBlock]:
     """The sentences as they are, or with the tags that such a parser will see."""
     if base is None or base.tags != "own":
         return sentences

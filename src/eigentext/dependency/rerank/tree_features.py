@@ -17,8 +17,8 @@ from eigentext.base.hashing import text_key
 from eigentext.base.ragged import pointers
 from eigentext.dependency.graph.encode import Encoder
 from eigentext.dependency.graph.fine_tags import chosen_features
-from eigentext.dependency.graph.templates import ATTRIBUTES
 from eigentext.errors import SettingsError
+from eigentext.features.attributes import PARSING
 from eigentext.linear.lists import LearningList, ListFeatures, list_scores
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ __all__ = ["COLUMNS", "TreeFeatures", "TreeTable"]
 
 COLUMNS = ("base", "margin", "log_margin")  # of every tree, before those of experts
 _AT_ONCE = 256  # sentences whose words are looked up together
-_KEYS = [ATTRIBUTES.index(name) for name in ("upos", "xpos", "lower", "lemma", "feats")]
+_KEYS = [PARSING.column[name] for name in ("upos", "xpos", "lower", "lemma", "feats")]
 
 
 class TreeFeatures:
@@ -166,8 +166,8 @@ class TreeTable:
                     f"sentence {number} has {len(sentence.forms)} words, its list "
                     f"{lists.lengths[number]}"
                 )
-        known = lists.relations
-        margins = np.zeros((len(lists.scores), 2)) if known is None else known.margins
+        labelled = lists.relations
+        margins = np.zeros((len(lists.scores), 2)) if labelled is None else labelled.margins
         dense = np.column_stack(
             [lists.scores, margins, *(np.asarray(column) for column in (columns or {}).values())]
         ).astype(np.float64)
@@ -183,20 +183,20 @@ class TreeTable:
         ``every``: also what all trees of a list have, so that the score of a tree does not hang
         on those beside it.
         """
-        known = self.kbest.relations
-        keys = relation_keys(("_",) if known is None else known.names)
+        labelled = self.kbest.relations
+        keys = relation_keys(("_",) if labelled is None else labelled.names)
         for begin in range(0, len(self.numbers), _AT_ONCE):
             some = self.numbers[begin : begin + _AT_ONCE].tolist()
             all_words = self.features.of_words([self.sentences[number] for number in some])
             for number, words in zip(some, all_words, strict=True):
                 heads = self.kbest[number].heads
                 relations = np.zeros(heads.shape, np.int32)
-                if known is not None:
+                if labelled is not None:
                     relations = self.kbest.relations_of(number)
-                found = list_features(words, heads, relations, keys, every=every)
+                groups = list_features(words, heads, relations, keys, every=every)
                 trees = self._trees(number)
                 gains = np.zeros(len(heads)) if self.gains is None else self.gains[trees]
-                yield LearningList(found, self.dense[trees], gains)
+                yield LearningList(groups, self.dense[trees], gains)
 
     def _trees(self, number: int) -> slice:
         return slice(self.kbest.tree_at[number], self.kbest.tree_at[number + 1])
@@ -225,5 +225,5 @@ class TreeTable:
 
     def scores(self, weights: Weights) -> Floats:
         """(trees,) the score of every tree."""
-        some = [list_scores(one.features, one.dense, weights) for one in self.lists(every=True)]
+        some = [list_scores(item.features, item.dense, weights) for item in self.lists(every=True)]
         return np.concatenate([*some, np.empty(0)])

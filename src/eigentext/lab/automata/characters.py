@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,21 +32,13 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["POWERS", "RANKS", "CharacterTags", "HeldOut"]
+__all__ = ["POWERS", "RANKS", "CharacterTags"]
 
 POWERS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.75, 1.0)
 RANKS = (25, 50, 100)  # every character has a matrix: more takes hundreds of megabytes
 _BASIS = 250
 _LEAST = 1e-6  # share of a tag that no rare word has, or that underflows
 _ERRORS = 2.0  # standard errors that automata, or a larger rank of them, have to gain
-
-
-class HeldOut(NamedTuple):
-    """Words, the numbers of their tags, and (S, T) what their shapes say of them."""
-
-    words: Sequence[str]
-    tags: Sequence[int]
-    p: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,16 +88,18 @@ class CharacterTags:
         """(T,) the opinion ``p`` on a word, and that of its characters."""
         return np.asarray(_product(p[None], self.p([word]), self.power)[0])
 
-    def chosen(self, held: HeldOut) -> tuple[float, int]:
+    def chosen(self, words: Sequence[str], tags: Sequence[int], p: Floats) -> tuple[float, int]:
         """Power and rank for which tags of held-out words are the most probable; power 0 if none.
+
+        ``p`` (S, T) is what the words' shapes say of them.
 
         Of two ranks the smaller one, and rather none than some, unless the mean gain in nats is
         more than twice its standard error.
         """
-        best, power, rank = _nats(held, held.p), 0.0, RANKS[0]
+        best, power, rank = _nats(tags, p), 0.0, RANKS[0]
         for larger in RANKS:
-            own = replace(self, automata=self.automata.truncated(larger)).p(held.words)
-            tried = {one: _nats(held, _product(held.p, own, one)) for one in POWERS[1:]}
+            own = replace(self, automata=self.automata.truncated(larger)).p(words)
+            tried = {one: _nats(tags, _product(p, own, one)) for one in POWERS[1:]}
             least = min(tried, key=lambda one: tried[one].mean())
             gain = best - tried[least]
             if gain.mean() > _ERRORS * gain.std(ddof=1) / np.sqrt(len(gain)):
@@ -113,9 +107,9 @@ class CharacterTags:
         return power, rank
 
 
-def _nats(held: HeldOut, p: Floats) -> Floats:
+def _nats(tags: Sequence[int], p: Floats) -> Floats:
     """(S,) -log of the share of the right tag."""
-    right = p[np.arange(len(held.words)), held.tags]
+    right = p[np.arange(len(tags)), tags]
     return np.asarray(-np.log(np.maximum(right, 1e-300)))
 
 

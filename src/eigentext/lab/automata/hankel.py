@@ -27,7 +27,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -51,8 +50,6 @@ __all__ = [
     "END",
     "Basis",
     "Hankel",
-    "all_pieces",
-    "exact_hankel",
     "spectral_automaton",
     "strings_of",
 ]
@@ -208,46 +205,6 @@ class Hankel:
         )
 
 
-def exact_hankel(automaton: Automaton, basis: Basis) -> Hankel:
-    """The expectations of a known automaton, for tests."""
-    A = np.swapaxes(automaton.matrices, 1, 2)
-    rest = np.linalg.inv(np.eye(automaton.k) - A.sum(axis=0).T)
-    places = float(automaton.total @ rest @ automaton.start)
-
-    def left(piece: Piece) -> Floats:
-        row = automaton.usual * places
-        for x in piece:
-            row = automaton.start if x == BEGIN else row @ A[x]
-        return row
-
-    def right(piece: Piece) -> Floats:
-        column = automaton.total
-        for x in reversed(piece):
-            column = automaton.stop if x == END else A[x] @ column
-        return column
-
-    F = np.array([left(piece) for piece in basis.beginnings])
-    G = np.array([right(piece) for piece in basis.endings]).T
-    return Hankel(
-        F @ G,
-        [F @ A_x @ G for A_x in A],
-        left((BEGIN,)) @ G,
-        F @ right((END,)),
-        left(()) @ G,
-        F @ right(()),
-        1.0,
-    )
-
-
-def all_pieces(n_symbols: int, longest: int) -> list[Piece]:
-    """Every string of up to ``longest`` symbols.
-
-    >>> all_pieces(2, 1)
-    [(), (0,), (1,)]
-    """
-    return [piece for n in range(longest + 1) for piece in product(range(n_symbols), repeat=n)]
-
-
 def spectral_automaton(
     hankel: Hankel, rank: int, *, scaling: HankelScaling = "cca", kappa: float = 0.0
 ) -> Automaton:
@@ -255,10 +212,10 @@ def spectral_automaton(
 
     ``scaling``  ``cca``: ``D_p = diag(count of p + kappa)^-1/2``, ``D_s`` alike; ``none``: 1
 
-    >>> coin = Automaton.known([1.0], [0.5], [[[0.25]], [[0.25]]])
-    >>> learned = spectral_automaton(exact_hankel(coin, Basis.of([()], [()])), 1)
-    >>> round(learned.weight([0, 1]), 9)
-    0.03125
+    >>> strings = {(): 4, (0,): 2, (0, 0): 1}
+    >>> learned = spectral_automaton(Hankel.counted(strings, Basis.of([()], [()]), 1), 1)
+    >>> learned.k
+    1
     """
     D_p, D_s = np.ones(len(hankel.total)), np.ones(len(hankel.places))
     if scaling == "cca":

@@ -80,6 +80,11 @@ class HeadAutomata:
         model = ClassAutomata(**{"basis": _BASIS, "longest": 3, **settings})
         return cls(model.fit([string for _, string in strings], [side for side, _ in strings]))
 
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> HeadAutomata:
+        """Those whose automata have this model file."""
+        return cls(ClassAutomata.from_bytes(raw))
+
     def log_probs_of(self, tags: Sequence[str], trees: npt.ArrayLike) -> Floats:
         """(K,) log p(tags, tree) of trees, heads (K, n)."""
         all_strings = [

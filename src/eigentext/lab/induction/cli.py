@@ -150,10 +150,6 @@ def _pairs(
 
 
 def _is_ptb(source: str) -> bool:
-    from eigentext.errors import SettingsError
-    from eigentext.language.formats.convert import format_of
+    from eigentext.language.formats.registry import format_of
 
-    try:
-        return format_of(source) == "ptb"
-    except SettingsError:  # a name that tells nothing: columns
-        return False
+    return bool(format_of(source, ("ptb",), ""))

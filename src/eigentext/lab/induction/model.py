@@ -24,7 +24,7 @@ from eigentext.base.fields import Ints, Pointers, Reals, Strings
 from eigentext.base.model import Model
 from eigentext.base.ragged import pointers
 from eigentext.base.records import As, Group, learned
-from eigentext.base.tokens import checked_tagged, each_of
+from eigentext.base.tokens import checked_tagged
 from eigentext.base.values import Real
 from eigentext.constituency.long_sentences import pieces
 from eigentext.constituency.settings import InductionSettings
@@ -39,11 +39,12 @@ from eigentext.lab.induction.distances import (
     tree_distances,
 )
 from eigentext.lab.induction.evolution import brackets
+from eigentext.language.formats.ptb import each_tree
 from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
@@ -252,18 +253,12 @@ class Bracketer(Model, InductionSettings):
                     return place
         return 1
 
-    def bracket_many(self, X: Any, y: Any) -> Iterator[Tree | None]:
-        """The trees of sentences in their order; None for one without tokens."""
-        self.check_fitted()
-        pairs = zip(*checked_tagged(X, y), strict=True)
-        return (self.bracket(tokens, tags) if tokens else None for tokens, tags in pairs)
-
     def score(self, trees: Iterable[Tree], y: None = None) -> float:
         """Unlabelled F1, from 0 to 1, on gold trees with their tags, without punctuation."""
         from eigentext.evaluate.unlabelled import unlabelled_f1
 
         self.check_fitted()
-        gold = list(each_of(Tree, trees, "trees"))
+        gold = list(each_tree(trees))
         if not gold:
             raise DataError("<trees>", None, "no trees to score")
         found = [self.bracket(tree.words, tree.tags) for tree in gold]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["Products", "cp_fit", "cp_of_slices"]
+__all__ = ["Products", "cp_fit"]
 
 _RIDGE = 1e-13  # of the trace of (B'B) * (C'C): two products that are alike do no harm
 
@@ -73,27 +73,6 @@ def cp_fit(
         before = error
         found, error = _round(tensors, found, size, signed=signed)
     return found, _error(tensors, found, size)
-
-
-def cp_of_slices(tensors: Floats) -> Products:
-    """The exact form that every tensor has: of each pair of the two shorter axes one product.
-
-    >>> tensors = np.arange(12.0).reshape(1, 2, 3, 2)
-    >>> found = cp_of_slices(tensors)
-    >>> found.A.shape, bool(np.array_equal(found.whole(), tensors))
-    ((1, 2, 4), True)
-    """
-    n, *shape = tensors.shape
-    longest = int(np.argmax(shape))
-    first, second = (axis for axis in range(3) if axis != longest)
-    rank = shape[first] * shape[second]
-    slices = np.moveaxis(tensors, longest + 1, 1).reshape(n, shape[longest], rank)
-    one, other = np.divmod(np.arange(rank), shape[second])
-    factors: list[Floats] = [slices] * 3
-    for axis, at in ((first, one), (second, other)):
-        unit = np.eye(shape[axis])[:, at]
-        factors[axis] = np.broadcast_to(unit, (n, *unit.shape))
-    return Products(*factors)
 
 
 def _start(tensors: Floats, rank: int, *, signed: bool) -> Products:

@@ -28,15 +28,17 @@ from eigentext.errors import RankError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.tensor_power import TensorPairs, symmetric_part, tensor_power
 from eigentext.linalg.tensors import change_basis
+from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.spectral.moments import Moments, dictionary
 from eigentext.sequences.spectral.operators import tensor_of_triples
+from eigentext.sequences.spectral.recover import negative_rows, valid_rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["RecoveredStates", "likely_pairs", "states_from_tensor"]
+__all__ = ["RecoveredStates", "likely_pairs", "parameters_from_tensor", "states_from_tensor"]
 
 _NOISE = 3.0  # a singular value counts for as much as it is above so many standard errors
 _LEAST = 0.2  # the most that an eigenvalue of M_2, as a share of the largest, is raised to
@@ -59,15 +61,7 @@ class RecoveredStates(NamedTuple):
 
 
 def states_from_tensor(moments: Moments, k: int, *, seed: int = 0) -> RecoveredStates:
-    """Emissions, pairs of states and first states: exact at exact moments, up to their order.
-
-    >>> from eigentext.sequences import Parameters
-    >>> from eigentext.sequences.spectral.moments import exact_moments
-    >>> true = Parameters([1, 0], [[0.2, 0.8], [0.7, 0.3]], [[0.6, 0.3, 0.1], [0.1, 0.1, 0.8]])
-    >>> found = states_from_tensor(exact_moments(true, 9), 2)
-    >>> np.sort(found.emission[:, 0]).round(9).tolist()
-    [0.1, 0.6]
-    """
+    """Emissions, pairs of states and first states: exact at exact moments, up to their order."""
     turned = _from_behind(moments)
     before = dictionary(moments, k, "cca", seed=seed)
     behind = dictionary(turned, k, "cca", seed=seed)
@@ -171,3 +165,21 @@ def _whitening(M2: Floats, least: float) -> tuple[Floats, Floats]:
         raise RankError("M_2, the middle symbol by its neighbours", asked=len(M2), got=0)
     roots = np.sqrt(np.maximum(values, max(least, _ZERO) * values[-1]))
     return vectors / roots, vectors * roots
+
+
+def parameters_from_tensor(moments: Moments, k: int, smoothing: float, seed: int) -> Parameters:
+    """Valid parameters: what sampling has made negative is cut off and smoothed."""
+    found = states_from_tensor(moments, k, seed=seed)
+    unigram = (moments.counts + 1e-3) / (moments.counts + 1e-3).sum()
+    states = np.full(k, 1 / k)
+    emission = valid_rows(found.emission, unigram, smoothing)
+    pairs = found.pairs
+    if negative_rows(pairs.reshape(1, -1)).any() or negative_rows(found.emission).any():
+        # of emissions that are next to what was found: those that are softened would bias pairs
+        hardly = valid_rows(found.emission, unigram, min(smoothing, 1e-3))
+        pairs = likely_pairs(pairs, hardly, moments)
+    return Parameters(
+        valid_rows(found.initial[None], states, min(smoothing, 0.01))[0],
+        valid_rows(pairs, states, min(smoothing, 0.01)),
+        emission,
+    )

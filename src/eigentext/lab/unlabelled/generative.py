@@ -1,6 +1,6 @@
 """Sentences without trees beside a small treebank: EM over all trees, or self-training.
 
-1. :class:`Unlabelled` are tagged sentences whose trees are not known, and how much they count.
+1. ``Unlabelled`` are tagged sentences whose trees are not known, and how much they count.
 2. An E step adds two sorts of counts: of trees, as always, and w times those of sentences without,
    expected over all projective trees and states (inside-outside), or of their best trees alone::
 
@@ -16,12 +16,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from eigentext.base.em import EMResult, iterate
 from eigentext.base.folds import held_out
+from eigentext.base.ragged import pointers
+from eigentext.base.settings import values_of
 from eigentext.dependency.generative.learn import (
     Corpus,
     Counts,
@@ -32,16 +34,18 @@ from eigentext.dependency.generative.learn import (
     smoothed,
 )
 from eigentext.dependency.sentence import TaggedSentence
+from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.conllu import each_conllu
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.dependency.generative.parser import GenerativeParser, Numbers
+    from eigentext.language.formats.conllu import ConlluBlock
 
     Ints = npt.NDArray[np.int64]
 
@@ -50,9 +54,9 @@ __all__ = [
     "MOST_WORDS",
     "WEIGHTS",
     "TagText",
-    "Unlabelled",
-    "UnlabelledReport",
+    "Text",
     "chosen_weight",
+    "fit_generative",
     "improve",
     "parts_of",
     "usable_text",
@@ -62,38 +66,6 @@ __all__ = [
 WEIGHTS: tuple[float, ...] = (0.0, 0.02, 0.1, 0.5)
 FOLDS = 3
 MOST_WORDS = 25  # longer sentences without trees are passed over: time grows with the cube
-
-
-@dataclass(frozen=True)
-class Unlabelled:
-    """Sentences with tags and without trees, for a generative parser or a latent tree model.
-
-    ``sentences``  of CoNLL-U; their heads are not looked at
-    ``weight``     what a count in them is worth beside one in a tree; None: by held-out trees
-    ``rounds``     EM iterations over trees and sentences; a latent tree model has its ``n_iter``
-    ``trees``      ``all`` trees of a sentence by their posteriors, or its ``best`` tree alone;
-                   ``all`` are a short list of the best ones in a latent tree model
-    """
-
-    sentences: Sequence[Sentence]
-    weight: float | None = None
-    rounds: int = 3
-    trees: Literal["all", "best"] = "all"
-
-
-class UnlabelledReport(NamedTuple):
-    """What became of sentences without trees.
-
-    ``weight``    that they counted with; 0: not at all
-    ``n_used``    how many there were;  ``n_left_out`` how many more were too long
-    ``held_out``  by weight, where it was chosen, in percent: UAS, or with a latent tree model in
-                  how many pairs the drawn tree scores above another one
-    """
-
-    weight: float
-    n_used: int
-    n_left_out: int
-    held_out: dict[float, float]
 
 
 def usable_text(unlabelled: Unlabelled) -> tuple[Unlabelled, int]:
@@ -154,7 +126,7 @@ def all_trees_counts(
 
 def best_trees(text: TagText, corpus: Corpus, params: GenerativeParams) -> Corpus:
     """The text with the trees of most expected right arcs."""
-    from eigentext.dependency.decoding.best import eisner
+    from eigentext.dependency.decoding.decoders import eisner
     from eigentext.dependency.kernels.generative import Automaton, Words, inside, outside
 
     automaton = Automaton(params.T, params.go, 1.0 - params.go, params.root)
@@ -166,7 +138,7 @@ def best_trees(text: TagText, corpus: Corpus, params: GenerativeParams) -> Corpu
         emit = np.ascontiguousarray(params.E[text.word[start:end]][:, : m.max()])
         words = Words(emit, params.first[tag], m, corpus.kind_of[tag], length)
         chart, log_z = inside(words, automaton)
-        arcs = outside(words, automaton, chart, log_z) if log_z > -np.inf else None
+        arcs = outside(words, automaton, chart, log_z)[0] if log_z > -np.inf else None
         heads[start:end] = eisner(np.zeros((end - start + 1,) * 2) if arcs is None else arcs)[0]
     none = np.zeros(len(heads), np.int64)
     return corpus._replace(ptr=text.ptr, word=text.word, tag=text.tag, heads=heads, relation=none)
@@ -229,3 +201,58 @@ def chosen_weight(
         for weight in WEIGHTS
     }
     return max(found, key=lambda weight: (found[weight], -weight)), found
+
+
+@dataclass(frozen=True)
+class Text:
+    """Sentences without trees beside the trees of a parser; ``weight`` as in ``Unlabelled``."""
+
+    sentences: list[ConlluBlock]
+    settings: Unlabelled
+    weight: float
+
+    def _numbered(self, numbers: Numbers) -> TagText:
+        return TagText(pointers(map(len, self.sentences)), *numbers)
+
+    def with_words(self, counts: Counts, corpus: Corpus, numbers: Numbers) -> Counts:
+        """See :func:`with_text_words`."""
+        return with_text_words(counts, self._numbered(numbers), corpus, self.weight)
+
+    def improve(
+        self,
+        params: GenerativeParams,
+        corpus: Corpus,
+        numbers: Numbers,
+        progress: Progress | None,
+    ) -> EMResult[GenerativeParams]:
+        """See :func:`improve`."""
+        text = self._numbered(numbers)
+        return improve(corpus, text, params, self.settings, self.weight, progress=progress)
+
+
+def fit_generative(
+    parser: GenerativeParser,
+    trees: list[ConlluBlock],
+    unlabelled: Unlabelled,
+    progress: Progress | None,
+) -> UnlabelledReport:
+    """Fit a parser to trees with one root each and to sentences without."""
+    unlabelled, n_left_out = usable_text(unlabelled)
+    sentences = list(unlabelled.sentences)
+
+    def right_heads(weight: float, others: Ints, fold: Ints) -> int:
+        text = Text(sentences, unlabelled, weight) if weight else None
+        other = type(parser)(**values_of(parser)).fit_trees([trees[k] for k in others], text, None)
+        gold = [trees[k] for k in fold.tolist()]
+        return sum(
+            int((parse.tree.heads == np.array(sentence.heads)).sum())
+            for sentence, parse in zip(gold, other.parse_many(gold), strict=True)
+            if parse is not None
+        )
+
+    weight, held_out_scores = unlabelled.weight, dict[float, float]()
+    if weight is None:
+        n_words = sum(map(len, trees))
+        weight, held_out_scores = chosen_weight(right_heads, len(trees), n_words)
+    parser.fit_trees(trees, Text(sentences, unlabelled, weight) if weight else None, progress)
+    return UnlabelledReport(weight, len(sentences), n_left_out, held_out_scores)

@@ -15,7 +15,7 @@ from eigentext.dependency.kernels.generative import (
     _half,
     _power,
     inside,
-    outside_chart,
+    outside,
 )
 
 
@@ -90,7 +90,7 @@ def sentence_counts(words, ids, automaton, weight, counts):
     chart, log_z = inside(words, automaton)
     if log_z == -np.inf:
         return log_z
-    _, out = outside_chart(words, automaton, chart, log_z)
+    _, out = outside(words, automaton, chart, log_z)
     shift = np.floor(log_z / np.log(2.0))
     rest = np.exp(log_z - shift * np.log(2.0))
     for i in range(n):

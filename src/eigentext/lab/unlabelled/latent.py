@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.dependency.decoding.kbest import kbest_projective
+from eigentext.dependency.decoding.decoders import kbest_projective
 from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.long_sentences import MOST_WORDS as MOST_PARSED
 from eigentext.dependency.sentence import TaggedSentence
-from eigentext.lab.unlabelled.generative import chosen_weight, parts_of
+from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
+from eigentext.lab.unlabelled.generative import chosen_weight, parts_of, usable_text
 from eigentext.language.formats.conllu import from_dependency_tree
 from eigentext.language.trees.dependency import DependencyTree
 
@@ -35,14 +36,16 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.progress import Progress
+    from eigentext.dependency.latent.model import LatentTreeModel
     from eigentext.features.signatures import Language
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
     Floats = npt.NDArray[np.float64]
     Ints = npt.NDArray[np.int64]
     Scored = Callable[[Sequence[str], Sequence[str] | None, Ints], Floats]
 
-__all__ = ["KBEST", "TreeText", "Weighted", "parser_of", "tree_list", "weight_by"]
+__all__ = ["KBEST", "TreeText", "Weighted", "fit_latent", "parser_of", "tree_list", "weight_by"]
 
 KBEST = 5  # trees of a sentence; the rest of the probability is theirs
 
@@ -69,7 +72,7 @@ def tree_list(
     if log_p == -np.inf:
         return np.zeros((0, len(forms)), np.int64), np.zeros(0)
     with np.errstate(divide="ignore"):
-        heads, _ = kbest_projective(np.log(arcs), k)
+        heads, _ = kbest_projective(np.log(arcs), k=k)
     logs = parser.log_probs(sentence, heads)
     shares = np.exp(logs - logs.max())
     return heads.astype(np.int64), shares / shares.sum()
@@ -87,7 +90,7 @@ class TreeText:
     first: Ints
 
     @classmethod
-    def of(cls, parser: GenerativeParser, text: Sequence[Sentence], k: int) -> TreeText:
+    def of(cls, parser: GenerativeParser, text: Sequence[ConlluBlock], k: int) -> TreeText:
         """The k best trees of each sentence by a parser."""
         trees: list[DependencyTree] = []
         shares: list[Floats] = []
@@ -125,7 +128,7 @@ class _Fold(NamedTuple):
 def weight_by(
     fitted: Callable[[list[DependencyTree], TreeText, float], Scored],
     trees: Sequence[DependencyTree],
-    text: Sequence[Sentence],
+    text: Sequence[ConlluBlock],
     language: Language,
     k: int,
 ) -> tuple[float, dict[float, float]]:
@@ -160,3 +163,22 @@ def weight_by(
         return right
 
     return chosen_weight(in_order, len(trees), max(n_pairs, 1))
+
+
+def fit_latent(
+    model: LatentTreeModel,
+    trees: list[DependencyTree],
+    unlabelled: Unlabelled,
+    progress: Progress | None,
+) -> UnlabelledReport:
+    """Fit a latent tree model to trees and to sentences without."""
+    unlabelled, n_left_out = usable_text(unlabelled)
+    text = unlabelled.sentences
+    k = 1 if unlabelled.trees == "best" else KBEST
+    weight, held_out_scores = unlabelled.weight, dict[float, float]()
+    if weight is None:
+        model.observe(trees, None)  # what cannot be learned at all is told in its own words
+        weight, held_out_scores = weight_by(model.scores_of, trees, text, model.language, k)
+    lists = TreeText.of(parser_of(trees, model.language), text, k) if weight else None
+    model.fit_trees(trees, lists, weight, progress)
+    return UnlabelledReport(weight, len(text), n_left_out, held_out_scores)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeGuard, TypeVar
 
 from eigentext.base.files.opening import (
     LONGEST_LINE,
@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Block",
+    "all_of_file",
     "blocks_of",
     "content_lines",
+    "is_file",
     "read_blocks",
     "read_items",
     "shown",
@@ -151,6 +153,21 @@ def read_items(
             raise_or_tell(error, on_error)
         else:
             yield item
+
+
+def is_file(items: object) -> TypeGuard[Source]:
+    """The name of a file where a list of sentences or trees could be; a text of lines is none."""
+    return isinstance(items, os.PathLike) or (isinstance(items, str) and "\n" not in items)
+
+
+def all_of_file(items: Iterable[Item], path: str) -> Iterator[Item]:
+    """The items of a file; none at all are a DataError."""
+    empty = True
+    for item in items:
+        empty = False
+        yield item
+    if empty:
+        raise DataError(path, None, "nothing in this file, expected sentences or trees")
 
 
 def write_blocks(texts: Iterable[str], path: Source) -> int:

@@ -1,11 +1,11 @@
 """Sentences of ten TAB-separated columns: what CoNLL-U and CoNLL-X have in common.
 
-1. ``TenColumnSentence.read`` takes blocks of lines from ``formats.blocks``; ``check_sentence``
+1. ``TenColumnBlock.read`` takes blocks of lines from ``formats.blocks``; ``check_sentence``
    refuses a block, naming the line, unless it has ten columns, ids in order, forms, and heads that
    make a tree.
 2. A sentence is kept as it stands and split into columns only when asked.
 3. ``with_columns`` gives a sentence in which only the named columns differ: the way a parser
-   writes its answer.  ``new_lines`` makes the lines of a sentence that comes from no file.
+   writes its answer.
 4. ``write_sentences`` puts the text back.
 
 Both formats begin with ID and FORM and have HEAD in column 7.  A format is a subclass: the names
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import OnError, Source
 
 __all__ = [
-    "TenColumnSentence",
+    "TenColumnBlock",
     "check_sentence",
+    "checked_columns",
     "controls_as_blanks",
     "has_controls",
-    "new_lines",
     "single_blanks",
     "write_sentences",
 ]
@@ -66,7 +66,7 @@ _know_numbers(255)
 
 
 @dataclass(frozen=True)
-class TenColumnSentence:
+class TenColumnBlock:
     """A checked sentence; the two formats say what its columns are called.
 
     ``verbatim``    the text as it stood in the file, with line ends and the empty lines after it
@@ -146,7 +146,7 @@ class TenColumnSentence:
 
         None is written as ``_``.  Heads must make a tree (ValueError); all other bytes stay.
         """
-        new = _checked_columns(self.COLUMNS, columns, len(self))
+        new = checked_columns(self.COLUMNS, columns, len(self))
         lines = self.verbatim.split("\n")
         word = 0
         for index, line in enumerate(lines):
@@ -163,25 +163,9 @@ class TenColumnSentence:
         return type(self)("\n".join(lines), self.first_line, self.source)
 
 
-def write_sentences(sentences: Iterable[TenColumnSentence], path: Source) -> int:
+def write_sentences(sentences: Iterable[TenColumnBlock], path: Source) -> int:
     """Write sentences as they stand, an empty line after each; returns how many."""
     return write_blocks((sentence.verbatim for sentence in sentences), path)
-
-
-def new_lines(
-    names: Sequence[str], forms: Sequence[str], columns: Mapping[str, Sequence[object] | None]
-) -> str:
-    """Lines for the words of a new sentence; columns that are not given are ``_``."""
-    if isinstance(forms, str):
-        raise TypeError("forms must be a sequence of words, not one str; did you mean [...]?")
-    n_words = len(forms)
-    if not n_words:
-        raise ValueError("a sentence has at least one word")
-    new = _checked_columns(names, {"form": forms, **columns}, n_words)
-    blank = ["_"] * n_words
-    cells = [new.get(column, blank) for column in range(1, N_COLUMNS)]
-    rows = zip(map(str, range(1, n_words + 1)), *cells, strict=True)
-    return "".join("\t".join(row) + "\n" for row in rows)
 
 
 def has_controls(cell: str) -> bool:
@@ -209,7 +193,7 @@ def single_blanks(text: str) -> str:
     return " ".join(controls_as_blanks(text).split()) or _STAND_IN
 
 
-def _checked_columns(
+def checked_columns(
     names: Sequence[str], columns: Mapping[str, Sequence[object] | None], n_words: int
 ) -> dict[int, list[str]]:
     """Place of the column -> one cell per word, fit to be written."""

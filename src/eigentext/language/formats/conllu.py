@@ -1,7 +1,8 @@
 """CoNLL-U: dependency trees of Universal Dependencies, read and written to the byte.
 
-1. ``read_sentences`` streams a file as checked :class:`Sentence` objects, which keep their lines
-   verbatim: comments of any form, multiword ranges ``3-4``, empty nodes ``8.1``, line ends.
+1. ``read_sentences`` streams a file as checked :class:`ConlluBlock` objects, one a sentence, which
+   keep their lines verbatim: comments of any form, multiword ranges ``3-4``, empty nodes ``8.1``,
+   line ends.
 2. ``sentence.tokens`` (the syntactic words), ``.ranges``, ``.empty_nodes``, ``.comments``,
    ``.metadata`` and ``.text`` are views, made when asked for.
 3. A parser answers with ``sentence.with_columns(head=..., deprel=...)``: a new sentence in which
@@ -14,27 +15,37 @@ more, no cycle) or ``_`` for all heads; anything else is a DataError with file a
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.tokens import each_of
-from eigentext.language.formats.blocks import content_lines
+from eigentext.language.formats.blocks import all_of_file, content_lines, is_file
 from eigentext.language.formats.conll import (
-    TenColumnSentence,
-    new_lines,
+    N_COLUMNS,
+    TenColumnBlock,
+    checked_columns,
     write_sentences,
 )
+from eigentext.language.token import Word
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eigentext.base.files.opening import Source
+    from eigentext.language.doc import Doc
+
+    Treebank = Source | Doc | Iterable["ConlluBlock | Doc"]
 
 __all__ = [
-    "EmptyNode",
+    "ConlluBlock",
     "Range",
-    "Sentence",
-    "Token",
+    "blocks_of_docs",
     "comments_as_dict",
+    "conllu_rows",
     "each_conllu",
     "escape_spaces",
     "from_dependency_tree",
@@ -49,26 +60,6 @@ __all__ = [
 ]
 
 
-class Token(NamedTuple):
-    """A syntactic word; columns are as in the file, but ``id`` and ``head`` are numbers."""
-
-    id: int
-    form: str
-    lemma: str
-    upos: str
-    xpos: str
-    feats: str
-    head: int | None
-    deprel: str
-    deps: str
-    misc: str
-
-    @property
-    def features(self) -> dict[str, str]:
-        """The column ``feats`` as a dict."""
-        return parse_pairs(self.feats)
-
-
 class Range(NamedTuple):
     """One orthographic word that stands for the words ``start`` to ``end``."""
 
@@ -78,21 +69,7 @@ class Range(NamedTuple):
     misc: str
 
 
-class EmptyNode(NamedTuple):
-    """A node that is not in the text: number ``order`` of those after word ``after``."""
-
-    after: int
-    order: int
-    form: str
-    lemma: str
-    upos: str
-    xpos: str
-    feats: str
-    deps: str
-    misc: str
-
-
-class Sentence(TenColumnSentence):
+class ConlluBlock(TenColumnBlock):
     r"""One sentence, verbatim, with views on it; see the module's docstring.
 
     >>> sentence = make_sentence(["Hi", "there"], upos=["INTJ", "ADV"], metadata={"sent_id": "s1"})
@@ -103,37 +80,33 @@ class Sentence(TenColumnSentence):
     (3, '2\tthere\t_\tADV\t_\t_\t1\tadvmod\t_\t_')
     """
 
-    COLUMNS = Token._fields
+    COLUMNS = Word._fields
     EXTENDED = True
 
     @property
-    def tokens(self) -> tuple[Token, ...]:
+    def tokens(self) -> tuple[Word, ...]:
         """The syntactic words; ranges and empty nodes are views of their own."""
-        return tuple(map(Token._make, self.cells))
+        return tuple(map(Word._make, self.cells))
 
     @property
     def ranges(self) -> tuple[Range, ...]:
         """The multiword tokens, such as ``1-2 au`` over the words ``à`` and ``le``."""
         ranges = []
-        for row in self._rows_with("-"):
-            start, _, end = row[0].partition("-")
+        for row in (line.split("\t") for line in content_lines(self.verbatim)):
+            start, dash, end = row[0].partition("-")
+            if not dash or row[0][0] == "#":
+                continue
             ranges.append(Range(int(start), int(end), row[1], row[9]))
         return tuple(ranges)
 
     @property
-    def empty_nodes(self) -> tuple[EmptyNode, ...]:
-        """The empty nodes, such as ``8.1``."""
-        nodes = []
-        for row in self._rows_with("."):
-            after, _, order = row[0].partition(".")
-            # HEAD and DEPREL, columns 7 and 8, are of the basic tree, where it has no place
-            nodes.append(EmptyNode(int(after), int(order), *row[1:6], *row[8:]))
-        return tuple(nodes)
-
-    def _rows_with(self, mark: str) -> list[list[str]]:
-        lines = content_lines(self.verbatim)
-        rows = [line.split("\t") for line in lines if line and line[0] != "#"]
-        return [row for row in rows if mark in row[0]]
+    def empty_nodes(self) -> tuple[tuple[int, str], ...]:
+        """The empty nodes, such as ``8.1``: the number of the word before, and the line."""
+        lines = (line for line in content_lines(self.verbatim) if line[:1] != "#")
+        numbers = ((line.partition("\t")[0], line) for line in lines)
+        return tuple(
+            (int(number.partition(".")[0]), line) for number, line in numbers if "." in number
+        )
 
     @property
     def comments(self) -> tuple[str, ...]:
@@ -176,13 +149,13 @@ class Sentence(TenColumnSentence):
         return "".join(pieces).rstrip(" ")
 
 
-parse_sentence = Sentence.parse
-parse_sentences = Sentence.parse_all
-read_sentences = Sentence.read
+parse_sentence = ConlluBlock.parse
+parse_sentences = ConlluBlock.parse_all
+read_sentences = ConlluBlock.read
 
 
 def comments_as_dict(comments: Iterable[str]) -> dict[str, str]:
-    """Comment lines as a dict, see :attr:`Sentence.metadata`."""
+    """Comment lines as a dict, see :attr:`ConlluBlock.metadata`."""
     metadata: dict[str, str] = {}
     for comment in comments:
         key, equals, value = comment[1:].partition("=")
@@ -194,8 +167,10 @@ def comments_as_dict(comments: Iterable[str]) -> dict[str, str]:
     return metadata
 
 
-def each_conllu(sentences: object) -> Iterator[Sentence]:
-    """Sentences of CoNLL-U one by one; what is none, such as a list of tokens, is an error.
+def each_conllu(sentences: object) -> Iterator[ConlluBlock]:
+    """Sentences of CoNLL-U one by one: those at hand, of Docs, or of a file by its name.
+
+    What is none, such as a list of tokens, is an error.
 
     >>> next(each_conllu([["a", "dog"]]))
     Traceback (most recent call last):
@@ -203,7 +178,30 @@ def each_conllu(sentences: object) -> Iterator[Sentence]:
     eigentext.errors.SettingsError: expected a list of CoNLL-U sentences, whose item 1 is a list: \
 ['a', 'dog']
     """
-    return each_of(Sentence, sentences, "CoNLL-U sentences")
+    if is_file(sentences):
+        from eigentext.language.formats.registry import format_of, names_of, the_format
+
+        path = os.fspath(sentences)
+        name = format_of(path, names_of("words"), "conllu")
+        return all_of_file(the_format(name, names_of("words")).reader()(path), path)
+    return each_of(ConlluBlock, blocks_of_docs(sentences), "CoNLL-U sentences")
+
+
+def blocks_of_docs(sentences: Any) -> Any:
+    """The same with the sentences of Docs in their place."""
+    from eigentext.language.doc import Doc
+
+    if isinstance(sentences, Doc):
+        sentences = [sentences]
+    if not isinstance(sentences, Iterable) or isinstance(sentences, (str, ConlluBlock)):
+        return sentences
+    parsed = (
+        parse_sentences(item.to_conllu(), source=item.id or "<doc>")
+        if isinstance(item, Doc)
+        else (item,)
+        for item in sentences
+    )
+    return chain.from_iterable(parsed)
 
 
 def make_sentence(
@@ -218,21 +216,61 @@ def make_sentence(
     deps: Sequence[str | None] | None = None,
     misc: Sequence[str | None] | None = None,
     metadata: Mapping[str, str] | None = None,
-) -> Sentence:
+) -> ConlluBlock:
     """A sentence from its words and what else is known of them; the other columns are ``_``.
 
     >>> make_sentence(["Birds", "sing"], head=[2, 0]).heads
     (2, 0)
     """
-    columns = {"lemma": lemma, "upos": upos, "xpos": xpos, "feats": feats, "head": head}
-    columns |= {"deprel": deprel, "deps": deps, "misc": misc}
-    lines = new_lines(Token._fields, forms, columns)
+    if isinstance(forms, str):
+        raise TypeError("forms must be a sequence of words, not one str; did you mean [...]?")
+    if not forms:
+        raise ValueError("a sentence has at least one word")
+    columns: dict[str, Any] = {"form": forms, "lemma": lemma, "upos": upos, "xpos": xpos}
+    columns |= {"feats": feats, "head": head, "deprel": deprel, "deps": deps, "misc": misc}
+    cells = checked_columns(Word._fields, columns, len(forms))
+    lines = conllu_rows([cells.get(place) for place in range(1, N_COLUMNS)])
     comments = ""
     for key, value in (metadata or {}).items():
         if "\n" in key or "\n" in value:
             raise ValueError(f"metadata {key!r} has a line end in it")
         comments += f"# {key} = {value}\n" if value else f"# {key}\n"
-    return Sentence(comments + lines + "\n")
+    return ConlluBlock(comments + "\n".join(lines) + "\n\n")
+
+
+_numbers = [str(number) for number in range(512)]  # "7" of 7: faster than str()
+
+
+def conllu_rows(
+    columns: Sequence[Sequence[str] | None],
+    units: Iterable[tuple[int, int, str, str]] = (),
+    empty_nodes: Iterable[tuple[int, str]] = (),
+) -> list[str]:
+    """The lines of a sentence, without comments.
+
+    ``columns``      FORM to MISC of its words; None: ``_`` throughout
+    ``units``        first word, last word, FORM and MISC of each multiword token
+    ``empty_nodes``  (number of the word before, line) of each
+
+    >>> columns = [["de", "le"], *[None] * 8]
+    >>> [line[:6] for line in conllu_rows(columns, [(1, 2, "du", "_")])]
+    ['1-2\\tdu', '1\\tde\\t_', '2\\tle\\t_']
+    """
+    n_words = len(columns[0] or ()) if columns else 0
+    if n_words >= len(_numbers):
+        _numbers.extend(map(str, range(len(_numbers), 2 * n_words)))
+    blank = repeat("_")  # which has no end: the first column, the numbers, says where to stop
+    cells = (blank if column is None else column for column in columns)
+    lines = list(map("\t".join, zip(_numbers[1 : n_words + 1], *cells, strict=False)))
+    before: dict[int, list[str]] = {}  # the number of a word -> the lines before its own
+    for after, line in empty_nodes:
+        before.setdefault(after + 1, []).append(line)
+    for first, last, form, misc in units:
+        line = "\t".join((f"{first}-{last}", form, *"_" * 7, misc))
+        before.setdefault(first, []).append(line)
+    for number in sorted(before, reverse=True):
+        lines[number - 1 : number - 1] = before[number]
+    return lines
 
 
 def parse_pairs(cell: str) -> dict[str, str]:
@@ -272,7 +310,7 @@ def unescape_spaces(written: str) -> str:
     return _ESCAPED.sub(lambda m: _UNESCAPES[m[1]] if m[1] else chr(int(m[2], 16)), written)
 
 
-def to_dependency_tree(sentence: Sentence, *, tags: str = "upos") -> DependencyTree:
+def to_dependency_tree(sentence: ConlluBlock, *, tags: str = "upos") -> DependencyTree:
     """The tree of a sentence whose heads are given; ``tags`` names the column of the tags.
 
     >>> to_dependency_tree(make_sentence(["Birds", "sing"], head=[2, 0])).roots
@@ -284,7 +322,7 @@ def to_dependency_tree(sentence: Sentence, *, tags: str = "upos") -> DependencyT
     return DependencyTree(sentence.forms, heads, sentence.column("deprel"), sentence.column(tags))
 
 
-def from_dependency_tree(tree: DependencyTree, *, tags: str = "upos") -> Sentence:
+def from_dependency_tree(tree: DependencyTree, *, tags: str = "upos") -> ConlluBlock:
     """A new sentence with the tree's words, heads, relations and, in column ``tags``, its tags."""
     if tags not in ("upos", "xpos"):
         raise ValueError(f"tags go to 'upos' or 'xpos', not to {tags!r}")

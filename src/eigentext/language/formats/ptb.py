@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from eigentext.base.files.opening import atomic_write, numbered_lines
+from eigentext.base.tokens import each_of
 from eigentext.errors import DataError
-from eigentext.language.formats.blocks import shown
+from eigentext.language.formats.blocks import all_of_file, is_file, shown
 from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import OnError, Source
 
 __all__ = [
+    "each_tree",
     "escape",
     "format_escaped",
     "format_tree",
@@ -314,6 +316,25 @@ def _why_unwritable(tree: Tree) -> str | None:
     if "" in labels and not all(labels[tag] and labels[tag + 1] for tag in tags):
         return "found an empty word or tag"
     return None
+
+
+def each_tree(trees: object) -> Iterator[Tree]:
+    """Trees one by one: those at hand, of the sentences of a Doc, or of a file of brackets.
+
+    >>> next(each_tree([Tree.from_brackets("(S (NN a))")])).words
+    ('a',)
+    """
+    from eigentext.language.doc import Doc
+
+    if is_file(trees):
+        return all_of_file(read_trees(trees), os.fspath(trees))
+    if isinstance(trees, Doc):
+        return (
+            Tree.from_brackets(sentence.brackets)
+            for sentence in trees.sentences
+            if sentence.brackets is not None
+        )
+    return each_of(Tree, trees, "trees")
 
 
 def write_trees(trees: Iterable[Tree], path: Source) -> int:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eigentext.base.files.archives import bare_name
 from eigentext.base.files.opening import LONGEST_LINE, numbered_lines, open_binary, raise_or_tell
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats import parquet, warc
 from eigentext.language.formats.jsonl import BadRecord, text_of
+from eigentext.language.formats.registry import format_of, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +28,7 @@ __all__ = ["FIELD", "checked", "documents", "fault", "kind_of"]
 
 FIELD = "text"  # the field or column, unless told
 
-_KINDS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
-_KINDS |= {".warc": "warc", ".wet": "warc", ".wat": "warc"}
+_KINDS = names_of("records")
 _PLACES = {"parquet": "row", "warc": "record"}
 
 
@@ -41,8 +40,7 @@ def kind_of(source: str, field: str | None = None) -> str:
     >>> kind_of("a.jsonl.zst"), kind_of("a.warc.wet.gz"), kind_of("a.txt"), kind_of("-", "text")
     ('jsonl', 'warc', '', 'jsonl')
     """
-    name = bare_name(source)
-    kind = next((kind for ending, kind in _KINDS.items() if name.endswith(ending)), "")
+    kind = format_of(source, _KINDS, "")
     if kind == "warc" and field is not None:
         raise SettingsError(f"a field is for JSON Lines and Parquet: {source} has none")
     return kind or ("jsonl" if field is not None else "")

@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.foreign import TreeWords
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -41,7 +43,7 @@ def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tree:
+class Tree(TreeWords):
     """A constituent tree over words.
 
     ``labels``  one string per node in preorder; a leaf's label is its word
@@ -62,8 +64,6 @@ class Tree:
     sizes: npt.NDArray[np.int32]
 
     def __post_init__(self) -> None:
-        if isinstance(self.labels, str):
-            raise TypeError("labels must be a sequence of strings, one per node, not one str")
         labels = tuple(self.labels)
         if not all(isinstance(label, str) for label in labels):
             raise TypeError("every label must be a str")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eigentext.base.parts import Packed
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock
 
 __all__ = ["LearnedAnalyzer"]
 
@@ -160,7 +160,7 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         return f"<LearnedAnalyzer: {len(self._forms):,} forms, {len(self._rules):,} rules>"
 
     @classmethod
-    def fit(cls, sentences: Iterable[Sentence], **chosen: Any) -> LearnedAnalyzer:
+    def fit(cls, sentences: Iterable[ConlluBlock], **chosen: Any) -> LearnedAnalyzer:
         """Learn the rules from a treebank's sentences.
 
         ``chosen`` are the settings that :class:`LearnedAnalyzerSettings` declares.

@@ -4,9 +4,9 @@
    have a label, document by document.
 2. :func:`statistics` looks the units of words up; for a document that was itself counted, its own
    counts are taken off first, so that no word ever sees itself.
-3. :func:`columns` makes of counts what stage 2 weighs: log p(value | feature) / p(value) with
-   Dirichlet smoothing, or, as Shah et al. 2010, plain counts (Eq. 5) or counts over variance
-   (Eq. 3).
+3. Stage 2 weighs log p(value | feature) / p(value) with Dirichlet smoothing, which
+   :func:`ratio_columns` has at once, or, as Shah et al. 2010, plain counts (Eq. 5) or counts over
+   variance (Eq. 3): :func:`columns`.
 4. :class:`DocumentCounts` scores a value by the documents it was seen in, each weighted by how
    many words it shares with the document at hand: Z_tf.
 """
@@ -67,18 +67,18 @@ class CountTable:
         """Count the features and gold values of these words (rows of both tables)."""
         from eigentext.lexical.ranker.kernels import counting
 
-        seen = _NOTHING
+        feature_counts = _NOTHING
         if self.least > 1:
             features = CountTable(self.used)
             for part in _in_parts(words):
                 features._make_room(features.filled + len(part) * atoms.shape[1])
                 features.filled += counting.count_features(part, atoms, features.slots)
-            seen = features.slots
+            feature_counts = features.slots
         pairs = int(self.used.sum()) + atoms.shape[1] + gold.shape[1]
         for part in _in_parts(words):
             self._make_room(self.filled + len(part) * pairs)
             self.filled += counting.count(
-                part, atoms, gold, self.used, seen, self.least, self.slots
+                part, atoms, gold, self.used, feature_counts, self.least, self.slots
             )
         self.n_words += len(words)
 
@@ -162,11 +162,11 @@ def statistics(
         np.full(n, counted.n_words, np.int64),
     )
 
-    for words, own, n_own in _parts(counted, encoded, atoms, leave_out):
+    for words, less, n_own in _parts(counted, encoded, atoms, leave_out):
         counting.look_up(
             words,
             encoded.feature_table(atoms, counted.used),
-            Counted(counted.slots, own, counted.n_words - n_own),
+            Counted(counted.slots, less, counted.n_words - n_own),
             stats.together,
             stats.alone,
             stats.base,
@@ -183,13 +183,13 @@ def _parts(
 ) -> Iterator[tuple[Ints, Hashes, int]]:
     """Words with the counts to take off, and of how many words these are."""
     rest = np.ones(len(atoms), np.bool_)  # words of documents that were not counted
-    for own in leave_out:
-        if not len(own):
+    for counted_words in leave_out:
+        if not len(counted_words):
             continue
-        words = np.flatnonzero(encoded.document_of == encoded.document_of[own[0]])
+        words = np.flatnonzero(encoded.document_of == encoded.document_of[counted_words[0]])
         table = CountTable(counted.used, capacity=1 << 10)
-        table.add(atoms, encoded.gold_hash, own)
-        yield words, table.slots, len(own)
+        table.add(atoms, encoded.gold_hash, counted_words)
+        yield words, table.slots, len(counted_words)
         rest[words] = False
     yield np.flatnonzero(rest), _NOTHING, 0
 
@@ -205,7 +205,7 @@ def ratio_columns(
     leave_out: Sequence[npt.NDArray[np.int64]] = (),
     strength: float = 1.0,
 ) -> Floats:
-    """What :func:`columns` makes of :func:`statistics`, without the counts in between.
+    """log p(value | feature) / p(value), smoothed: see ``kernels.counting.ratios``.
 
     z [U, .] and its bucket [n, .] are filled from column ``start`` on; the logarithm [U] of every
     value's own share comes back.
@@ -215,11 +215,11 @@ def ratio_columns(
     base = np.zeros(len(encoded.unit_hash), np.int32)
     words_counted = np.full(len(atoms), counted.n_words, np.int64)
     logs = np.log(np.arange(_LOGS, dtype=np.float32) + np.float32(strength))
-    for words, own, n_own in _parts(counted, encoded, atoms, leave_out):
+    for words, less, n_own in _parts(counted, encoded, atoms, leave_out):
         counting.ratios(
             words,
             encoded.feature_table(atoms, counted.used),
-            Counted(counted.slots, own, max(counted.n_words - n_own, 1)),
+            Counted(counted.slots, less, max(counted.n_words - n_own, 1)),
             np.float32(strength),
             logs,
             CountColumns(z, bucket),
@@ -241,46 +241,26 @@ def _log_shares(base: npt.NDArray[np.int32], words: Ints, encoded: Encoded) -> F
     return log_shares
 
 
-def columns(
-    stats: Statistics,
-    encoded: Encoded,
-    *,
-    transform: str = "ratio",
-    strength: float = 1.0,
-) -> tuple[Floats, npt.NDArray[np.int8]]:
-    """What stage 2 weighs: z [U, A + 1] and the bucket of its weight [n, A + 1].
+def columns(stats: Statistics, encoded: Encoded, transform: str) -> Floats:
+    """What stage 2 weighs where it is no ratio: z [U, A + 1], the value's own count last.
 
-    The last column is the value's own log frequency (``ratio``) or count.
+    ``transform``: ``count``, or ``variance``: counts of features divided by their variance.
     """
-    n, n_atoms = stats.alone.shape
-    per_unit = np.repeat(np.arange(n), np.diff(encoded.unit_first))
-    z = np.zeros((len(stats.base), n_atoms + 1), np.float32)
-    bucket = np.zeros((n, n_atoms + 1), np.int8)
-    if transform == "ratio":
-        z[:, -1] = shares(stats, encoded)
-        # log of (c/p + k) / (n + k): c times with the feature, p the value's share, n times the
-        # feature, k the strength; 0 for a feature never counted, which tells nothing
-        share = np.exp(z[:, -1])
-        for a in range(n_atoms):
-            alone = stats.alone[per_unit, a].astype(np.float32)
-            ratio = (stats.together[:, a] / share + np.float32(strength)) / (
-                alone + np.float32(strength)
-            )
-            z[:, a] = np.where(alone > 0, np.log(ratio), 0.0)
-        # a weight of its own for ratios of rare features: seen up to 1, 3, 15 times, or oftener
-        bucket[:, :-1] = np.digitize(stats.alone, (2, 4, 16))
-        return z, bucket
-    z[:, :-1] = stats.together
-    z[:, -1] = stats.base
+    z = _counts(stats)
     if transform == "variance":
-        z[:, :-1] /= _binomial_variance(stats, per_unit)
-    return z, bucket
+        z[:, :-1] /= _binomial_variance(stats, encoded)
+    return z
+
+
+def _counts(stats: Statistics) -> Floats:
+    """[U, A + 1] of each unit with every feature, and alone."""
+    return np.column_stack([stats.together, stats.base]).astype(np.float32)
 
 
 def noise(
     stats: Statistics, encoded: Encoded, *, transform: str = "ratio", strength: float = 1.0
 ) -> Floats:
-    """How much of what :func:`columns` makes is chance: its variance [U, A + 1].
+    """How much of what stage 2 weighs is chance: its variance [U, A + 1].
 
     A count c is taken as Poisson, so that Var(c) = c; counts of features and values alone are so
     much larger that they count as known.
@@ -289,22 +269,19 @@ def noise(
     ``variance``  z = c / v                    Var(z) = c / v^2, v as in :func:`columns`
     ``ratio``     z = log (c/p + k)/(n + k)    Var(z) = c / (c + k p)^2, by the slope of z in c
     """
-    n, n_atoms = stats.alone.shape
-    per_unit = np.repeat(np.arange(n), np.diff(encoded.unit_first))
-    variance = np.zeros((len(stats.base), n_atoms + 1), np.float32)
-    variance[:, :-1] = stats.together
-    variance[:, -1] = stats.base
+    variance = _counts(stats)
     if transform == "ratio":
         share = np.exp(shares(stats, encoded))[:, None]
         variance[:, :-1] /= (stats.together + np.float32(strength) * share) ** 2
         variance[:, -1] /= (stats.base + np.float32(0.5)) ** 2
     elif transform == "variance":
-        variance[:, :-1] /= _binomial_variance(stats, per_unit) ** 2
+        variance[:, :-1] /= _binomial_variance(stats, encoded) ** 2
     return variance
 
 
-def _binomial_variance(stats: Statistics, per_unit: Ints) -> Floats:
+def _binomial_variance(stats: Statistics, encoded: Encoded) -> Floats:
     """v [U, A] = N p (1 - p) of each unit's feature, p its share of the N words."""
+    per_unit = np.repeat(np.arange(len(stats.alone)), np.diff(encoded.unit_first))
     words = np.maximum(stats.words[per_unit], 1).astype(np.float32)[:, None]
     share = stats.alone[per_unit] / words
     variance: Floats = np.maximum(words * share * (1 - share), 1e-3)
@@ -381,25 +358,25 @@ class DocumentCounts:
         self,
         encoded: Encoded,
         log_share: Floats,
-        own: Sequence[int],
+        numbers: Sequence[int],
         *,
         strength: float = 1.0,
         noise: Floats | None = None,
     ) -> Floats:
-        """z of every unit; ``own`` gives each document's number here, or -1.
+        """z of every unit; ``numbers`` gives each document's number here, or -1.
 
         ``log_share`` [U] is the logarithm of how often the value is the right one at all;
         ``noise`` [U] is filled with the variance of z, the counts n_d' being Poisson.
         """
         from eigentext.lexical.ranker.kernels import counting
 
-        known: list[dict[int, int]] = [{} for _ in own]
+        word_counts: list[dict[int, int]] = [{} for _ in numbers]
         for word, document in zip(encoded.words, encoded.document_of.tolist(), strict=True):
             number = self.vocabulary.get(word)
             if number is not None:
-                known[document][number] = known[document].get(number, 0) + 1
-        similar = (self._rows(known) @ self._by_word()).toarray()
-        for document, number in enumerate(own):  # no document tells of itself
+                word_counts[document][number] = word_counts[document].get(number, 0) + 1
+        similar = (self._rows(word_counts) @ self._by_word()).toarray()
+        for document, number in enumerate(numbers):  # no document tells of itself
             if number >= 0:
                 similar[document, number] = 0.0
         n_targets = encoded.gold_hash.shape[1]

@@ -20,42 +20,15 @@ import numpy.typing as npt
 from eigentext.base.hashing import MIXER, text_key
 from eigentext.base.remembering import Remembering
 from eigentext.errors import SettingsError
+from eigentext.features.attributes import RANKING, Word
 from eigentext.lexical.ranker.templates import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["TYPED_KINDS", "Forms", "Typed", "hash64", "table"]
+__all__ = ["Forms", "Typed", "hash64", "table"]
 
 Hashes = npt.NDArray[np.uint64]
-
-TYPED_KINDS = (
-    "form",
-    "norm",
-    "first",
-    "last",
-    "start2",
-    "start3",
-    "end1",
-    "end2",
-    "end3",
-    "end4",
-    "end5",
-    "cluster",
-    "cluster6",
-    "cluster3",
-)
-_CUT = {
-    "first": slice(0, 1),
-    "last": slice(-1, None),
-    "start2": slice(0, 2),
-    "start3": slice(0, 3),
-    "end1": slice(-1, None),
-    "end2": slice(-2, None),
-    "end3": slice(-3, None),
-    "end4": slice(-4, None),
-    "end5": slice(-5, None),
-}
 
 _MULTIPLY = np.uint64(MIXER)
 _SPREAD = np.uint64(0xD6E8FEB86659FD93)
@@ -88,7 +61,7 @@ class Forms:
     >>> typed = Forms(str.lower)(["Ab", "ab", "Ab"])
     >>> typed.numbers.tolist()
     [0, 1, 0]
-    >>> norm = typed.hashes[:, TYPED_KINDS.index("norm")]
+    >>> norm = typed.hashes[:, RANKING.column["norm"]]
     >>> bool(norm[0] == norm[1])
     True
     """
@@ -102,22 +75,17 @@ class Forms:
 
     def __call__(self, words: Sequence[str]) -> Typed:
         """The words as numbers and hashes."""
-        known: dict[str, int] = {}
-        numbers = np.array([known.setdefault(word, len(known)) for word in words], np.int64)
-        rows = [self._hashed(form) for form in known]
-        return Typed(numbers, np.stack(rows) if rows else np.zeros((0, len(TYPED_KINDS)), "u8"))
+        number_of: dict[str, int] = {}
+        numbers = np.array(
+            [number_of.setdefault(word, len(number_of)) for word in words], np.int64
+        )
+        rows = [self._hashed(form) for form in number_of]
+        return Typed(numbers, np.stack(rows) if rows else np.zeros((0, len(RANKING)), "u8"))
 
     def _hashes(self, form: str) -> Hashes:
-        bits = self.clusters.get(form, "")
-        pieces = [form, self.normalise(form), *(form[cut] for cut in _CUT.values())]
-        pieces += [bits, bits[:6], bits[:3]]
-        return np.array(
-            [
-                hash64(f"{kind}\x1f{piece}")
-                for kind, piece in zip(TYPED_KINDS, pieces, strict=True)
-            ],
-            np.uint64,
-        )
+        word = Word(form, bits=self.clusters.get(form, ""), norm=self.normalise(form))
+        texts = RANKING.texts(word).items()
+        return np.array([hash64(f"{name}\x1f{text}") for name, text in texts], np.uint64)
 
 
 def table(
@@ -154,10 +122,10 @@ def table(
 def _column(kind: str, typed: Typed, predicted: Mapping[str, Hashes] | None) -> Hashes:
     """The hashes of one kind for every word, and of the boundary after them."""
     boundary = np.array([hash64(f"boundary\x1f{kind}")], np.uint64)
-    if kind in TYPED_KINDS:
-        hashes = typed.hashes[:, TYPED_KINDS.index(kind)]
+    if kind in RANKING.column:
+        hashes = typed.hashes[:, RANKING.column[kind]]
         return np.concatenate([hashes[typed.numbers], boundary])
     if predicted is None or kind not in predicted:
-        known = ", ".join((*TYPED_KINDS, *(predicted or ())))
-        raise SettingsError(f"no feature kind {kind!r} here; known: {known}")
+        kinds = ", ".join((*RANKING.names, *(predicted or ())))
+        raise SettingsError(f"no feature kind {kind!r} here; known: {kinds}")
     return np.concatenate([predicted[kind], boundary])

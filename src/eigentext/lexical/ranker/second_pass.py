@@ -137,7 +137,7 @@ def pass_columns(
         )
     else:
         stats = statistics(counts, encoded, atoms, leave_out=left_out)
-        z, _ = columns(stats, encoded, transform=transform)
+        z = columns(stats, encoded, transform)
         result.z[:, start : start + atoms.shape[1]] = z[:, :-1]
         own_column, log_share = z[:, -1], shares(stats, encoded)
     if after is None:
@@ -152,8 +152,8 @@ def pass_columns(
         last = result.noise[:, -1]
     if documents is not None:
         n = int(encoded.document_of[-1]) + 1 if len(encoded.words) else 0
-        own = range(n) if training else [-1] * n
-        result.z[:, -1] = documents.column(encoded, log_share, own, noise=last)
+        number_of = range(n) if training else [-1] * n
+        result.z[:, -1] = documents.column(encoded, log_share, number_of, noise=last)
     return result
 
 
@@ -161,8 +161,8 @@ def _atoms(
     templates: Sequence[str], encoded: Encoded, predicted: Mapping[str, Hashes] | None
 ) -> Hashes:
     """The features of every word, among them the word's class and what was predicted."""
-    known = {**(predicted or {}), "class": encoded.class_hash}
-    return table(templates, encoded.typed, encoded.sentence_of, known)
+    targets = {**(predicted or {}), "class": encoded.class_hash}
+    return table(templates, encoded.typed, encoded.sentence_of, targets)
 
 
 def _allocated(

@@ -1,14 +1,13 @@
 """Templates of context features, and the sets of them that a ranker may have.
 
 A template is a list of parts ``KIND@OFFSET``, for instance ``form@0 form@-1``: the word with the
-word before it.  What the kinds are stands in ``features``.
+word before it.  What the kinds are stands in ``features``; how templates are read, in
+``eigentext.features.templates``.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from eigentext.errors import SettingsError
+from eigentext.features.templates import Grammar
 
 __all__ = ["CLUSTERED", "PAPER", "SECOND_PASS", "WIDE", "parse"]
 
@@ -117,24 +116,13 @@ SECOND_PASS = (
 """What the neighbours' predicted labels add."""
 
 
-@lru_cache(maxsize=4096)
+_GRAMMAR = Grammar("attribute@offset", most=9)
+
+
 def parse(template: str) -> tuple[tuple[str, int], ...]:
     """The parts of a template.
 
     >>> parse("form@0 pos@-1")
     (('form', 0), ('pos', -1))
     """
-    parts = []
-    for piece in template.split():
-        kind, at, offset = piece.partition("@")
-        try:
-            parts.append((kind, int(offset)))
-        except ValueError:
-            at = ""
-        if not at or not kind:
-            raise SettingsError(
-                f"feature template {template!r}: expected KIND@OFFSET, found {piece!r}"
-            )
-    if not parts:
-        raise SettingsError("a feature template is empty: expected KIND@OFFSET, found nothing")
-    return tuple(parts)
+    return tuple((item.attribute, item.offset) for item in _GRAMMAR.parse(template).items)

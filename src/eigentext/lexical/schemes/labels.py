@@ -37,7 +37,7 @@ from eigentext.lexical.schemes.rules import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from eigentext.language.formats.conllu import Token
+    from eigentext.language.token import Word
 
 __all__ = ["Label", "LabelScheme", "load_scheme", "scheme_names"]
 
@@ -197,7 +197,7 @@ class LabelScheme:
                 features[name] = next(inverse, value)
         return features
 
-    def from_conllu(self, token: Token) -> Label:
+    def from_conllu(self, token: Word) -> Label:
         """The gold label of a treebank's token, by the same rules as an analysis'."""
         features = token.features
         features["upos"] = token.upos

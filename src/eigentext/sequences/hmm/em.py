@@ -21,18 +21,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.accel.hmm import machine_for
 from eigentext.base.em import EMResult, iterate
+from eigentext.base.registry import part
 from eigentext.errors import DataError, SettingsError
-from eigentext.sequences.hmm.batches import Counts
+from eigentext.linalg.backend import CPU, backend_for
+from eigentext.sequences.hmm.batches import Counts, Machine
 from eigentext.sequences.hmm.parameters import Parameters
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from eigentext.accel.hmm import DeviceMachine
     from eigentext.base.progress import Progress
-    from eigentext.sequences.hmm.batches import Machine
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Precision
 
@@ -76,7 +75,7 @@ def baum_welch(
         raise SettingsError(f"precision {precision!r}: expected 'double' or 'single'")
     if not data.n_tokens:
         raise DataError("sequences", None, "no tokens to learn from")
-    machine = machine_for(data, start.n_states, start.n_symbols)
+    machine = _machine(data, start.n_states, start.n_symbols)
     spread = _unigram(data, start.n_symbols) * smoothing
     even = smoothing / start.n_states
 
@@ -96,8 +95,17 @@ def baum_welch(
     return EMResult(Parameters(initial, transition, emission.T), result.log_likelihoods)
 
 
+def _machine(data: Encoded, n_states: int, n_symbols: int) -> Machine:
+    """What runs the passes: compiled code, or the card that is in use (``using_device``)."""
+    backend = backend_for()
+    if backend is CPU:
+        return Machine(data, n_states, n_symbols)
+    on_card: Machine = part("HMM passes on a card")(data, n_states, n_symbols, backend)
+    return on_card
+
+
 def _expectation(
-    machine: Machine | DeviceMachine,
+    machine: Machine,
     initial: Floats,
     transition: Floats,
     emission: Floats,

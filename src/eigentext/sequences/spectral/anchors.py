@@ -56,7 +56,6 @@ __all__ = [
     "AnchorModel",
     "Contexts",
     "anchor_hmm",
-    "exact_contexts",
     "find_anchors",
     "transitions",
     "vectors",
@@ -153,24 +152,6 @@ class Contexts:
         last = np.asarray(self.beside[:, [2 * V + 1]].toarray()).ravel()
         pairs = csr_array(join @ self.pairs @ join.T)
         return Contexts.from_pairs(join @ self.first, join @ last, join @ self.counts, pairs)
-
-
-def exact_contexts(parameters: Parameters, length: int) -> Contexts:
-    """The expected counts of a sequence of this length.
-
-    >>> exact = exact_contexts(Parameters.random(2, 4), 5)
-    >>> round(float(exact.counts.sum()), 9), round(float(exact.pairs.sum()), 9)
-    (5.0, 4.0)
-    """
-    from scipy.sparse import csr_array
-
-    T, O = parameters.transition, parameters.emission  # noqa: E741
-    states = [parameters.initial]  # the distribution of the state at each token
-    for _ in range(length - 1):
-        states.append(states[-1] @ T)
-    M = np.sum(states[:-1], axis=0)[:, None] * T
-    counts = np.sum(states, axis=0) @ O
-    return Contexts.from_pairs(states[0] @ O, states[-1] @ O, counts, csr_array(O.T @ M @ O))
 
 
 @dataclass(frozen=True, eq=False)

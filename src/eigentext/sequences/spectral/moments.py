@@ -30,14 +30,13 @@ from eigentext.linalg.svd import truncated_svd
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from eigentext.sequences.hmm.parameters import Parameters
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Scaling
 
     Floats = npt.NDArray[np.float64]
     Ids = npt.NDArray[np.int32]
 
-__all__ = ["Dictionary", "Moments", "dictionary", "exact_moments", "pairs_of"]
+__all__ = ["Dictionary", "Moments", "dictionary", "pairs_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,30 +107,6 @@ class Moments:
         matrix = csr_array((weights.copy(), self.left.copy(), self.bounds.copy()), shape=(V, V))
         matrix.sum_duplicates()
         return matrix
-
-
-def exact_moments(parameters: Parameters, length: int) -> Moments:
-    """The moments of infinitely many sequences of this length; for small V.
-
-    >>> from eigentext.sequences import Parameters
-    >>> exact = exact_moments(Parameters.random(2, 4), 5)
-    >>> round(float(exact.weights.sum()), 9), exact.n_triples
-    (1.0, 64)
-    """
-    if length < 3:
-        raise SettingsError(f"length {length}: triples need at least 3")
-    pi, T, O = parameters.initial, parameters.transition, parameters.emission  # noqa: E741
-    V = parameters.n_symbols
-    # the distribution of the state at each token; a triple may begin at all but the last two
-    states = [pi]
-    for _ in range(length - 1):
-        states.append(states[-1] @ T)
-    pooled = np.mean(states[: length - 2], axis=0)
-    # p(left a, middle x, right c) = sum over their states i, j, l
-    table = np.einsum("i,ia,ij,jx,jl,lc->xac", pooled, O, T, O, T, O, optimize=True)
-    middle, left, right = (axis.ravel().astype(np.int32) for axis in np.indices((V, V, V)))
-    counts = np.sum(states, axis=0) @ O
-    return Moments(pi @ O, left, middle, right, counts, table.ravel())
 
 
 def pairs_of(data: Encoded, n_symbols: int) -> Any:

@@ -18,7 +18,7 @@ states):
 3. ``O = Y G``, ``T = inv(G) (G T inv(G)) G``, ``pi = inv(G) b_1``; what sampling has made negative
    is cut off, and rows are divided by their sums.
 
-``tensor``, as exact, and steadier on samples: the tensor power method (tensor.py).  Where
+``tensor``, as exact, and steadier on samples: the tensor power method (lab/tensor).  Where
 sampling has made something negative, pairs of states are then the likeliest for O.
 
 :func:`spectral_start` is ``clusters``, softened, and a pass of EM in small steps.
@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from eigentext.base.registry import part
 from eigentext.errors import RankError, SettingsError
-from eigentext.lab.tensor.recover import likely_pairs, states_from_tensor
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import number_alike, unit_rows
 from eigentext.sequences.hmm.parameters import Parameters
@@ -46,7 +46,14 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
 
-__all__ = ["Method", "cluster_symbols", "recover_parameters", "spectral_start"]
+__all__ = [
+    "Method",
+    "cluster_symbols",
+    "negative_rows",
+    "recover_parameters",
+    "spectral_start",
+    "valid_rows",
+]
 
 Method = Literal["clusters", "diagonalise", "tensor"]
 
@@ -85,7 +92,8 @@ def recover_parameters(
     if method == "diagonalise":
         return _from_eigenvectors(moments, k, smoothing, seed)
     if method == "tensor":
-        return _from_tensor(moments, k, smoothing, seed)
+        found: Parameters = part("HMM from third moments")(moments, k, smoothing, seed)
+        return found
     raise SettingsError(f"method {method!r}: expected 'clusters', 'diagonalise' or 'tensor'")
 
 
@@ -205,26 +213,9 @@ def _from_eigenvectors(moments: Moments, k: int, smoothing: float, seed: int) ->
     even = np.full(moments.n_symbols, 1 / moments.n_symbols)
     states = np.full(k, 1 / k)
     return Parameters(
-        _valid(initial[None], states, smoothing)[0],
-        _valid(transition, states, smoothing),
-        _valid(emission, even, smoothing),
-    )
-
-
-def _from_tensor(moments: Moments, k: int, smoothing: float, seed: int) -> Parameters:
-    found = states_from_tensor(moments, k, seed=seed)
-    unigram = (moments.counts + 1e-3) / (moments.counts + 1e-3).sum()
-    states = np.full(k, 1 / k)
-    emission = _valid(found.emission, unigram, smoothing)
-    pairs = found.pairs
-    if _cut(pairs.reshape(1, -1)).any() or _cut(found.emission).any():
-        # of emissions that are next to what was found: those that are softened would bias pairs
-        hardly = _valid(found.emission, unigram, min(smoothing, 1e-3))
-        pairs = likely_pairs(pairs, hardly, moments)
-    return Parameters(
-        _valid(found.initial[None], states, min(smoothing, 0.01))[0],
-        _valid(pairs, states, min(smoothing, 0.01)),
-        emission,
+        valid_rows(initial[None], states, smoothing)[0],
+        valid_rows(transition, states, smoothing),
+        valid_rows(emission, even, smoothing),
     )
 
 
@@ -236,17 +227,17 @@ def _separation(values: npt.NDArray[np.complexfloating]) -> float:
     return float(np.diff(real).min() / max(np.abs(values).max(), 1e-300))
 
 
-def _valid(rows: Floats, other: Floats, share: float) -> Floats:
+def valid_rows(rows: Floats, other: Floats, share: float) -> Floats:
     """Cut off what is negative; a row that lost something gets some of ``other``."""
     cut = np.maximum(rows, 0.0)
-    lost = _cut(rows)[:, None]
+    lost = negative_rows(rows)[:, None]
     total = cut.sum(axis=1, keepdims=True)
     own = np.where(total > 0, cut / np.where(total > 0, total, 1.0), other)
-    part = np.where(lost, share, 0.0)
-    return np.asarray((1 - part) * own + part * other)
+    mixed = np.where(lost, share, 0.0)
+    return np.asarray((1 - mixed) * own + mixed * other)
 
 
-def _cut(rows: Floats) -> npt.NDArray[np.bool_]:
+def negative_rows(rows: Floats) -> npt.NDArray[np.bool_]:
     """(n,) which rows have more than rounding below 0."""
     positive = np.maximum(rows, 0.0)
     lost = (positive - rows).sum(axis=1) > 1e-6 * positive.sum(axis=1)

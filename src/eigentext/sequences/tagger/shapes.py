@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.base.ragged import pointers
-from eigentext.features.shapes import slots_of
+from eigentext.features.attributes import TAGGING, Word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,15 +41,15 @@ def features_of(word: str, *, first: bool) -> list[str]:
     >>> features_of("Re-run", first=True)[:4]
     ['case=title', 'kind=++dash', 'form=Xx-x', 'shape=Xx-xxx']
     """
-    seen = slots_of(word[-LONGEST_SEEN:])
-    case = seen["case"]
-    names = [f"case={case}", f"kind={seen['kind']}"]
-    names += [f"form={seen['form'][:_SHAPE]}", f"shape={seen['shape'][:_SHAPE]}"]
-    names += [f"{slot}={seen[slot]}" for slot in _ENDS if slot in seen]
-    names += [f"end={seen.get('suf2', '')}/{case}", f"lower={seen['lower']}"]
+    attributes = TAGGING.texts(Word(word[-LONGEST_SEEN:]))
+    case = attributes["case"]
+    names = [f"case={case}", f"kind={attributes['kind']}"]
+    names += [f"form={attributes['form'][:_SHAPE]}", f"shape={attributes['shape'][:_SHAPE]}"]
+    names += [f"{slot}={attributes[slot]}" for slot in _ENDS if slot in attributes]
+    names += [f"end={attributes.get('suf2', '')}/{case}", f"lower={attributes['lower']}"]
     names.append(f"length={min(len(word), 8)}")
-    if "-" in seen["lower"]:
-        names.append(f"last={seen['lower'].rpartition('-')[2]}")
+    if "-" in attributes["lower"]:
+        names.append(f"last={attributes['lower'].rpartition('-')[2]}")
     if first:
         names += ["first", f"first={case}"]
     return names

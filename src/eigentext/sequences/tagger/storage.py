@@ -9,9 +9,9 @@ import numpy as np
 
 from eigentext.base.fields import Ints, Pointers, Reals, Strings
 from eigentext.base.records import As, Called, Group, Inner, Record, stored
+from eigentext.base.registry import part
 from eigentext.base.values import Named, Real, Whole
 from eigentext.constituency.storage import RULES, ParamsContent
-from eigentext.lab.automata.characters import CharacterTags
 from eigentext.sequences.tagger.chain import Chain
 from eigentext.sequences.tagger.shapes import ShapeModel
 from eigentext.sequences.tagger.words import WordTags
@@ -97,7 +97,7 @@ class Content:
         if self.shape_weights is not None:
             model = ShapeModel(self.shape_features, self.shape_weights)
         if self.characters is not None:
-            characters = CharacterTags(self.tags_, **vars(self.characters))
+            characters = part("automata of characters")(self.tags_, **vars(self.characters))
         tagger.words_ = WordTags(
             self.tags_,
             words=self.tagged_words,

@@ -23,13 +23,13 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from eigentext.base.registry import part
 from eigentext.base.remembering import Remembered
-from eigentext.features.shapes import slots_of
-from eigentext.lab.automata.characters import CharacterTags, HeldOut
+from eigentext.features.attributes import TAGGING, Word
 from eigentext.sequences.tagger.shapes import LONGEST_SEEN, ShapeModel
 
 if TYPE_CHECKING:
@@ -58,10 +58,10 @@ def shapes_of(word: str, *, first: bool) -> tuple[str, ...]:
     >>> shapes_of("Overthinking", first=True)
     ('', 'title1', 'title1+++', 'title1+++g', 'title1+++ng', 'title1+++ing', 'title1+++king')
     """
-    seen = slots_of(word[-LONGEST_SEEN:])
-    case = seen["case"] + "1" * first
-    marks = case + "+" + seen["kind"]
-    endings = [marks + seen[f"suf{n}"] for n in (1, 2, 3, 4) if f"suf{n}" in seen]
+    attributes = TAGGING.texts(Word(word[-LONGEST_SEEN:]))
+    case = attributes["case"] + "1" * first
+    marks = case + "+" + attributes["kind"]
+    endings = [marks + attributes[f"suf{n}"] for n in (1, 2, 3, 4) if f"suf{n}" in attributes]
     return ("", case, marks, *endings)
 
 
@@ -71,6 +71,16 @@ class TagScores(NamedTuple):
     tags: Ints
     p: Floats
     scores: Floats
+
+
+class CharacterTags(Protocol):
+    """What the laboratory's automata of characters say of unknown words."""
+
+    automata: Any
+    power: float
+
+    def joined(self, p: Floats, word: str) -> Floats:
+        """(T,) the opinion ``p`` on a word, and that of its characters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,13 +316,15 @@ def _characters(
         return None
     rest = WordTags.of_types(names, kept, **settings)
     p = np.array([rest.p_given_shape(word, first=first) for word, _, first in held])
-    asked = HeldOut([word for word, *_ in held], [tag for _, tag, _ in held], p)
-    own = CharacterTags.learned(names, [key[:2] for key in _rare_types(kept)])
-    power, rank = own.chosen(asked)
+    learned = part("automata of characters").learned
+    power, rank = learned(names, [key[:2] for key in _rare_types(kept)]).chosen(
+        [word for word, *_ in held], [tag for _, tag, _ in held], p
+    )
     if not power:
         return None
     pairs = [key[:2] for key in _rare_types(types)]
-    return CharacterTags.learned(names, pairs, power, rank)
+    automata: CharacterTags = learned(names, pairs, power, rank)
+    return automata
 
 
 def _rows(

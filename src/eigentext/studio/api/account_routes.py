@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Path, Query, Request, Response
 
 from eigentext.errors import SettingsError
-from eigentext.studio.api.annotate_routes import described
+from eigentext.studio.api.annotate_routes import IdentityOf, allowed, described
 from eigentext.studio.api.schemas_annotate import (
     AuditAnswer,
     AuditView,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from eigentext.studio.api.annotate import AnnotateService
-    from eigentext.studio.service.identity import Identity, Who
+    from eigentext.studio.service.identity import Authenticator, Identity
     from eigentext.studio.store.accounts import Accounts, Token, User
 
 __all__ = ["add_accounts"]
@@ -41,21 +41,18 @@ __all__ = ["add_accounts"]
 _Number = Annotated[int, Path(ge=1, le=2**53)]
 
 
-def add_accounts(app: FastAPI, service: AnnotateService, identity: Identity) -> None:
+def add_accounts(app: FastAPI, service: AnnotateService, authenticator: Authenticator) -> None:
     """Add the routes."""
-    _add_session(app, service, identity)
-    _add_users(app, service, identity)
-    _add_tokens(app, service, identity)
+    _add_session(app, service, authenticator)
+    _add_users(app, service)
+    _add_tokens(app, service)
 
-    @app.get("/api/audit", **described("audit.see"))
+    @app.get("/api/audit", **allowed("audit.see"))
     async def audit(
-        call: Request,
         limit: Annotated[int, Query(ge=1, le=10_000)] = 200,
         before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
     ) -> AuditAnswer:
         """List who did what, the newest first."""
-        who = await identity.who(call)
-        who.require("audit.see")
         found = await service.call(service.store.audit, limit=limit, before=before)
         people = await service.people()
         return AuditAnswer(
@@ -72,132 +69,132 @@ def add_accounts(app: FastAPI, service: AnnotateService, identity: Identity) -> 
         )
 
 
-def _add_session(app: FastAPI, service: AnnotateService, identity: Identity) -> None:
+def _add_session(app: FastAPI, service: AnnotateService, authenticator: Authenticator) -> None:
     @app.get("/api/session", **described("session"))
     async def session(call: Request) -> SessionAnswer:
         """Say who is asking, and whether names need passwords here."""
         from eigentext.studio.service.identity import UnknownError
 
         try:
-            who = await identity.who(call)
+            identity = await authenticator.identify(call)
         except UnknownError:
             return SessionAnswer(accounts=True, user=None, csrf="", may=[])
-        return _session(who, identity)
+        return _session(identity, authenticator)
 
     @app.post("/api/session", **described("session", 429))
     async def log_in(call: Request, request: LoginRequest, answer: Response) -> SessionAnswer:
         """Log in; where there are no accounts, the name is enough."""
-        identity.check_origin(call)
-        new = await identity.log_in(call, request.name, request.password)
+        authenticator.check_origin(call)
+        new = await authenticator.log_in(call, request.name, request.password)
         keep_session(answer, call, new)
-        return _session(identity.of_session(new), identity)
+        return _session(authenticator.of_session(new), authenticator)
 
-    @app.delete("/api/session", status_code=204, **described("session"))
+    @app.delete("/api/session", status_code=204, response_model=None, **described("session"))
     async def log_out(call: Request, answer: Response) -> None:
         """Log out."""
-        identity.check_origin(call)
-        await identity.log_out(call)
+        authenticator.check_origin(call)
+        await authenticator.log_out(call)
         answer.delete_cookie(COOKIE, path="/")
 
-    @app.post("/api/session/password", status_code=204, **described("password.change", 429))
-    async def password(call: Request, request: PasswordRequest) -> None:
+    @app.post(
+        "/api/session/password",
+        status_code=204,
+        response_model=None,
+        **allowed("password.change", 429, own=True),
+    )
+    async def password(call: Request, request: PasswordRequest, identity: IdentityOf) -> None:
         """Change one's own password; all sessions end."""
-        who = await identity.who(call)
-        who.require("password.change", own=True)
         accounts = service.accounts
         # the present one is a guess like any other: it is counted, and can lock
         await service.call_slowly(
-            accounts.log_in, who.name, request.old, address=client_of(call.scope)
+            accounts.log_in, identity.name, request.old, address=client_of(call.scope)
         )
-        await service.call_slowly(accounts.set_password, who.number, request.new, by=who.id)
+        await service.call_slowly(
+            accounts.set_password, identity.number, request.new, by=identity.id
+        )
 
 
-def _session(who: Who, identity: Identity) -> SessionAnswer:
+def _session(identity: Identity, authenticator: Authenticator) -> SessionAnswer:
     return SessionAnswer(
-        accounts=identity.strict,
-        user=None if who.user is None else _user(who.user, who.role),
-        csrf=who.csrf,
-        may=who.actions,
+        accounts=authenticator.strict,
+        user=None if identity.user is None else _user(identity.user, identity.role),
+        csrf=identity.csrf,
+        may=identity.actions,
     )
 
 
-def _add_users(app: FastAPI, service: AnnotateService, identity: Identity) -> None:
-    @app.get("/api/users", **described("user.see"))
-    async def users(call: Request) -> UsersAnswer:
+def _add_users(app: FastAPI, service: AnnotateService) -> None:
+    @app.get("/api/users", **allowed("user.see"))
+    async def users() -> UsersAnswer:
         """List the users."""
-        who = await identity.who(call)
-        who.require("user.see")
         found = await service.call(service.accounts.users)
         return UsersAnswer(users=[_user(one) for one in found])
 
-    @app.post("/api/users", **described("user.change"))
-    async def add_user(call: Request, request: NewUserRequest) -> UserView:
+    @app.post("/api/users", **allowed("user.change"))
+    async def add_user(request: NewUserRequest, identity: IdentityOf) -> UserView:
         """Add somebody."""
-        who = await identity.who(call)
-        who.require("user.change")
         made = await service.call_slowly(
-            service.accounts.add_user, request.name, request.role, request.password, by=who.id
+            service.accounts.add_user, request.name, request.role, request.password, by=identity.id
         )
         return _user(made)
 
-    @app.patch("/api/users/{number}", **described("user.change"))
-    async def change_user(call: Request, number: _Number, request: UserChange) -> UserView:
+    @app.patch("/api/users/{number}", **allowed("user.change"))
+    async def change_user(number: _Number, request: UserChange, identity: IdentityOf) -> UserView:
         """Give a user another role or password, or disable or enable them."""
-        who = await identity.who(call)
-        who.require("user.change")
         accounts: Accounts = service.accounts
         if request.role is None and request.active is None and request.password is None:
             raise SettingsError("nothing to change: expected a role, active or a password")
         # a password may be refused: then nothing else is changed
         if request.password is not None:
-            await service.call_slowly(accounts.set_password, number, request.password, by=who.id)
+            await service.call_slowly(
+                accounts.set_password, number, request.password, by=identity.id
+            )
         if request.role is not None:
-            await service.call(accounts.set_role, number, request.role, by=who.id)
+            await service.call(accounts.set_role, number, request.role, by=identity.id)
         if request.active is not None:
-            await service.call(accounts.set_active, number, request.active, by=who.id)
+            await service.call(accounts.set_active, number, request.active, by=identity.id)
         return _user(await service.call(accounts.user, number))
 
 
-def _add_tokens(app: FastAPI, service: AnnotateService, identity: Identity) -> None:
-    @app.get("/api/tokens", **described("token.see"))
-    async def tokens(call: Request) -> TokensAnswer:
+def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
+    @app.get("/api/tokens", **allowed("token.see", own=True))
+    async def tokens(identity: IdentityOf) -> TokensAnswer:
         """List one's own tokens."""
-        who = await identity.who(call)
-        who.require("token.see", own=True)
-        found = await service.call(service.accounts.tokens, who.number)
+        found = await service.call(service.accounts.tokens, identity.number)
         return TokensAnswer(tokens=[_token(one) for one in found])
 
-    @app.post("/api/tokens", **described("token.change"))
-    async def make_token(call: Request, request: TokenRequest) -> TokenView:
+    @app.post("/api/tokens", **allowed("token.change", own=True))
+    async def make_token(request: TokenRequest, identity: IdentityOf) -> TokenView:
         """Make a token for a program; its secret is in this answer alone."""
-        who = await identity.who(call)
-        who.require("token.change", own=True)
-        if who.by_token:  # one that leaked could renew itself for ever
+        if identity.by_token:  # one that leaked could renew itself for ever
             raise ForbiddenError("a token makes no tokens: log in for that")
-        if ROLES.index(request.scope) > ROLES.index(who.role):
-            raise ForbiddenError(f"a token of yours can have the scope {who.role} at most")
+        if ROLES.index(request.scope) > ROLES.index(identity.role):
+            raise ForbiddenError(f"a token of yours can have the scope {identity.role} at most")
         expires = None
         if request.days is not None:
             expires = service.store.clock() + timedelta(days=request.days)
         made = await service.call(
             service.accounts.make_token,
-            who.number,
+            identity.number,
             request.name,
             scope=request.scope,
             expires=expires,
-            by=who.id,
+            by=identity.id,
         )
         return _token(made.token, made.secret)
 
-    @app.delete("/api/tokens/{number}", status_code=204, **described("token.change"))
-    async def revoke_token(call: Request, number: _Number) -> None:
+    @app.delete(
+        "/api/tokens/{number}",
+        status_code=204,
+        response_model=None,
+        **allowed("token.change", own=True),
+    )
+    async def revoke_token(number: _Number, identity: IdentityOf) -> None:
         """Let one of one's own tokens hold no longer."""
-        who = await identity.who(call)
-        who.require("token.change", own=True)
-        own = await service.call(service.accounts.tokens, who.number)
-        if number not in {one.id for one in own} and not who.may("token.change"):
+        own = await service.call(service.accounts.tokens, identity.number)
+        if number not in {one.id for one in own} and not identity.may("token.change"):
             raise MissingError(f"there is no token {number} of yours")
-        await service.call(service.accounts.revoke_token, number, by=who.id)
+        await service.call(service.accounts.revoke_token, number, by=identity.id)
 
 
 def _user(user: User, role: str | None = None) -> UserView:

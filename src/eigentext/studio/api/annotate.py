@@ -3,6 +3,8 @@
 The flow of a decision: who is asking, and which layer -> a worker checks the values -> the store,
 in one transaction, unless the sentence changed since the version that was seen -> a worker
 proposes the sentence anew under all decisions -> the answer.  What is answered is on the disk.
+Nothing on this way grows with the document: workers keep documents, jobs have their keys and the
+decisions on the sentences in question.
 """
 
 from __future__ import annotations
@@ -10,11 +12,17 @@ from __future__ import annotations
 import json
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import SettingsError
 from eigentext.lexical.schemes.labels import scheme_names
-from eigentext.studio.api.proposing import KINDS_OF, Asked, TaskSpec, without_order
+from eigentext.studio.api.proposing import (
+    DocumentKey,
+    TaskRequest,
+    TaskSpec,
+    UnknownDocumentError,
+    without_order,
+)
 from eigentext.studio.api.schemas_annotate import (
     DecidedAnswer,
     DecisionView,
@@ -30,32 +38,34 @@ from eigentext.studio.measures.measures import annotators_of, rows_of
 from eigentext.studio.service.limits import NoModelError, TooMuchError
 from eigentext.studio.service.retraining import Retraining
 from eigentext.studio.service.workers import BusyError, DeadlineError, FewThreads, WorkerFault
+from eigentext.studio.store.exports import annotated
 from eigentext.studio.store.problems import MissingError
-from eigentext.studio.store.records import Change, State
+from eigentext.studio.store.records import Change
 from eigentext.studio.tasks import TASKS, task_class
 from eigentext.studio.tasks.learning import task_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from eigentext.studio.api.schemas_annotate import (
         DecideRequest,
         ImportRequest,
         ProjectRequest,
         RetrainAnswer,
+        StepRequest,
     )
     from eigentext.studio.measures.measures import Part
-    from eigentext.studio.service.identity import Who
+    from eigentext.studio.service.identity import Identity
     from eigentext.studio.service.settings import ServiceSettings
     from eigentext.studio.service.workers import WorkerPool
     from eigentext.studio.store.accounts import Accounts
     from eigentext.studio.store.records import (
         Decision,
-        Document,
         DocumentFacts,
         Layer,
         MadeModel,
-        Progress,
+        OpenLayer,
+        Place,
         Project,
     )
     from eigentext.studio.store.store import AnnotationStore
@@ -63,34 +73,10 @@ if TYPE_CHECKING:
 __all__ = ["AnnotateService"]
 
 _THREADS, _WAITING = 8, 200
-_COMPARED = ("lexical", "tags")  # tasks whose candidates can be shown without the model's order
-_SHOWN = 120  # characters of a sentence in lists
 _PROPOSED = 20  # sentences, at most, that are proposed anew with the answer to a change
 _AT_ONCE = 25  # sentences of which certainty is asked in one job
 _MEASURED = 200  # sentences, about, that are measured in one job
 _LOOKED_AT = 1_000  # sentences, about, from which the least certain are chosen
-
-
-class Opened(NamedTuple):
-    """A layer of a document, and all that belongs to it."""
-
-    project: Project
-    document: Document
-    layer: Layer
-    state: State
-    spec: TaskSpec
-    people: Mapping[int, str]
-
-    def asked(self, decisions: Mapping[tuple[int, str], Any] | None = None) -> Asked:
-        """What a worker gets; by default with the decisions that hold now."""
-        return Asked(
-            self.spec,
-            self.document.name,
-            self.project.language,
-            self.document.text,
-            self.document.sentences,
-            self.state.values if decisions is None else decisions,
-        )
 
 
 class AnnotateService:
@@ -111,7 +97,8 @@ class AnnotateService:
             self.retraining_of = Retraining(self)
             # imported now: while people wait for the first project, health would wait, too
             scheme_names()
-            self._formats = {task: list(task_class(task).formats) for task in TASKS}
+            for task in TASKS:
+                task_class(task)
 
     @property
     def ready(self) -> bool:
@@ -158,9 +145,10 @@ class AnnotateService:
         """A project as it goes over the wire."""
         known = project._asdict()
         known["settings"] = {k: v for k, v in project.settings.items() if k != "base_treebank"}
-        return ProjectView(**known, formats=self._formats[project.task])
+        task = task_class(project.task)
+        return ProjectView(**known, formats=list(task.all_formats()), options=list(task.OPTIONS))
 
-    async def create_project(self, request: ProjectRequest, who: Who) -> ProjectView:
+    async def create_project(self, request: ProjectRequest, identity: Identity) -> ProjectView:
         """A new project."""
         if request.name is None or request.task is None:
             raise SettingsError("a new project needs a name and a task")
@@ -173,11 +161,13 @@ class AnnotateService:
             guidelines=request.guidelines or "",
             settings=checked_settings(request.settings or {}),
             model=request.model or "",
-            by=who.id,
+            by=identity.id,
         )
         return await self.project_view(project)
 
-    async def change_project(self, number: int, request: ProjectRequest, who: Who) -> ProjectView:
+    async def change_project(
+        self, number: int, request: ProjectRequest, identity: Identity
+    ) -> ProjectView:
         """Change what the request gives."""
         project = await self.call(self.store.project, number)
         if request.task is not None and request.task != project.task:
@@ -189,14 +179,14 @@ class AnnotateService:
             values["settings"] = checked_settings(values["settings"])
             if "base_treebank" in project.settings:  # a file of the server's: not over HTTP
                 values["settings"]["base_treebank"] = project.settings["base_treebank"]
-        changed = await self.call(self.store.change_project, number, **values, by=who.id)
+        changed = await self.call(self.store.change_project, number, **values, by=identity.id)
         return await self.project_view(changed)
 
     async def _check_model(self, name: str | None, task: str) -> None:
         if not name:
             return
         facts = await self._pool.facts()
-        kinds = KINDS_OF[task]
+        kinds = task_class(task).SERVED
         fitting = [one.name for one in facts.models if one.kind in kinds]
         if name not in fitting:
             known = ", ".join(fitting) or "none"
@@ -210,28 +200,28 @@ class AnnotateService:
         """The names of all users."""
         return {user.id: user.name for user in await self.call(self.accounts.users)}
 
-    async def documents(self, project: int, who: Who) -> list[DocumentSummary]:
+    async def documents(self, project: int, identity: Identity) -> list[DocumentSummary]:
         """The documents of a project, with how far everybody is."""
         await self._there(project)
         facts = await self.call(self.store.documents, project)
-        progress = await self.call(self.store.progress, project)
+        layers = await self.call(self.store.layers_of, project)
         assigned = await self.call(self.store.assignments, project)
         people = await self.people()
         return [
-            _summary(one, progress.get(one.id, ()), assigned.get(one.id, ()), people)
+            _summary(one, layers.get(one.id, ()), assigned.get(one.id, ()), people)
             for one in facts
         ]
 
     async def document_summary(self, number: int) -> DocumentSummary:
         """One document."""
         facts = await self.call(self.store.document_facts, number)
-        progress = await self.call(self.store.progress, facts.project, number)
+        layers = await self.call(self.store.layers_of, facts.project, number)
         assigned = await self.call(self.store.assignments, facts.project)
         people = await self.people()
-        return _summary(facts, progress.get(number, ()), assigned.get(number, ()), people)
+        return _summary(facts, layers.get(number, ()), assigned.get(number, ()), people)
 
     async def add_documents(
-        self, project: int, request: ImportRequest, who: Who
+        self, project: int, request: ImportRequest, identity: Identity
     ) -> list[DocumentSummary]:
         """Import a text or a treebank."""
         found = await self._there(project)
@@ -242,7 +232,7 @@ class AnnotateService:
                 "`eigentext annotate import` takes files of any length"
             )
         new = await self.work("import", request, found.task, found.language)
-        made = await self.call(self.store.add_documents, project, new, by=who.id)
+        made = await self.call(self.store.add_documents, project, new, by=identity.id)
         people = await self.people()
         return [_summary(facts, (), (), people) for facts in made]
 
@@ -252,86 +242,104 @@ class AnnotateService:
 
     # ---- layers
 
-    async def open(self, number: int, layer: Layer) -> Opened:
-        """A layer of a document with all that belongs to it."""
-        found: Opened = await self.call(self._open, number, layer)
-        return found
+    async def open(self, layer: Layer, sentences: Collection[int] | None = None) -> OpenLayer:
+        """A layer of a document with what holds in these sentences, or in all."""
+        opened: OpenLayer = await self.call(self.store.open_layer, layer, sentences)
+        for sentence in sentences or ():
+            n = opened.document.n_sentences
+            if not 0 <= sentence < n:
+                raise SettingsError(
+                    f"there is no sentence {sentence}: the document has {n}, from 0"
+                )
+        return opened
 
-    def _open(self, number: int, layer: Layer) -> Opened:
-        document = self.store.document(number)
-        project = there(self.store.project(document.project), "project")
-        there(document, "document")
-        state = self._state(layer)
-        spec = task_spec(project, self.store.models(project.id))
-        people = {user.id: user.name for user in self.accounts.users()}
-        return Opened(project, document, layer, state, spec, people)
+    async def _open_context(self, layer: Layer, sentences: Collection[int]) -> OpenLayer:
+        """The same with all decisions that a proposal for these sentences goes by."""
+        opened = await self.open(layer, sentences)
+        if layer.id and task_class(opened.project.task).WHOLE_TEXT:
+            opened = await self.open(opened.layer)
+        return opened
 
-    def _state(self, layer: Layer) -> State:
-        return self.store.state(layer.id) if layer.id else State.empty(layer)
+    async def ask(self, job: str, opened: OpenLayer, *arguments: Any) -> Any:
+        """What a worker answers about a layer; one that has not got the document is given it."""
+        document, project = opened.document, opened.project
+        key = DocumentKey(self.store.name, document.id, document.created)
+        spec = task_spec(project, opened.file)
+        request = TaskRequest(spec, key, project.language, opened.values)
+        try:
+            return await self.work(job, request, *arguments)
+        except UnknownDocumentError:
+            content = await self.call(self.store.document, document.id)
+            return await self.work(job, request._replace(content=content), *arguments)
 
-    async def layer_of(self, number: int, which: str, who: Who) -> Layer:
+    async def layer_of(self, number: int, which: str, identity: Identity) -> Layer:
         """One's own layer, the adjudication, or that of the user with this number.
 
         It is there to look at: one that nobody began has the number 0 until a change begins it.
         """
         kind = "adjudication" if which == "adjudication" else "annotator"
-        user = int(which) if which.isdigit() else {"mine": who.id}.get(which)
-        found: Layer = await self.call(self.store.layer_to_see, number, kind=kind, user=user)
-        return found
+        user = int(which) if which.isdigit() else {"mine": identity.id}.get(which)
+        layer: Layer = await self.call(self.store.layer_to_see, number, kind=kind, user=user)
+        return layer
 
     async def begun(self, layer: Layer) -> Layer:
         """The layer, which is to be changed and so has to be in the store."""
         if layer.id:
             return layer
-        found: Layer = await self.call(
+        stored: Layer = await self.call(
             self.store.layer, layer.document, kind=layer.kind, user=layer.user
         )
-        return found
+        return stored
 
     async def document(self, number: int, layer: Layer, *, writable: bool) -> DocumentAnswer:
         """A document as it stands in a layer."""
-        opened = await self.open(number, layer)
+        opened = await self.open(layer)
+        document = await self.call(self.store.document, number)
+        can_undo, can_redo = await self._steps(layer)
         return DocumentAnswer(
             document=await self.document_summary(number),
             project=await self.project_view(opened.project),
-            text=opened.document.text,
-            sentences=opened.document.sentences,
-            layer=_layer_view(opened.state, opened.people),
+            text=document.text,
+            sentences=document.sentences,
+            layer=_layer_view(opened.layer, opened.people),
             writable=writable,
-            decisions=[_decision(one, opened.people) for one in opened.state.decisions.values()],
-            can_undo=bool(opened.state.last),
-            can_redo=bool(opened.state.redoable),
+            decisions=[_decision(one, opened.people) for one in opened.decisions.values()],
+            can_undo=can_undo,
+            can_redo=can_redo,
         )
 
+    async def _steps(self, layer: Layer) -> tuple[bool, bool]:
+        """Whether a change of the layer can be taken back, and one brought back."""
+        steps: tuple[bool, bool] = (False, False)
+        return await self.call(self.store.steps, layer.id) if layer.id else steps
+
     async def proposals(
-        self, number: int, layer: Layer, sentences: Sequence[int], k: int
+        self, layer: Layer, sentences: Collection[int], k: int
     ) -> list[ProposalView]:
         """What the model says of some sentences."""
-        return await self._proposals(await self.open(number, layer), sentences, k)
+        return await self._proposals(await self._open_context(layer, sentences), sentences, k)
 
     async def _proposals(
-        self, opened: Opened, sentences: Iterable[int], k: int
+        self, opened: OpenLayer, sentences: Iterable[int], k: int
     ) -> list[ProposalView]:
         chosen = sorted(set(sentences))
-        for one in chosen:
-            _check_sentence(opened.document, one)
         hidden = [one for one in chosen if not _ranked(opened, one)]
-        found = await self.work("propose", opened.asked(), chosen, k, hidden)
-        notes = {(d.sentence, d.item): d.note for d in opened.state.decisions.values() if d.note}
-        for proposal in found:
+        proposals = await self.ask("propose", opened, chosen, k, hidden)
+        notes = {place: one.note for place, one in opened.decisions.items() if one.note}
+        for proposal in proposals:
             for item in proposal["items"]:
                 item["note"] = notes.get((proposal["sentence"], item["item"]), "")
-        return [ProposalView.model_validate(one) for one in found]
+        return [ProposalView.model_validate(one) for one in proposals]
 
     async def decide(
-        self, number: int, layer: Layer, request: DecideRequest, who: Who
+        self, layer: Layer, request: DecideRequest, identity: Identity
     ) -> DecidedAnswer:
         """Save decisions that belong together; the answer comes when they are on the disk."""
-        opened = await self.open(number, layer)
-        given = [(one.sentence, one.item, one.value) for one in request.changes]
-        for sentence, _, _ in given:
-            _check_sentence(opened.document, sentence)
-        values = await self.work("check", opened.asked(), given)
+        sentences = {one.sentence for one in request.changes}
+        opened = await self.open(layer, sentences)
+        values = await self.ask(
+            "check", opened, [(one.sentence, one.item, one.value) for one in request.changes]
+        )
         changes = [
             Change(
                 one.sentence,
@@ -347,46 +355,50 @@ class AnnotateService:
         ]
         layer = await self.begun(layer)
         version = await self.call(
-            self.store.decide, layer.id, changes, seen=request.seen, by=who.id
+            self.store.decide, layer.id, changes, seen=request.seen, by=identity.id
         )
-        sentences = {one.sentence for one in changes}
-        return await self._changed(number, layer, sentences, request.k, version)
+        return await self._changed(layer, sentences, request.k, version)
 
     async def undo(
-        self, number: int, layer: Layer, seen: int | None, k: int, who: Who, *, redo: bool = False
+        self, layer: Layer, request: StepRequest, identity: Identity, *, redo: bool = False
     ) -> DecidedAnswer:
         """Take the last change back, or bring the one that was taken back again."""
         layer = await self.begun(layer)
         step = self.store.redo if redo else self.store.undo
-        changed = await self.call(step, layer.id, seen=seen, by=who.id)
-        return await self._changed(number, layer, {one.sentence for one in changed}, k, None)
+        changed = await self.call(step, layer.id, seen=request.seen, by=identity.id)
+        return await self._changed(layer, {one.sentence for one in changed}, request.k)
 
     async def _changed(
-        self, number: int, layer: Layer, sentences: set[int], k: int, version: int | None
+        self, layer: Layer, sentences: set[int], k: int, version: int | None = None
     ) -> DecidedAnswer:
-        opened = await self.open(number, layer)
-        if opened.project.task in ("lexical", "segmentation"):
+        """What holds after a change; a new decision, of this ``version``, can be taken back."""
+        opened = await self.open(layer, sentences)
+        around = task_class(opened.project.task).NEIGHBOURS
+        if around and sentences:
             # a decision speaks to the sentences around, too; they are asked for one by one
-            sentences = sentences | {s + d for s in sentences for d in (-1, 1)}
-            sentences &= set(range(len(opened.document.sentences)))
-        held = opened.state.decisions.values()
+            n = opened.document.n_sentences
+            near = {s + d for s in sentences for d in range(-around, around + 1)}
+            sentences = near & set(range(max(0, min(near)), min(n, max(near) + 1)))
+            opened = await self._open_context(layer, sentences)
+        steps = await self._steps(layer) if version is None else (True, False)
+        held = opened.decisions.values()
         return DecidedAnswer(
-            version=opened.state.version if version is None else version,
+            version=opened.layer.version if version is None else version,
             changed=[_decision(one, opened.people) for one in held if one.sentence in sentences],
             proposals=await self._proposals_if_there(opened, sentences, k),
-            can_undo=bool(opened.state.last),
-            can_redo=bool(opened.state.redoable),
-            progress=_layer_view(opened.state, opened.people),
+            can_undo=steps[0],
+            can_redo=steps[1],
+            progress=_layer_view(opened.layer, opened.people),
         )
 
     async def _proposals_if_there(
-        self, opened: Opened, sentences: set[int], k: int
+        self, opened: OpenLayer, sentences: set[int], k: int
     ) -> list[ProposalView]:
         """Proposals after a change; the change is stored, so that a busy worker is no error.
 
         Those who get none ask for them.
         """
-        if len(sentences) > _PROPOSED:
+        if not 0 < len(sentences) <= _PROPOSED:
             return []
         try:
             return await self._proposals(opened, sentences, k)
@@ -403,45 +415,50 @@ class AnnotateService:
 
     async def layer_view(self, layer: Layer) -> LayerView:
         """How far a layer is."""
-        return _layer_view(await self.call(self._state, layer), await self.people())
+        now = await self.call(self.store.layer_numbered, layer.id)
+        return _layer_view(now, await self.people())
 
     async def candidates(
-        self, number: int, layer: Layer, sentence: int, item: str, k: int, search: str
+        self, layer: Layer, sentence: int, item: str, k: int, search: str
     ) -> list[dict[str, Any]]:
         """Values that an item could have."""
-        opened = await self.open(number, layer)
-        _check_sentence(opened.document, sentence)
-        found = await self.work("candidates", opened.asked(), sentence, item, k, search)
+        opened = await self._open_context(layer, [sentence])
+        candidates = await self.ask("candidates", opened, sentence, item, k, search)
         if not _ranked(opened, sentence):
-            found = without_order(found, f"{sentence} {item}")
-        return list(found)
+            candidates = without_order(candidates, f"{sentence} {item}")
+        return list(candidates)
 
-    async def findings(self, number: int, layer: Layer, sentence: int) -> list[Any]:
+    async def findings(self, layer: Layer, sentence: int) -> list[Any]:
         """What the checks have to say of a sentence as it stands."""
-        opened = await self.open(number, layer)
-        _check_sentence(opened.document, sentence)
+        opened = await self._open_context(layer, [sentence])
         rules = opened.project.settings.get("checks", True)
-        return list(await self.work("findings", opened.asked(), sentence, rules))
+        return list(await self.ask("findings", opened, sentence, rules))
 
     # ---- what to look at next
 
-    async def certainty(self, number: int, layer: Layer) -> list[SentenceCertainty]:
+    async def certainty(self, layer: Layer) -> list[SentenceCertainty]:
         """How sure the model is of each sentence of a document."""
-        opened = await self.open(number, layer)
-        asked, found = opened.asked(), []
+        opened = await self.open(layer)
+        whole = task_class(opened.project.task).WHOLE_TEXT
+        n = opened.document.n_sentences
+        by_sentence: dict[int, dict[Place, Decision]] = {}
+        for place, decision in opened.decisions.items():
+            by_sentence.setdefault(place[0], {})[place] = decision
+        answers: list[SentenceCertainty] = []
         # a few sentences a job: a long document must not hold a worker until it is stopped
-        for first in range(0, len(opened.document.sentences), _AT_ONCE):
-            found += await self.work("certainty", asked, first, _AT_ONCE)
-        return [
-            SentenceCertainty(
-                **one,
-                document=number,
-                text=_beginning(opened.document.sentences[one["sentence"]]),
-            )
-            for one in found
-        ]
+        for first in range(0, n, _AT_ONCE):
+            numbers = range(first, min(first + _AT_ONCE, n))
+            part = opened
+            if not whole:
+                some = [by_sentence.get(number, {}) for number in numbers]
+                part = opened._replace(decisions={p: d for of in some for p, d in of.items()})
+            answers += [
+                SentenceCertainty(**one, document=layer.document)
+                for one in await self.ask("certainty", part, numbers)
+            ]
+        return answers
 
-    async def queue(self, project: int, who: Who, limit: int) -> list[SentenceCertainty]:
+    async def queue(self, project: int, identity: Identity, limit: int) -> list[SentenceCertainty]:
         """Open sentences of all documents that the user is to annotate, the least certain first.
 
         These are the documents assigned to the user, or to nobody.  Of a large project the first
@@ -451,12 +468,12 @@ class AnnotateService:
         assigned = await self.call(self.store.assignments, project)
         waiting: list[SentenceCertainty] = []
         for facts in await self.call(self.store.documents, project):
-            if who.id not in assigned.get(facts.id, [who.id]):
+            if identity.id not in assigned.get(facts.id, [identity.id]):
                 continue
             if len(waiting) >= _LOOKED_AT:
                 break
-            layer = await self.layer_of(facts.id, "mine", who)
-            waiting += [one for one in await self.certainty(facts.id, layer) if not one.done]
+            layer = await self.layer_of(facts.id, "mine", identity)
+            waiting += [one for one in await self.certainty(layer) if not one.done]
         waiting.sort(key=lambda one: (one.certainty, one.document, one.sentence))
         return waiting[:limit]
 
@@ -465,51 +482,51 @@ class AnnotateService:
     async def compare(self, number: int, sentence: int) -> tuple[list[dict[str, Any]], list[str]]:
         """What every layer says of a sentence, and the items about which they differ."""
         layers = await self.call(self.store.layers, number)
-        opened = [await self.open(number, layer) for layer in layers]
-        if not opened:
-            return [], []
-        _check_sentence(opened[0].document, sentence)
-        values = [one.state.of(sentence) for one in opened]
+        opened = [await self._open_context(layer, [sentence]) for layer in layers]
+        said = [
+            {item: d.value for (at, item), d in one.decisions.items() if at == sentence}
+            for one in opened
+        ]
         # a layer that says nothing of the sentence has no voice
-        voices = [one for one, said in zip(opened, values, strict=True) if said]
+        voices = [(one, values) for one, values in zip(opened, said, strict=True) if values]
         if not voices:
             return [], []
-        people = [k for k, one in enumerate(voices) if one.layer.kind == "annotator"]
-        layers_said = [one.state.values for one in voices]
-        told, differing = await self.work(
-            "compare", voices[0].asked({}), layers_said, people, sentence
-        )
+        people = [k for k, (one, _) in enumerate(voices) if one.layer.kind == "annotator"]
+        by_layer = [one.values for one, _ in voices]
+        asking = voices[0][0]._replace(decisions={})
+        analyses, differing = await self.ask("compare", asking, by_layer, people, sentence)
         views = [
             {
                 "layer": one.layer.id,
                 "kind": one.layer.kind,
                 "user": one.people.get(one.layer.user or 0),
-                "values": one.state.of(sentence),
+                "values": values,
                 "items": items,
                 "analysis": analysis,
-                "done": "done" in one.state.of(sentence),
+                "done": "done" in values,
             }
-            for one, (analysis, items) in zip(voices, told, strict=True)
+            for (one, values), (analysis, items) in zip(voices, analyses, strict=True)
         ]
         return views, differing
 
     # ---- out
 
     async def export(
-        self, project: int, layer: str, form: str | None, who: Who, *, unfinished: bool
+        self, project: int, layer: str, form: str, identity: Identity, *, unfinished: bool
     ) -> bytes:
         """The finished sentences of all documents in a layer, as lines."""
-        await self._there(project)
+        spec = task_spec(await self._there(project))
         lines: list[str] = []
-        blind = layer == "adjudication" and who.blind
+        blind = layer == "adjudication" and identity.blind
         for facts in await self.call(self.store.documents, project):
             # annotators see what others found when they have decided themselves
-            if blind and not await self.call(self.store.see_adjudication, facts.id, who.number):
+            if blind and not await self.call(
+                self.store.see_adjudication, facts.id, identity.number
+            ):
                 continue
-            own = await self.layer_of(facts.id, layer, who)
-            opened = await self.open(facts.id, own)
-            name = opened.people.get(own.user or 0, "adjudication")
-            lines += await self.work("export", opened.asked(), name, form, unfinished)
+            exported = await self.layer_of(facts.id, layer, identity)
+            content = await self.call(annotated, self.store, exported, form)
+            lines += await self.work("export", spec, content, form, unfinished)
         # of a large project these are many: nobody else shall wait while they are put together
         text: bytes = await self.call(_joined, lines)
         return text
@@ -525,8 +542,8 @@ class AnnotateService:
         found = await self._there(project)
         facts = await self.call(self.store.documents, project)
         people = await self.people()
-        progress = await self.call(self.store.progress, project)
-        layers = [one.layer for some in progress.values() for one in some if one.layer.version]
+        by_document = await self.call(self.store.layers_of, project)
+        layers = [one for some in by_document.values() for one in some if one.version]
         everyone = annotators_of(layers, people)
         parts: list[Part] = []
         for numbers in portions([(one.id, one.n_sentences) for one in facts], _MEASURED):
@@ -556,18 +573,18 @@ class AnnotateService:
         """A model as it goes over the wire."""
         return made_view(made, await self.people())
 
-    async def use_model(self, project: int, model: int, who: Who) -> MadeModelView:
+    async def use_model(self, project: int, model: int, identity: Identity) -> MadeModelView:
         """Let a model propose from now on."""
         if model not in {one.id for one in await self.call(self.store.models, project)}:
             raise MissingError(f"there is no model {model} of this project")
-        used = await self.call(self.store.use_model, model, by=who.id)
+        used = await self.call(self.store.use_model, model, by=identity.id)
         return made_view(used, await self.people())
 
-    async def retrain(self, project: int, layer: str, who: Who) -> RetrainAnswer:
+    async def retrain(self, project: int, layer: str, identity: Identity) -> RetrainAnswer:
         """Begin to make the next model."""
         found = await self._there(project)
         facts = await self._pool.facts()
-        return await self.retraining_of.begin(found, layer, facts.models, who)
+        return await self.retraining_of.begin(found, layer, facts.models, identity)
 
     async def retraining(self, project: int) -> RetrainAnswer:
         """How far the making of the next model is."""
@@ -603,9 +620,8 @@ def there(found: Any, what: str) -> Any:
     return found
 
 
-def task_spec(project: Project, made: Sequence[MadeModel]) -> TaskSpec:
+def task_spec(project: Project, file: str = "") -> TaskSpec:
     """The task of a project, with the model that proposes in it now."""
-    file = next((one.file for one in made if one.in_use), "")
     settings = json.dumps(task_settings(project.settings), sort_keys=True)
     return TaskSpec(project.task, project.model, file, settings)
 
@@ -633,44 +649,29 @@ def checked_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return dict(settings)
 
 
-def _ranked(opened: Opened, sentence: int) -> bool:
+def _ranked(opened: OpenLayer, sentence: int) -> bool:
     """Whether candidates are shown in the model's order: where the two are compared, by chance.
 
     The same for an annotator and a sentence each time.
     """
-    if not opened.project.settings.get("compare") or opened.layer.kind == "adjudication":
+    project, layer = opened.project, opened.layer
+    if not project.settings.get("compare") or layer.kind == "adjudication":
         return True
-    if opened.project.task not in _COMPARED:
+    if "compare" not in task_class(project.task).OPTIONS:
         return True
     from eigentext.studio.measures.effort import arm
 
-    shown = arm(opened.project.id, opened.layer.user, opened.document.id, sentence)
-    return shown == "ranked"
+    return arm(project.id, layer.user, layer.document, sentence) == "ranked"
 
 
-def _check_sentence(document: Document, sentence: int) -> None:
-    if not 0 <= sentence < len(document.sentences):
-        raise SettingsError(
-            f"there is no sentence {sentence}: the document has {len(document.sentences)}, from 0"
-        )
-
-
-def _beginning(sentence: Mapping[str, Any]) -> str:
-    words = " ".join(token["text"] for token in sentence["tokens"][:40])
-    return words if len(words) <= _SHOWN else words[: _SHOWN - 1] + "…"
-
-
-def _layer_view(state: State, people: Mapping[int, str]) -> LayerView:
-    held = [item for (_, item), d in state.decisions.items() if d.value is not None]
-    n_done = held.count("done")
-    layer = state.layer
+def _layer_view(layer: Layer, people: Mapping[int, str]) -> LayerView:
     return LayerView(
         layer=layer.id,
         kind=layer.kind,  # type: ignore[arg-type]
         user=people.get(layer.user or 0),
         version=layer.version,
-        decided=len(held) - n_done,
-        done_sentences=n_done,
+        decided=layer.decided,
+        done_sentences=layer.done_sentences,
         done=layer.done,
         closed=layer.closed,
     )
@@ -678,7 +679,7 @@ def _layer_view(state: State, people: Mapping[int, str]) -> LayerView:
 
 def _summary(
     facts: DocumentFacts,
-    progress: Iterable[Progress],
+    layers: Iterable[Layer],
     assigned: Iterable[int],
     people: Mapping[int, str],
 ) -> DocumentSummary:
@@ -690,40 +691,16 @@ def _summary(
         n_words=facts.n_words,
         created=facts.created,
         assigned=sorted(people.get(user, "?") for user in assigned),
-        layers=[
-            LayerView(
-                layer=one.layer.id,
-                kind=one.layer.kind,  # type: ignore[arg-type]
-                user=people.get(one.layer.user or 0),
-                version=one.layer.version,
-                decided=one.decided,
-                done_sentences=one.sentences_done,
-                done=one.layer.done,
-                closed=one.layer.closed,
-            )
-            for one in progress
-            if one.layer.version  # who has only looked has begun nothing
-        ],
+        # who has only looked has begun nothing
+        layers=[_layer_view(layer, people) for layer in layers if layer.version],
     )
 
 
-def _decision(one: Decision, people: Mapping[int, str]) -> DecisionView:
-    return DecisionView(
-        id=one.id,
-        version=one.version,
-        sentence=one.sentence,
-        item=one.item,
-        value=one.value,
-        rank=one.rank,
-        ranked=one.ranked,
-        seconds=one.seconds,
-        keys=one.keys,
-        note=one.note,
-        by=people.get(one.user or 0),
-        at=one.at,
-        undone=one.undone,
-        undone_by=people.get(one.undone_by or 0),
-    )
+def _decision(decision: Decision, people: Mapping[int, str]) -> DecisionView:
+    fields = decision._asdict()
+    by = people.get(decision.user or 0)
+    undone_by = people.get(decision.undone_by or 0)
+    return DecisionView.model_validate({**fields, "by": by, "undone_by": undone_by})
 
 
 def made_view(one: MadeModel, people: Mapping[int, str]) -> MadeModelView:

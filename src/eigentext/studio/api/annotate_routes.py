@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import Path, Query, Request
+from fastapi import Depends, Path, Query, Request
 from starlette.responses import PlainTextResponse
 
 from eigentext.studio.api.schemas_annotate import (
@@ -38,16 +38,18 @@ from eigentext.studio.api.schemas_annotate import (
     StepRequest,
 )
 from eigentext.studio.service.answering import faults, unless_gone
+from eigentext.studio.service.identity import Identity
 from eigentext.studio.store.permissions import ForbiddenError
+from eigentext.studio.store.records import Layer
+from eigentext.studio.tasks import task_class
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from eigentext.studio.api.annotate import AnnotateService
-    from eigentext.studio.service.identity import Identity, Who
-    from eigentext.studio.store.records import Layer
+    from eigentext.studio.service.identity import Authenticator
 
-__all__ = ["add_annotation", "described"]
+__all__ = ["IdentityOf", "add_annotation", "allowed", "described"]
 
 _MOST = 2**53
 _Number = Annotated[int, Path(ge=1, le=_MOST)]
@@ -62,7 +64,6 @@ _LayerName = Annotated[
 ]
 _K = Annotated[int, Query(ge=1, le=50, description="so many whole trees")]
 _Confirm = Annotated[str, Query(max_length=400, description="its name, to be sure")]
-_MIME = {"conllu": "text/plain", "ptb": "text/plain", "jsonl": "application/jsonl"}
 
 
 def described(action: str, *more: int) -> dict[str, Any]:
@@ -74,83 +75,99 @@ def described(action: str, *more: int) -> dict[str, Any]:
     }
 
 
-def add_annotation(app: FastAPI, service: AnnotateService, identity: Identity) -> None:
+async def _identity(call: Request) -> Identity:
+    identity: Identity = await call.app.state.authenticator.identify(call)
+    return identity
+
+
+IdentityOf = Annotated[Identity, Depends(_identity)]
+
+
+def allowed(action: str, *more: int, own: bool = False) -> dict[str, Any]:
+    """The same of a route that only those may use whose role allows the action."""
+
+    async def require(identity: IdentityOf) -> None:
+        identity.require(action, own=own)
+
+    return {**described(action, *more), "dependencies": [Depends(require)]}
+
+
+async def _layer_to_see(
+    call: Request, number: _Number, identity: IdentityOf, layer: _LayerName = "mine"
+) -> Layer:
+    service: AnnotateService = call.app.state.annotating
+    await _require_see(service, identity, number, layer)
+    return await service.layer_of(number, layer, identity)
+
+
+_LayerToSee = Annotated[Layer, Depends(_layer_to_see)]
+
+
+def add_annotation(app: FastAPI, service: AnnotateService, authenticator: Authenticator) -> None:
     """Add the routes."""
-    who_is = identity.who
-    _add_projects(app, service, who_is)
-    _add_documents(app, service, who_is)
-    _add_decisions(app, service, who_is)
-    _add_models(app, service, who_is)
+    app.state.annotating, app.state.authenticator = service, authenticator
+    _add_projects(app, service)
+    _add_documents(app, service)
+    _add_decisions(app, service)
+    _add_models(app, service)
 
 
 # ---- projects
 
 
-def _add_projects(app: FastAPI, service: AnnotateService, who_is: Any) -> None:
-    @app.get("/api/projects", **described("project.see"))
-    async def projects(call: Request) -> ProjectsAnswer:
+def _add_projects(app: FastAPI, service: AnnotateService) -> None:
+    @app.get("/api/projects", **allowed("project.see"))
+    async def projects() -> ProjectsAnswer:
         """List the projects."""
-        who = await who_is(call)
-        who.require("project.see")
         found = await service.call(service.store.projects)
         return ProjectsAnswer(projects=[await service.project_view(one) for one in found])
 
-    @app.post("/api/projects", **described("project.create"))
-    async def create_project(call: Request, request: ProjectRequest) -> ProjectView:
+    @app.post("/api/projects", **allowed("project.create"))
+    async def create_project(request: ProjectRequest, identity: IdentityOf) -> ProjectView:
         """Make a project: a name, a task, and perhaps language, model, guidelines, settings."""
-        who = await who_is(call)
-        who.require("project.create")
-        return await service.create_project(request, who)
+        return await service.create_project(request, identity)
 
-    @app.get("/api/projects/{number}", **described("project.see"))
-    async def project(call: Request, number: _Number) -> ProjectView:
+    @app.get("/api/projects/{number}", **allowed("project.see"))
+    async def project(number: _Number) -> ProjectView:
         """One project."""
-        who = await who_is(call)
-        who.require("project.see")
         return await service.project_view(await service.call(service.store.project, number))
 
     @app.patch("/api/projects/{number}", **described("project.change"))
     async def change_project(
-        call: Request, number: _Number, request: ProjectRequest
+        number: _Number, request: ProjectRequest, identity: IdentityOf
     ) -> ProjectView:
         """Change what is given; adjudicators may change the guidelines."""
-        who = await who_is(call)
         only_guidelines = request.model_fields_set == {"guidelines"}
-        who.require("guidelines.change" if only_guidelines else "project.change")
-        return await service.change_project(number, request, who)
+        identity.require("guidelines.change" if only_guidelines else "project.change")
+        return await service.change_project(number, request, identity)
 
-    @app.delete("/api/projects/{number}", status_code=204, **described("project.delete"))
-    async def delete_project(call: Request, number: _Number, confirm: _Confirm) -> None:
+    @app.delete(
+        "/api/projects/{number}", status_code=204, response_model=None, **allowed("project.delete")
+    )
+    async def delete_project(number: _Number, confirm: _Confirm, identity: IdentityOf) -> None:
         """Put a project aside; it can be had back until it is purged."""
-        who = await who_is(call)
-        who.require("project.delete")
-        await service.call(service.store.delete_project, number, confirm=confirm, by=who.id)
+        await service.call(service.store.delete_project, number, confirm=confirm, by=identity.id)
 
-    @app.post("/api/projects/{number}/restore", **described("project.delete"))
-    async def restore_project(call: Request, number: _Number) -> ProjectView:
+    @app.post("/api/projects/{number}/restore", **allowed("project.delete"))
+    async def restore_project(number: _Number, identity: IdentityOf) -> ProjectView:
         """Have a deleted project back."""
-        who = await who_is(call)
-        who.require("project.delete")
-        await service.call(service.store.restore_project, number, by=who.id)
+        await service.call(service.store.restore_project, number, by=identity.id)
         return await service.project_view(await service.call(service.store.project, number))
 
-    @app.get("/api/projects/{number}/queue", **described("layer.see"))
+    @app.get("/api/projects/{number}/queue", **allowed("layer.see", own=True))
     async def queue(
         call: Request,
         number: _Number,
+        identity: IdentityOf,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
     ) -> QueueAnswer:
         """Sentences that wait for the asker, the least certain first."""
-        who = await who_is(call)
-        who.require("layer.see", own=True)
-        waiting = unless_gone(call, service.queue(number, _named(who), limit))
+        waiting = unless_gone(call, service.queue(number, _named(identity), limit))
         return QueueAnswer(sentences=await waiting)
 
-    @app.get("/api/projects/{number}/measures", **described("measures.see"))
+    @app.get("/api/projects/{number}/measures", **allowed("measures.see"))
     async def measures(call: Request, number: _Number) -> MeasuresAnswer:
         """Agreement, accuracy of proposals, time and keys."""
-        who = await who_is(call)
-        who.require("measures.see")
         found, rows = await unless_gone(call, service.measures(number))
         return MeasuresAnswer(measures=found, table=rows)
 
@@ -162,280 +179,246 @@ def _add_projects(app: FastAPI, service: AnnotateService, who_is: Any) -> None:
     async def export(
         call: Request,
         number: _Number,
+        identity: IdentityOf,
         layer: _LayerName = "mine",
         form: Annotated[str | None, Query(alias="format", max_length=20)] = None,
         unfinished: Annotated[bool, Query(description="sentences that are not done, too")] = False,
     ) -> PlainTextResponse:
         """Give what was decided as a file."""
-        who = await who_is(call)
-        _require_layer(who, layer, "export")
-        project = await service.project_view(await service.call(service.store.project, number))
-        chosen = form or project.formats[0]
+        _require_layer(identity, layer, "export")
+        project = await service.call(service.store.project, number)
+        chosen = task_class(project.task).check_format(form)
         text = await unless_gone(
-            call, service.export(number, layer, chosen, who, unfinished=unfinished)
+            call, service.export(number, layer, chosen, identity, unfinished=unfinished)
         )
+        ending = "jsonl" if chosen == "decisions" else chosen
         return PlainTextResponse(
             text,
-            media_type=_MIME.get(chosen, "text/plain"),
-            headers={"Content-Disposition": f'attachment; filename="annotations.{chosen}"'},
+            media_type="application/jsonl" if ending == "jsonl" else "text/plain",
+            headers={"Content-Disposition": f'attachment; filename="annotations.{ending}"'},
         )
 
 
 # ---- documents
 
 
-def _add_documents(app: FastAPI, service: AnnotateService, who_is: Any) -> None:
-    @app.get("/api/projects/{number}/documents", **described("document.see"))
-    async def documents(call: Request, number: _Number) -> DocumentsAnswer:
+def _add_documents(app: FastAPI, service: AnnotateService) -> None:
+    @app.get("/api/projects/{number}/documents", **allowed("document.see"))
+    async def documents(number: _Number, identity: IdentityOf) -> DocumentsAnswer:
         """List the documents of a project, with how far everybody is."""
-        who = await who_is(call)
-        who.require("document.see")
-        return DocumentsAnswer(documents=await service.documents(number, who))
+        return DocumentsAnswer(documents=await service.documents(number, identity))
 
-    @app.post("/api/projects/{number}/documents", **described("document.import"))
+    @app.post("/api/projects/{number}/documents", **allowed("document.import"))
     async def add_documents(
-        call: Request, number: _Number, request: ImportRequest
+        call: Request, number: _Number, request: ImportRequest, identity: IdentityOf
     ) -> DocumentsAnswer:
         """Import text, CoNLL-U or trees in brackets."""
-        who = await who_is(call)
-        who.require("document.import")
-        made = await unless_gone(call, service.add_documents(number, request, who))
+        made = await unless_gone(call, service.add_documents(number, request, identity))
         return DocumentsAnswer(documents=made)
 
     @app.get("/api/documents/{number}", **described("layer.see"))
     async def document(
-        call: Request, number: _Number, layer: _LayerName = "mine"
+        number: _Number, identity: IdentityOf, layer: _LayerName = "mine"
     ) -> DocumentAnswer:
         """Open a document in a layer."""
-        who = await who_is(call)
-        await _require_see(service, who, number, layer)
-        opened = await service.layer_of(number, layer, who)
-        return await service.document(number, opened, writable=_writable(who, layer, opened))
+        await _require_see(service, identity, number, layer)
+        opened = await service.layer_of(number, layer, identity)
+        return await service.document(number, opened, writable=_writable(identity, layer, opened))
 
-    @app.delete("/api/documents/{number}", status_code=204, **described("document.delete"))
-    async def delete_document(call: Request, number: _Number, confirm: _Confirm) -> None:
+    @app.delete(
+        "/api/documents/{number}",
+        status_code=204,
+        response_model=None,
+        **allowed("document.delete"),
+    )
+    async def delete_document(number: _Number, confirm: _Confirm, identity: IdentityOf) -> None:
         """Put a document aside; it can be had back until it is purged."""
-        who = await who_is(call)
-        who.require("document.delete")
-        await service.call(service.store.delete_document, number, confirm=confirm, by=who.id)
+        await service.call(service.store.delete_document, number, confirm=confirm, by=identity.id)
 
-    @app.post("/api/documents/{number}/restore", **described("document.delete"))
-    async def restore_document(call: Request, number: _Number) -> DocumentSummary:
+    @app.post("/api/documents/{number}/restore", **allowed("document.delete"))
+    async def restore_document(number: _Number, identity: IdentityOf) -> DocumentSummary:
         """Have a deleted document back."""
-        who = await who_is(call)
-        who.require("document.delete")
-        await service.call(service.store.restore_document, number, by=who.id)
+        await service.call(service.store.restore_document, number, by=identity.id)
         return await service.document_summary(number)
 
-    @app.post("/api/documents/{number}/assignments", **described("document.assign"))
-    async def assign(call: Request, number: _Number, request: AssignRequest) -> DocumentSummary:
+    @app.post("/api/documents/{number}/assignments", **allowed("document.assign"))
+    async def assign(
+        number: _Number, request: AssignRequest, identity: IdentityOf
+    ) -> DocumentSummary:
         """Say who is to annotate a document."""
-        who = await who_is(call)
-        who.require("document.assign")
         step = service.store.assign if request.assigned else service.store.unassign
-        await service.call(step, number, request.user, by=who.id)
+        await service.call(step, number, request.user, by=identity.id)
         return await service.document_summary(number)
 
 
 # ---- decisions
 
 
-def _add_decisions(app: FastAPI, service: AnnotateService, who_is: Any) -> None:
+def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/documents/{number}/sentences/{sentence}", **described("layer.see"))
     async def proposal(
-        call: Request,
-        number: _Number,
-        sentence: _Sentence,
-        layer: _LayerName = "mine",
-        k: _K = 1,
+        call: Request, sentence: _Sentence, layer: _LayerToSee, k: _K = 1
     ) -> ProposalView:
         """Propose a sentence under all decisions so far."""
-        who = await who_is(call)
-        await _require_see(service, who, number, layer)
-        opened = await service.layer_of(number, layer, who)
-        found = await unless_gone(call, service.proposals(number, opened, [sentence], k))
+        found = await unless_gone(call, service.proposals(layer, [sentence], k))
         return found[0]
 
     @app.get("/api/documents/{number}/sentences/{sentence}/candidates", **described("layer.see"))
     async def candidates(
         call: Request,
-        number: _Number,
         sentence: _Sentence,
         item: Annotated[str, Query(min_length=1, max_length=60)],
-        layer: _LayerName = "mine",
+        layer: _LayerToSee,
         search: Annotated[str, Query(max_length=200)] = "",
         k: Annotated[int, Query(ge=1, le=200)] = 50,
     ) -> CandidatesAnswer:
         """List values that an item could have; ``search`` looks in the tail."""
-        who = await who_is(call)
-        await _require_see(service, who, number, layer)
-        opened = await service.layer_of(number, layer, who)
-        found = service.candidates(number, opened, sentence, item, k, search)
+        found = service.candidates(layer, sentence, item, k, search)
         return CandidatesAnswer(candidates=await unless_gone(call, found))
 
     @app.get("/api/documents/{number}/sentences/{sentence}/checks", **described("layer.see"))
-    async def checks(
-        call: Request, number: _Number, sentence: _Sentence, layer: _LayerName = "mine"
-    ) -> ChecksAnswer:
+    async def checks(call: Request, sentence: _Sentence, layer: _LayerToSee) -> ChecksAnswer:
         """Check a sentence as it stands: one root, no cycle, and udtools' rules for UD."""
-        who = await who_is(call)
-        await _require_see(service, who, number, layer)
-        opened = await service.layer_of(number, layer, who)
-        found = await unless_gone(call, service.findings(number, opened, sentence))
+        found = await unless_gone(call, service.findings(layer, sentence))
         return ChecksAnswer(findings=found)
 
-    @app.get("/api/documents/{number}/sentences/{sentence}/layers", **described("measures.see"))
+    @app.get("/api/documents/{number}/sentences/{sentence}/layers", **allowed("measures.see"))
     async def compare(call: Request, number: _Number, sentence: _Sentence) -> CompareAnswer:
         """Show what every layer says of a sentence, and where they differ."""
-        who = await who_is(call)
-        who.require("measures.see")
         layers, differing = await unless_gone(call, service.compare(number, sentence))
         return CompareAnswer(sentence=sentence, layers=layers, differing=differing)
 
     @app.get("/api/documents/{number}/certainty", **described("layer.see"))
-    async def certainty(
-        call: Request, number: _Number, layer: _LayerName = "mine"
-    ) -> CertaintyAnswer:
+    async def certainty(call: Request, layer: _LayerToSee) -> CertaintyAnswer:
         """Say how sure the model is of each sentence."""
-        who = await who_is(call)
-        await _require_see(service, who, number, layer)
-        opened = await service.layer_of(number, layer, who)
-        found = await unless_gone(call, service.certainty(number, opened))
+        found = await unless_gone(call, service.certainty(layer))
         return CertaintyAnswer(sentences=found)
 
     @app.get("/api/documents/{number}/history", **described("layer.see"))
     async def history(
-        call: Request,
-        number: _Number,
-        layer: _LayerName = "mine",
-        sentence: Annotated[int | None, Query(ge=0, le=_MOST)] = None,
+        layer: _LayerToSee, sentence: Annotated[int | None, Query(ge=0, le=_MOST)] = None
     ) -> HistoryAnswer:
         """List all decisions in the order they were made, those taken back too."""
-        who = await who_is(call)
-        await _require_see(service, who, number, layer)
-        opened = await service.layer_of(number, layer, who)
-        return HistoryAnswer(decisions=await service.history(opened, sentence))
+        return HistoryAnswer(decisions=await service.history(layer, sentence))
 
     @app.post("/api/documents/{number}/decisions", **described("layer.decide"))
-    async def decide(call: Request, number: _Number, request: DecideRequest) -> DecidedAnswer:
+    async def decide(
+        number: _Number, request: DecideRequest, identity: IdentityOf
+    ) -> DecidedAnswer:
         """Save decisions; the answer comes when they are on the disk."""
-        who = await who_is(call)
-        opened = await _layer_to_change(service, who, number, request.layer)
-        return await service.decide(number, opened, request, who)
+        opened = await _layer_to_change(service, identity, number, request.layer)
+        return await service.decide(opened, request, identity)
 
     @app.post("/api/documents/{number}/undo", **described("layer.decide"))
-    async def undo(call: Request, number: _Number, request: StepRequest) -> DecidedAnswer:
+    async def undo(number: _Number, request: StepRequest, identity: IdentityOf) -> DecidedAnswer:
         """Take the last change of the layer back."""
-        who = await who_is(call)
-        opened = await _layer_to_change(service, who, number, request.layer)
-        return await service.undo(number, opened, request.seen, request.k, who)
+        opened = await _layer_to_change(service, identity, number, request.layer)
+        return await service.undo(opened, request, identity)
 
     @app.post("/api/documents/{number}/redo", **described("layer.decide"))
-    async def redo(call: Request, number: _Number, request: StepRequest) -> DecidedAnswer:
+    async def redo(number: _Number, request: StepRequest, identity: IdentityOf) -> DecidedAnswer:
         """Bring the change back that was taken back last."""
-        who = await who_is(call)
-        opened = await _layer_to_change(service, who, number, request.layer)
-        return await service.undo(number, opened, request.seen, request.k, who, redo=True)
+        opened = await _layer_to_change(service, identity, number, request.layer)
+        return await service.undo(opened, request, identity, redo=True)
 
     @app.post("/api/documents/{number}/done", **described("layer.decide"))
-    async def done(call: Request, number: _Number, request: DoneRequest) -> LayerView:
+    async def done(number: _Number, request: DoneRequest, identity: IdentityOf) -> LayerView:
         """Say that a document is finished in this layer, or that it is not.
 
         Adjudicators open closed layers of others again, by the number of the user.
         """
-        who = await who_is(call)
         if request.layer.isdigit():
-            who.require("layer.reopen")
+            identity.require("layer.reopen")
             if request.done:
                 raise ForbiddenError("the layer of somebody else can be opened, not finished")
-            opened = await service.layer_of(number, request.layer, who)
+            opened = await service.layer_of(number, request.layer, identity)
         else:
-            opened = await _layer_to_change(service, who, number, request.layer)
+            opened = await _layer_to_change(service, identity, number, request.layer)
         opened = await service.begun(opened)
-        reopen = who.may("layer.reopen")
+        reopen = identity.may("layer.reopen")
         step = service.store.mark_done
-        await service.call(step, opened.id, request.done, by=who.id, reopen=reopen)
+        await service.call(step, opened.id, request.done, by=identity.id, reopen=reopen)
         return await service.layer_view(opened)
 
 
 # ---- models
 
 
-def _add_models(app: FastAPI, service: AnnotateService, who_is: Any) -> None:
-    @app.get("/api/projects/{number}/models", **described("model.see"))
-    async def models(call: Request, number: _Number) -> ModelsAnswer:
+def _add_models(app: FastAPI, service: AnnotateService) -> None:
+    @app.get("/api/projects/{number}/models", **allowed("model.see"))
+    async def models(number: _Number) -> ModelsAnswer:
         """List the models that were learned from the decisions of a project."""
-        who = await who_is(call)
-        who.require("model.see")
         return ModelsAnswer(models=await service.made_models(number))
 
-    @app.post("/api/projects/{number}/retrain", **described("model.retrain"))
+    @app.post("/api/projects/{number}/retrain", **allowed("model.retrain"))
     async def retrain(
-        call: Request,
         number: _Number,
+        identity: IdentityOf,
         layer: Annotated[Literal["adjudication", "all"], Query()] = "all",
     ) -> RetrainAnswer:
         """Begin to make the next model from finished sentences; GET tells how far it is."""
-        who = await who_is(call)
-        who.require("model.retrain")
-        return await service.retrain(number, layer, who)
+        return await service.retrain(number, layer, identity)
 
-    @app.get("/api/projects/{number}/retrain", **described("model.see"))
-    async def retraining(call: Request, number: _Number) -> RetrainAnswer:
+    @app.get("/api/projects/{number}/retrain", **allowed("model.see"))
+    async def retraining(number: _Number) -> RetrainAnswer:
         """Say how far the making of the next model is, and what came of it."""
-        who = await who_is(call)
-        who.require("model.see")
         return await service.retraining(number)
 
-    @app.post("/api/projects/{number}/models/{model}/use", **described("model.retrain"))
-    async def use_model(call: Request, number: _Number, model: _Number) -> MadeModelView:
+    @app.post("/api/projects/{number}/models/{model}/use", **allowed("model.retrain"))
+    async def use_model(number: _Number, model: _Number, identity: IdentityOf) -> MadeModelView:
         """Let a model propose from now on."""
-        who = await who_is(call)
-        who.require("model.retrain")
-        return await service.use_model(number, model, who)
+        return await service.use_model(number, model, identity)
 
 
 # ---- who may see and change which layer
 
 
-def _named(who: Who) -> Who:
-    who.number  # noqa: B018 - asks for a name
-    return who
+def _named(identity: Identity) -> Identity:
+    identity.number  # noqa: B018 - asks for a name
+    return identity
 
 
-def _require_layer(who: Who, layer: str, what: str) -> None:
+def _require_layer(identity: Identity, layer: str, what: str) -> None:
     if layer == "adjudication":
-        who.require(f"adjudication.{what}", own=True)
+        identity.require(f"adjudication.{what}", own=True)
     else:
-        own = layer == "mine" or layer == str(who.id)
-        who.require(f"layer.{what}", own=own)
+        own = layer == "mine" or layer == str(identity.id)
+        identity.require(f"layer.{what}", own=own)
         if layer == "mine":
-            _named(who)
+            _named(identity)
 
 
-async def _require_see(service: AnnotateService, who: Who, number: int, layer: str) -> None:
+async def _require_see(
+    service: AnnotateService, identity: Identity, number: int, layer: str
+) -> None:
     """An annotator sees the adjudication once their own layer is done, which closes that."""
     if layer != "adjudication":
-        _require_layer(who, layer, "see")
+        _require_layer(identity, layer, "see")
         return
-    who.require("adjudication.see", own=True)
-    if who.blind and not await service.call(service.store.see_adjudication, number, who.number):
+    identity.require("adjudication.see", own=True)
+    if identity.blind and not await service.call(
+        service.store.see_adjudication, number, identity.number
+    ):
         raise ForbiddenError("annotators see the adjudication when their own layer is finished")
 
 
-async def _layer_to_change(service: AnnotateService, who: Who, number: int, layer: str) -> Layer:
-    _named(who)
+async def _layer_to_change(
+    service: AnnotateService, identity: Identity, number: int, layer: str
+) -> Layer:
+    _named(identity)
     if layer == "adjudication":
-        who.require("adjudication.decide")
+        identity.require("adjudication.decide")
     else:
-        who.require("layer.decide", own=True)
-        theirs = await service.call(service.store.open_to, number, who.number)
-        if not theirs and not who.may("document.assign"):
+        identity.require("layer.decide", own=True)
+        theirs = await service.call(service.store.open_to, number, identity.number)
+        if not theirs and not identity.may("document.assign"):
             raise ForbiddenError("this document is assigned to others")
-    return await service.layer_of(number, layer, who)
+    return await service.layer_of(number, layer, identity)
 
 
-def _writable(who: Who, layer: str, opened: Layer) -> bool:
+def _writable(identity: Identity, layer: str, opened: Layer) -> bool:
     if layer == "adjudication":
-        return who.may("adjudication.decide")
-    return opened.user == who.id and who.may("layer.decide", own=True) and not opened.closed
+        return identity.may("adjudication.decide")
+    return (
+        opened.user == identity.id and identity.may("layer.decide", own=True) and not opened.closed
+    )

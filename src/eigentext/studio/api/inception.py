@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from eigentext.studio.service.identity import Identity
+    from eigentext.studio.service.identity import Authenticator
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
     from eigentext.studio.service.workers import WorkerPool
-    from eigentext.studio.tasks.common import CommonTask
+    from eigentext.studio.tasks.task import Task
 
 __all__ = ["LARGE", "Recommenders", "TokenInPath", "add_inception"]
 
@@ -71,7 +71,7 @@ class Recommenders:
 
     def __init__(self, served: Served) -> None:
         self._served = served
-        self._tasks: dict[tuple[str, float], CommonTask] = {}
+        self._tasks: dict[tuple[str, float], Task] = {}
 
     def predict(self, recommender: str, body: bytes, limits: ServiceSettings) -> bytes:
         """The answer to ``predict``."""
@@ -97,7 +97,7 @@ class Recommenders:
         model.save(_path(folder, recommender))
         return b""
 
-    def _task(self, recommender: str, limits: ServiceSettings) -> CommonTask:
+    def _task(self, recommender: str, limits: ServiceSettings) -> Task:
         name = task_of(recommender)
         if limits.inception is not None:
             path = _path(limits.inception, recommender)
@@ -128,14 +128,14 @@ def _read(body: bytes, limits: ServiceSettings) -> Any:
 
 
 def add_inception(
-    app: FastAPI, limits: ServiceSettings, pool: WorkerPool, identity: Identity
+    app: FastAPI, limits: ServiceSettings, pool: WorkerPool, authenticator: Authenticator
 ) -> None:
     """Add the routes; INCEpTION's remote URL is ``/api/inception/ner`` and the like."""
 
     async def asked(call: Request, recommender: str, job: str, action: str) -> Response:
         try:
-            who = await identity.who(call)
-            who.require(action)
+            identity = await authenticator.identify(call)
+            identity.require(action)
             body = await call.body()
             answer = await unless_gone(call, pool.run(job, recommender, body, limits))
         except EigentextError as error:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from eigentext.dependency import DependencyParser, Parse, Reranker
     from eigentext.dependency.graph.demands import AnyArc
     from eigentext.dependency.sentence import TaggedSentence
+    from eigentext.language.sentence import Sentence
     from eigentext.pipeline import Pipeline
-    from eigentext.pipeline.doc import DocSentence
     from eigentext.studio.api.schemas_parse import ParseRequest
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
@@ -49,7 +49,7 @@ class Given(NamedTuple):
 
     words: list[str]
     places: list[tuple[int, int]] | None
-    doc: DocSentence | None = None
+    doc: Sentence | None = None
 
 
 class Arcs(NamedTuple):
@@ -144,7 +144,7 @@ class OfPipeline:
 
     def trees(self, sentence: Given, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
         """As `eigentext pipe run` has them."""
-        from eigentext.pipeline import Doc
+        from eigentext.language.doc import Doc
         from eigentext.pipeline.annotate import tagged_sentence
 
         known = sentence.doc

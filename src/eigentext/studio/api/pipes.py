@@ -15,8 +15,9 @@ from eigentext.studio.api.schemas import PipeAnswer
 from eigentext.studio.service.limits import TooMuchError
 
 if TYPE_CHECKING:
-    from eigentext.pipeline import Doc, Pipeline
-    from eigentext.pipeline.doc import DocSentence
+    from eigentext.language.doc import Doc
+    from eigentext.language.sentence import Sentence
+    from eigentext.pipeline import Pipeline
     from eigentext.studio.api.schemas import PipeRequest
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
@@ -98,7 +99,7 @@ def _drawings(doc: Doc, limits: ServiceSettings) -> list[str | None]:
     return [_drawing(sentence, limits) for sentence in doc.sentences[: limits.max_trees]]
 
 
-def _drawing(sentence: DocSentence, limits: ServiceSettings) -> str | None:
+def _drawing(sentence: Sentence, limits: ServiceSettings) -> str | None:
     columns = sentence.columns
     if columns.heads is None or len(columns.forms) > limits.max_words:
         return None

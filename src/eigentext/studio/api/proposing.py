@@ -1,21 +1,24 @@
 """The part of annotation that workers do: proposals, candidates, certainty, checks, lines out.
 
-The flow of a job: what the project says of its model -> a task, opened once and remembered ->
-the document and the decisions of a layer -> what the task says, as JSON.  Documents and decisions
-come with each job: a worker knows nothing of the store.
+The flow of a job: what the project says of its model -> a task, opened once and remembered -> the
+document, which stays in the worker under its key -> what the task says under the decisions that
+came with the job, as JSON.  A worker knows nothing of the store: of a document that it does not
+have it says so (`UnknownDocumentError`), and the job comes again with all of it.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.remembering import Remembered
+from eigentext.errors import EigentextError
 from eigentext.studio.measures import measures
 from eigentext.studio.service.views import as_file
-from eigentext.studio.tasks import Document, Sentence
+from eigentext.studio.store.exports import task_document
+from eigentext.studio.tasks import open_task, task_class
 from eigentext.studio.tasks.learning import open_with
 
 if TYPE_CHECKING:
@@ -26,24 +29,20 @@ if TYPE_CHECKING:
     from eigentext.studio.service.models import Served
     from eigentext.studio.store.records import Decision, Layer, Project
     from eigentext.studio.store.records import Document as StoredDocument
-    from eigentext.studio.tasks import Candidate, Proposal
-    from eigentext.studio.tasks.common import CommonTask
+    from eigentext.studio.tasks import Document, Proposal
+    from eigentext.studio.tasks.records import AnnotatedDocument
+    from eigentext.studio.tasks.task import Task
 
-__all__ = ["KINDS_OF", "Asked", "Proposers", "TaskSpec"]
+__all__ = ["DocumentKey", "Proposers", "TaskRequest", "TaskSpec", "UnknownDocumentError"]
 
-#: The kinds of models that can propose in each task, in the order in which they are looked for.
-KINDS_OF: dict[str, tuple[str, ...]] = {
-    "lexical": ("lex",),
-    "dependency": ("dep", "pipeline"),
-    "constituency": ("const",),
-    "tags": ("pipeline", "tagger"),
-    "entities": ("tagger",),
-    "segmentation": ("pipeline",),
-}
 _TASKS_KEPT = 8
-_WIDTH = 960.0  # of a row of words; longer sentences are broken
-_OF_TREES = ("tree", "crossing")  # rules of checks that any tree can be held to
+_WORDS_KEPT = 400_000  # of documents
+_SHOWN = 120  # characters of a sentence in lists
 _CANDIDATES_SHOWN = 9  # as many as there are digits to choose one by
+
+
+class UnknownDocumentError(EigentextError):
+    """A worker has not been given this document yet."""
 
 
 class TaskSpec(NamedTuple):
@@ -60,25 +59,25 @@ class TaskSpec(NamedTuple):
     settings: str = "{}"
 
 
-class Asked(NamedTuple):
-    """A document and what was decided in it, as they come to a worker."""
+class DocumentKey(NamedTuple):
+    """A document as it is in a store; a document that was stored stays as it is."""
+
+    store: str
+    id: int
+    version: str
+
+
+class TaskRequest(NamedTuple):
+    """What comes to a worker with each job: the task, a document by its key, what was decided.
+
+    ``content``  the document itself, for a worker that does not have it
+    """
 
     spec: TaskSpec
-    name: str
+    key: DocumentKey
     language: str
-    text: str | None
-    sentences: Sequence[Mapping[str, Any]]
     decisions: Mapping[tuple[int, str], Any]
-
-    @property
-    def document(self) -> Document:
-        """The document as tasks know it."""
-        return Document(
-            self.name,
-            tuple(map(Sentence.from_record, self.sentences)),
-            self.text or "",
-            self.language,
-        )
+    content: StoredDocument | None = None
 
 
 class Proposers:
@@ -86,7 +85,10 @@ class Proposers:
 
     def __init__(self, served: Served) -> None:
         self._served = served
-        self._tasks: Remembered[TaskSpec, CommonTask] = Remembered(_TASKS_KEPT)
+        self._tasks: Remembered[TaskSpec, Task] = Remembered(_TASKS_KEPT)
+        self._documents: Remembered[DocumentKey, Document] = Remembered(
+            _WORDS_KEPT, lambda document: sum(len(one.tokens) for one in document.sentences)
+        )
 
     @property
     def jobs(self) -> dict[str, Callable[..., Any]]:
@@ -106,72 +108,74 @@ class Proposers:
             "annotate/measure/whole": measured,
         }
 
-    def task(self, spec: TaskSpec) -> CommonTask:
+    def task(self, spec: TaskSpec) -> Task:
         """The task, with its model."""
-        known = self._tasks.get(spec)
-        if known is None:
-            known = self._tasks.put(spec, self._opened(spec))
-        return known
+        task = self._tasks.get(spec)
+        return self._tasks.put(spec, self._opened(spec)) if task is None else task
 
-    def _opened(self, spec: TaskSpec) -> CommonTask:
+    def _opened(self, spec: TaskSpec) -> Task:
         served: Any = None
         if spec.model:
-            served = self._served.named(spec.model, KINDS_OF[spec.task])
+            served = self._served.named(spec.model, task_class(spec.task).SERVED)
         return open_with(spec.task, served, spec.file, json.loads(spec.settings))
 
+    def document(self, request: TaskRequest) -> Document:
+        """The document; a project may have changed its language since."""
+        document = self._documents.get(request.key)
+        if document is None:
+            if request.content is None:
+                raise UnknownDocumentError
+            document = self._documents.put(request.key, task_document(request.content))
+        return replace(document, language=request.language)
+
     def propose(
-        self, asked: Asked, sentences: Sequence[int], k: int, unranked: Sequence[int]
+        self, request: TaskRequest, sentences: Sequence[int], k: int, unranked: Sequence[int]
     ) -> list[dict[str, Any]]:
         """Proposals for some sentences; candidates of ``unranked`` ones tell nothing by order."""
-        task, document = self.task(asked.spec), asked.document
+        task, document = self.task(request.spec), self.document(request)
         return [
             _proposal_view(
-                task.propose(document, asked.decisions, number, k=k),
+                task,
+                task.propose(document, request.decisions, number, k=k),
                 document.sentences[number].forms,
                 ranked=number not in unranked,
             )
             for number in sentences
         ]
 
-    def check(self, asked: Asked, changes: Sequence[tuple[int, str, Any]]) -> list[Any]:
+    def check(self, request: TaskRequest, changes: Sequence[tuple[int, str, Any]]) -> list[Any]:
         """The values as they are kept; a bad one is a DataError."""
-        task, document = self.task(asked.spec), asked.document
+        task, document = self.task(request.spec), self.document(request)
         return [
             None if value is None else task.check(document, sentence, item, value)
             for sentence, item, value in changes
         ]
 
     def candidates(
-        self, asked: Asked, sentence: int, item: str, k: int, search: str
+        self, request: TaskRequest, sentence: int, item: str, k: int, search: str
     ) -> list[dict[str, Any]]:
         """Values that an item could have."""
-        task = self.task(asked.spec)
-        found = task.candidates(
-            asked.document, asked.decisions, sentence, item, k=k, search=search
-        )
-        return [_candidate_view(one) for one in found]
+        task, document = self.task(request.spec), self.document(request)
+        values = task.candidates(document, request.decisions, sentence, item, k=k, search=search)
+        return [asdict(one) for one in values]
 
-    def certainty(self, asked: Asked, first: int, n: int) -> list[dict[str, Any]]:
-        """How sure the model is of so many sentences, from the first on."""
-        numbers = range(first, min(first + n, len(asked.sentences)))
-        found = self.task(asked.spec).certainty(asked.document, asked.decisions, numbers)
-        return [asdict(one) for one in found]
+    def certainty(self, request: TaskRequest, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        """How sure the model is of some sentences, and how each begins."""
+        task, document = self.task(request.spec), self.document(request)
+        return [
+            asdict(one) | {"text": _beginning(document.sentences[one.sentence].forms)}
+            for one in task.certainty(document, request.decisions, numbers)
+        ]
 
-    def findings(self, asked: Asked, sentence: int, rules: bool) -> list[dict[str, Any]]:
+    def findings(self, request: TaskRequest, sentence: int, rules: bool) -> list[dict[str, Any]]:
         """What the checks have to say of a sentence: UD's rules, or only whether it is a tree."""
-        from eigentext.studio.tasks.checks import check_sentence
-
-        if asked.spec.task not in ("dependency", "tags"):
-            return []
-        task, document = self.task(asked.spec), asked.document
-        analysis = task.apply(document, asked.decisions, sentence)
-        given = document.sentences[sentence]
-        found = check_sentence(given, analysis, language=asked.language, udtools=rules)
-        return [asdict(one) for one in found if rules or one.rule in _OF_TREES]
+        task, document = self.task(request.spec), self.document(request)
+        findings = task.findings(document, request.decisions, sentence, rules=rules)
+        return [asdict(one) for one in findings]
 
     def compare(
         self,
-        asked: Asked,
+        request: TaskRequest,
         layers: Sequence[Mapping[tuple[int, str], Any]],
         voices: Sequence[int],
         sentence: int,
@@ -180,32 +184,23 @@ class Proposers:
 
         Last come the items about which those of number ``voices`` differ.
         """
-        task, document = self.task(asked.spec), asked.document
-        given = document.sentences[sentence]
-        told = []
+        task, document = self.task(request.spec), self.document(request)
+        views = []
         for decisions in layers:
             analysis = task.apply(document, decisions, sentence)
             items = {item: value for (at, item), value in decisions.items() if at == sentence}
             if items.pop("done", None) is not None:
-                items = dict(task.items_of(given, analysis))
-            told.append((analysis, items))
-        said = [(told[k][1], layers[k].get((sentence, "done")) is not None) for k in voices]
-        return told, differing(said, task.differ)
+                items = dict(task.items_of(analysis))
+            views.append((analysis, items))
+        said = [(views[k][1], task.is_done(layers[k], sentence)) for k in voices]
+        return views, differing(said, task.differ)
 
     def export(
-        self, asked: Asked, annotator: str, form: str | None, unfinished: bool
+        self, spec: TaskSpec, layer: AnnotatedDocument, form: str, unfinished: bool
     ) -> list[str]:
-        """Lines of what was decided."""
-        task = self.task(asked.spec)
-        return list(
-            task.export(
-                asked.document,
-                asked.decisions,
-                annotator=annotator,
-                format=form,
-                unfinished=unfinished,
-            )
-        )
+        """Lines of what was decided: no model has a say in that."""
+        task = open_task(spec.task, **json.loads(spec.settings))
+        return list(task.lines(layer, format=form, unfinished=unfinished))
 
     def import_text(self, request: ImportRequest, task: str, language: str) -> list[Any]:
         """The documents of a text, a treebank or trees in brackets, ready for the store."""
@@ -247,10 +242,12 @@ def measured(
     return record, measures.table(record)
 
 
-def _proposal_view(proposal: Proposal, forms: Sequence[str], *, ranked: bool) -> dict[str, Any]:
+def _proposal_view(
+    task: Task, proposal: Proposal, forms: Sequence[str], *, ranked: bool
+) -> dict[str, Any]:
     items = []
     for item in proposal.items:
-        shown = [_candidate_view(one) for one in item.candidates[:_CANDIDATES_SHOWN]]
+        shown = [asdict(one) for one in item.candidates[:_CANDIDATES_SHOWN]]
         if not ranked and not item.decided:
             shown = without_order(shown, f"{proposal.sentence} {item.item}")
         items.append(
@@ -272,13 +269,12 @@ def _proposal_view(proposal: Proposal, forms: Sequence[str], *, ranked: bool) ->
         "items": items,
         "certainty": proposal.certainty,
         "kbest": [
-            asdict(tree) | {"svg": drawing(proposal, forms, tree.analysis)}
-            for tree in proposal.kbest
+            asdict(tree) | {"svg": task.drawing(forms, tree.analysis)} for tree in proposal.kbest
         ],
         "source": proposal.source,
         "followed": proposal.followed,
         "notes": list(proposal.notes),
-        "svg": drawing(proposal, forms, proposal.analysis),
+        "svg": task.drawing(forms, proposal.analysis, proposal.items),
     }
 
 
@@ -293,15 +289,15 @@ def differing(
     >>> differing([({"a1": 1, "a2": 0}, True), ({"a2": 0}, False)], ne)
     []
     """
-    found = []
+    differ_in = []
     for item in dict.fromkeys(item for items, _ in voices for item in items):
         values = [items.get(item) for items, whole in voices if whole or item in items]
         first = values[0]
         if any((first is None) != (one is None) for one in values[1:]) or (
             first is not None and any(differ(first, one) for one in values[1:])
         ):
-            found.append(item)
-    return found
+            differ_in.append(item)
+    return differ_in
 
 
 def without_order(candidates: list[dict[str, Any]], place: str) -> list[dict[str, Any]]:
@@ -318,30 +314,6 @@ def without_order(candidates: list[dict[str, Any]], place: str) -> list[dict[str
     return [one | {"probability": None} for one in sorted(candidates, key=mixed)]
 
 
-def _candidate_view(candidate: Candidate) -> dict[str, Any]:
-    return asdict(candidate)
-
-
-def drawing(proposal: Proposal, forms: Sequence[str], analysis: Mapping[str, Any]) -> str | None:
-    """One of the trees of the proposal as SVG; None where there is none."""
-    if proposal.task == "constituency" and analysis.get("brackets"):
-        from eigentext.drawing.constituents import tree_svg
-        from eigentext.language.trees.constituent import Tree
-
-        tree = Tree.from_brackets(analysis["brackets"])
-        return tree_svg(tree, title="Constituent tree", data=True)
-    if proposal.task == "dependency" and forms and None not in analysis["head"]:
-        from eigentext.drawing.arcs import arcs_svg
-
-        first = analysis is proposal.analysis
-        sure = [item.certainty for item in proposal.items] if first else None
-        return arcs_svg(
-            forms,
-            list(analysis["head"]),
-            list(analysis["deprel"]),
-            title="Dependencies",
-            probabilities=sure,
-            width=_WIDTH,
-            data=True,
-        )
-    return None
+def _beginning(forms: Sequence[str]) -> str:
+    words = " ".join(forms[:40])
+    return words if len(words) <= _SHOWN else words[: _SHOWN - 1] + "…"

@@ -27,7 +27,8 @@ from eigentext.studio.service.limits import NoModelError, TooMuchError, check_le
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.pipeline.doc import DocSentence, DocToken, WordReading
+    from eigentext.language.sentence import Sentence, WordReading
+    from eigentext.language.token import Token
     from eigentext.studio.api.lexical import Rankers
     from eigentext.studio.api.pipes import Pipes
     from eigentext.studio.api.schemas_read import ReadRequest
@@ -113,7 +114,7 @@ class Reading:
         )
 
 
-def _word_view(token: DocToken, sentence: DocSentence, top: int) -> WordView:
+def _word_view(token: Token, sentence: Sentence, top: int) -> WordView:
     known = sentence.alternatives
     if known is None or known.readings is None:  # asked for, and the pipeline has morphology
         raise RuntimeError("the pipeline gave no readings")

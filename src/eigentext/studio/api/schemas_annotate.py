@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints, WithJsonSchema
 
 from eigentext.studio.api.schemas import Request, Text, whole
+from eigentext.studio.tasks import TASKS
 
 __all__ = [
     "AssignRequest",
@@ -45,7 +46,6 @@ __all__ = [
 ]
 
 Role = Literal["reader", "annotator", "adjudicator", "admin"]
-TaskName = Literal["lexical", "dependency", "constituency", "tags", "entities", "segmentation"]
 _LARGEST = 2**53  # the largest whole number that JavaScript is sure of
 Number = Annotated[int, Field(ge=1, le=_LARGEST)]
 Name = Annotated[
@@ -54,6 +54,17 @@ Name = Annotated[
     AfterValidator(whole),
 ]
 Password = Annotated[str, StringConstraints(min_length=1, max_length=1_000), AfterValidator(whole)]
+
+
+def _task(name: str) -> str:
+    if name not in TASKS:
+        raise ValueError(f"expected one of {', '.join(TASKS)}")
+    return name
+
+
+TaskName = Annotated[
+    str, AfterValidator(_task), WithJsonSchema({"type": "string", "enum": list(TASKS)})
+]
 Label = Annotated[str, StringConstraints(max_length=200), AfterValidator(whole)]
 
 
@@ -225,6 +236,7 @@ class ProjectView(BaseModel):
     created: str
     deleted: str | None
     formats: list[str] = Field(description="of its export")
+    options: list[str] = Field(description="settings that this task has and others do not")
 
 
 class ProjectsAnswer(BaseModel):

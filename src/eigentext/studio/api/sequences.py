@@ -202,11 +202,13 @@ def _read_symbols(
     request: SequencesTextRequest,
 ) -> tuple[list[ReadSequence], float | None]:
     """By a model of text without tags: surprisals, and states where it has any."""
+    from eigentext.sequences import SpectralHMM
+
     surprisals = [values.tolist() for values in model.surprisals(sentences)]
     negative = getattr(model, "negative_rate_", None)
     states: list[Any] = [None] * len(sentences)
     posteriors: list[Any] = [None] * len(sentences)
-    if model.KIND != "spectral-hmm":
+    if not isinstance(model, SpectralHMM):
         states = model.predict(sentences, method=request.method)
         posteriors = model.predict_proba(sentences)
     names = model.symbols_.decode(model.symbols_.encode(sentences))

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl
 
 from eigentext.errors import DataError, SettingsError
-from eigentext.pipeline.doc import Doc
+from eigentext.language.doc import Doc
 from eigentext.studio.api.pipes import STAGES, check_size
 from eigentext.studio.api.udpipe_formats import READERS, WRITERS
 

@@ -15,8 +15,10 @@ from eigentext.language.formats.conllu import make_sentence, parse_sentences
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from eigentext.language.formats.conllu import Sentence
-    from eigentext.pipeline.doc import Doc, DocSentence, Word
+    from eigentext.language.doc import Doc
+    from eigentext.language.formats import conllu
+    from eigentext.language.sentence import Sentence
+    from eigentext.language.token import Word
 
 __all__ = ["READERS", "WRITERS"]
 
@@ -24,13 +26,13 @@ _NO_BREAK = "\u00a0"  # a blank inside a word, where blanks are between words
 _QUOTE = {'"': "&quot;"}
 
 
-def _horizontal(data: str) -> Iterator[Sentence]:
+def _horizontal(data: str) -> Iterator[conllu.ConlluBlock]:
     for line in data.splitlines():
         if words := [word.replace(_NO_BREAK, " ").strip() for word in line.split(" ")]:
             yield from _sentence(words)
 
 
-def _vertical(data: str) -> Iterator[Sentence]:
+def _vertical(data: str) -> Iterator[conllu.ConlluBlock]:
     words: list[str] = []
     for line in [*data.split("\n"), ""]:
         word = line.partition("\t")[0].replace(_NO_BREAK, " ").strip()
@@ -41,12 +43,12 @@ def _vertical(data: str) -> Iterator[Sentence]:
             words = []
 
 
-def _sentence(words: list[str]) -> Iterator[Sentence]:
+def _sentence(words: list[str]) -> Iterator[conllu.ConlluBlock]:
     if spoken := [" ".join(word.split()) for word in words if word]:
         yield make_sentence(spoken)
 
 
-READERS: dict[str, Callable[[str], Iterator[Sentence]]] = {
+READERS: dict[str, Callable[[str], Iterator[conllu.ConlluBlock]]] = {
     "conllu": lambda data: iter(parse_sentences(data) if data.strip() else ()),
     "horizontal": _horizontal,
     "vertical": _vertical,
@@ -59,7 +61,7 @@ def _as_conllu(doc: Doc, options: frozenset[str]) -> str:
     return doc.to_conllu(offsets="ranges" in options) if doc.sentences else ""
 
 
-def _normalised(sentence: DocSentence) -> DocSentence:
+def _normalised(sentence: Sentence) -> Sentence:
     """Without what MISC says of white space, but for SpaceAfter=No."""
     tokens = []
     for token in sentence.tokens:

@@ -374,31 +374,3 @@ def migrate(
         back_up(before, output)
     with opened(store, migrate=True) as after:
         remark(f"{after.name}: version {after.version()} of the tables", quiet=quiet)
-
-
-@app.command("import-old")
-def import_old(
-    old: Annotated[
-        str,
-        typer.Argument(help="A file of `serve --annotations` of old.", show_default=False),
-    ],
-    store: Store,
-    project: Annotated[
-        str, typer.Option("--project", help="Name of the new project.", show_default=False)
-    ],
-    language: Annotated[str, typer.Option("--language", help="Of the texts, such as ar.")] = "",
-    as_json: options.Json = False,
-) -> None:
-    """Take annotations of words over from a file of an earlier release, with their history.
-
-    Annotators become users without a password. The store is made if it is not there.
-
-    Example (of a file of an earlier release):
-
-        # eigentext annotate import-old decisions.db team.db --project Arabic --language ar
-    """
-    with opened(store, create=True) as opened_store:
-        from eigentext.studio.store.old_store import import_old as take_over
-
-        told = take_over(old, opened_store, project, language=language)
-        show_figures(told._asdict(), as_json=as_json)

@@ -104,16 +104,16 @@ def show(store: Store, name: ProjectName, format_: options.Format = "native") ->
         project = opened_store.project_named(name)
         names = {user.id: user.name for user in Accounts(opened_store).users()}
         assigned = opened_store.assignments(project.id)
-        progress = opened_store.progress(project.id)
+        layers_of = opened_store.layers_of(project.id)
         rows: list[dict[str, Any]] = []
         for facts in opened_store.documents(project.id):
             layers = {
-                "adjudication" if one.layer.user is None else names[one.layer.user]: {
-                    "decided": one.decided,
-                    "sentences_done": one.sentences_done,
-                    "done": one.layer.done is not None,
+                "adjudication" if layer.user is None else names[layer.user]: {
+                    "decided": layer.decided,
+                    "sentences_done": layer.done_sentences,
+                    "done": layer.done is not None,
                 }
-                for one in progress.get(facts.id, ())
+                for layer in layers_of.get(facts.id, ())
             }
             rows.append(
                 {

@@ -24,13 +24,15 @@ import numpy as np
 from eigentext.base.hashing import text_key
 from eigentext.errors import SettingsError
 from eigentext.evaluate.bootstrap import difference, interval, median_interval
-from eigentext.studio.tasks.answers import DONE, decided_words, state_of
+from eigentext.studio.tasks.answers import newest
+from eigentext.studio.tasks.records import DONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from eigentext.evaluate.bootstrap import Counts, Interval
-    from eigentext.studio.tasks.answers import DecisionRow
+    from eigentext.studio.store.records import Decision
+    from eigentext.studio.tasks.task import Task
 
 __all__ = ["FEWEST", "PAUSE", "Effort", "Efforts", "arm", "comparison", "effort_record", "efforts"]
 
@@ -73,31 +75,31 @@ class Efforts(NamedTuple):
 
 
 def efforts(
-    task: str,
+    task: Task,
     sentences: Sequence[Mapping[str, Any]],
-    rows: Iterable[DecisionRow],
+    rows: Iterable[Decision],
     *,
     pause: float = PAUSE,
 ) -> Efforts:
     """Words, seconds and keys of each sentence in which a layer has decisions that count."""
     if not pause > 0:
         raise SettingsError(f"pause is {pause}, expected a number of seconds above 0")
-    made: dict[int, list[DecisionRow]] = {}
+    by_sentence: dict[int, list[Decision]] = {}
     for row in rows:
-        made.setdefault(row.sentence, []).append(row)
-    found, n_cut = [], 0
-    for number, of_sentence in sorted(made.items()):
-        state = state_of(of_sentence)
+        by_sentence.setdefault(row.sentence, []).append(row)
+    costs, n_cut = [], 0
+    for number, of_sentence in sorted(by_sentence.items()):
+        state = newest(of_sentence)
         n = len(sentences[number]["tokens"])
-        words = n if (number, DONE) in state else len(decided_words(task, state, number))
+        words = n if (number, DONE) in state else len(task.decided_words(state, number))
         if not words:
             continue
-        acts = _acts(row for row in of_sentence if getattr(row, "redo_of", None) is None)
+        acts = _acts(row for row in of_sentence if row.redo_of is None)
         seconds = [_most(row.seconds for row in act) for act in acts]
         keys = [_most(row.keys for row in act) for act in acts]
         n_cut += sum(one is not None and one > pause for one in seconds)
         shown: set[Arm] = {"ranked" if row.ranked else "unranked" for row in of_sentence}
-        found.append(
+        costs.append(
             Effort(
                 words,
                 _sum(None if one is None else min(one, pause) for one in seconds),
@@ -105,15 +107,14 @@ def efforts(
                 shown.pop() if len(shown) == 1 else None,
             )
         )
-    return Efforts(found, n_cut)
+    return Efforts(costs, n_cut)
 
 
-def _acts(rows: Iterable[DecisionRow]) -> list[list[DecisionRow]]:
+def _acts(rows: Iterable[Decision]) -> list[list[Decision]]:
     """Decisions that were made together, of one version of the layer, are one act."""
-    acts: dict[object, list[DecisionRow]] = {}
-    for number, row in enumerate(rows):
-        version = getattr(row, "version", None)
-        acts.setdefault(("alone", number) if version is None else version, []).append(row)
+    acts: dict[int, list[Decision]] = {}
+    for row in rows:
+        acts.setdefault(row.version, []).append(row)
     return list(acts.values())
 
 
@@ -132,8 +133,8 @@ def _sum(costs: Iterable[float | None]) -> float | None:
     return total
 
 
-def _rounded(found: Interval) -> dict[str, float | None]:
-    numbers = {"value": found.value, "low": found.low, "high": found.high}
+def _rounded(figure: Interval) -> dict[str, float | None]:
+    numbers = {"value": figure.value, "low": figure.low, "high": figure.high}
     return {name: None if np.isnan(n) else round(n, 4) for name, n in numbers.items()}
 
 
@@ -143,7 +144,7 @@ def _costs(sentences: Iterable[Effort], what: str) -> list[tuple[float, float]]:
     return [(float(cost), float(words)) for cost, words in pairs if cost is not None]
 
 
-def effort_record(found: Efforts, *, n_samples: int = 2_000, seed: int = 0) -> dict[str, Any]:
+def effort_record(spent: Efforts, *, n_samples: int = 2_000, seed: int = 0) -> dict[str, Any]:
     """Median seconds and keys a word over sentences, with intervals, as plain data.
 
     >>> both = Efforts([Effort(4, 8.0, 4, "ranked"), Effort(2, 6.0, 2, "ranked")], 0)
@@ -151,12 +152,12 @@ def effort_record(found: Efforts, *, n_samples: int = 2_000, seed: int = 0) -> d
     2.5
     """
     record: dict[str, Any] = {
-        "sentences": len(found.sentences),
-        "words": sum(one.words for one in found.sentences),
-        "pauses_cut_off": found.n_cut,
+        "sentences": len(spent.sentences),
+        "words": sum(one.words for one in spent.sentences),
+        "pauses_cut_off": spent.n_cut,
     }
     for what in ("seconds", "keys"):
-        rates = [cost / words for cost, words in _costs(found.sentences, what)]
+        rates = [cost / words for cost, words in _costs(spent.sentences, what)]
         record[f"{what}_a_word"] = (
             _rounded(median_interval(rates, n_samples=n_samples, seed=seed)) if rates else None
         )
@@ -207,12 +208,12 @@ def comparison(
 
 def _told(what: str, record: Mapping[str, Any]) -> str:
     ranked, unranked, gain = (record[name] for name in ("ranked", "unranked", "gain"))
-    told = (
+    costs = (
         f"A word takes {ranked['value']:.2f} {what} ranked and {unranked['value']:.2f} unranked: "
     )
     between = f"95% interval {gain['low']:.2f} to {gain['high']:.2f}"
     if gain["low"] > 0:
-        return told + f"ranking saves {gain['value']:.2f} {what} a word ({between})."
+        return costs + f"ranking saves {gain['value']:.2f} {what} a word ({between})."
     if gain["high"] < 0:
-        return told + f"ranking costs {-gain['value']:.2f} {what} a word ({between})."
-    return told + f"no difference can be told yet ({between} for the gain)."
+        return costs + f"ranking costs {-gain['value']:.2f} {what} a word ({between})."
+    return costs + f"no difference can be told yet ({between} for the gain)."

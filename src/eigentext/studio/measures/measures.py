@@ -26,9 +26,9 @@ from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eigentext.errors import DataError, SettingsError
+from eigentext.errors import DataError
 from eigentext.evaluate.agreement import (
     attachment_counts,
     bracket_counts,
@@ -41,19 +41,21 @@ from eigentext.evaluate.agreement import (
 )
 from eigentext.evaluate.bootstrap import interval
 from eigentext.studio.measures.effort import PAUSE, Efforts, comparison, effort_record, efforts
-from eigentext.studio.tasks import TASKS
-from eigentext.studio.tasks.answers import answers_of, items_of, state_of
+from eigentext.studio.tasks import open_task
+from eigentext.studio.tasks.answers import newest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from eigentext.evaluate.agreement import Agreement, Arc
     from eigentext.language.trees.constituent import Tree
-    from eigentext.studio.store.records import Decision, Document, Layer
+    from eigentext.studio.store.records import Decision, Document, Layer, Project
     from eigentext.studio.store.store import AnnotationStore
-    from eigentext.studio.tasks.answers import DecisionRow
+    from eigentext.studio.tasks.answers import Answers
+    from eigentext.studio.tasks.task import Task
 
 __all__ = [
+    "Draws",
     "Part",
     "annotators_of",
     "measure",
@@ -70,37 +72,14 @@ SentenceKey = tuple[int, int]  # document, sentence
 WordKey = tuple[int, int, int]  # document, sentence, word
 
 
-class ProjectRow(Protocol):
-    """A row of the table of projects."""
+class Draws(NamedTuple):
+    """How often sentences are drawn anew for intervals, and from which seed."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def task(self) -> str: ...
+    n_samples: int = 1_000
+    seed: int = 0
 
 
-class DocumentRow(Protocol):
-    """A document with its sentences: records with their ``tokens``."""
-
-    @property
-    def id(self) -> int: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def sentences(self) -> Sequence[Mapping[str, Any]]: ...
-
-
-class LayerRow(Protocol):
-    """A row of the table of layers."""
-
-    @property
-    def id(self) -> int: ...
-    @property
-    def document(self) -> int: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def user(self) -> int | None: ...
+DRAWS = Draws()
 
 
 @dataclass
@@ -145,15 +124,14 @@ class Part:
 
 
 def measure(
-    project: ProjectRow,
-    documents: Sequence[DocumentRow],
-    layers: Sequence[LayerRow],
-    decisions: Iterable[DecisionRow],
+    project: Project,
+    documents: Sequence[Document],
+    layers: Sequence[Layer],
+    decisions: Iterable[Decision],
     *,
     users: Mapping[int, str] | None = None,
     pause: float = PAUSE,
-    n_samples: int = 1_000,
-    seed: int = 0,
+    draws: Draws = DRAWS,
 ) -> dict[str, Any]:
     """All measures of a project as plain data.
 
@@ -164,15 +142,14 @@ def measure(
     >>> text = Row(id=1, name="d", sentences=[{"tokens": [{"text": "dogs"}, {"text": "bark"}]}])
     >>> layers = [Row(id=k, document=1, kind="annotator", user=k) for k in (1, 2)]
     >>> def chose(layer, item, upos):
-    ...     return Row(layer=layer, sentence=0, item=item, value={"upos": upos}, rank=1,
-    ...                ranked=True, seconds=2.0, keys=1, undone=None)
+    ...     return Row(layer=layer, version=1, sentence=0, item=item, value={"upos": upos},
+    ...                rank=1, ranked=True, seconds=2.0, keys=1, undone=None, redo_of=None)
     >>> rows = [chose(1, "t0", "NOUN"), chose(1, "t1", "VERB"), chose(2, "t0", "NOUN"),
     ...         chose(2, "t1", "NOUN")]
     >>> found = measure(Row(name="p", task="tags"), [text], layers, rows, users={1: "A", 2: "B"})
     >>> [(one["measure"], one["value"]) for one in found["agreement"]["pairs"][0]["measures"]]
     [('upos: agreement', 50.0), ("upos: Cohen's kappa", 0.0)]
     """
-    draws: dict[str, Any] = {"n_samples": n_samples, "seed": seed}
     parts = parts_of(
         project.task,
         documents,
@@ -181,44 +158,42 @@ def measure(
         everyone=annotators_of(layers, users),
         users=users,
         pause=pause,
-        **draws,
+        draws=draws,
     )
     names = sorted({name for part in parts for name in part.sides})
     sides = {name: [part.sides[name] for part in parts if name in part.sides] for name in names}
     pairs = [
-        of_pair((first, second), sides[first], sides[second], **draws)
+        of_pair((first, second), sides[first], sides[second], draws=draws)
         for first, second in combinations(names, 2)
     ]
-    every = of_all([sides[name] for name in names], **draws)
-    return whole_of(project, parts, every, pairs, pause=pause, **draws)
+    every = of_all([sides[name] for name in names], draws=draws)
+    return whole_of(project, parts, every, pairs, pause=pause, draws=draws)
 
 
-def annotators_of(layers: Iterable[LayerRow], users: Mapping[int, str] | None = None) -> list[str]:
+def annotators_of(layers: Iterable[Layer], users: Mapping[int, str] | None = None) -> list[str]:
     """The names of those whose layers these are, without adjudication."""
     return sorted({_name(layer.user, users) for layer in layers if layer.kind == "annotator"})
 
 
 def parts_of(
-    task: str,
-    documents: Sequence[DocumentRow],
-    layers: Sequence[LayerRow],
-    decisions: Iterable[DecisionRow],
+    task_name: str,
+    documents: Sequence[Document],
+    layers: Sequence[Layer],
+    decisions: Iterable[Decision],
     *,
     everyone: Sequence[str],
     users: Mapping[int, str] | None = None,
     pause: float = PAUSE,
-    n_samples: int = 1_000,
-    seed: int = 0,
+    draws: Draws = DRAWS,
 ) -> list[Part]:
     """Some documents of a project, each by itself; ``everyone`` are all annotators of it."""
-    if task not in TASKS:
-        raise SettingsError(f"no task {task[:60]!r}: expected one of {', '.join(TASKS)}")
-    layers_of: dict[int, list[LayerRow]] = {document.id: [] for document in documents}
+    task = open_task(task_name)
+    layers_of: dict[int, list[Layer]] = {document.id: [] for document in documents}
     n_sentences = {document.id: len(document.sentences) for document in documents}
     for layer in layers:
         if layer.document in layers_of:
             layers_of[layer.document].append(layer)
-    rows_of: dict[int, list[DecisionRow]] = {}
+    rows_of: dict[int, list[Decision]] = {}
     most: dict[int, int] = {}
     for document, some in layers_of.items():
         rows_of |= {layer.id: [] for layer in some}
@@ -229,7 +204,6 @@ def parts_of(
     blind = {layer.id: _blind(layer, rows_of[layer.id]) for layer in layers if layer.id in most}
     n_not_blind = {number: n for number, (_, n) in blind.items()}
     rows_of = {number: rows for number, (rows, _) in blind.items()}
-    draws: dict[str, Any] = {"n_samples": n_samples, "seed": seed}
     parts = []
     for text in documents:
         sides: dict[str, _Side] = {}
@@ -238,9 +212,9 @@ def parts_of(
             if layer.kind != "annotator":
                 continue
             name = _name(layer.user, users)
-            state = {place: row.value for place, row in state_of(rows_of[layer.id]).items()}
+            state = {place: row.value for place, row in newest(rows_of[layer.id]).items()}
             with _readable(text):
-                _add(sides.setdefault(name, _Side()), text.id, task, text, state)
+                _add(sides.setdefault(name, _Side()), text.id, task.answers(text.sentences, state))
                 cost = efforts(task, text.sentences, rows_of[layer.id], pause=pause)
             before = spent.setdefault(name, Efforts([], 0))
             spent[name] = Efforts(before.sentences + cost.sentences, before.n_cut + cost.n_cut)
@@ -261,7 +235,7 @@ def parts_of(
     return parts
 
 
-def _blind(layer: LayerRow, rows: list[Any]) -> tuple[list[DecisionRow], int]:
+def _blind(layer: Layer, rows: list[Any]) -> tuple[list[Decision], int]:
     """The rows of a layer as they were when its annotator saw the adjudication.
 
     And how many decisions were made or taken back later.
@@ -280,7 +254,7 @@ def _blind(layer: LayerRow, rows: list[Any]) -> tuple[list[DecisionRow], int]:
 
 
 @contextmanager
-def _readable(document: DocumentRow) -> Iterator[None]:
+def _readable(document: Document) -> Iterator[None]:
     """A decision that another program wrote may be of no task's kind."""
     try:
         yield
@@ -289,11 +263,8 @@ def _readable(document: DocumentRow) -> Iterator[None]:
         raise DataError(f"document {document.name}", None, why) from error
 
 
-def of_all(
-    sides: Sequence[Iterable[_Side]], *, n_samples: int = 1_000, seed: int = 0
-) -> list[dict[str, Any]]:
+def of_all(sides: Sequence[Iterable[_Side]], *, draws: Draws = DRAWS) -> list[dict[str, Any]]:
     """How far all annotators agree; of each what they say in one document after the other."""
-    draws = {"n_samples": n_samples, "seed": seed}
     return _records(_of_all([_Side.joined(some) for some in sides], draws))
 
 
@@ -302,27 +273,23 @@ def of_pair(
     first: Iterable[_Side],
     second: Iterable[_Side],
     *,
-    n_samples: int = 1_000,
-    seed: int = 0,
+    draws: Draws = DRAWS,
 ) -> dict[str, Any]:
     """How far two annotators agree."""
-    draws = {"n_samples": n_samples, "seed": seed}
-    found = _of_pair(_Side.joined(first), _Side.joined(second), draws)
-    return {"annotators": list(names), "measures": _records(found)}
+    agreements = _of_pair(_Side.joined(first), _Side.joined(second), draws)
+    return {"annotators": list(names), "measures": _records(agreements)}
 
 
 def whole_of(
-    project: ProjectRow,
+    project: Project,
     parts: Sequence[Part],
     every: list[dict[str, Any]],
     pairs: Iterable[dict[str, Any]],
     *,
     pause: float = PAUSE,
-    n_samples: int = 1_000,
-    seed: int = 0,
+    draws: Draws = DRAWS,
 ) -> dict[str, Any]:
     """The record of a project, put together; pairs with nothing in common are left out."""
-    draws: dict[str, Any] = {"n_samples": n_samples, "seed": seed}
     spent: dict[str, Efforts] = {}
     for part in parts:
         for name, cost in part.spent.items():
@@ -345,14 +312,21 @@ def whole_of(
         },
         "proposals": _proposals([part.hits for part in parts], draws),
         "not_blind": sum(part.n_not_blind for part in parts),
-        "effort": [{"annotator": name, **effort_record(spent[name], **draws)} for name in names],
-        "comparison": comparison(everyone, **draws),
-        "comparison_by_annotator": [
-            {"annotator": name, **found}
-            for name in names
-            if (found := comparison(spent[name].sentences, **draws)) is not None
+        "effort": [
+            {"annotator": name, **effort_record(spent[name], **draws._asdict())} for name in names
         ],
-        "rules": {"pause_seconds": pause, "confidence": 0.95, "draws": n_samples, "seed": seed},
+        "comparison": comparison(everyone, **draws._asdict()),
+        "comparison_by_annotator": [
+            {"annotator": name, **compared}
+            for name in names
+            if (compared := comparison(spent[name].sentences, **draws._asdict())) is not None
+        ],
+        "rules": {
+            "pause_seconds": pause,
+            "confidence": 0.95,
+            "draws": draws.n_samples,
+            "seed": draws.seed,
+        },
     }
     record["in_words"] = _in_words(record)
     return record
@@ -364,88 +338,85 @@ def _name(user: int | None, users: Mapping[int, str] | None) -> str:
     return (users or {}).get(user, f"user {user}")
 
 
-def _add(
-    side: _Side, document: int, task: str, text: DocumentRow, state: Mapping[tuple[int, str], Any]
-) -> None:
-    found = answers_of(task, text.sentences, state)
-    for name, values in found.values.items():
+def _add(side: _Side, document: int, answers: Answers) -> None:
+    for name, values in answers.values.items():
         for (sentence, word), value in values.items():
             side.values[name][document, sentence, word] = value
-    for sentence, arcs in found.arcs.items():
+    for sentence, arcs in answers.arcs.items():
         side.arcs[document, sentence] = arcs
-    for name, spans in found.spans.items():
+    for name, spans in answers.spans.items():
         for sentence, some in spans.items():
             side.spans[name][document, sentence] = some
-    for sentence, tree in found.trees.items():
+    for sentence, tree in answers.trees.items():
         side.trees[document, sentence] = tree
 
 
 # ---------------------------------------------------------------- agreement
 
 
-def _records(found: Iterable[Agreement]) -> list[dict[str, Any]]:
-    return [one.as_record() for one in found if one.n_groups]
+def _records(agreements: Iterable[Agreement]) -> list[dict[str, Any]]:
+    return [each.as_record() for each in agreements if each.n_groups]
 
 
-def _titled(name: str, found: Agreement) -> Agreement:
-    return replace(found, measure=f"{name}: {found.measure}")
+def _titled(name: str, agreement: Agreement) -> Agreement:
+    return replace(agreement, measure=f"{name}: {agreement.measure}")
 
 
-def _of_pair(first: _Side, second: _Side, draws: Mapping[str, Any]) -> list[Agreement]:
-    found: list[Agreement] = []
+def _of_pair(first: _Side, second: _Side, draws: Draws) -> list[Agreement]:
+    agreements: list[Agreement] = []
     for name in sorted({*first.values, *second.values}):
         mine, its = first.values.get(name, {}), second.values.get(name, {})
-        places = sorted(mine.keys() & its.keys())
-        values = [mine[place] for place in places], [its[place] for place in places]
-        groups = [place[:2] for place in places]
-        found += [
-            _titled(name, raw_agreement(*values, groups=groups, **draws)),
-            _titled(name, cohen_kappa(*values, groups=groups, **draws)),
+        words = sorted(mine.keys() & its.keys())
+        values = [mine[word] for word in words], [its[word] for word in words]
+        groups = [word[:2] for word in words]
+        agreements += [
+            _titled(name, raw_agreement(*values, groups=groups, **draws._asdict())),
+            _titled(name, cohen_kappa(*values, groups=groups, **draws._asdict())),
         ]
-    return [*found, *_of_structures([(first, second)], draws)]
+    return [*agreements, *_of_structures([(first, second)], draws)]
 
 
-def _of_all(sides: Sequence[_Side], draws: Mapping[str, Any]) -> list[Agreement]:
-    found = []
+def _of_all(sides: Sequence[_Side], draws: Draws) -> list[Agreement]:
+    agreements = []
     for name in sorted({name for side in sides for name in side.values}):
-        known = [side.values.get(name, {}) for side in sides]
-        places = sorted({place for one in known for place in one})
-        ratings = {place: [one.get(place) for one in known] for place in places}
-        groups = [place[:2] for place in places]
-        alpha = krippendorff_alpha(ratings.values(), groups=groups, **draws)
-        found.append(_titled(name, alpha))
-        whole = [place for place in places if None not in ratings[place]]
+        values_of = [side.values.get(name, {}) for side in sides]
+        words = sorted({word for values in values_of for word in values})
+        ratings = {word: [values.get(word) for values in values_of] for word in words}
+        groups = [word[:2] for word in words]
+        alpha = krippendorff_alpha(ratings.values(), groups=groups, **draws._asdict())
+        agreements.append(_titled(name, alpha))
+        whole = [word for word in words if None not in ratings[word]]
         if len(sides) > 2 and whole:
-            rated = [[value for value in ratings[place] if value is not None] for place in whole]
-            fleiss = fleiss_kappa(rated, groups=[place[:2] for place in whole], **draws)
-            found.append(_titled(name, fleiss))
-    return [*found, *_of_structures(list(combinations(sides, 2)), draws)]
+            rated = [[value for value in ratings[word] if value is not None] for word in whole]
+            fleiss = fleiss_kappa(rated, groups=[word[:2] for word in whole], **draws._asdict())
+            agreements.append(_titled(name, fleiss))
+    return [*agreements, *_of_structures(list(combinations(sides, 2)), draws)]
 
 
-def _of_structures(
-    pairs: Sequence[tuple[_Side, _Side]], draws: Mapping[str, Any]
-) -> list[Agreement]:
+def _of_structures(pairs: Sequence[tuple[_Side, _Side]], draws: Draws) -> list[Agreement]:
     """Arcs, spans and trees: counts by sentence, added up over pairs."""
-    found = []
+    agreements = []
     for measure_name, labelled in (("UAS", False), ("LAS", True)):
 
         def attached(mine: list[Any], its: list[Any], labelled: bool = labelled) -> list[Any]:
             return attachment_counts(mine, its, labelled=labelled)
 
-        found.append(_pooled(measure_name, [(a.arcs, b.arcs) for a, b in pairs], attached, draws))
+        agreements.append(
+            _pooled(measure_name, [(a.arcs, b.arcs) for a, b in pairs], attached, draws)
+        )
     for name in sorted({name for pair in pairs for side in pair for name in side.spans}):
         some = [(a.spans.get(name, {}), b.spans.get(name, {})) for a, b in pairs]
-        found.append(_pooled(f"{name}: span F1", some, span_counts, draws))
+        agreements.append(_pooled(f"{name}: span F1", some, span_counts, draws))
     trees = [(a.trees, b.trees) for a, b in pairs]
-    found.append(_pooled("bracket F1", trees, bracket_counts, draws))
-    return found
+    agreements.append(_pooled("bracket F1", trees, bracket_counts, draws))
+    return agreements
 
 
 def _pooled(
     name: str,
     pairs: Iterable[tuple[Mapping[SentenceKey, Any], Mapping[SentenceKey, Any]]],
     counted: Callable[[list[Any], list[Any]], list[Any]],
-    draws: Mapping[str, Any],
+    draws: Draws,
 ) -> Agreement:
     """F1 of the counts of sentences that both of a pair have, a row for each sentence."""
     rows: dict[SentenceKey, list[float]] = {}
@@ -455,35 +426,35 @@ def _pooled(
         for key, some in zip(common, counts, strict=True):
             row = rows.setdefault(key, [0.0, 0.0, 0.0])
             row[:] = [a + b for a, b in zip(row, some, strict=True)]
-    return f1_agreement(name, list(rows.values()), **draws)
+    return f1_agreement(name, list(rows.values()), **draws._asdict())
 
 
 # ---------------------------------------------------------------- proposals
 
 
 def _hits(
-    task: str, layers: Sequence[LayerRow], rows_of: Mapping[int, Sequence[DecisionRow]]
+    task: Task, layers: Sequence[Layer], rows_of: Mapping[int, Sequence[Decision]]
 ) -> dict[SentenceKey, list[tuple[bool, bool]]]:
     """Of what was adjudicated in a document, item by item: was it first, was it among two?"""
-    found: dict[SentenceKey, list[tuple[bool, bool]]] = {}
+    hits_of: dict[SentenceKey, list[tuple[bool, bool]]] = {}
     beside = sorted((one for one in layers if one.kind == "annotator"), key=lambda one: one.id)
     for layer in layers:
         if layer.kind != "adjudication":
             continue
-        known = [_Listed.of(task, rows_of[other.id]) for other in beside]
+        listed = [_Listed.of(task, rows_of[other.id]) for other in beside]
         final = _Listed.of(task, rows_of[layer.id])
-        for place, value in final.items.items():
-            ranks = [one.rank(place) for one in known if one.items.get(place) == value]
-            own = final.rows.get(place)
+        for item, value in final.items.items():
+            ranks = [one.rank(item) for one in listed if one.items.get(item) == value]
+            row = final.rows.get(item)
             # an adjudicator who takes a tree over takes it from annotators
-            rank = ranks[0] if ranks else None if own is None else own.rank
+            rank = ranks[0] if ranks else None if row is None else row.rank
             hits = rank == 1, rank in (1, 2)
-            found.setdefault((layer.document, place[0]), []).append(hits)
-    return found
+            hits_of.setdefault((layer.document, item[0]), []).append(hits)
+    return hits_of
 
 
 def _proposals(
-    parts: Iterable[Mapping[SentenceKey, list[tuple[bool, bool]]]], draws: Mapping[str, Any]
+    parts: Iterable[Mapping[SentenceKey, list[tuple[bool, bool]]]], draws: Draws
 ) -> dict[str, Any] | None:
     """A1 and A2 against what was adjudicated; None where nothing was."""
     by_sentence = [hits for part in parts for hits in part.values()]
@@ -495,11 +466,11 @@ def _proposals(
     }
     for k, name in enumerate(("a1", "a2")):
         rows = [(sum(hit[k] for hit in hits), len(hits), len(hits)) for hits in by_sentence]
-        found = interval(rows, **draws)
+        share = interval(rows, **draws._asdict())
         record[name] = {
-            "value": round(found.value, 4),
-            "low": round(found.low, 4),
-            "high": round(found.high, 4),
+            "value": round(share.value, 4),
+            "low": round(share.low, 4),
+            "high": round(share.high, 4),
         }
     return record
 
@@ -509,16 +480,16 @@ class _Listed:
     """The items of a layer, and the row of each that was decided by itself."""
 
     items: dict[tuple[int, str], Hashable]
-    rows: dict[tuple[int, str], DecisionRow]
+    rows: dict[tuple[int, str], Decision]
 
     @classmethod
-    def of(cls, task: str, rows: Iterable[DecisionRow]) -> _Listed:
-        state = state_of(rows)
-        return cls(items_of(task, {place: row.value for place, row in state.items()}), state)
+    def of(cls, task: Task, rows: Iterable[Decision]) -> _Listed:
+        state = newest(rows)
+        return cls(task.compared({item: row.value for item, row in state.items()}), state)
 
-    def rank(self, place: tuple[int, str]) -> int | None:
+    def rank(self, item: tuple[int, str]) -> int | None:
         """Its place in the list; what was taken over without a decision was first."""
-        row = self.rows.get(place)
+        row = self.rows.get(item)
         return 1 if row is None else row.rank
 
 
@@ -527,34 +498,34 @@ class _Listed:
 
 def _in_words(record: Mapping[str, Any]) -> list[str]:
     """The main findings as sentences."""
-    told = []
+    findings = []
     n = len(record["annotators"])
     if n < 2:
-        told.append("Agreement needs two annotators of the same sentences.")
+        findings.append("Agreement needs two annotators of the same sentences.")
     elif not record["agreement"]["all"]:
-        told.append("No two annotators have decided the same items yet.")
+        findings.append("No two annotators have decided the same items yet.")
     for one in record["agreement"]["all"]:
         if one["value"] is None:
-            told.append(f"{one['measure']} is not defined: all values are one value, or none.")
+            findings.append(f"{one['measure']} is not defined: all values are one value, or none.")
             continue
-        told.append(f"Agreement of {n} annotators, {one['measure']}: {_shown(one)}.")
+        findings.append(f"Agreement of {n} annotators, {one['measure']}: {_shown(one)}.")
     if record["not_blind"]:
-        told.append(
+        findings.append(
             f"{record['not_blind']:,} decisions were made or taken back after the adjudication "
             "had been seen; they are left out."
         )
     proposals = record["proposals"]
     if proposals is None:
-        told.append("Nothing was adjudicated yet, so proposals cannot be judged.")
+        findings.append("Nothing was adjudicated yet, so proposals cannot be judged.")
     else:
         a1, a2 = proposals["a1"]["value"], proposals["a2"]["value"]
-        told.append(
+        findings.append(
             f"Of {proposals['items']:,} adjudicated items the right value was proposed first for "
             f"{a1:.1f}%, and first or second for {a2:.1f}%."
         )
     compared = record["comparison"]
-    told += compared["in_words"] if compared else []
-    return told
+    findings += compared["in_words"] if compared else []
+    return findings
 
 
 def _shown(one: Mapping[str, Any] | None) -> str:
@@ -578,8 +549,8 @@ def rows_of(
     if numbers is None:
         numbers = [facts.id for facts in store.documents(project)]
     documents = [store.document(number) for number in numbers]
-    found = (layer for number in numbers for layer in store.layers(number))
-    layers = [layer for layer in found if layer.version]  # who has only looked is no annotator
+    every = (layer for number in numbers for layer in store.layers(number))
+    layers = [layer for layer in every if layer.version]  # who has only looked is no annotator
     return documents, layers, [one for layer in layers for one in store.history(layer.id)]
 
 

@@ -18,40 +18,23 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-import eigentext
+from eigentext import version
 from eigentext.errors import SettingsError
-from eigentext.language.formats.convert import FORMATS
+from eigentext.language.formats.registry import CONVERTIBLE
 from eigentext.language.tokenise.tokens import SCHEMES
 from eigentext.studio.api.account_routes import add_accounts
 from eigentext.studio.api.annotate import AnnotateService
 from eigentext.studio.api.annotate_routes import add_annotation
 from eigentext.studio.api.inception import LARGE as INCEPTION
 from eigentext.studio.api.inception import TokenInPath, add_inception
-from eigentext.studio.api.lexical_routes import add_lexical
-from eigentext.studio.api.parse_routes import add_parse
-from eigentext.studio.api.pipe_routes import LARGE, add_pipes
-from eigentext.studio.api.read_routes import add_reading
-from eigentext.studio.api.schemas import (
-    ConvertAnswer,
-    ConvertRequest,
-    DependencyAnswer,
-    DependencyRequest,
-    Health,
-    LoadingView,
-    ModelsAnswer,
-    ModelView,
-    TokeniseAnswer,
-    TokeniseRequest,
-    TreesAnswer,
-    TreesRequest,
-)
-from eigentext.studio.api.sequences_routes import add_sequences
-from eigentext.studio.api.words_routes import add_words
+from eigentext.studio.api.job_routes import add_jobs
+from eigentext.studio.api.schemas import Health, LoadingView, ModelsAnswer, ModelView
+from eigentext.studio.api.udpipe_routes import LARGE, add_udpipe
 from eigentext.studio.pages.pages import add_pages, pages_there
 from eigentext.studio.service import is_loopback
-from eigentext.studio.service.answering import add_job, answer_errors
+from eigentext.studio.service.answering import answer_errors
 from eigentext.studio.service.batch import BATCH, add_batch
-from eigentext.studio.service.identity import Identity
+from eigentext.studio.service.identity import Authenticator
 from eigentext.studio.service.jobs import builder, expected
 from eigentext.studio.service.limits import InFlight
 from eigentext.studio.service.middleware import BodyLimit, HostNames, SecurityHeaders
@@ -112,7 +95,7 @@ def create_app(
 
     app = FastAPI(
         title="eigentext",
-        version=eigentext.__version__,
+        version=version.VERSION,
         summary="Trees, dependencies and tokens: the functions of the command line over HTTP.",
         docs_url=None,  # FastAPI's pages load their scripts from elsewhere
         redoc_url=None,
@@ -135,22 +118,17 @@ def create_app(
     app.add_middleware(TokenInPath)
     answer_errors(app)
     annotating = AnnotateService(limits, workers)
-    identity = Identity(
+    authenticator = Authenticator(
         lambda: annotating.accounts,
         strict=limits.accounts,
         run=annotating.call,
         run_slowly=annotating.call_slowly,
     )
-    _add_api(app, limits, workers)
-    add_parse(app, limits, workers)
-    add_pipes(app, limits, workers)
-    add_lexical(app, limits, workers)
-    add_reading(app, limits, workers)
-    add_annotation(app, annotating, identity)
-    add_accounts(app, annotating, identity)
-    add_inception(app, limits, workers, identity)
-    add_words(app, limits, workers)
-    add_sequences(app, limits, workers)
+    add_jobs(app, limits, workers)
+    add_udpipe(app, limits, workers)
+    add_annotation(app, annotating, authenticator)
+    add_accounts(app, annotating, authenticator)
+    add_inception(app, limits, workers, authenticator)
     _add_health(app, limits, workers, annotating)
     add_batch(app, limits, workers, larger, flight)
     add_pages(app, lambda: pages_there(workers, annotates=annotating.ready)[0])
@@ -245,41 +223,6 @@ def _address(host: str, port: int) -> str:
     return f"http://[{local}]:{port}" if ":" in local else f"http://{local}:{port}"
 
 
-def _add_api(app: FastAPI, limits: ServiceSettings, pool: WorkerPool) -> None:
-    characters = f"At most {limits.max_characters:,} characters."
-    add_job(
-        app,
-        "convert",
-        (ConvertRequest, ConvertAnswer),
-        (pool, limits),
-        f"Turn sentences in one format into another. {characters}",
-    )
-    add_job(
-        app,
-        "tokenise",
-        (TokeniseRequest, TokeniseAnswer),
-        (pool, limits),
-        "Split raw text into sentences and tokens that know where they stood. " + characters,
-    )
-    add_job(
-        app,
-        "trees",
-        (TreesRequest, TreesAnswer),
-        (pool, limits),
-        "Clean, binarise and draw trees, and turn them into dependencies. "
-        f"{characters} At most {limits.max_trees:,} trees.",
-    )
-    add_job(
-        app,
-        "dep/parse",
-        (DependencyRequest, DependencyAnswer),
-        (pool, limits),
-        f"Parse raw text or tokens to dependency trees. {characters} "
-        f"At most {limits.max_trees:,} sentences, each of at most {limits.max_words:,} words, and "
-        f"at most {limits.max_tree_words:,} words times `kbest`.",
-    )
-
-
 def _add_health(
     app: FastAPI, limits: ServiceSettings, pool: WorkerPool, annotating: AnnotateService
 ) -> None:
@@ -303,10 +246,10 @@ def _add_health(
             why=None if pool.failure is None else str(pool.failure),
             pages=pages_there(pool, annotates=annotating.ready),
             models=_models(facts),
-            version=eigentext.__version__,
+            version=version.VERSION,
             features=["convert", "tokenise", "trees", *(name for name in there if there[name])],
             schemes=list(SCHEMES),
-            formats=list(FORMATS),
+            formats=list(CONVERTIBLE),
             limits={
                 "characters": limits.max_characters,
                 "trees": limits.max_trees,

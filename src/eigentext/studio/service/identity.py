@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from eigentext.studio.store.accounts import Accounts, NewSession, User
 
-__all__ = ["COOKIE", "CrossSiteError", "Identity", "UnknownError", "Who"]
+__all__ = ["COOKIE", "Authenticator", "CrossSiteError", "Identity", "UnknownError"]
 
 COOKIE = "eigentext_session"
 _SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -42,7 +42,7 @@ class CrossSiteError(EigentextError):
     """A change that does not come from a page of this service."""
 
 
-class Who(NamedTuple):
+class Identity(NamedTuple):
     """The one who asks; ``id`` is None for somebody without a name."""
 
     id: int | None
@@ -82,7 +82,7 @@ class Who(NamedTuple):
         return self.id
 
 
-class Identity:
+class Authenticator:
     """Finds out who is asking.
 
     ``accounts``  of the store
@@ -104,7 +104,7 @@ class Identity:
         self._run = run
         self._run_slowly = run_slowly
 
-    async def who(self, call: Request) -> Who:
+    async def identify(self, call: Request) -> Identity:
         """The one who asks; an error if that has to be known and is not."""
         changes = call.method not in _SAFE
         if changes:
@@ -115,23 +115,23 @@ class Identity:
         name = unquote(call.headers.get("X-Annotator", "")).strip()
         if name and not self.strict:
             user = await self._run(self._accounts().local_user, name)
-            return Who(user.id, user.name, "admin", user=user)
+            return Identity(user.id, user.name, "admin", user=user)
         found = await self._by_session(call, changes=changes)
         if found is not None:
             return found
         if self.strict:
             raise UnknownError("log in first")
-        return Who(None, "", "admin")
+        return Identity(None, "", "admin")
 
-    async def _by_token(self, secret: str) -> Who:
+    async def _by_token(self, secret: str) -> Identity:
         found = await self._run(self._accounts().token, secret)
         if found is None:
             raise UnknownError("this token does not hold, or no longer")
         user, token = found
         role = min(user.role, token.scope, key=ROLES.index)
-        return Who(user.id, user.name, role, user=user, by_token=True)
+        return Identity(user.id, user.name, role, user=user, by_token=True)
 
-    async def _by_session(self, call: Request, *, changes: bool) -> Who | None:
+    async def _by_session(self, call: Request, *, changes: bool) -> Identity | None:
         secret = call.cookies.get(COOKIE)
         session = await self._run(self._accounts().session, secret) if secret else None
         if session is None:
@@ -141,7 +141,7 @@ class Identity:
             raise CrossSiteError("the page is too old, or not one of ours: load it again")
         user = session.user
         role = user.role if self.strict else "admin"
-        return Who(user.id, user.name, role, session.csrf, user)
+        return Identity(user.id, user.name, role, session.csrf, user)
 
     async def log_in(self, call: Request, name: str, password: str | None) -> NewSession:
         """A new session; without accounts the name is enough."""
@@ -156,10 +156,10 @@ class Identity:
             new = await self._run(accounts.begin_session, user.id)
         return new
 
-    def of_session(self, new: NewSession) -> Who:
+    def of_session(self, new: NewSession) -> Identity:
         """Whose session this is."""
         role = new.user.role if self.strict else "admin"
-        return Who(new.user.id, new.user.name, role, new.csrf, new.user)
+        return Identity(new.user.id, new.user.name, role, new.csrf, new.user)
 
     async def log_out(self, call: Request) -> None:
         """End the session of the browser."""

@@ -254,10 +254,10 @@ def _made_by(kind: str) -> str:
 
 
 def _loaded(facts: ModelFacts, analyzer: str | None) -> Any:
-    import eigentext
+    from eigentext.base.model import load
 
     elsewhere = {"analyzer": analyzer} if facts.kind == "lex" and analyzer is not None else {}
-    return eigentext.load(facts.source, **elsewhere)
+    return load(facts.source, **elsewhere)
 
 
 def _summary(model: Any) -> str:

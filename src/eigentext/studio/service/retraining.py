@@ -15,10 +15,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import EigentextError
-from eigentext.studio.api.proposing import KINDS_OF
 from eigentext.studio.api.schemas_annotate import MadeModelView, RetrainAnswer
 from eigentext.studio.service.answering import in_words
 from eigentext.studio.service.workers import WorkerFault, WorkerPool
+from eigentext.studio.tasks import task_class
 from eigentext.studio.tasks.learning import gather, learn, models_folder, note, verdict
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eigentext.studio.api.annotate import AnnotateService
-    from eigentext.studio.service.identity import Who
+    from eigentext.studio.service.identity import Identity
     from eigentext.studio.service.models import ModelFacts
     from eigentext.studio.service.workers import Tell
     from eigentext.studio.store.records import Project
@@ -62,7 +62,7 @@ class Retraining:
         return self._states.get(project, RetrainAnswer(state="never"))
 
     async def begin(
-        self, project: Project, layer: str, models: Sequence[ModelFacts], who: Who
+        self, project: Project, layer: str, models: Sequence[ModelFacts], identity: Identity
     ) -> RetrainAnswer:
         """Begin, unless it is under way already."""
         now = await self.told(project.id)
@@ -83,12 +83,14 @@ class Retraining:
             if before is not None:
                 self._states[project.id] = before
             raise
-        task = asyncio.create_task(self._make(project, lesson, folder, who))
+        task = asyncio.create_task(self._make(project, lesson, folder, identity))
         self._doing.add(task)
         task.add_done_callback(self._doing.discard)
         return now
 
-    async def _make(self, project: Project, lesson: Lesson, folder: Path, who: Who) -> None:
+    async def _make(
+        self, project: Project, lesson: Lesson, folder: Path, identity: Identity
+    ) -> None:
         service = self._service
         try:
             if self._pool is None:
@@ -103,7 +105,7 @@ class Retraining:
                 self._states[project.id] = now
 
             report = await self._pool.run("learn", lesson, folder, tell=tell)
-            made = await service.call(note, service.store, lesson, report, by=who.id)
+            made = await service.call(note, service.store, lesson, report, by=identity.id)
             view: MadeModelView = await service.made_view(made)
             told = {**view.scores, "said": verdict(report, made)}
             done = RetrainAnswer(state="finished", report=told, model=view)
@@ -118,7 +120,9 @@ class Retraining:
 
 def source_of(project: Project, models: Sequence[ModelFacts]) -> str:
     """The file of the model that is served for the project; empty: none."""
-    fitting = (one for kind in KINDS_OF[project.task] for one in models if one.kind == kind)
+    fitting = (
+        one for kind in task_class(project.task).SERVED for one in models if one.kind == kind
+    )
     return next((one.source for one in fitting if one.name == project.model), "")
 
 

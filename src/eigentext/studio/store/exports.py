@@ -1,32 +1,24 @@
-"""What was decided, as files: one layer of a project, in the formats of its task.
-
-Besides the formats of a task there are two of every task, both JSON Lines:
-
-``jsonl``      a line a sentence: document, number, tokens, the value of every item that was
-               decided, whether it is done (lexical and entities have a form of their own)
-``decisions``  a line a decision with all that is stored of it: who, when, rank, seconds, keys,
-               note, version, and when it was taken back
-"""
+"""One layer of a project as a file: what `Task.lines` makes of it, document by document."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from eigentext.errors import SettingsError
 from eigentext.studio.store.accounts import Accounts
 from eigentext.studio.store.problems import MissingError
 from eigentext.studio.tasks import open_task
+from eigentext.studio.tasks.learning import task_settings
+from eigentext.studio.tasks.records import AnnotatedDocument, Sentence
 from eigentext.studio.tasks.records import Document as TaskDocument
-from eigentext.studio.tasks.records import Sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eigentext.studio.store.records import Document, Layer, Project, State
+    from eigentext.studio.store.records import Document, Layer, Project
     from eigentext.studio.store.store import AnnotationStore
+    from eigentext.studio.tasks.task import Task
 
-__all__ = ["export_lines", "formats_of", "task_document"]
+__all__ = ["annotated", "export_lines", "task_document", "task_of"]
 
 
 def task_document(document: Document, language: str = "") -> TaskDocument:
@@ -35,13 +27,30 @@ def task_document(document: Document, language: str = "") -> TaskDocument:
     return TaskDocument(document.name, sentences, document.text or "", language)
 
 
-def formats_of(task: str) -> tuple[str, ...]:
-    """The formats of a task; the first is taken unless told.
+def task_of(project: Project) -> Task:
+    """The task of a project, without a model: what is exported is what was decided."""
+    return open_task(project.task, **task_settings(project.settings))
 
-    >>> formats_of("dependency")
-    ('conllu', 'jsonl', 'decisions')
-    """
-    return tuple(dict.fromkeys([*open_task(task).formats, "jsonl", "decisions"]))
+
+def annotated(
+    store: AnnotationStore,
+    layer: Layer,
+    format: str | None,  # noqa: A002
+) -> AnnotatedDocument:
+    """A layer as it is exported."""
+    opened = store.open_layer(layer)
+    document = store.document(layer.document)
+    history: list[dict[str, Any]] = []
+    if format == "decisions" and layer.id:
+        for decision in store.history(layer.id):
+            row = decision._asdict()
+            people = {name: opened.people.get(row[name]) for name in ("user", "undone_by")}
+            history.append({**row, **people, "layer": layer.kind})
+    annotator = "" if layer.user is None else opened.people[layer.user]
+    language = opened.project.language
+    return AnnotatedDocument(
+        task_document(document, language), opened.values, annotator, tuple(history)
+    )
 
 
 def export_lines(
@@ -57,78 +66,21 @@ def export_lines(
 
     Sentences that are not done are left out unless ``unfinished``.
     """
-    found = store.project(project)
-    chosen = format or formats_of(found.task)[0]
-    if chosen not in formats_of(found.task):
-        known = ", ".join(formats_of(found.task))
-        raise SettingsError(f"{found.task} is not exported as {chosen!r}: expected {known}")
+    exported = store.project(project)
+    task = task_of(exported)
+    task.check_format(format)
     user = None if layer == "adjudication" else Accounts(store).user_named(layer).id
-    wanted = [facts.id for facts in store.documents(project)]
+    kind = "adjudication" if user is None else "annotator"
+    numbers = [facts.id for facts in store.documents(project)]
     for number in documents or ():
-        if number not in wanted:
-            raise MissingError(f"there is no document {number} in the project {found.name!r}")
-    return _lines(store, found, user, chosen, documents or wanted, unfinished, layer)
+        if number not in numbers:
+            raise MissingError(f"there is no document {number} in the project {exported.name!r}")
 
-
-def _lines(
-    store: AnnotationStore,
-    project: Project,
-    user: int | None,
-    chosen: str,
-    wanted: Sequence[int],
-    unfinished: bool,
-    layer_name: str,
-) -> Iterator[str]:
-    names = {user.id: user.name for user in Accounts(store).users()}
-    for number in wanted:
-        layer = _layer(store.layers(number), user)
-        if layer is None:
-            continue
-        document = store.document(number)
-        if chosen == "decisions":
-            yield from _decisions(store, document, layer, names)
-            continue
-        state = store.state(layer.id)
-        task = open_task(project.task)
-        if chosen in task.formats:
-            yield from task.export(
-                task_document(document, project.language),
-                state.values,
-                annotator="" if user is None else layer_name,
-                format=chosen,
-                unfinished=unfinished,
-            )
-        else:
-            yield from _sentences(document, state, unfinished)
-
-
-def _layer(layers: Sequence[Layer], user: int | None) -> Layer | None:
-    return next((layer for layer in layers if layer.user == user), None)
-
-
-def _sentences(document: Document, state: State, unfinished: bool) -> Iterator[str]:
-    for number, sentence in enumerate(document.sentences):
-        items = state.of(number)
-        done = items.get("done") is not None
-        if done or (unfinished and items):
-            yield _line(
-                document=document.name,
-                sentence=number,
-                tokens=[token["text"] for token in sentence["tokens"]],
-                items=items,
-                done=done,
+    def lines() -> Iterator[str]:
+        for number in documents or numbers:
+            of_user = store.layer_to_see(number, kind=kind, user=user)
+            yield from task.lines(
+                annotated(store, of_user, format), format=format, unfinished=unfinished
             )
 
-
-def _decisions(
-    store: AnnotationStore, document: Document, layer: Layer, names: dict[int, str]
-) -> Iterator[str]:
-    for decision in store.history(layer.id):
-        record = decision._asdict()
-        for field in ("user", "undone_by"):
-            record[field] = names.get(record[field])
-        yield _line(document=document.name, **{**record, "layer": layer.kind})
-
-
-def _line(**record: Any) -> str:
-    return json.dumps(record, ensure_ascii=False)
+    return lines()

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 from eigentext.base.files.opening import numbered_lines, open_binary
 from eigentext.base.files.storage import is_url
 from eigentext.errors import DataError, SettingsError
+from eigentext.language.formats.registry import format_of
 from eigentext.studio.store.records import Document
-from eigentext.studio.tasks import texts
+from eigentext.studio.tasks import task_class, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,16 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "import_files", "kind_of", "read_documents"]
 
 KINDS = ("text", "conllu", "ptb", "columns")
-_SUFFIXES = {
-    ".txt": "text",
-    ".conllu": "conllu",
-    ".mrg": "ptb",
-    ".ptb": "ptb",
-    ".prd": "ptb",
-    ".brackets": "ptb",
-    ".bio": "columns",
-    ".iob": "columns",
-}
 _COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 MOST_BYTES = 100_000_000  # of a file, unpacked: all of it is held in memory
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -57,11 +48,7 @@ def kind_of(path: str) -> str:
     >>> kind_of("en.conllu.gz"), kind_of("wsj.mrg"), kind_of("letter.txt")
     ('conllu', 'ptb', 'text')
     """
-    suffix = PurePath(_bare(path)).suffix
-    if suffix not in _SUFFIXES:
-        known = ", ".join(KINDS)
-        raise SettingsError(f"cannot tell what {path!r} is by its name: say which ({known})")
-    return _SUFFIXES[suffix]
+    return format_of(path, KINDS)
 
 
 def import_files(
@@ -95,7 +82,7 @@ def read_documents(
     kind: str | None = None,
     scheme: str = "generic",
     segmenter: Any = None,
-    task: str = "",
+    task: str = "tags",
     language: str = "",
     name: str | None = None,
 ) -> list[Document]:
@@ -106,24 +93,17 @@ def read_documents(
     _check_size(path)
     title = name or PurePath(_bare(path)).stem or "text"
     about: dict[str, Any] = {"format": chosen, "file": os.path.basename(path)}
-    made: Iterable[TaskDocument]
+    read: Iterable[TaskDocument]
     if chosen == "conllu":
-        made = _of_conllu(path, title, language)
+        read = _of_conllu(path, title, language)
     elif chosen == "ptb":
-        made = [_of_trees(path, title, language)]
+        read = [_of_trees(path, title, language)]
     elif chosen == "columns":
-        made = [_of_columns(path, title, language)]
+        read = [_of_columns(path, title, language)]
     else:
-        raw = _raw(path)
-        if task == "segmentation":
-            made = [texts.paragraphs(title, raw, language)]
-            about["scheme"] = "paragraphs"
-        elif segmenter is not None:
-            made = [texts.document_of_text(title, raw, _segmenter_of(segmenter), language)]
-            about["scheme"] = "segmenter"
-        else:
-            made = [_by_scheme(title, raw, scheme, language)]
-            about["scheme"] = scheme
+        cut = scheme if segmenter is None else _segmenter_of(segmenter)
+        document, about["scheme"] = task_class(task).of_text(title, _raw(path), cut, language)
+        read = [document]
     documents = [
         Document(
             0,
@@ -135,7 +115,7 @@ def read_documents(
             "",
             None,
         )
-        for document in made
+        for document in read
     ]
     if not any(document.sentences for document in documents):
         raise DataError(path, None, "found no sentences; expected some to annotate")
@@ -176,18 +156,6 @@ def _check(path: str, number: int, text: str) -> None:
         raise DataError(path, number, why)
 
 
-def _by_scheme(title: str, raw: str, scheme: str, language: str) -> TaskDocument:
-    from eigentext.language.tokenise.tokens import tokenise_text
-    from eigentext.studio.tasks.records import Document as TaskDocument
-    from eigentext.studio.tasks.records import Sentence, Token
-
-    sentences = (
-        Sentence(tuple(Token(token.text, token.start, token.end) for token in found))
-        for found in tokenise_text(raw, scheme)
-    )
-    return TaskDocument(title, tuple(sentences), raw, language)
-
-
 def _segmenter_of(model: Any) -> Any:
     segmenter = getattr(model, "segmenter_", model)
     if not hasattr(segmenter, "segment"):
@@ -198,7 +166,7 @@ def _segmenter_of(model: Any) -> Any:
 def _of_conllu(path: str, title: str, language: str) -> Iterator[TaskDocument]:
     from eigentext.language.formats.conllu import read_sentences
 
-    parts: list[tuple[str, list[conllu.Sentence]]] = []
+    parts: list[tuple[str, list[conllu.ConlluBlock]]] = []
     names: set[str] = set()
     for sentence in read_sentences(path):
         _check(path, sentence.first_line, sentence.verbatim)
@@ -210,7 +178,7 @@ def _of_conllu(path: str, title: str, language: str) -> Iterator[TaskDocument]:
         yield texts.document_of_conllu(name, sentences, language)
 
 
-def _newdoc(sentence: conllu.Sentence) -> tuple[bool, str]:
+def _newdoc(sentence: conllu.ConlluBlock) -> tuple[bool, str]:
     """Does a document begin here, and what is it called?"""
     for comment in sentence.comments:
         key, _, value = comment[1:].partition("=")

@@ -22,7 +22,7 @@ from eigentext.studio.tasks.texts import tags_of_spans
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from eigentext.studio.tasks.common import CommonTask
+    from eigentext.studio.tasks.task import Task
 
 __all__ = ["RECOMMENDERS", "examples", "predict", "task_of"]
 
@@ -60,7 +60,7 @@ def task_of(recommender: str) -> str:
     return RECOMMENDERS[recommender][0]
 
 
-def predict(request: Mapping[str, Any], task: CommonTask, recommender: str) -> dict[str, str]:
+def predict(request: Mapping[str, Any], task: Task, recommender: str) -> dict[str, str]:
     """The answer to ``predict``: the document with what is proposed for the layer."""
     asked = _read(request, ["document"])
     name, cas = asked.documents[0]

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 __all__ = [
-    "OLD_KIND",
     "check_beside",
     "check_file",
     "copy_file",
@@ -36,7 +35,6 @@ __all__ = [
 FOLDER = Path(__file__).parent / "migrations"
 VERSIONS = FOLDER / "versions"
 _KIND = 0x45696741  # what SQLite's header calls the application
-OLD_KIND = 0x45696754  # texts and decisions about their words, of releases before projects
 _LOCK = 0x45696741  # of those who change tables on a server
 
 
@@ -133,11 +131,6 @@ def check_file(c: sqlite3.Connection, name: str) -> None:
     kind = c.execute("PRAGMA application_id").fetchone()[0]
     if kind == _KIND:
         return
-    if kind == OLD_KIND:
-        raise StoreVersionError(
-            f"{name}: annotations of words as releases before projects kept them; `eigentext "
-            f"annotate import-old {name} NEW-FILE --project NAME` takes them over"
-        )
     if kind or c.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         raise StoreVersionError(f"{name}: a database, but not one of annotations")
 

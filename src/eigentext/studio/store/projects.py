@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, delete, select, update
+from sqlalchemy import and_, delete, insert, select, update
 
 from eigentext.errors import SettingsError, shortened
 from eigentext.studio.store.database import Database
@@ -17,7 +17,6 @@ from eigentext.studio.store.records import (
     Project,
 )
 from eigentext.studio.store.rows import (
-    FACTS,
     LARGEST,
     check_json,
     check_name,
@@ -32,7 +31,7 @@ from eigentext.studio.store.rows import (
     there,
     update_row,
 )
-from eigentext.studio.store.schema import assignments, audit, documents, models, projects
+from eigentext.studio.store.schema import assignments, audit, contents, documents, models, projects
 from eigentext.studio.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -43,7 +42,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ProjectStore"]
 
-_WHOLE = [c for c in documents.c if c.name not in ("n_sentences", "n_words")]
+_WHOLE = [
+    *(documents.c[name] for name in ("id", "project", "name")),
+    *(contents.c.text, contents.c.sentences),
+    *(documents.c[name] for name in ("about", "created", "deleted")),
+]
 
 
 class ProjectStore(Database):
@@ -176,16 +179,27 @@ class ProjectStore(Database):
         self, project: int, new: Iterable[Document], *, by: int | None = None
     ) -> list[DocumentFacts]:
         """New documents, all or none; of each name, text, sentences and ``about`` are taken."""
-        rows = [_document_row(document) for document in new]
+        added = list(new)
+        for document in added:
+            _check_document(document)
 
         def work(c: Connection) -> list[DocumentFacts]:
             there(find_project(c, project), "project")
             facts = []
-            for row in rows:
-                taken = f"there is a document {row['name']!r} in this project already"
-                made = {**row, "project": project, "created": self.now()}
-                number = insert_row(c, documents, made, taken)
-                log(c, self.now(), by, "document.add", {"document": number, "name": row["name"]})
+            for one in added:
+                taken = f"there is a document {one.name!r} in this project already"
+                row = {
+                    "project": project,
+                    "name": one.name,
+                    "n_sentences": len(one.sentences),
+                    "n_words": one.n_words,
+                    "about": one.about,
+                    "created": self.now(),
+                }
+                number = insert_row(c, documents, row, taken)
+                content = {"document": number, "text": one.text, "sentences": one.sentences}
+                c.execute(insert(contents).values(content))
+                log(c, self.now(), by, "document.add", {"document": number, "name": one.name})
                 facts.append(find_facts(c, number))
             return facts
 
@@ -197,7 +211,7 @@ class ProjectStore(Database):
 
         def work(c: Connection) -> list[DocumentFacts]:
             find_project(c, project)
-            query = select(*FACTS).where(documents.c.project == project, there)
+            query = select(documents).where(documents.c.project == project, there)
             return [DocumentFacts(*row) for row in c.execute(query.order_by(documents.c.id))]
 
         return self.reading(work)
@@ -206,7 +220,8 @@ class ProjectStore(Database):
         """The document of this number, deleted or not."""
 
         def work(c: Connection) -> Document:
-            query = select(*_WHOLE).where(documents.c.id == row_number(number, "document"))
+            here = documents.c.id == row_number(number, "document")
+            query = select(*_WHOLE).join(contents).where(here)
             row = c.execute(query).first()
             if row is None:
                 raise MissingError(f"there is no document {number}")
@@ -424,22 +439,17 @@ def _check_confirmed(name: str, confirm: str, kind: str) -> None:
         )
 
 
-def _document_row(document: Document) -> dict[str, Any]:
+def _check_document(document: Document) -> None:
+    """Refuse a document that cannot be stored."""
     check_name(document.name, "the name of a document")
+    what = f"document {document.name!r}"
     if document.text is not None:
-        check_text(document.text, f"document {document.name!r}")
-    sentences = check_json(document.sentences, f"document {document.name!r}")
-    for number, sentence in enumerate(sentences):
+        check_text(document.text, what)
+    check_json(document.sentences, what)
+    check_json(document.about, what)
+    for number, sentence in enumerate(document.sentences):
         if not isinstance(sentence, dict) or not isinstance(sentence.get("tokens"), list):
-            raise SettingsError(f"document {document.name!r}: sentence {number} has no tokens")
-    return {
-        "name": document.name,
-        "text": document.text,
-        "sentences": sentences,
-        "n_sentences": len(sentences),
-        "n_words": document.n_words,
-        "about": check_json(document.about, f"document {document.name!r}"),
-    }
+            raise SettingsError(f"{what}: sentence {number} has no tokens")
 
 
 def _either(c: Connection, table: Table, number: int) -> Project | DocumentFacts:

@@ -12,8 +12,8 @@ __all__ = [
     "DocumentFacts",
     "Layer",
     "MadeModel",
+    "OpenLayer",
     "Place",
-    "Progress",
     "Project",
     "State",
 ]
@@ -70,7 +70,8 @@ class Document(NamedTuple):
 class Layer(NamedTuple):
     """What one annotator (or adjudication, whose ``user`` is None) makes of one document.
 
-    ``saw`` is the version that it had when its annotator first saw the adjudication.
+    ``saw`` is the version that it had when its annotator first saw the adjudication; ``decided``
+    and ``done_sentences`` count what holds: items, and sentences that are done.
     """
 
     id: int
@@ -81,6 +82,8 @@ class Layer(NamedTuple):
     created: str
     done: str | None
     saw: int | None = None
+    decided: int = 0
+    done_sentences: int = 0
 
     @property
     def closed(self) -> bool:
@@ -136,19 +139,18 @@ class State(NamedTuple):
     """What holds in a layer, in the order of the text, and how it came.
 
     ``last`` are the decisions that an undo would take back, ``redoable`` those that a redo would
-    bring back; ``without_last`` is what would hold after an undo.
+    bring back.
     """
 
     layer: Layer
     decisions: dict[Place, Decision]
     last: tuple[Decision, ...]
     redoable: tuple[Decision, ...]
-    without_last: dict[Place, Decision]
 
     @classmethod
     def empty(cls, layer: Layer) -> State:
         """What holds where nobody decided anything."""
-        return cls(layer, {}, (), (), {})
+        return cls(layer, {}, (), ())
 
     @property
     def version(self) -> int:
@@ -167,12 +169,25 @@ class State(NamedTuple):
         }
 
 
-class Progress(NamedTuple):
-    """How far a layer is: items decided, and sentences that are marked done."""
+class OpenLayer(NamedTuple):
+    """A layer of a document with what a request about some of its sentences needs.
 
+    ``file``       the model learned from decisions that proposes now; empty: none
+    ``people``     the names of all users by number
+    ``decisions``  what holds in those sentences
+    """
+
+    project: Project
+    document: DocumentFacts
     layer: Layer
-    decided: int
-    sentences_done: int
+    file: str
+    people: dict[int, str]
+    decisions: dict[Place, Decision]
+
+    @property
+    def values(self) -> dict[Place, Any]:
+        """The value of every item that was decided in those sentences."""
+        return {place: decision.value for place, decision in self.decisions.items()}
 
 
 class MadeModel(NamedTuple):

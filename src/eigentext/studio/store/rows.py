@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 __all__ = [
-    "FACTS",
     "LARGEST",
     "check_json",
     "check_name",
@@ -41,7 +40,6 @@ __all__ = [
 ]
 
 LARGEST = 2**63 - 1
-FACTS = [c for c in documents.c if c.name not in ("text", "sentences")]
 
 Found = TypeVar("Found", bound=Project | DocumentFacts)
 
@@ -165,7 +163,7 @@ def find_project(c: Connection, number: int) -> Project:
 
 def find_facts(c: Connection, number: int) -> DocumentFacts:
     """The document of this number, deleted or not, without its text."""
-    query = select(*FACTS).where(documents.c.id == row_number(number, "document"))
+    query = select(documents).where(documents.c.id == row_number(number, "document"))
     row = c.execute(query).first()
     if row is None:
         raise MissingError(f"there is no document {number}")

@@ -28,8 +28,6 @@ from sqlalchemy import (
     text,
 )
 
-from eigentext.studio.tasks import TASKS
-
 __all__ = [
     "KINDS",
     "ROLES",
@@ -37,6 +35,7 @@ __all__ = [
     "VERSION_TABLE",
     "assignments",
     "audit",
+    "contents",
     "decisions",
     "documents",
     "layers",
@@ -129,7 +128,6 @@ projects = _numbered(
     Column("model", Text, nullable=False),  # the one that proposes, by name; '' is none
     Column("created", Text, nullable=False),
     Column("deleted", Text),
-    _one_of("task", TASKS),
 )
 Index(
     "projects_name",
@@ -143,8 +141,6 @@ documents = _numbered(
     "documents",
     _of("project", "projects", nullable=False),
     Column("name", Text, nullable=False),
-    Column("text", Text),
-    Column("sentences", JSON, nullable=False),
     Column("n_sentences", Integer, nullable=False),
     Column("n_words", Integer, nullable=False),
     Column("about", JSON, nullable=False),  # where it came from: format, scheme, elements, ...
@@ -158,6 +154,14 @@ Index(
     unique=True,
     sqlite_where=text("deleted IS NULL"),
     postgresql_where=text("deleted IS NULL"),
+)
+
+contents = Table(
+    "contents",
+    metadata,
+    _of("document", "documents", primary_key=True),
+    Column("text", Text),
+    Column("sentences", JSON, nullable=False),
 )
 
 assignments = Table(
@@ -177,6 +181,9 @@ layers = _numbered(
     Column("created", Text, nullable=False),
     Column("done", Text),
     Column("saw", Integer),  # its version when its annotator first saw the adjudication
+    # of what holds now: sentences that are done, and all other items
+    Column("decided", Integer, nullable=False, server_default="0"),
+    Column("done_sentences", Integer, nullable=False, server_default="0"),
     _one_of("kind", KINDS),
     CheckConstraint("(kind = 'annotator') = (\"user\" IS NOT NULL)", name="whose_layer"),
 )
@@ -209,6 +216,9 @@ decisions = _numbered(
     Column("redo_of", _Id),  # the decision, taken back, that this one brings back
     UniqueConstraint("layer", "version", "sentence", "item"),
 )
+Index("decisions_of_sentence", decisions.c.layer, decisions.c.sentence)
+Index("decisions_undone", decisions.c.layer, decisions.c.undone_version)
+Index("decisions_redone", decisions.c.redo_of)
 
 models = _numbered(
     "models",

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Text, and_, cast, func, select, update
+from sqlalchemy import and_, select, update
 
 from eigentext.errors import SettingsError
 from eigentext.studio.store.problems import ClosedError, MissingError, TakenError
 from eigentext.studio.store.projects import ProjectStore
-from eigentext.studio.store.records import Change, Layer, Progress
+from eigentext.studio.store.records import Change, Layer, OpenLayer
 from eigentext.studio.store.rows import (
     find_facts,
     find_layer,
@@ -35,12 +35,14 @@ from eigentext.studio.store.rows import (
     there,
     update_row,
 )
-from eigentext.studio.store.schema import decisions, documents, layers
+from eigentext.studio.store.schema import decisions, documents, layers, models, users
 from eigentext.studio.store.versions import (
     append,
     check_change,
     check_seen,
+    counted,
     find_decisions,
+    held,
     keep_version,
     last_change,
     next_version,
@@ -48,13 +50,14 @@ from eigentext.studio.store.versions import (
     state_of,
     work_of,
 )
+from eigentext.studio.tasks import task_class
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from sqlalchemy.engine import Connection
 
-    from eigentext.studio.store.records import Decision, State
+    from eigentext.studio.store.records import Decision, Place, State
 
 __all__ = ["AnnotationStore"]
 
@@ -129,10 +132,7 @@ class AnnotationStore(ProjectStore):
 
         def work(c: Connection) -> list[Layer]:
             find_facts(c, document)
-            query = select(layers).where(layers.c.document == document)
-            return [
-                Layer(*row) for row in c.execute(query.order_by(layers.c.kind.desc(), layers.c.id))
-            ]
+            return _layers(c, layers.c.document == document)
 
         return self.reading(work)
 
@@ -179,51 +179,45 @@ class AnnotationStore(ProjectStore):
             mine = self.writing(work)
         return mine is not None and mine.done is not None
 
-    def progress(self, project: int, document: int | None = None) -> dict[int, list[Progress]]:
-        """How far the layers of each document (or of one) are; without those nobody began."""
+    def layers_of(self, project: int, document: int | None = None) -> dict[int, list[Layer]]:
+        """The layers of each document of a project (or of one), without those nobody began."""
 
-        def work(c: Connection) -> dict[int, list[Progress]]:
+        def work(c: Connection) -> dict[int, list[Layer]]:
             find_project(c, project)
-            mine = and_(documents.c.project == project, documents.c.deleted.is_(None))
+            chosen = [documents.c.project == project, documents.c.deleted.is_(None)]
             if document is not None:
-                mine = and_(mine, documents.c.id == document)
-            found = [
-                Layer(*row)
-                for row in c.execute(
-                    select(layers)
-                    .join(documents, documents.c.id == layers.c.document)
-                    .where(mine)
-                    .order_by(layers.c.document, layers.c.kind.desc(), layers.c.id)
-                )
-            ]
-            place = (decisions.c.layer, decisions.c.sentence, decisions.c.item)
-            newest = (
-                select(func.max(decisions.c.id).label("id"))
-                .join(layers, layers.c.id == decisions.c.layer)
-                .join(documents, documents.c.id == layers.c.document)
-                .where(mine, decisions.c.undone.is_(None))
-                .group_by(*place)
-                .subquery()
-            )
-            # a value that was taken away is stored as JSON's null
-            places = (
-                select(*place)
-                .join(newest, newest.c.id == decisions.c.id)
-                .where(cast(decisions.c.value, Text) != "null")
-                .subquery()
-            )
-            counts: dict[int, list[int]] = {}
-            is_done = places.c.item == "done"
-            query = select(places.c.layer, is_done, func.count())
-            for layer, done, n in c.execute(query.group_by(places.c.layer, is_done)):
-                counts.setdefault(layer, [0, 0])[bool(done)] = n
-            by_document: dict[int, list[Progress]] = {}
-            for layer in found:
-                progress = Progress(layer, *counts.get(layer.id, [0, 0]))
-                by_document.setdefault(layer.document, []).append(progress)
+                chosen.append(documents.c.id == document)
+            by_document: dict[int, list[Layer]] = {}
+            for layer in _layers(c, *chosen):
+                by_document.setdefault(layer.document, []).append(layer)
             return by_document
 
         return self.reading(work)
+
+    def open_layer(self, layer: Layer, sentences: Collection[int] | None = None) -> OpenLayer:
+        """A layer with what holds in these sentences, or in all of them."""
+
+        def work(c: Connection) -> OpenLayer:
+            document = find_facts(c, layer.document)
+            project = there(find_project(c, document.project), "project")
+            there(document, "document")
+            now = layer
+            decided: dict[Place, Decision] = {}
+            if layer.id:
+                now = find_layer(c, layer.id)
+                decided = held(c, layer.id, sentences)
+            query = select(models.c.file).where(models.c.project == project.id, models.c.in_use)
+            file = c.execute(query).scalar() or ""
+            people = {row.id: row.name for row in c.execute(select(users.c.id, users.c.name))}
+            return OpenLayer(project, document, now, file, people, decided)
+
+        return self.reading(work)
+
+    def steps(self, layer: int) -> tuple[bool, bool]:
+        """Whether there is a change to take back, and one to bring back."""
+        return self.reading(
+            lambda c: (bool(last_change(c, layer)), bool(redoable_change(c, layer)))
+        )
 
     # ---- decisions
 
@@ -252,7 +246,8 @@ class AnnotationStore(ProjectStore):
             for one in new:
                 check_change(one, n_sentences)
             if seen is not None:
-                check_seen(c, layer, seen, version, places if task == "lexical" else None, new)
+                separate = task_class(task).SEPARATE_ITEMS
+                check_seen(c, layer, seen, version, places if separate else None, new)
             append(c, layer, version, new, by, self.now())
             return version
 
@@ -281,7 +276,8 @@ class AnnotationStore(ProjectStore):
                 "undone_by": by,
             }
             chosen = decisions.c.id.in_([decision.id for decision in last])
-            c.execute(update(decisions).where(chosen).values(mark))
+            with counted(c, layer, {decision.sentence for decision in last}):
+                c.execute(update(decisions).where(chosen).values(mark))
             return tuple(decision._replace(**mark) for decision in last)
 
         return self.writing(work)
@@ -316,17 +312,11 @@ class AnnotationStore(ProjectStore):
 
         def work(c: Connection) -> dict[int, list[State]]:
             find_project(c, project)
-            query = (
-                select(layers)
-                .join(documents, documents.c.id == layers.c.document)
-                .where(documents.c.project == project, documents.c.deleted.is_(None))
-                .order_by(layers.c.document, layers.c.kind.desc(), layers.c.id)
-            )
-            found: dict[int, list[State]] = {}
-            for row in c.execute(query).all():
-                layer = Layer(*row)
-                found.setdefault(layer.document, []).append(state_of(c, layer))
-            return found
+            chosen = (documents.c.project == project, documents.c.deleted.is_(None))
+            states: dict[int, list[State]] = {}
+            for layer in _layers(c, *chosen):
+                states.setdefault(layer.document, []).append(state_of(c, layer))
+            return states
 
         return self.reading(work)
 
@@ -347,6 +337,13 @@ class AnnotationStore(ProjectStore):
             return find_decisions(c, *conditions)
 
         return self.reading(work)
+
+
+def _layers(c: Connection, *conditions: Any) -> list[Layer]:
+    """Layers by document: annotators in the order they began, then adjudication."""
+    order = layers.c.document, layers.c.kind.desc(), layers.c.id
+    query = select(layers).join(documents, documents.c.id == layers.c.document)
+    return [Layer(*row) for row in c.execute(query.where(*conditions).order_by(*order))]
 
 
 def _layer_of(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, func, insert, or_, select, update
+from sqlalchemy import and_, exists, func, insert, or_, select, update
 
 from eigentext.errors import SettingsError, shortened
 from eigentext.studio.store.problems import ClosedError, ConflictError, MissingError
@@ -23,7 +24,7 @@ from eigentext.studio.store.rows import (
 from eigentext.studio.store.schema import decisions, layers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from sqlalchemy.engine import Connection
 
@@ -33,7 +34,9 @@ __all__ = [
     "append",
     "check_change",
     "check_seen",
+    "counted",
     "find_decisions",
+    "held",
     "keep_version",
     "last_change",
     "next_version",
@@ -146,7 +149,37 @@ def append(
         }
         for change, original in zip(new, redo_of or [None] * len(new), strict=True)
     ]
-    c.execute(insert(decisions), rows)
+    with counted(c, layer, {change.sentence for change in new}):
+        c.execute(insert(decisions), rows)
+
+
+def held(
+    c: Connection, layer: int, sentences: Collection[int] | None = None
+) -> dict[Place, Decision]:
+    """What holds in some sentences of a layer, or in all, in the order of the text."""
+    conditions = [decisions.c.layer == layer, decisions.c.undone.is_(None)]
+    if sentences is not None:
+        conditions.append(decisions.c.sentence.in_(sentences))
+    return _holding(find_decisions(c, *conditions))
+
+
+@contextmanager
+def counted(c: Connection, layer: int, sentences: Collection[int]) -> Iterator[None]:
+    """Keep the counts of a layer right while decisions on these sentences change."""
+    before = _counts(held(c, layer, sentences))
+    yield
+    more = [new - old for new, old in zip(_counts(held(c, layer, sentences)), before, strict=True)]
+    columns = layers.c.decided, layers.c.done_sentences
+    changes = {column: column + n for column, n in zip(columns, more, strict=True) if n}
+    if changes:
+        c.execute(update(layers).where(layers.c.id == layer).values(changes))
+
+
+def _counts(values: Mapping[Place, Decision]) -> tuple[int, int]:
+    """Items that are decided, and sentences that are done."""
+    items = [item for (_, item), decision in values.items() if decision.value is not None]
+    n_done = items.count("done")
+    return len(items) - n_done, n_done
 
 
 def find_decisions(c: Connection, *conditions: Any) -> list[Decision]:
@@ -158,33 +191,40 @@ def find_decisions(c: Connection, *conditions: Any) -> list[Decision]:
 def last_change(c: Connection, layer: int) -> list[Decision]:
     """The decisions that an undo takes back: those of the newest change that still hold."""
     holding = and_(decisions.c.layer == layer, decisions.c.undone.is_(None))
-    newest = select(func.max(decisions.c.version)).where(holding).scalar_subquery()
+    newest = _newest(decisions.c.version, holding)
     return find_decisions(c, holding, decisions.c.version == newest)
 
 
 def redoable_change(c: Connection, layer: int) -> list[Decision]:
     """The change taken back last that was not brought back, if no new one was made since."""
     mine = decisions.c.layer == layer
-    fresh = select(func.coalesce(func.max(decisions.c.version), 0))
-    since = fresh.where(mine, decisions.c.redo_of.is_(None)).scalar_subquery()
-    brought_back = select(decisions.c.redo_of).where(mine, decisions.c.redo_of.is_not(None))
-    waiting = and_(mine, decisions.c.undone_version > since, decisions.c.id.not_in(brought_back))
-    newest = select(func.max(decisions.c.undone_version)).where(waiting).scalar_subquery()
+    fresh = _newest(decisions.c.version, mine, decisions.c.redo_of.is_(None))
+    again = decisions.alias()
+    waiting = and_(
+        mine,
+        decisions.c.undone_version > func.coalesce(fresh, 0),
+        ~exists().where(again.c.redo_of == decisions.c.id),
+    )
+    newest = _newest(decisions.c.undone_version, waiting)
     return find_decisions(c, waiting, decisions.c.undone_version == newest)
+
+
+def _newest(column: Any, *conditions: Any) -> Any:
+    """The largest value of a column, found by an index from its end."""
+    return select(column).where(*conditions).order_by(column.desc()).limit(1).scalar_subquery()
 
 
 def state_of(c: Connection, layer: Layer) -> State:
     """What holds in a layer."""
-    held = find_decisions(c, decisions.c.layer == layer.id, decisions.c.undone.is_(None))
-    last = tuple(one for one in held if one.version == held[-1].version)
+    rows = find_decisions(c, decisions.c.layer == layer.id, decisions.c.undone.is_(None))
+    last = tuple(row for row in rows if row.version == rows[-1].version)
     redoable = tuple(redoable_change(c, layer.id))
-    before = held[: len(held) - len(last)]
-    return State(layer, _holding(held), last, redoable, _holding(before))
+    return State(layer, _holding(rows), last, redoable)
 
 
-def _holding(held: Sequence[Decision]) -> dict[Place, Decision]:
+def _holding(rows: Sequence[Decision]) -> dict[Place, Decision]:
     """Of decisions in the order of time the last about each item, in the order of the text."""
-    newest = {decision.place: decision for decision in held}
+    newest = {decision.place: decision for decision in rows}
     return {place: newest[place] for place in sorted(newest, key=_text_order)}
 
 

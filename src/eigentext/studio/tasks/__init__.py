@@ -1,7 +1,6 @@
 """What is decided in each kind of annotation, and what a model proposes under the decisions.
 
-A *task* is one of ``lexical``, ``dependency``, ``constituency``, ``tags``, ``entities`` and
-``segmentation``; :func:`open_task` makes one, with a model or (a new language) without::
+A *task* is one of `TASKS`; :func:`open_task` makes one, with a model or (a new language) without::
 
     task = open_task("dependency", model)            # or open_task("dependency")
     proposal = task.propose(document, decisions, 0)  # sentence 0 under all decisions so far
@@ -44,6 +43,7 @@ from typing import TYPE_CHECKING, Any
 from eigentext.errors import SettingsError
 from eigentext.studio.tasks.records import (
     DONE,
+    AnnotatedDocument,
     Candidate,
     Certainty,
     Decisions,
@@ -54,17 +54,17 @@ from eigentext.studio.tasks.records import (
     Proposal,
     Score,
     Sentence,
-    Task,
     Token,
     Tree,
 )
 
 if TYPE_CHECKING:
-    from eigentext.studio.tasks.common import CommonTask
+    from eigentext.studio.tasks.task import Task
 
 __all__ = [
     "DONE",
     "TASKS",
+    "AnnotatedDocument",
     "Candidate",
     "Certainty",
     "Decisions",
@@ -75,17 +75,24 @@ __all__ = [
     "Proposal",
     "Score",
     "Sentence",
-    "Task",
     "Token",
     "Tree",
     "open_task",
     "task_class",
 ]
 
-TASKS = ("lexical", "dependency", "constituency", "tags", "entities", "segmentation")
+#: The tasks by name, and where their classes are.
+TASKS = {
+    "lexical": "eigentext.studio.tasks.lexical:LexicalTask",
+    "dependency": "eigentext.studio.tasks.dependency:DependencyTask",
+    "constituency": "eigentext.studio.tasks.constituency:ConstituencyTask",
+    "tags": "eigentext.studio.tasks.tags:TagsTask",
+    "entities": "eigentext.studio.tasks.entities:EntitiesTask",
+    "segmentation": "eigentext.studio.tasks.segmentation:SegmentationTask",
+}
 
 
-def open_task(name: str, model: Any = None, **settings: Any) -> CommonTask:
+def open_task(name: str, model: Any = None, **settings: Any) -> Task:
     """The task of this name with a model: an object, a model file, or None for none.
 
     ``settings`` are the task's: ``labels`` (values to offer beside those of the model: relations,
@@ -99,7 +106,7 @@ def open_task(name: str, model: Any = None, **settings: Any) -> CommonTask:
     return task_class(name)(model, **settings)
 
 
-def task_class(name: str) -> type[CommonTask]:
+def task_class(name: str) -> type[Task]:
     """The class of the tasks of this name.
 
     >>> task_class("constituency").formats
@@ -109,6 +116,6 @@ def task_class(name: str) -> type[CommonTask]:
         raise SettingsError(f"no task {name[:60]!r}: expected one of {', '.join(TASKS)}")
     from importlib import import_module
 
-    module = import_module(f"eigentext.studio.tasks.{name}")
-    found: type[CommonTask] = getattr(module, f"{name.capitalize()}Task")
-    return found
+    module, _, attribute = TASKS[name].partition(":")
+    task: type[Task] = getattr(import_module(module), attribute)
+    return task

@@ -23,11 +23,13 @@ from eigentext.studio.tasks.texts import column_of, conllu_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eigentext.studio.tasks.records import Sentence
+    from eigentext.studio.tasks.records import Decisions, Document, Sentence
+    from eigentext.studio.tasks.task import Task
 
-__all__ = ["check_sentence", "has_udtools"]
+__all__ = ["check_sentence", "check_under", "has_udtools"]
 
 _MOST_WORDS = 400
+_OF_TREES = ("tree", "crossing")  # rules that any tree can be held to
 # what our own checks have said already
 _RULES = {"unknown-upos": "upos", "unknown-udeprel": "deprel", "unknown-deprel": "deprel"}
 _NUMBER = re.compile(r"[0-9]+")
@@ -39,7 +41,7 @@ def has_udtools() -> bool:
 
 
 def check_sentence(
-    given: Sentence,
+    sentence: Sentence,
     analysis: Mapping[str, Any],
     *,
     language: str = "ud",
@@ -56,33 +58,43 @@ def check_sentence(
     >>> [one.message for one in check_sentence(sentence, tree, udtools=False)]
     ["'subject' is no relation of UD."]
     """
-    columns = _columns(given, analysis)
-    findings = list(_own(given, columns))
+    columns = _columns(sentence, analysis)
+    findings = list(_structural(sentence, columns))
     complete = "head" in columns and all(head is not None for head in columns["head"])
     tree = not any(finding.level == "error" and finding.rule == "tree" for finding in findings)
-    if udtools and complete and tree and len(given.tokens) <= _MOST_WORDS and has_udtools():
-        known = {(finding.rule, finding.words) for finding in findings}
-        official = _official(given, columns, language or "ud", level)
-        findings += [one for one in official if (_RULES.get(one.rule), one.words) not in known]
+    if udtools and complete and tree and len(sentence.tokens) <= _MOST_WORDS and has_udtools():
+        reported = {(finding.rule, finding.words) for finding in findings}
+        official = _official(sentence, columns, language or "ud", level)
+        findings += [one for one in official if (_RULES.get(one.rule), one.words) not in reported]
     return sorted(findings, key=lambda one: (one.level != "error", one.words, one.message))
 
 
-def _columns(given: Sentence, analysis: Mapping[str, Any]) -> dict[str, list[Any]]:
+def check_under(
+    task: Task, document: Document, decisions: Decisions, number: int, *, rules: bool
+) -> list[Finding]:
+    """The findings of a sentence as it stands: of all rules, or of its being a tree alone."""
+    analysis = task.apply(document, decisions, number)
+    sentence = document.sentences[number]
+    findings = check_sentence(sentence, analysis, language=document.language, udtools=rules)
+    return [one for one in findings if rules or one.rule in _OF_TREES]
+
+
+def _columns(sentence: Sentence, analysis: Mapping[str, Any]) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {}
     for name in ("lemma", "upos", "xpos", "feats", "deprel", "deps", "misc"):
-        values = analysis.get(name) or column_of(given, name)
+        values = analysis.get(name) or column_of(sentence, name)
         if values is not None:
             columns[name] = list(values)
     heads = analysis.get("head")
     if heads is None:
-        imported = column_of(given, "head")
+        imported = column_of(sentence, "head")
         heads = imported and [int(head) if head.isdigit() else None for head in imported]
     if heads is not None:
         columns["head"] = list(heads)
     return columns
 
 
-def _own(given: Sentence, columns: Mapping[str, Sequence[Any]]) -> Iterator[Finding]:
+def _structural(sentence: Sentence, columns: Mapping[str, Sequence[Any]]) -> Iterator[Finding]:
     for word, tag in enumerate(columns.get("upos", ())):
         if tag not in ("_", *UPOS):
             yield Finding("error", (word,), f"{tag!r} is no part of speech of UD.", rule="upos")
@@ -103,8 +115,8 @@ def _own(given: Sentence, columns: Mapping[str, Sequence[Any]]) -> Iterator[Find
 def _tree_findings(heads: Sequence[int | None]) -> Iterator[Finding]:
     roots = tuple(word for word, head in enumerate(heads) if head == 0)
     if len(roots) > 1:
-        told = ", ".join(str(word + 1) for word in roots)
-        why = f"A sentence has one root; here words {told} are."
+        numbers = ", ".join(str(word + 1) for word in roots)
+        why = f"A sentence has one root; here words {numbers} are."
         yield Finding("error", roots, why, rule="tree")
     if not roots and all(head is not None for head in heads) and heads:
         yield Finding("error", (), "No word is the root.", rule="tree")
@@ -119,9 +131,9 @@ def _tree_findings(heads: Sequence[int | None]) -> Iterator[Finding]:
         if word is not None and word in path:
             circle = path[path.index(word) :]
             in_circle.update(circle)
-            told = ", ".join(str(one + 1) for one in sorted(circle))
+            numbers = ", ".join(str(one + 1) for one in sorted(circle))
             yield Finding(
-                "error", tuple(sorted(circle)), f"Words {told} hang in a circle.", rule="tree"
+                "error", tuple(sorted(circle)), f"Words {numbers} hang in a circle.", rule="tree"
             )
     arcs = sorted(
         (min(word, head - 1), max(word, head - 1), word) for word, head in enumerate(heads) if head
@@ -146,14 +158,14 @@ def _validator(language: str, level: int) -> Any:
 
 
 def _official(
-    given: Sentence, columns: Mapping[str, Sequence[Any]], language: str, level: int
+    sentence: Sentence, columns: Mapping[str, Sequence[Any]], language: str, level: int
 ) -> Iterator[Finding]:
     """What the official validator says, its messages as they are."""
     from udtools.incident import IncidentType, TestClass
     from udtools.state import State
 
-    comments = ["# sent_id = s", f"# text = {_text(given, columns)}"]
-    lines = conllu_lines(given, columns, comments)
+    comments = ["# sent_id = s", f"# text = {_text(sentence, columns)}"]
+    lines = conllu_lines(sentence, columns, comments)
     ids = [line.partition("\t")[0] for line in lines[len(comments) : -1]]
     state = State()
     state.current_line = len(lines)  # it counts back from here to the first
@@ -163,7 +175,7 @@ def _official(
     except Exception as error:  # a foreign program: what it cannot read must not stop anybody
         yield Finding("hint", (), f"udtools could not check this sentence: {error}", "udtools")
         return
-    seen: set[tuple[str, tuple[int, ...]]] = set()
+    reported: set[tuple[str, tuple[int, ...]]] = set()
     for incident in state.error_tracker:
         if incident.testclass == TestClass.METADATA:
             continue
@@ -172,9 +184,9 @@ def _official(
         if not words and 0 <= row < len(ids):
             words = _words_of(ids[row])
         rule = str(incident.testid)
-        if (rule, words) in seen:
+        if (rule, words) in reported:
             continue
-        seen.add((rule, words))
+        reported.add((rule, words))
         is_error = incident.get_type() == IncidentType.ERROR
         message = " ".join(str(incident.message).split())
         yield Finding("error" if is_error else "hint", words, message, "udtools", rule)
@@ -190,10 +202,10 @@ def _words_of(name: str) -> tuple[int, ...]:
     return (numbers[0] - 1,) if numbers else ()
 
 
-def _text(given: Sentence, columns: Mapping[str, Sequence[Any]]) -> str:
+def _text(sentence: Sentence, columns: Mapping[str, Sequence[Any]]) -> str:
     """The text that the validator compares with the forms."""
     from eigentext.language.formats.conllu import parse_sentence
 
-    bare = {name: ["_"] * len(given.tokens) for name in ("head", "deprel", "deps")}
-    lines = conllu_lines(given, {**columns, **bare})
+    bare = {name: ["_"] * len(sentence.tokens) for name in ("head", "deprel", "deps")}
+    lines = conllu_lines(sentence, {**columns, **bare})
     return parse_sentence("\n".join(lines) + "\n").text

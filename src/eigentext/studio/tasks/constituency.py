@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,6 @@ from eigentext.constituency.chart.constraints import Constraints
 from eigentext.constituency.transform import unwrap, user_labels
 from eigentext.errors import SettingsError
 from eigentext.language.trees.constituent import Tree
-from eigentext.studio.tasks.common import CommonTask, bad, is_text, ranked, searched
 from eigentext.studio.tasks.records import (
     Candidate,
     Finished,
@@ -26,15 +26,17 @@ from eigentext.studio.tasks.records import (
     Score,
 )
 from eigentext.studio.tasks.records import Tree as Answer
-from eigentext.studio.tasks.tags import scored
+from eigentext.studio.tasks.task import Task, bad, is_text, ranked, scored
 from eigentext.studio.tasks.texts import column_of, conllu_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
     from eigentext.constituency.answer import Parse
-    from eigentext.studio.tasks.records import Decisions, Document, Sentence
+    from eigentext.studio.tasks.answers import Answers
+    from eigentext.studio.tasks.records import Document, Sentence
+    from eigentext.studio.tasks.task import SentenceState
 
 __all__ = ["Brackets", "ConstituencyTask", "brackets_of", "tree_of"]
 
@@ -111,7 +113,7 @@ def tree_of(brackets: Brackets) -> Tree:
 
 
 @dataclass
-class _Wanted:
+class _Decided:
     """What is decided: chains of spans (exactly so, or having a label), what is not, tags."""
 
     exact: dict[Span, tuple[str, ...]] = field(default_factory=dict)
@@ -138,7 +140,7 @@ class _Demand:
     tags: Mapping[int, str] = field(default_factory=dict)
 
 
-class ConstituencyTask(CommonTask):
+class ConstituencyTask(Task):
     """Items ``s2-5`` and ``t3``; see `eigentext.studio.tasks`."""
 
     name = "constituency"
@@ -146,6 +148,7 @@ class ConstituencyTask(CommonTask):
     ITEMS = re.compile(r"s(0|[1-9][0-9]{0,5})-([1-9][0-9]{0,5})|t(0|[1-9][0-9]{0,5})")
     STAGE = "const"
     KINDS = ("lpcfg",)
+    SERVED = ("const",)
 
     def __init__(
         self,
@@ -159,7 +162,7 @@ class ConstituencyTask(CommonTask):
         self.more_tags = tuple(tags)
         self.wrapper = wrapper if self.model is None else self.model.grammar_.wrapper
 
-    def _check(self, document: Document, given: Sentence, item: str, value: Any) -> Any:
+    def _check(self, sentence: Sentence, item: str, value: Any) -> Any:
         if item[0] == "t":
             if set(value) != {"tag"} or not _is_label(value["tag"]):
                 raise bad(item, 'expected {"tag": ...} with a tag without brackets and spaces')
@@ -177,7 +180,7 @@ class ConstituencyTask(CommonTask):
             raise bad(item, f"expected 1 to {_LONGEST_CHAIN} labels, found {len(labels)}")
         raise bad(item, 'expected {"label": "NP"}, {"labels": ["S", "VP"]} or {"forbid": true}')
 
-    def _check_analysis(self, given: Sentence, analysis: Any) -> dict[str, Any]:
+    def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
         text = analysis.get("brackets") if isinstance(analysis, dict) else None
         if not isinstance(text, str) or len(text) > 1_000_000:
             raise bad("done", 'expected {"brackets": "(S ...)"}')
@@ -187,11 +190,11 @@ class ConstituencyTask(CommonTask):
             raise bad("done", f"brackets: {error}") from error
         if len(tree.words) != len(tree.tags) or not all(tree.tags):
             raise bad("done", "brackets: expected every word under a tag of its own")
-        if list(tree.words) != [_word(form) for form in given.forms]:
+        if list(tree.words) != [_word(form) for form in sentence.forms]:
             raise bad("done", "brackets: the words are not those of the sentence")
         return {"brackets": str(tree)}
 
-    def items_of(self, given: Sentence, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """What decisions would make this analysis."""
         brackets = brackets_of(Tree.from_brackets(analysis["brackets"]))
         items = [
@@ -200,79 +203,107 @@ class ConstituencyTask(CommonTask):
         ]
         return items + [(f"t{word}", {"tag": tag}) for word, tag in enumerate(brackets.tags)]
 
+    def comparable(self, value: Mapping[str, Any]) -> Hashable:
+        """A label is a chain of one."""
+        chain = {"labels": [value["label"]]} if "label" in value else {}
+        return super().comparable({n: v for n, v in value.items() if n != "label"} | chain)
+
+    def accepted_items(self, analysis: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+        """Spans and tags, where there is a tree."""
+        return self.items_of(analysis) if analysis.get("brackets") else ()
+
+    def add_item(self, answers: Answers, word: tuple[int, int], value: Any, n_words: int) -> None:
+        """The tag of a word."""
+        cells = json.loads(value)
+        if "tag" in cells:
+            answers.values.setdefault("tag", {})[word] = cells["tag"]
+
+    def add_finished(self, answers: Answers, sentence: int, analysis: Mapping[str, Any]) -> None:
+        """The tree."""
+        if analysis.get("brackets"):
+            answers.trees[sentence] = Tree.from_brackets(analysis["brackets"])
+
+    def drawing(
+        self, forms: Sequence[str], analysis: Mapping[str, Any], items: Sequence[Item] = ()
+    ) -> str | None:
+        """The tree."""
+        if not analysis.get("brackets"):
+            return None
+        from eigentext.drawing.constituents import tree_svg
+
+        tree = Tree.from_brackets(analysis["brackets"])
+        return tree_svg(tree, title="Constituent tree", data=True)
+
     def _removal(self, item: str) -> Any:
         return {"forbid": True}
 
     # ------------------------------------------------------------ proposals
 
-    def _wanted(self, decisions: Decisions, sentence: int) -> _Wanted:
-        wanted = _Wanted()
-        for item, value in self.decided(decisions, sentence).items():
+    def _decided(self, state: SentenceState) -> _Decided:
+        decided = _Decided()
+        for item, value in state.decided.items():
             if item[0] == "t":
-                wanted.tags[int(item[1:])] = value["tag"]
+                decided.tags[int(item[1:])] = value["tag"]
                 continue
             start, end = map(int, item[1:].split("-"))
             if value.get("forbid"):
-                wanted.forbidden[start, end] = value.get("label")
+                decided.forbidden[start, end] = value.get("label")
             elif "labels" in value:
-                wanted.exact[start, end] = tuple(value["labels"])
+                decided.exact[start, end] = tuple(value["labels"])
             else:
-                wanted.having[start, end] = value["label"]
-        return wanted
+                decided.having[start, end] = value["label"]
+        return decided
 
-    def _propose(
-        self, document: Document, decisions: Decisions, sentence: int, k: int
-    ) -> Proposal:
-        given = self.sentence(document, sentence)
-        wanted = self._wanted(decisions, sentence)
-        if not given.tokens:
-            return self._proposal(sentence, (), analysis={"brackets": ""}, source="none")
+    def _propose(self, state: SentenceState, k: int) -> Proposal:
+        sentence = state.sentence
+        decided = self._decided(state)
+        if not sentence.tokens:
+            return self._proposal(state, (), analysis={"brackets": ""}, source="none")
         notes: list[str] = []
-        _drop_crossing(wanted, notes)
+        _drop_crossing(decided, notes)
         marginals: Mapping[tuple[int, int, str], float] = {}
         trees: list[tuple[Brackets, float]] = []
         if self.model is None:
-            brackets, source = self._without_model(given)
+            brackets, source = self._without_model(sentence)
             trees = [(brackets, 0.0)]
         else:
             source = "model"
-            parse = self._parsed(given, wanted, notes, k=k)
+            parse = self._parsed(sentence, decided, notes, k=k)
             marginals = parse.marginals
-            found = [(one.tree, one.log_score) for one in parse.kbest]
-            for tree, score in found or [(parse.tree, parse.log_score)]:
+            best_trees = [(one.tree, one.log_score) for one in parse.kbest]
+            for tree, score in best_trees or [(parse.tree, parse.log_score)]:
                 trees.append((brackets_of(tree), score))
-        trees = [(_overlaid(brackets, wanted), score) for brackets, score in trees]
+        trees = [(_overlaid(brackets, decided), score) for brackets, score in trees]
         best = trees[0][0]
-        items = self._items(best, wanted, marginals, named=source != "none")
+        items = self._items(best, decided, marginals, named=source != "none")
         return self._proposal(
-            sentence,
+            state,
             items,
+            notes,
             analysis={"brackets": str(tree_of(best))},
             kbest=tuple(
                 Answer({"brackets": str(tree_of(one))}, score)
                 for one, score in (trees if source == "model" else ())
             ),
             source=source,
-            followed=not notes,
-            notes=tuple(notes),
         )
 
     def _items(
         self,
         best: Brackets,
-        wanted: _Wanted,
+        decided: _Decided,
         marginals: Mapping[tuple[int, int, str], float],
         *,
         named: bool,
     ) -> list[Item]:
         items: list[tuple[Any, Item]] = []
         for (start, end), chain in best.chains.items():
-            is_decided = (start, end) in wanted.spans
+            is_decided = (start, end) in decided.spans
             if not named and not is_decided:
                 continue
             sure = min((marginals.get((start, end, label), 0.0) for label in chain), default=0.0)
             value = {"labels": list(chain)} if len(chain) > 1 else {"label": chain[0]}
-            own = _at(marginals, start, end, best.tags[start])
+            likely = _at(marginals, start, end, best.tags[start])
             items.append(
                 (
                     (start, -end),
@@ -281,18 +312,18 @@ class ConstituencyTask(CommonTask):
                         value,
                         is_decided,
                         1.0 if is_decided else min(max(sure, 0.0), 1.0),
-                        tuple(ranked(({"label": label}, p) for label, p in own[:_SHOWN])),
+                        tuple(ranked(({"label": label}, p) for label, p in likely[:_SHOWN])),
                     ),
                 )
             )
-        for start, end in wanted.forbidden:
-            label = wanted.forbidden[start, end]
+        for start, end in decided.forbidden:
+            label = decided.forbidden[start, end]
             against: dict[str, Any] = {"forbid": True}
             if label is not None:
                 against["label"] = label
             items.append(((start, -end), Item(f"s{start}-{end}", against, True, 1.0)))
         for word, tag in enumerate(best.tags):
-            is_decided = word in wanted.tags
+            is_decided = word in decided.tags
             sure = 1.0 if is_decided else marginals.get((word, word + 1, tag), 0.0)
             shown = {"tag": tag} if named or is_decided else None
             items.append(
@@ -300,23 +331,23 @@ class ConstituencyTask(CommonTask):
             )
         return [item for _, item in sorted(items, key=lambda one: one[0])]
 
-    def _without_model(self, given: Sentence) -> tuple[Brackets, str]:
-        text = given.columns.get("brackets")
+    def _without_model(self, sentence: Sentence) -> tuple[Brackets, str]:
+        text = sentence.columns.get("brackets")
         if isinstance(text, str):
             return brackets_of(Tree.from_brackets(text)), "imported"
-        tags = column_of(given, "xpos") or column_of(given, "upos") or [_NONE] * len(given.tokens)
-        tags = [_NONE if tag == "_" else tag for tag in tags]
-        return Brackets([_word(form) for form in given.forms], tags, {}, self.wrapper), "none"
+        tags = column_of(sentence, "xpos") or column_of(sentence, "upos")
+        tags = [_NONE if tag == "_" else tag for tag in tags or ["_"] * len(sentence.tokens)]
+        return Brackets([_word(form) for form in sentence.forms], tags, {}, self.wrapper), "none"
 
-    def _known(self) -> tuple[set[str], set[str]]:
+    def _grammar_symbols(self) -> tuple[set[str], set[str]]:
         """Labels and tags of the grammar."""
         chains = [user_labels(label) for label in self.model.grammar_.labels]
         tags = {chain[-1] for chain in chains if chain}
         return {label for chain in chains for label in chain}, tags
 
-    def _parsed(self, given: Sentence, wanted: _Wanted, notes: list[str], *, k: int) -> Parse:
+    def _parsed(self, sentence: Sentence, decided: _Decided, notes: list[str], *, k: int) -> Parse:
         """The parse under what is decided, or under as much of it as the grammar can follow."""
-        words = [_word(form) for form in given.forms]
+        words = [_word(form) for form in sentence.forms]
 
         def parse(some: Sequence[_Demand]) -> Parse | None:
             constraints = Constraints(
@@ -324,12 +355,12 @@ class ConstituencyTask(CommonTask):
                 [span for one in some for span in one.forbidden],
                 {word: tag for one in some for word, tag in one.tags.items()},
             )
-            found: Parse = self.model.parse(
+            answer: Parse = self.model.parse(
                 words, constraints=constraints or None, kbest=k, marginals=True
             )
-            return found if "fallback" not in found.flags or not some else None
+            return answer if "fallback" not in answer.flags or not some else None
 
-        demands = self._demands(wanted, notes)
+        demands = self._demands(decided, notes)
         try:
             answer = parse(demands)
             if answer is not None:
@@ -353,22 +384,22 @@ class ConstituencyTask(CommonTask):
             raise SettingsError("the parser has no tree at all")
         return answer
 
-    def _demands(self, wanted: _Wanted, notes: list[str]) -> list[_Demand]:
+    def _demands(self, decided: _Decided, notes: list[str]) -> list[_Demand]:
         """What is decided as the grammar's labels can say it."""
-        labels, tags = self._known() if wanted else (set(), set())
+        labels, tags = self._grammar_symbols() if decided else (set(), set())
         demands = []
-        for (start, end), chain in wanted.spans.items():
-            known = [label for label in dict.fromkeys(chain) if label in labels]
-            required: list[Any] = [(start, end, label) for label in known]
-            if not known and end - start > 1:
+        for (start, end), chain in decided.spans.items():
+            symbols = [label for label in dict.fromkeys(chain) if label in labels]
+            required: list[Any] = [(start, end, label) for label in symbols]
+            if not symbols and end - start > 1:
                 required = [(start, end)]
             notes += [
                 f"The grammar has no label {label!r}: yours stands."
                 for label in dict.fromkeys(chain)
-                if label not in known and label != _ANY
+                if label not in symbols and label != _ANY
             ]
             demands.append(_Demand(required))
-        for (start, end), name in wanted.forbidden.items():
+        for (start, end), name in decided.forbidden.items():
             forbidden: list[Any] = []
             if name is not None:
                 forbidden += [(start, end, name)] if name in labels else []
@@ -377,7 +408,7 @@ class ConstituencyTask(CommonTask):
             else:  # a word always has its tag
                 forbidden += [(start, end, label) for label in sorted(labels - tags)]
             demands.append(_Demand([], forbidden))
-        for word, tag in wanted.tags.items():
+        for word, tag in decided.tags.items():
             if tag in tags:
                 demands.append(_Demand([], [], {word: tag}))
             else:
@@ -386,98 +417,85 @@ class ConstituencyTask(CommonTask):
                 )
         return demands
 
-    def candidates(
-        self,
-        document: Document,
-        decisions: Decisions,
-        sentence: int,
-        item: str,
-        *,
-        k: int = 20,
-        search: str = "",
+    def _candidates(
+        self, state: SentenceState, item: str, numbers: tuple[int, ...]
     ) -> list[Candidate]:
         """Labels of the span (chains of the best trees first), or tags of the word."""
-        given = self.sentence(document, sentence)
-        if not self.ITEMS.fullmatch(item):
-            raise bad(item, f"{self.name} has no such item")
-        place = self._place(document, given, item)
-        wanted = self._wanted(decisions, sentence)
-        made: list[tuple[Any, float | None]] = []
-        _drop_crossing(wanted, [])
+        sentence = state.sentence
+        decided = self._decided(state)
+        values: list[tuple[Any, float | None]] = []
+        _drop_crossing(decided, [])
         if item[0] == "t":
-            (word,) = place
-            wanted.tags.pop(word, None)
-            known: list[str] = []
+            (word,) = numbers
+            decided.tags.pop(word, None)
             if self.model is not None:
-                parse = self._parsed(given, wanted, [], k=1)
-                known = sorted(self._known()[1])
-                shares = [(parse.marginals.get((word, word + 1, tag), 0.0), tag) for tag in known]
+                parse = self._parsed(sentence, decided, [], k=1)
+                names = sorted(self._grammar_symbols()[1])
+                shares = [(parse.marginals.get((word, word + 1, tag), 0.0), tag) for tag in names]
                 shares.sort(key=lambda pair: (-pair[0], pair[1]))
-                made = [({"tag": tag}, share) for share, tag in shares]
-            upos = column_of(given, "upos") or []
-            made += [({"tag": tag}, None) for tag in (*upos[word : word + 1], *self.more_tags)]
-            return list(searched(ranked(made), search))[:k]
-        start, end = place
-        for table in (wanted.exact, wanted.having, wanted.forbidden):
+                values = [({"tag": tag}, share) for share, tag in shares]
+            upos = column_of(sentence, "upos") or []
+            values += [({"tag": tag}, None) for tag in (*upos[word : word + 1], *self.more_tags)]
+            return ranked(values)
+        start, end = numbers
+        for table in (decided.exact, decided.having, decided.forbidden):
             table.pop((start, end), None)
         names = list(self.labels)
         if self.model is not None:
-            labels, tags = self._known()
+            labels, tags = self._grammar_symbols()
             names = sorted(labels - tags) + names
             try:
-                made = self._chains_at(given, wanted, start, end)
+                values = self._chains_at(sentence, decided, start, end)
             except SettingsError:
-                made = []
-        made += [({"label": label}, None) for label in names]
-        made.append(({"forbid": True}, None))
-        return list(searched(ranked(made), search))[:k]
+                values = []
+        values += [({"label": label}, None) for label in names]
+        values.append(({"forbid": True}, None))
+        return ranked(values)
 
     def _chains_at(
-        self, given: Sentence, wanted: _Wanted, start: int, end: int
+        self, sentence: Sentence, decided: _Decided, start: int, end: int
     ) -> list[tuple[Any, float | None]]:
         """Chains of labels of the best trees that have this span, then labels by themselves."""
         from dataclasses import replace
 
-        free = self._parsed(given, wanted, [], k=1).marginals
-        asked = replace(wanted, having={**wanted.having})
+        free = self._parsed(sentence, decided, [], k=1).marginals
+        demanded = replace(decided, having={**decided.having})
         if end - start > 1:
-            asked.having[start, end] = _ANY
-        parse = self._parsed(given, asked, [], k=_KBEST)
+            demanded.having[start, end] = _ANY
+        parse = self._parsed(sentence, demanded, [], k=_KBEST)
         trees = [one.tree for one in parse.kbest] or [parse.tree]
-        made: list[tuple[Any, float | None]] = []
+        values: list[tuple[Any, float | None]] = []
         for tree in trees:
             chain = brackets_of(tree).chains.get((start, end))
             if chain:
                 share = min(free.get((start, end, label), 0.0) for label in chain)
                 value = {"labels": list(chain)} if len(chain) > 1 else {"label": chain[0]}
-                made.append((value, share))
-        tags = self._known()[1]
+                values.append((value, share))
+        tags = self._grammar_symbols()[1]
         single = [
             (label, free.get((start, end, label), p))
             for label, p in _at(parse.marginals, start, end, "")
             if label not in tags
         ]
-        made += [({"label": label}, share) for label, share in single]
-        made.sort(key=lambda pair: -(pair[1] or 0.0))
-        return made
+        values += [({"label": label}, share) for label, share in single]
+        values.sort(key=lambda pair: -(pair[1] or 0.0))
+        return values
 
     # ------------------------------------------------------------ what comes out
 
-    def decided_only(
-        self, document: Document, decisions: Decisions, sentence: int
-    ) -> dict[str, Any]:
+    def decided_only(self, state: SentenceState) -> dict[str, Any]:
         """A flat tree with what is decided alone."""
-        given = self.sentence(document, sentence)
-        wanted = self._wanted(decisions, sentence)
-        _drop_crossing(wanted, [])
-        words = [_word(form) for form in given.forms]
+        sentence = state.sentence
+        decided = self._decided(state)
+        _drop_crossing(decided, [])
+        words = [_word(form) for form in sentence.forms]
         flat = Brackets(words, [_NONE] * len(words), {}, self.wrapper)
-        return {"brackets": str(tree_of(_overlaid(flat, wanted))) if words else ""}
+        return {"brackets": str(tree_of(_overlaid(flat, decided))) if words else ""}
 
     def _lines(
         self,
         document: Document,
-        given: Sentence,
+        sentence: Sentence,
         analysis: Mapping[str, Any],
         comments: list[str],
         form: str,
@@ -487,8 +505,8 @@ class ConstituencyTask(CommonTask):
             return
         tree = Tree.from_brackets(analysis["brackets"]) if analysis["brackets"] else None
         tags = list(tree.tags) if tree is not None else []
-        told = [*comments, f"# brackets = {analysis['brackets']}"]
-        yield from conllu_lines(given, {"xpos": tags}, told)
+        comments = [*comments, f"# brackets = {analysis['brackets']}"]
+        yield from conllu_lines(sentence, {"xpos": tags}, comments)
 
     def train(
         self,
@@ -511,8 +529,7 @@ class ConstituencyTask(CommonTask):
         from eigentext.evaluate.parseval import evaluate
 
         gold = [Tree.from_brackets(one.analysis["brackets"]) for one in held_out]
-        found = model.predict([tree.words for tree in gold])
-        result = evaluate(gold, found)
+        result = evaluate(gold, model.predict([tree.words for tree in gold]))
         counts = [(float(m), float(g), float(t)) for m, g, t in result.counts()]
         return scored("bracket F1", counts)
 
@@ -531,12 +548,12 @@ def _word(form: str) -> str:
 def _at(
     marginals: Mapping[tuple[int, int, str], float], start: int, end: int, tag: str
 ) -> list[tuple[str, float]]:
-    found = [
+    likely = [
         (label, p) for (s, e, label), p in marginals.items() if (s, e) == (start, end) and p > 0
     ]
     if end - start == 1:
-        found = [(label, p) for label, p in found if label != tag]
-    return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+        likely = [(label, p) for label, p in likely if label != tag]
+    return sorted(likely, key=lambda pair: (-pair[1], pair[0]))
 
 
 def _crosses(one: Span, other: Span) -> bool:
@@ -544,43 +561,43 @@ def _crosses(one: Span, other: Span) -> bool:
     return start < later < end < later_end
 
 
-def _drop_crossing(wanted: _Wanted, notes: list[str]) -> None:
+def _drop_crossing(decided: _Decided, notes: list[str]) -> None:
     """Of decided spans that cross, one alone can be in a tree: the first one."""
     kept: list[Span] = []
-    for span in wanted.spans:
+    for span in decided.spans:
         clash = next((other for other in kept if _crosses(span, other)), None)
         if clash is None:
             kept.append(span)
             continue
-        wanted.exact.pop(span, None)
-        wanted.having.pop(span, None)
+        decided.exact.pop(span, None)
+        decided.having.pop(span, None)
         notes.append(
             f"Words {span[0] + 1} to {span[1]} and words {clash[0] + 1} to {clash[1]} cross: no "
             "tree has both. The second is not shown until one of them is taken back."
         )
 
 
-def _overlaid(brackets: Brackets, wanted: _Wanted) -> Brackets:
+def _overlaid(brackets: Brackets, decided: _Decided) -> Brackets:
     """The tree with all that is decided in it."""
     chains = {
         span: chain
         for span, chain in brackets.chains.items()
-        if not any(_crosses(span, other) for other in wanted.spans)
+        if not any(_crosses(span, other) for other in decided.spans)
     }
-    for span, label in wanted.having.items():
+    for span, label in decided.having.items():
         chain = chains.get(span, ())
         if label not in chain:
             # a span that was asked for by itself has a label of no meaning
             chains[span] = (label,) if len(chain) <= 1 else (label, *chain[1:])
-    chains.update(wanted.exact)
-    for span, forbidden in wanted.forbidden.items():
-        if span not in chains or span in wanted.spans:
+    chains.update(decided.exact)
+    for span, forbidden in decided.forbidden.items():
+        if span not in chains or span in decided.spans:
             continue
         left = tuple(label for label in chains[span] if forbidden not in (None, label))
         chains[span] = left
         if not left:
             del chains[span]
     tags = list(brackets.tags)
-    for word, tag in wanted.tags.items():
+    for word, tag in decided.tags.items():
         tags[word] = tag
     return Brackets(brackets.words, tags, chains, brackets.wrapper)

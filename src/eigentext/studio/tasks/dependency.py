@@ -16,20 +16,21 @@ import numpy as np
 
 from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.errors import SettingsError
-from eigentext.studio.tasks.common import CommonTask, bad, is_text, ranked, searched
 from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score, Tree
-from eigentext.studio.tasks.tags import scored
+from eigentext.studio.tasks.task import Task, bad, is_text, ranked, scored
 from eigentext.studio.tasks.texts import column_of, conllu_lines, conllu_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser
     from eigentext.dependency.sentence import TaggedSentence
+    from eigentext.studio.tasks.answers import Answers
     from eigentext.studio.tasks.records import Decisions, Document, Sentence
+    from eigentext.studio.tasks.task import SentenceState
 
 __all__ = ["RELATIONS", "DependencyTask"]
 
@@ -41,6 +42,7 @@ RELATIONS = tuple(
 _SHOWN, _HEADS = 4, 6  # candidates with each item; heads that are tried for one
 _LEAST = 1e-4  # probability of a head that is offered
 _RERANKED = 20  # trees that a reranker chooses from
+_WIDTH = 960.0  # of a row of words in drawings; longer sentences are broken
 _HEAT = 50.0  # of margins between relations, in units of the parser's rounded weights
 
 Arcs = dict[int, dict[str, Any]]  # word, from 1 on -> head, deprel
@@ -56,7 +58,7 @@ class _Answer(NamedTuple):
     source: str
 
 
-class DependencyTask(CommonTask):
+class DependencyTask(Task):
     """Item ``a3`` -> {"head": 2, "deprel": "nsubj"}, words from 1 on; either may be left out.
 
     With ``"passed": true`` nobody chose the arc: an annotator passed over it to another.
@@ -66,6 +68,8 @@ class DependencyTask(CommonTask):
     ITEMS = re.compile(r"a([1-9][0-9]{0,5})")
     STAGE = "parser"
     KINDS = ("graph-parser",)
+    SERVED = ("dep", "pipeline")
+    OPTIONS = ("passed",)
 
     def __init__(
         self, model: Any = None, *, labels: Sequence[str] = RELATIONS, tagger: Any = None
@@ -83,14 +87,20 @@ class DependencyTask(CommonTask):
         parser: DependencyParser | None = self.model
         return parser
 
-    def _place(self, document: Document, given: Sentence, item: str) -> tuple[int, ...]:
-        word, n = int(item[1:]), len(given.tokens)
+    @classmethod
+    def beside_learned(cls, served: Any) -> dict[str, Any]:
+        """A parser that was learned has no tagger of its own; that of the pipeline stays."""
+        is_pipeline = getattr(served, "KIND", "") == "pipeline"
+        return {"tagger": served.morphology_} if is_pipeline else {}
+
+    def _numbers(self, document: Document, sentence: Sentence, item: str) -> tuple[int, ...]:
+        word, n = int(item[1:]), len(sentence.tokens)
         if not 1 <= word <= n:
             raise bad(item, f"the sentence has {n} words, counted from 1")
         return (word,)
 
-    def _check(self, document: Document, given: Sentence, item: str, value: Any) -> Any:
-        word, n = int(item[1:]), len(given.tokens)
+    def _check(self, sentence: Sentence, item: str, value: Any) -> Any:
+        word, n = int(item[1:]), len(sentence.tokens)
         if not set(value) & {"head", "deprel"} or not set(value) <= {"head", "deprel", "passed"}:
             raise bad(item, 'expected {"head": ..., "deprel": ...}, or one of them')
         head = value.get("head", 0)
@@ -105,8 +115,8 @@ class DependencyTask(CommonTask):
             raise bad(item, f"deprel is {str(relation)[:60]!r}, expected a relation")
         return {name: value[name] for name in ("head", "deprel", "passed") if name in value}
 
-    def _check_analysis(self, given: Sentence, analysis: Any) -> dict[str, Any]:
-        n = len(given.tokens)
+    def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
+        n = len(sentence.tokens)
         if not isinstance(analysis, dict) or not {"head", "deprel"} <= set(analysis):
             raise bad("done", 'expected {"head": [...], "deprel": [...]}')
         heads, relations = analysis["head"], analysis["deprel"]
@@ -117,13 +127,13 @@ class DependencyTask(CommonTask):
             if head is None:
                 raise bad("done", f"word {word} has no head")
             value = {"head": head, "deprel": relation}
-            self._check(None, given, f"a{word}", value)  # type: ignore[arg-type]
+            self._check(sentence, f"a{word}", value)
         fault = tree_fault(heads)
         if fault:
             raise bad("done", fault)
         return {"head": list(heads), "deprel": list(relations)}
 
-    def items_of(self, given: Sentence, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """What decisions would make this analysis."""
         pairs = zip(analysis["head"], analysis["deprel"], strict=True)
         return [
@@ -133,17 +143,10 @@ class DependencyTask(CommonTask):
 
     # ------------------------------------------------------------ proposals
 
-    def _wanted(self, decisions: Decisions, sentence: int) -> Arcs:
-        decided = self.decided(decisions, sentence)
-        return {int(item[1:]): value for item, value in sorted(decided.items())}
-
-    def _propose(
-        self, document: Document, decisions: Decisions, sentence: int, k: int
-    ) -> Proposal:
-        given = self.sentence(document, sentence)
-        wanted = self._wanted(decisions, sentence)
-        answer = self._answered(given, wanted, k)
-        heads, relations = _overlaid(answer.heads, answer.relations, wanted)
+    def _propose(self, state: SentenceState, k: int) -> Proposal:
+        arcs = _arcs(state)
+        answer = self._answered(state.sentence, arcs, k)
+        heads, relations = _overlaid(answer.heads, answer.relations, arcs)
         notes = list(answer.notes)
         if all(head is not None for head in heads):
             fault = tree_fault([head or 0 for head in heads])
@@ -151,53 +154,78 @@ class DependencyTask(CommonTask):
                 notes.append(f"This is no tree yet: {fault}.")
         items = []
         for word, (head, relation) in enumerate(zip(heads, relations, strict=True), start=1):
-            own: list[Candidate] = []
+            candidates: list[Candidate] = []
             sure = 0.0
             if answer.marginals is not None and head is not None:
                 column = answer.marginals[:, word]
                 sure = float(column[head]) * answer.sure[word - 1]
                 others = [h for h in np.argsort(-column, kind="stable").tolist() if h != word]
-                own = ranked(
+                candidates = ranked(
                     ({"head": h} if h != head else {"head": h, "deprel": relation}, p)
                     for h in others[:_SHOWN]
                     if (p := float(column[h])) > _LEAST
                 )
-            value = {"head": head, "deprel": relation}
-            value = {name: one for name, one in value.items() if one not in (None, "_")}
-            value |= {"passed": True} if wanted.get(word, {}).get("passed") else {}
-            is_decided = word in wanted
+            cells = {"head": head, "deprel": relation}
+            value = {name: cell for name, cell in cells.items() if cell not in (None, "_")}
+            value |= {"passed": True} if arcs.get(word, {}).get("passed") else {}
+            is_decided = word in arcs
             sure = 1.0 if is_decided else min(max(sure, 0.0), 1.0)
-            items.append(Item(f"a{word}", value or None, is_decided, sure, tuple(own)))
+            items.append(Item(f"a{word}", value or None, is_decided, sure, tuple(candidates)))
         trees = []
-        for found, names, score in answer.kbest[:k]:
-            shown_heads, shown = _overlaid(list(found), names, wanted)
+        for tree_heads, names, score in answer.kbest[:k]:
+            shown_heads, shown = _overlaid(list(tree_heads), names, arcs)
             trees.append(Tree({"head": shown_heads, "deprel": shown}, score))
         return self._proposal(
-            sentence,
+            state,
             items,
+            notes,
             analysis={"head": heads, "deprel": relations},
             kbest=tuple(trees),
             source=answer.source,
-            followed=not notes,
-            notes=tuple(notes),
         )
 
-    def _answered(self, given: Sentence, wanted: Arcs, k: int) -> _Answer:
-        n = len(given.tokens)
+    def drawing(
+        self, forms: Sequence[str], analysis: Mapping[str, Any], items: Sequence[Item] = ()
+    ) -> str | None:
+        """The arcs of a whole tree."""
+        if not forms or None in analysis["head"]:
+            return None
+        from eigentext.drawing.arcs import arcs_svg
+
+        return arcs_svg(
+            forms,
+            list(analysis["head"]),
+            list(analysis["deprel"]),
+            title="Dependencies",
+            probabilities=[item.certainty for item in items] or None,
+            width=_WIDTH,
+            data=True,
+        )
+
+    def findings(
+        self, document: Document, decisions: Decisions, sentence: int, *, rules: bool = True
+    ) -> list[Any]:
+        """What is wrong with the tree, and by UD's rules with the rest."""
+        from eigentext.studio.tasks.checks import check_under
+
+        return check_under(self, document, decisions, sentence, rules=rules)
+
+    def _answered(self, sentence: Sentence, decided: Arcs, k: int) -> _Answer:
+        n = len(sentence.tokens)
         parser = self.parser
         notes: list[str] = []
         tagged = None
         if parser is not None and n:
             try:
-                tagged = self.tagged(given)
+                tagged = self.tagged(sentence)
             except SettingsError:
                 notes.append(
                     "The parser needs tags and there are none: import the text with UPOS, or "
                     "serve a pipeline."
                 )
         if parser is None or tagged is None:
-            return _unparsed(given, notes)
-        required = [(arc["head"], word) for word, arc in wanted.items() if "head" in arc]
+            return _unparsed(sentence, notes)
+        required = [(arc["head"], word) for word, arc in decided.items() if "head" in arc]
         arcs = required
         try:
             if self.reranker is None:
@@ -227,36 +255,33 @@ class DependencyTask(CommonTask):
         sure = self._relation_shares(parser, tagged, heads)
         return _Answer([*heads], list(best.relations or ()), shares, sure, lists, notes, "model")
 
-    def tagged(self, given: Sentence) -> TaggedSentence:
+    def tagged(self, sentence: Sentence) -> TaggedSentence:
         """The words with the tags that the parser goes by: imported, the pipeline's, its own."""
         from eigentext.dependency.sentence import TaggedSentence
 
         parser = self.parser
         if parser is None:
             raise SettingsError("there is no parser")
-        columns = {name: column_of(given, name) for name in ("upos", "xpos", "feats", "lemma")}
-        known: dict[str, Any] = {
+        columns = {name: column_of(sentence, name) for name in ("upos", "xpos", "feats", "lemma")}
+        tags: dict[str, Any] = {
             "lemmas" if name == "lemma" else name: values
             for name, values in columns.items()
             if values and set(values) != {"_"}
         }
-        if "upos" in known or "xpos" in known:
-            return TaggedSentence.of(given.forms, **known)
+        if "upos" in tags or "xpos" in tags:
+            return TaggedSentence.of(sentence.forms, **tags)
         if self.tagger is not None:
-            found = self.tagger.tag([given.forms])[0]
-            tags: dict[str, Any] = {
-                name: getattr(found, name) for name in ("upos", "xpos", "feats", "lemmas")
-            }
-            others = found.others if set(found.others) != {"_"} else ()
-            return TaggedSentence.of(given.forms, **tags)._replace(others=others)
-        return parser.tagged(given.forms)
+            (tagging,) = self.tagger.tag([sentence.forms])
+            tags = {name: getattr(tagging, name) for name in ("upos", "xpos", "feats", "lemmas")}
+            others = tagging.others if set(tagging.others) != {"_"} else ()
+            return TaggedSentence.of(sentence.forms, **tags)._replace(others=others)
+        return parser.tagged(sentence.forms)
 
     def _crossing(
         self, parser: DependencyParser, tagged: TaggedSentence, required: list[tuple[int, int]]
     ) -> tuple[list[int], list[str], npt.NDArray[np.float64]] | None:
         """The best tree with these arcs if arcs may cross; None where there is none."""
-        from eigentext.dependency.decoding.marginals import nonprojective_marginals
-        from eigentext.dependency.decoding.nonprojective import chu_liu_edmonds
+        from eigentext.dependency.decoding.decoders import chu_liu_edmonds, nonprojective_marginals
 
         try:
             arc, _ = parser.scores(tagged)
@@ -267,8 +292,8 @@ class DependencyTask(CommonTask):
         relations = ["_"] * len(heads)
         if parser.relations_ is not None:
             keys = parser.encoder_.batch([tagged]).keys
-            found = parser.relations_.label_list(keys, heads[None])
-            relations = [parser.relations_.relations[r] for r in found.relations[0].tolist()]
+            labels = parser.relations_.label_list(keys, heads[None]).relations
+            relations = [parser.relations_.relations[r] for r in labels[0].tolist()]
         return heads.tolist(), relations, marginals
 
     def _relation_shares(
@@ -278,8 +303,8 @@ class DependencyTask(CommonTask):
         if parser.relations_ is None or len(heads) > MOST_WORDS:
             return [1.0] * len(heads)
         keys = parser.encoder_.batch([tagged]).keys
-        found = parser.relations_.label_list(keys, np.array([heads], np.int32))
-        margins = found.margins[0].tolist()
+        labels = parser.relations_.label_list(keys, np.array([heads], np.int32))
+        margins = labels.margins[0].tolist()
         return [1.0 if not m else 1.0 / (1.0 + math.exp(-min(m / _HEAT, 30.0))) for m in margins]
 
     def _relations_at(
@@ -300,82 +325,82 @@ class DependencyTask(CommonTask):
         order = np.argsort(-shares, kind="stable").tolist()
         return [(names[number], float(shares[number])) for number in order]
 
-    def candidates(
-        self,
-        document: Document,
-        decisions: Decisions,
-        sentence: int,
-        item: str,
-        *,
-        k: int = 20,
-        search: str = "",
+    def _candidates(
+        self, state: SentenceState, item: str, numbers: tuple[int, ...]
     ) -> list[Candidate]:
         """Heads with the relation each would have, then other relations of the best head."""
-        given = self.sentence(document, sentence)
-        if not self.ITEMS.fullmatch(item):
-            raise bad(item, f"{self.name} has no such item")
-        (word,) = self._place(document, given, item)
-        wanted = self._wanted(decisions, sentence)
-        own = wanted.pop(word, {})
-        answer = self._answered(given, wanted, 1)
-        made: list[tuple[Any, float | None]] = []
+        sentence, (word,) = state.sentence, numbers
+        arcs = _arcs(state)
+        present = arcs.pop(word, {})
+        answer = self._answered(sentence, arcs, 1)
+        values: list[tuple[Any, float | None]] = []
         best = answer.heads[word - 1]
         if answer.marginals is not None and best is not None:
-            parser, tagged = self.parser, self.tagged(given)
+            parser, tagged = self.parser, self.tagged(sentence)
             column = answer.marginals[:, word]
             likely = [h for h in np.argsort(-column, kind="stable").tolist() if h != word]
             for head in [h for h in likely[:_HEADS] if column[h] > _LEAST]:
-                tried = self._answered(given, {**wanted, word: {"head": head}}, 1)
+                tried = self._answered(sentence, {**arcs, word: {"head": head}}, 1)
                 heads = [h or 0 for h in tried.heads]
-                made.append(
+                values.append(
                     ({"head": head, "deprel": tried.relations[word - 1]}, float(column[head]))
                 )
-                if head == own.get("head", likely[0]) and parser is not None:
+                if head == present.get("head", likely[0]) and parser is not None:
                     share = float(column[head])
-                    made += [
+                    values += [
                         ({"head": head, "deprel": name}, share * p)
                         for name, p in self._relations_at(parser, tagged, heads, word)
                     ]
-        made.sort(key=lambda pair: -(pair[1] or 0.0))
-        head = own.get("head", best)
+        values.sort(key=lambda pair: -(pair[1] or 0.0))
+        head = present.get("head", best)
         rest = [
             {**({} if head is None else {"head": head}), "deprel": name}
-            for name in dict.fromkeys((*self._known_relations(), *self.labels))
+            for name in dict.fromkeys((*self._parser_relations(), *self.labels))
         ]
-        made += [(value, None) for value in rest]
-        made += [({"head": h}, None) for h in range(len(given.tokens) + 1) if h != word]
-        shown = []
-        for one in ranked(made):
+        values += [(value, None) for value in rest]
+        values += [({"head": h}, None) for h in range(len(sentence.tokens) + 1) if h != word]
+        candidates = []
+        for one in ranked(values):
             head = one.value.get("head")
-            form = "" if head is None else "root" if head == 0 else given.forms[head - 1]
-            shown.append(Candidate(one.value, one.rank, one.probability, {"head_form": form}))
-        return list(searched(shown, search))[:k]
+            form = "" if head is None else "root" if head == 0 else sentence.forms[head - 1]
+            candidates.append(Candidate(one.value, one.rank, one.probability, {"head_form": form}))
+        return candidates
 
-    def _known_relations(self) -> tuple[str, ...]:
+    def _parser_relations(self) -> tuple[str, ...]:
         parser = self.parser
         return () if parser is None or parser.relations_ is None else parser.relations_.relations
 
     # ------------------------------------------------------------ what comes out
 
-    def decided_only(
-        self, document: Document, decisions: Decisions, sentence: int
-    ) -> dict[str, Any]:
+    def decided_only(self, state: SentenceState) -> dict[str, Any]:
         """Heads and relations that are decided."""
-        n = len(self.sentence(document, sentence).tokens)
-        wanted = self._wanted(decisions, sentence)
-        heads, relations = _overlaid([None] * n, ["_"] * n, wanted)
+        n = len(state.sentence.tokens)
+        heads, relations = _overlaid([None] * n, ["_"] * n, _arcs(state))
         return {"head": heads, "deprel": relations}
 
     def _lines(
         self,
         document: Document,
-        given: Sentence,
+        sentence: Sentence,
         analysis: Mapping[str, Any],
         comments: list[str],
         form: str,
     ) -> Iterator[str]:
         columns = {name: analysis[name] for name in ("head", "deprel")}
-        yield from conllu_lines(given, columns, comments)
+        yield from conllu_lines(sentence, columns, comments)
+
+    def comparable(self, value: Mapping[str, Any]) -> Hashable:
+        """Head and relation."""
+        return value.get("head"), value.get("deprel")
+
+    def add_item(self, answers: Answers, word: tuple[int, int], value: Any, n_words: int) -> None:
+        """The arc of a word, and its relation."""
+        (sentence, number), (head, relation) = word, value
+        arcs = answers.arcs.setdefault(sentence, [None] * n_words)
+        if head is not None and 1 <= number <= n_words:
+            arcs[number - 1] = (head, relation or "_")
+            if relation is not None:
+                answers.values.setdefault("relation", {})[word] = relation
 
     def train(
         self,
@@ -389,7 +414,7 @@ class DependencyTask(CommonTask):
         from eigentext.language.formats.conllu import read_sentences
 
         treebank = list(read_sentences(base)) if base else []
-        treebank += [conllu_sentence(one.given, one.analysis) for one in examples]
+        treebank += [conllu_sentence(one.sentence, one.analysis) for one in examples]
         settings: dict[str, Any] = {}
         if self.parser is not None:
             settings = self.parser.get_params(deep=False)
@@ -403,18 +428,22 @@ class DependencyTask(CommonTask):
         parser = other.parser
         if parser is None:
             raise SettingsError("there is no parser to score")
-        heads, relations = parser.trees([other.tagged(one.given) for one in held_out])
+        heads, relations = parser.trees([other.tagged(one.sentence) for one in held_out])
         counts = []
-        for one, found, names in zip(held_out, heads, relations, strict=True):
+        for one, parsed, names in zip(held_out, heads, relations, strict=True):
             gold = zip(one.analysis["head"], one.analysis["deprel"], strict=True)
-            right = sum(a == b for a, b in zip(gold, zip(found, names, strict=True), strict=True))
-            counts.append((float(right), float(len(found)), float(len(found))))
+            right = sum(a == b for a, b in zip(gold, zip(parsed, names, strict=True), strict=True))
+            counts.append((float(right), float(len(parsed)), float(len(parsed))))
         return scored("LAS", counts)
 
 
-def _unparsed(given: Sentence, notes: list[str]) -> _Answer:
-    n = len(given.tokens)
-    column, names = column_of(given, "head"), column_of(given, "deprel")
+def _arcs(state: SentenceState) -> Arcs:
+    return {int(item[1:]): value for item, value in sorted(state.decided.items())}
+
+
+def _unparsed(sentence: Sentence, notes: list[str]) -> _Answer:
+    n = len(sentence.tokens)
+    column, names = column_of(sentence, "head"), column_of(sentence, "deprel")
     heads: list[int | None] = [None] * n
     source = "none"
     if column is not None:
@@ -424,11 +453,11 @@ def _unparsed(given: Sentence, notes: list[str]) -> _Answer:
 
 
 def _overlaid(
-    heads: Sequence[int | None], relations: Sequence[str], wanted: Arcs
+    heads: Sequence[int | None], relations: Sequence[str], decided: Arcs
 ) -> tuple[list[int | None], list[str]]:
     """The same with what is decided."""
     new_heads, names = list(heads), list(relations)
-    for word, arc in wanted.items():
+    for word, arc in decided.items():
         if "head" in arc and arc["head"] != new_heads[word - 1]:
             new_heads[word - 1] = arc["head"]
             if "deprel" not in arc:

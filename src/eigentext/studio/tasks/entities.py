@@ -11,9 +11,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eigentext.studio.tasks.common import CommonTask, bad, is_text, ranked, searched
 from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
-from eigentext.studio.tasks.tags import list_shares, scored
+from eigentext.studio.tasks.tags import list_shares
+from eigentext.studio.tasks.task import Task, bad, is_text, ranked, scored
 from eigentext.studio.tasks.texts import (
     column_of,
     conllu_lines,
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
-    from eigentext.studio.tasks.records import Decisions, Document, Sentence
+    from eigentext.studio.tasks.answers import Answers
+    from eigentext.studio.tasks.records import Document, Sentence
+    from eigentext.studio.tasks.task import SentenceState
 
 __all__ = ["EntitiesTask"]
 
@@ -33,7 +35,7 @@ _MOST_ANSWERS = 16  # tag sequences that certainties come from
 _SHOWN = 5
 
 
-class EntitiesTask(CommonTask):
+class EntitiesTask(Task):
     """Item ``e2-5`` -> {"type": "PER"}, or {"type": null}: no entity is, or overlaps, here."""
 
     name = "entities"
@@ -41,8 +43,9 @@ class EntitiesTask(CommonTask):
     ITEMS = re.compile(r"e(0|[1-9][0-9]{0,5})-([1-9][0-9]{0,5})")
     STAGE = "ner"
     KINDS = ("tagger",)
+    SERVED = ("tagger",)
 
-    def _check(self, document: Document, given: Sentence, item: str, value: Any) -> Any:
+    def _check(self, sentence: Sentence, item: str, value: Any) -> Any:
         if set(value) != {"type"}:
             raise bad(item, 'expected {"type": ...}, or {"type": null} for no entity')
         kind = value["type"]
@@ -50,11 +53,11 @@ class EntitiesTask(CommonTask):
             raise bad(item, f"type is {str(kind)[:60]!r}, expected a name without white space")
         return dict(value)
 
-    def _check_analysis(self, given: Sentence, analysis: Any) -> dict[str, Any]:
+    def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
         spans = analysis.get("entities") if isinstance(analysis, dict) else None
         if not isinstance(spans, list):
             raise bad("done", 'expected {"entities": [{"start", "end", "type"}, ...]}')
-        n = len(given.tokens)
+        n = len(sentence.tokens)
         kept = []
         for span in spans:
             if not isinstance(span, dict) or not {"start", "end", "type"} <= set(span):
@@ -62,17 +65,23 @@ class EntitiesTask(CommonTask):
             start, end, kind = span["start"], span["end"], span["type"]
             if not (isinstance(start, int) and isinstance(end, int) and 0 <= start < end <= n):
                 raise bad("done", f"expected entities within the {n} words of the sentence")
-            self._check(None, given, f"e{start}-{end}", {"type": kind})  # type: ignore[arg-type]
+            self._check(sentence, f"e{start}-{end}", {"type": kind})
             if kind is not None:
                 kept.append({"start": start, "end": end, "type": kind})
         kept.sort(key=lambda one: (one["start"], -one["end"], one["type"]))
         return {"entities": kept, "tags": tags_of_spans(n, kept)}
 
-    def items_of(self, given: Sentence, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """What decisions would make this analysis."""
         return [
             (f"e{one['start']}-{one['end']}", {"type": one["type"]})
             for one in analysis["entities"]
+        ]
+
+    def add_finished(self, answers: Answers, sentence: int, analysis: Mapping[str, Any]) -> None:
+        """The entities as spans."""
+        answers.spans.setdefault("entities", {})[sentence] = [
+            (one["type"], one["start"], one["end"]) for one in analysis.get("entities", ())
         ]
 
     def _removal(self, item: str) -> Any:
@@ -80,83 +89,67 @@ class EntitiesTask(CommonTask):
 
     # ------------------------------------------------------------ proposals
 
-    def _wanted(
-        self, decisions: Decisions, sentence: int
-    ) -> tuple[dict[tuple[int, int], str], list[tuple[int, int]]]:
-        """Entities that are decided, and spans that are none."""
-        entities, none = {}, []
-        for item, value in self.decided(decisions, sentence).items():
-            start, end = map(int, item[1:].split("-"))
-            if value["type"] is None:
-                none.append((start, end))
-            else:
-                entities[start, end] = value["type"]
-        return dict(sorted(entities.items())), sorted(none)
-
-    def _propose(
-        self, document: Document, decisions: Decisions, sentence: int, k: int
-    ) -> Proposal:
-        given = self.sentence(document, sentence)
-        n = len(given.tokens)
-        wanted, none = self._wanted(decisions, sentence)
+    def _propose(self, state: SentenceState, k: int) -> Proposal:
+        sentence = state.sentence
+        n = len(sentence.tokens)
+        decided, none = _spans(state)
         notes: list[str] = []
         shares: dict[tuple[int, int], dict[str, float]] = {}
-        source, found = "none", []
+        source, proposed = "none", []
         if self.model is not None and n:
             source = "model"
             answers = self.model.kbest(
-                given.forms, _MOST_ANSWERS, allowed=self._allowed(n, wanted, none, notes)
+                sentence.forms, _MOST_ANSWERS, allowed=self._allowed(n, decided, none, notes)
             )
             if not answers:
                 notes.append("The tagger has no answer under these decisions: they stand alone.")
             else:
-                found = spans_of_tags(answers[0].tags)
+                proposed = spans_of_tags(answers[0].tags)
                 for answer, share in zip(answers, list_shares(answers), strict=True):
                     for span in spans_of_tags(answer.tags):
-                        own = shares.setdefault((span["start"], span["end"]), {})
-                        own[span["type"]] = own.get(span["type"], 0.0) + share
-        elif (tags := column_of(given, "ner")) is not None:
-            source, found = "imported", spans_of_tags(tags)
+                        of_type = shares.setdefault((span["start"], span["end"]), {})
+                        of_type[span["type"]] = of_type.get(span["type"], 0.0) + share
+        elif (tags := column_of(sentence, "ner")) is not None:
+            source, proposed = "imported", spans_of_tags(tags)
         spans: list[dict[str, Any]] = [
-            {"start": s, "end": e, "type": kind} for (s, e), kind in wanted.items()
+            {"start": s, "end": e, "type": kind} for (s, e), kind in decided.items()
         ]
-        taken = [*wanted, *none]
+        taken = [*decided, *none]
         spans += [
             span
-            for span in found
+            for span in proposed
             if not any(_overlap((span["start"], span["end"]), one) for one in taken)
         ]
         spans.sort(key=lambda one: (one["start"], -one["end"]))
-        notes += _overlaps(wanted)
+        notes += _overlaps(decided)
         items = []
         for span in spans:
-            place = span["start"], span["end"]
-            known = sorted(shares.get(place, {}).items(), key=lambda pair: (-pair[1], pair[0]))
-            is_decided = place in wanted
-            sure = 1.0 if is_decided else dict(known).get(span["type"], 0.0)
-            best = ranked(({"type": kind}, share) for kind, share in known[:_SHOWN])
-            name = f"e{place[0]}-{place[1]}"
+            bounds = span["start"], span["end"]
+            types = sorted(shares.get(bounds, {}).items(), key=lambda pair: (-pair[1], pair[0]))
+            is_decided = bounds in decided
+            sure = 1.0 if is_decided else dict(types).get(span["type"], 0.0)
+            best = ranked(({"type": kind}, share) for kind, share in types[:_SHOWN])
+            name = f"e{bounds[0]}-{bounds[1]}"
             items.append(Item(name, {"type": span["type"]}, is_decided, sure, tuple(best)))
         for start, end in none:
             items.append(Item(f"e{start}-{end}", {"type": None}, True, 1.0))
         items.sort(key=lambda one: tuple(map(int, one.item[1:].split("-"))))
         proposal = self._proposal(
-            sentence,
+            state,
             items,
+            notes,
             analysis={"entities": spans, "tags": tags_of_spans(n, spans)},
             source=source,
-            followed=not notes,
-            notes=tuple(notes),
         )
         if source != "model":
             return proposal
         # an entity that the tagger nearly found is a doubt too, though there is no item for it
         doubts = [
             1.0 - share
-            for place, of_type in shares.items()
+            for bounds, of_type in shares.items()
             for share in (sum(of_type.values()),)
-            if not any(_overlap(place, one) for one in taken)
-            and not any((s["start"], s["end"]) == place for s in spans)
+            if not any(_overlap(bounds, one) for one in taken)
+            and not any((s["start"], s["end"]) == bounds for s in spans)
         ]
         least = min((proposal.certainty, *doubts))
         return replace(proposal, certainty=least)
@@ -164,21 +157,21 @@ class EntitiesTask(CommonTask):
     def _allowed(
         self,
         n: int,
-        wanted: Mapping[tuple[int, int], str],
+        decided: Mapping[tuple[int, int], str],
         none: Sequence[tuple[int, int]],
         notes: list[str],
     ) -> dict[int, list[str]]:
         """BIO2 tags that each word may have under the decisions; what clashes is left out."""
-        known = {tag[2:] for tag in self.model.tag_set_.inside if tag != "O"}
-        inside = [f"I-{kind}" for kind in known]
-        outside = ["O", *(f"B-{kind}" for kind in known)]
+        types = {tag[2:] for tag in self.model.tag_set_.inside if tag != "O"}
+        inside = [f"I-{kind}" for kind in types]
+        outside = ["O", *(f"B-{kind}" for kind in types)]
         allowed: dict[int, list[str]] = {}
         free = 0
-        for (start, end), kind in wanted.items():
+        for (start, end), kind in decided.items():
             if start < free:
                 continue  # it overlaps one that is kept; `_overlaps` tells
             free = end
-            if kind not in known:
+            if kind not in types:
                 notes.append(
                     f"The tagger does not know the type {kind!r}: your entity stands, and the "
                     "others are proposed without it."
@@ -192,7 +185,7 @@ class EntitiesTask(CommonTask):
                 allowed[end] = outside
         for start, end in none:
             for word in range(start, end):
-                if not any(s <= word < e for s, e in wanted):
+                if not any(s <= word < e for s, e in decided):
                     allowed[word] = ["O"]
             if end < n and end not in allowed:
                 allowed[end] = outside
@@ -202,76 +195,62 @@ class EntitiesTask(CommonTask):
                 allowed[word] = ["O"]
         return allowed
 
-    def candidates(
-        self,
-        document: Document,
-        decisions: Decisions,
-        sentence: int,
-        item: str,
-        *,
-        k: int = 20,
-        search: str = "",
+    def _candidates(
+        self, state: SentenceState, item: str, numbers: tuple[int, ...]
     ) -> list[Candidate]:
         """Types of the span, ranked by the tagger, then all that are known, then no entity."""
-        given = self.sentence(document, sentence)
-        if not self.ITEMS.fullmatch(item):
-            raise bad(item, f"{self.name} has no such item")
-        self._place(document, given, item)
-        start, end = map(int, item[1:].split("-"))
-        known: list[tuple[Any, float | None]] = []
+        sentence, (start, end) = state.sentence, numbers
+        values: list[tuple[Any, float | None]] = []
         kinds: list[str] = []
         if self.model is not None:
             kinds = sorted({tag[2:] for tag in self.model.tag_set_.inside if tag != "O"})
             scores = []
             for kind in kinds:
-                allowed = self._allowed(len(given.tokens), {(start, end): kind}, [], [])
-                answers = self.model.kbest(given.forms, 1, allowed=allowed)
+                allowed = self._allowed(len(sentence.tokens), {(start, end): kind}, [], [])
+                answers = self.model.kbest(sentence.forms, 1, allowed=allowed)
                 if answers:
                     scores.append((answers[0], kind))
             scores.sort(key=lambda pair: (-pair[0].score, pair[1]))
             shares = list_shares([answer for answer, _ in scores])
-            known = [
+            values = [
                 ({"type": kind}, share) for (_, kind), share in zip(scores, shares, strict=True)
             ]
-        known += [({"type": kind}, None) for kind in (*kinds, *self.labels)]
-        known.append(({"type": None}, None))
-        return list(searched(ranked(known), search))[:k]
+        values += [({"type": kind}, None) for kind in (*kinds, *self.labels)]
+        values.append(({"type": None}, None))
+        return ranked(values)
 
     # ------------------------------------------------------------ what comes out
 
-    def decided_only(
-        self, document: Document, decisions: Decisions, sentence: int
-    ) -> dict[str, Any]:
+    def decided_only(self, state: SentenceState) -> dict[str, Any]:
         """The entities that are decided."""
-        n = len(self.sentence(document, sentence).tokens)
-        wanted, _ = self._wanted(decisions, sentence)
-        spans = [{"start": s, "end": e, "type": kind} for (s, e), kind in wanted.items()]
-        return {"entities": spans, "tags": tags_of_spans(n, spans)}
+        decided, _ = _spans(state)
+        spans = [{"start": s, "end": e, "type": kind} for (s, e), kind in decided.items()]
+        return {"entities": spans, "tags": tags_of_spans(len(state.sentence.tokens), spans)}
 
     def _lines(
         self,
         document: Document,
-        given: Sentence,
+        sentence: Sentence,
         analysis: Mapping[str, Any],
         comments: list[str],
         form: str,
     ) -> Iterator[str]:
         if form == "jsonl":
-            record = {"tokens": list(given.forms), "entities": analysis["entities"]}
+            record = {"tokens": list(sentence.forms), "entities": analysis["entities"]}
             yield json.dumps(record, ensure_ascii=False)
             return
         tags = analysis["tags"]
         if form == "columns":
-            for word, tag in zip(given.forms, tags, strict=True):
+            for word, tag in zip(sentence.forms, tags, strict=True):
                 yield f"{word}\t{tag}"
             yield ""
             return
-        misc = column_of(given, "misc") or ["_"] * len(tags)
+        misc = column_of(sentence, "misc") or ["_"] * len(tags)
         cells = []
         for old, tag in zip(misc, tags, strict=True):
             pieces = [p for p in old.split("|") if p != "_" and not p.startswith("NER=")]
             cells.append("|".join([*pieces, *([f"NER={tag}"] if tag != "O" else [])]) or "_")
-        yield from conllu_lines(given, {"misc": cells}, comments)
+        yield from conllu_lines(sentence, {"misc": cells}, comments)
 
     def train(
         self,
@@ -290,7 +269,7 @@ class EntitiesTask(CommonTask):
             read = read_tagged([base], repair=True)
             tokens += read[0]
             tags += read[1]
-        tokens += [one.given.forms for one in examples]
+        tokens += [one.sentence.forms for one in examples]
         tags += [one.analysis["tags"] for one in examples]
         settings = {} if self.model is None else self.model.get_params(deep=False)
         if self.model is not None:
@@ -301,25 +280,39 @@ class EntitiesTask(CommonTask):
 
     def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
         """F1 of entities."""
-        answers = model.predict([one.given.forms for one in held_out])
+        answers = model.predict([one.sentence.forms for one in held_out])
         counts = []
         for one, tags in zip(held_out, answers, strict=True):
             gold = {(s["start"], s["end"], s["type"]) for s in spans_of_tags(one.analysis["tags"])}
-            found = {(s["start"], s["end"], s["type"]) for s in spans_of_tags(tags)}
-            counts.append((float(len(gold & found)), float(len(gold)), float(len(found))))
+            answer = {(s["start"], s["end"], s["type"]) for s in spans_of_tags(tags)}
+            counts.append((float(len(gold & answer)), float(len(gold)), float(len(answer))))
         return scored("F1 of entities", counts)
 
 
-def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
+def _spans(
+    state: SentenceState,
+) -> tuple[dict[tuple[int, int], str], list[tuple[int, int]]]:
+    """Entities that are decided, and spans that are none."""
+    entities, none = {}, []
+    for item, value in state.decided.items():
+        start, end = map(int, item[1:].split("-"))
+        if value["type"] is None:
+            none.append((start, end))
+        else:
+            entities[start, end] = value["type"]
+    return dict(sorted(entities.items())), sorted(none)
 
 
-def _overlaps(wanted: Mapping[tuple[int, int], str]) -> list[str]:
-    places = list(wanted)
+def _overlap(first: tuple[int, int], other: tuple[int, int]) -> bool:
+    return first[0] < other[1] and other[0] < first[1]
+
+
+def _overlaps(decided: Mapping[tuple[int, int], str]) -> list[str]:
+    spans = list(decided)
     return [
         f"The entities of words {a[0] + 1} to {a[1]} and {b[0] + 1} to {b[1]} overlap: a file of "
         "tags can only hold the first of them."
-        for at, a in enumerate(places)
-        for b in places[at + 1 :]
+        for at, a in enumerate(spans)
+        for b in spans[at + 1 :]
         if _overlap(a, b)
     ]

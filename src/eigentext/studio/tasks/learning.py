@@ -15,7 +15,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.errors import SettingsError
-from eigentext.studio.tasks import Document, Sentence, open_task
+from eigentext.studio.tasks import Document, Sentence, open_task, task_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.studio.store.records import MadeModel, State
     from eigentext.studio.store.store import AnnotationStore
-    from eigentext.studio.tasks.common import CommonTask
+    from eigentext.studio.tasks.task import Task
 
 __all__ = [
     "Lesson",
@@ -81,21 +81,15 @@ def task_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in settings.items() if key in ("labels", "scheme")}
 
 
-def open_with(task: str, served: Any, file: str, settings: Mapping[str, Any]) -> CommonTask:
-    """The task with the model in ``file`` if there is one, else with ``served``.
-
-    A parser that was learned has no tagger of its own; that of the pipeline stays.
-    """
+def open_with(task: str, served: Any, file: str, settings: Mapping[str, Any]) -> Task:
+    """The task with the model in ``file`` if there is one, else with ``served``."""
     if not file:
         return open_task(task, served, **settings)
     if isinstance(served, str):
         from eigentext.base.model import load
 
         served = load(served)
-    more = {}
-    if task == "dependency" and getattr(served, "KIND", "") == "pipeline":
-        more["tagger"] = served.morphology_
-    return open_task(task, file, **settings, **more)
+    return open_task(task, file, **settings, **task_class(task).beside_learned(served))
 
 
 def gather(

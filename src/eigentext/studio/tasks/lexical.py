@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.remembering import Remembered
 from eigentext.errors import DataError, SettingsError
-from eigentext.studio.tasks.common import CommonTask, bad, is_text, searched
 from eigentext.studio.tasks.records import (
     Candidate,
     Document,
@@ -22,17 +21,18 @@ from eigentext.studio.tasks.records import (
     Proposal,
     Score,
 )
-from eigentext.studio.tasks.tags import scored
+from eigentext.studio.tasks.task import Task, bad, is_text, scored
 from eigentext.studio.tasks.texts import column_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
     from eigentext.lexical import Label, RankedWord
-    from eigentext.lexical.analysis import Analyzer
     from eigentext.lexical.schemes.labels import LabelScheme
+    from eigentext.studio.tasks.answers import Answers
     from eigentext.studio.tasks.records import Decisions, Sentence
+    from eigentext.studio.tasks.task import SentenceState
 
 __all__ = ["LexicalTask"]
 
@@ -41,20 +41,19 @@ _SHOWN = 9  # candidates with each item: as many as there are number keys
 _WORDS_KEPT = 8_000
 
 
-class _Says(NamedTuple):
-    """What output asks of a ranker."""
-
-    scheme_: LabelScheme
-    analyzer_: Analyzer
-
-
-class LexicalTask(CommonTask):
+class LexicalTask(Task):
     """Item ``w3`` -> {"label": {...}} or {"none": true}; lemma, gloss, vocalised by hand."""
 
     name = "lexical"
     formats = ("jsonl", "conllu")
     ITEMS = re.compile(r"w(0|[1-9][0-9]{0,5})")
     KINDS = ("lexical",)
+    SERVED = ("lex",)
+    OPTIONS = ("compare",)
+    WHOLE_TEXT = True
+    NEIGHBOURS = 1
+    WORDS = "w"
+    SEPARATE_ITEMS = True
 
     def __init__(
         self,
@@ -75,7 +74,7 @@ class LexicalTask(CommonTask):
             _WORDS_KEPT, lambda ranked: sum(map(len, ranked))
         )
 
-    def _check(self, document: Document, given: Sentence, item: str, value: Any) -> Any:
+    def _check(self, sentence: Sentence, item: str, value: Any) -> Any:
         if value.get("none") is True:
             if set(value) != {"none"}:
                 raise bad(item, '{"none": true} stands alone')
@@ -102,34 +101,42 @@ class LexicalTask(CommonTask):
             values.setdefault("lemma", value["lemma"])
         return tuple(values.get(name, self.scheme.missing) for name in self.scheme.elements)
 
-    def _check_analysis(self, given: Sentence, analysis: Any) -> dict[str, Any]:
+    def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
         words = analysis.get("words") if isinstance(analysis, dict) else None
-        if not isinstance(words, list) or len(words) != len(given.tokens):
+        if not isinstance(words, list) or len(words) != len(sentence.tokens):
             raise bad("done", 'expected {"words": [...]} with an entry for each word')
         kept = []
-        for number, (word, token) in enumerate(zip(words, given.tokens, strict=True)):
+        for number, (word, token) in enumerate(zip(words, sentence.tokens, strict=True)):
             if not isinstance(word, dict):
                 raise bad("done", f"word {number}: expected an object")
             bare = {name: word[name] for name in ("label", *_TYPED) if word.get(name) is not None}
             value = {"none": True} if "label" not in bare else bare
-            checked = self._check(None, given, f"w{number}", value)  # type: ignore[arg-type]
+            checked = self._check(sentence, f"w{number}", value)
             kept.append({"form": token.text, **_as_word(checked)})
         return {"words": kept}
 
-    def items_of(self, given: Sentence, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """What decisions would make this analysis."""
         items: list[tuple[str, Any]] = []
-        for number, word in enumerate(analysis["words"]):
-            if word.get("label") is None:
+        for number, word in enumerate(analysis.get("words", ())):
+            if not word.get("label"):
                 items.append((f"w{number}", {"none": True}))
             else:
                 typed = {name: word[name] for name in _TYPED if word.get(name)}
                 items.append((f"w{number}", {"label": word["label"], **typed}))
         return items
 
-    def differ(self, one: Any, other: Any) -> bool:
+    def differ(self, value: Any, other: Any) -> bool:
         """Whether two values have different labels; what is shown of them does not count."""
-        return bool(one.get("label") != other.get("label"))
+        return bool(value.get("label") != other.get("label"))
+
+    def comparable(self, value: Mapping[str, Any]) -> Hashable:
+        """The label; a lemma that was typed stands in it, too."""
+        return super().comparable({"label": value["label"]} if "label" in value else value)
+
+    def add_item(self, answers: Answers, word: tuple[int, int], value: Any, n_words: int) -> None:
+        """The label of a word."""
+        answers.values.setdefault("label", {})[word] = value
 
     # ------------------------------------------------------------ proposals
 
@@ -139,15 +146,15 @@ class LexicalTask(CommonTask):
         for (number, item), value in decisions.items():
             if value is None or not 0 <= number < len(document.sentences):
                 continue
-            given = document.sentences[number]
+            n = len(document.sentences[number].tokens)
             pairs = [(item, value)]
             if item == "done":
                 analysis = value.get("analysis")
-                pairs = self.items_of(given, analysis) if analysis else []
+                pairs = self.items_of(analysis) if analysis else []
             elif decisions.get((number, "done"), {}):
                 continue  # the finished sentence says it all
             for name, one in pairs:
-                if one.get("label") is not None and int(name[1:]) < len(given.tokens):
+                if one.get("label") is not None and int(name[1:]) < n:
                     fixed[number, int(name[1:])] = self.label(one)
         return fixed
 
@@ -159,9 +166,9 @@ class LexicalTask(CommonTask):
         fixed = self._fixed(document, decisions)
         forms = tuple(sentence.forms for sentence in document.sentences)
         key = forms, tuple(sorted(fixed.items()))
-        known = self._remembered.get(key)
-        if known is not None:
-            return known
+        latest = self._remembered.get(key)
+        if latest is not None:
+            return latest
         starts = [0]
         for words in forms:
             starts.append(starts[-1] + len(words))
@@ -170,39 +177,39 @@ class LexicalTask(CommonTask):
         (ranked,) = self.model.rank_documents([text], fixed=by_place)
         return self._remembered.put(key, ranked)
 
-    def _propose(
-        self, document: Document, decisions: Decisions, sentence: int, k: int
-    ) -> Proposal:
-        given = self.sentence(document, sentence)
-        decided = self.decided(decisions, sentence)
+    def _propose(self, state: SentenceState, k: int) -> Proposal:
+        decided = state.decided
         source = "none" if self.model is None else "model"
-        ranked = None if self.model is None else self.rank(document, decisions)[sentence]
+        ranked = None
+        if self.model is not None:
+            ranked = self.rank(state.document, state.decisions)[state.number]
         items, words = [], []
-        for number, token in enumerate(given.tokens):
-            own: tuple[Candidate, ...] = ()
+        for number, token in enumerate(state.sentence.tokens):
+            readings: tuple[Candidate, ...] = ()
             value: Any = None
             sure = 0.0
             if ranked is not None:
-                own = tuple(self._shown(ranked[number], _SHOWN))
-                value, sure = _value(own[0]), own[0].probability or 0.0
+                readings = tuple(self._shown(ranked[number], _SHOWN))
+                value, sure = _value(readings[0]), readings[0].probability or 0.0
             elif self._analyzer is not None:
-                own = tuple(self._unranked(token.text)[:_SHOWN])
+                readings = tuple(self._unranked(token.text)[:_SHOWN])
             else:
-                value = self._imported(given, number)
+                value = self._imported(state.sentence, number)
                 source = "imported" if value is not None else source
             name = f"w{number}"
             if name in decided:
                 # as it was decided; what is shown of a known reading comes with it
                 chosen = decided[name]
-                told = next((_value(c) for c in own if c.value == _bare(chosen)), {})
-                value = chosen if chosen.get("none") else {**told, **chosen}
+                shown = next((_value(c) for c in readings if c.value == _bare(chosen)), {})
+                value = chosen if chosen.get("none") else {**shown, **chosen}
             is_decided = name in decided
-            items.append(Item(name, value, is_decided, 1.0 if is_decided else float(sure), own))
+            sure = 1.0 if is_decided else float(sure)
+            items.append(Item(name, value, is_decided, sure, readings))
             words.append({"form": token.text, **_as_word(value)})
-        return self._proposal(sentence, items, analysis={"words": words}, source=source)
+        return self._proposal(state, items, analysis={"words": words}, source=source)
 
-    def _imported(self, given: Sentence, number: int) -> Any:
-        columns = {name: column_of(given, name) for name in ("lemma", "upos", "xpos", "feats")}
+    def _imported(self, sentence: Sentence, number: int) -> Any:
+        columns = {name: column_of(sentence, name) for name in ("lemma", "upos", "xpos", "feats")}
         if not any(columns.values()):
             return None
         from eigentext.language.formats.conllu import parse_pairs
@@ -212,13 +219,13 @@ class LexicalTask(CommonTask):
         }
         features = {**parse_pairs(cells["feats"]), "upos": cells["upos"]}
         lemma = cells["lemma"] if cells["lemma"] != "_" else ""
-        label = self.scheme.gold(given.forms[number], lemma, cells["xpos"], features)
+        label = self.scheme.gold(sentence.forms[number], lemma, cells["xpos"], features)
         return {"label": self.scheme.as_mapping(label)}
 
     def _shown(self, word: RankedWord, most: int | None = None) -> list[Candidate]:
         from eigentext.lexical.shown import shown_reading
 
-        found = []
+        readings = []
         for rank, candidate in enumerate(word.candidates[:most], start=1):
             reading = shown_reading(word, candidate, self.model)
             values = self.scheme.as_mapping(candidate.label)
@@ -228,8 +235,8 @@ class LexicalTask(CommonTask):
                 "gloss": reading.gloss if reading else "",
                 "source": candidate.source,
             }
-            found.append(Candidate({"label": values}, rank, candidate.probability, shown))
-        return found
+            readings.append(Candidate({"label": values}, rank, candidate.probability, shown))
+        return readings
 
     def _unranked(self, form: str) -> list[Candidate]:
         """The analyzer's readings in its own order."""
@@ -238,10 +245,10 @@ class LexicalTask(CommonTask):
         if self._analyzer is None:
             return []
         analyzer = open_analyzer(self._analyzer)
-        found: dict[Label, Any] = {}
+        readings: dict[Label, Any] = {}
         for reading in analyzer.analyse(form):
             for label in self.scheme.project(reading):
-                found.setdefault(label, reading)
+                readings.setdefault(label, reading)
         return [
             Candidate(
                 {"label": self.scheme.as_mapping(label)},
@@ -254,49 +261,35 @@ class LexicalTask(CommonTask):
                     "source": one.source,
                 },
             )
-            for rank, (label, one) in enumerate(found.items(), start=1)
+            for rank, (label, one) in enumerate(readings.items(), start=1)
         ]
 
-    def candidates(
-        self,
-        document: Document,
-        decisions: Decisions,
-        sentence: int,
-        item: str,
-        *,
-        k: int = 20,
-        search: str = "",
+    def _candidates(
+        self, state: SentenceState, item: str, numbers: tuple[int, ...]
     ) -> list[Candidate]:
-        """All readings of the word, ranked as if it were open; ``search`` finds the rare ones."""
-        given = self.sentence(document, sentence)
-        if not self.ITEMS.fullmatch(item):
-            raise bad(item, f"{self.name} has no such item")
-        (word,) = self._place(document, given, item)
+        """All readings of the word, ranked as if it were open; a search finds the rare ones."""
+        (word,) = numbers
         if self.model is None:
-            found = self._unranked(given.forms[word])
-        else:
-            others = {at: value for at, value in decisions.items() if at != (sentence, item)}
-            found = self._shown(self.rank(document, others)[sentence][word])
-        return list(searched(found, search))[:k]
+            return self._unranked(state.sentence.forms[word])
+        decisions = state.decisions.items()
+        others = {at: value for at, value in decisions if at != (state.number, item)}
+        return self._shown(self.rank(state.document, others)[state.number][word])
 
     # ------------------------------------------------------------ what comes out
 
-    def decided_only(
-        self, document: Document, decisions: Decisions, sentence: int
-    ) -> dict[str, Any]:
+    def decided_only(self, state: SentenceState) -> dict[str, Any]:
         """The words, with labels where they are decided."""
-        given = self.sentence(document, sentence)
-        decided = self.decided(decisions, sentence)
+        decided = state.decided
         words = [
             {"form": token.text, **_as_word(decided.get(f"w{number}"))}
-            for number, token in enumerate(given.tokens)
+            for number, token in enumerate(state.sentence.tokens)
         ]
         return {"words": words}
 
     def _lines(
         self,
         document: Document,
-        given: Sentence,
+        sentence: Sentence,
         analysis: Mapping[str, Any],
         comments: list[str],
         form: str,
@@ -318,36 +311,25 @@ class LexicalTask(CommonTask):
         yield from self._conllu(analysis, comments)
 
     def _conllu(self, analysis: Mapping[str, Any], comments: list[str]) -> Iterator[str]:
+        from eigentext.language.formats.conllu import conllu_rows
         from eigentext.lexical.analysis import Analysis
-        from eigentext.lexical.analyzers import open_analyzer
-        from eigentext.lexical.output import as_conllu
+        from eigentext.lexical.output import conllu_cells
         from eigentext.lexical.ranked import RankedCandidate, RankedWord
 
-        empty = (self.scheme.missing,) * len(self.scheme.elements)
-        analyzer = open_analyzer("sample") if self.model is None else self.model.analyzer_
-        words = []
+        ranker: Any = _Decided(self.scheme.missing)
+        rows = []
         for word in analysis["words"]:
-            label = empty if word.get("label") is None else self.label(word)
-            reading = Analysis(
-                word.get("lemma", ""),
-                word.get("vocalised", ""),
-                (),
-                "",
-                {},
-                word.get("gloss", ""),
-                source="gold",
-            )
-            first = RankedCandidate(label, 1.0, 0.0, (reading,), "gold")
-            words.append(RankedWord(word["form"], [first], 1.0, False))
-        yield from comments
-        lines = list(as_conllu(1, words, _Says(self.scheme, _Plain(analyzer.name))))
-        for word, line in zip(analysis["words"], lines[2:-1], strict=True):
-            cells = line.split("\t")
             if word.get("label") is None:
-                yield "\t".join([*cells[:2], *["_"] * 8])
-            else:
-                misc = cells[9].partition("|")[2] or "_"  # a decision has no probability
-                yield "\t".join([*cells[:9], misc])
+                rows.append((word["form"], *"_" * 8))
+                continue
+            texts = (word.get("lemma", ""), word.get("vocalised", ""), word.get("gloss", ""))
+            reading = Analysis(texts[0], texts[1], (), "", {}, texts[2], source="gold")
+            label: Any = tuple(word["label"].items())
+            first = RankedCandidate(label, 1.0, 0.0, (reading,), "gold")
+            decided = RankedWord(word["form"], [first], 1.0, False)
+            rows.append(conllu_cells(decided, ranker, probability=False))  # a decision has none
+        yield from comments
+        yield from conllu_rows(list(zip(*rows, strict=True)))
         yield ""
 
     def train(
@@ -394,14 +376,14 @@ class LexicalTask(CommonTask):
                 for word in one.analysis["words"]
             ]
             gathered.setdefault(one.document, []).append(words)
-        made = []
+        documents = []
         for name, sentences in gathered.items():
-            own = name
-            while own in taken:
-                own += "+"
-            taken.add(own)
-            made.append(Words(own, sentences))
-        return made
+            free = name
+            while free in taken:
+                free += "+"
+            taken.add(free)
+            documents.append(Words(free, sentences))
+        return documents
 
     def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
         """A1: words with a letter whose label is ranked first."""
@@ -409,35 +391,40 @@ class LexicalTask(CommonTask):
         by_document: dict[str, list[Finished]] = {}
         for one in held_out:
             by_document.setdefault(one.document, []).append(one)
-        found: dict[tuple[str, int], tuple[float, float, float]] = {}
+        count_of: dict[tuple[str, int], tuple[float, float, float]] = {}
         for name, group in by_document.items():
-            text = Document(name, tuple(one.given for one in group))
+            text = Document(name, tuple(one.sentence for one in group))
             for one, words in zip(group, other.rank(text, {}), strict=True):
                 gold = one.analysis["words"]
-                asked = [
+                labelled = [
                     (ranked, self.label(word))
                     for ranked, word in zip(words, gold, strict=True)
                     if word.get("label") is not None and _has_letter(word["form"])
                 ]
-                right = sum(ranked.best.label == label for ranked, label in asked)
-                n = float(len(asked))
-                found[name, one.sentence] = float(right), n, n
-        counts = [found[one.document, one.sentence] for one in held_out]
+                right = sum(ranked.best.label == label for ranked, label in labelled)
+                n = float(len(labelled))
+                count_of[name, one.number] = float(right), n, n
+        counts = [count_of[one.document, one.number] for one in held_out]
         if not sum(count[1] for count in counts):
             raise DataError("<held-out sentences>", None, "no words with labels to score")
         return scored("A1", counts)
 
 
-class _Plain(NamedTuple):
-    """An analyzer that adds nothing to what was decided."""
+class _Decided(NamedTuple):
+    """What was decided, in the place of a ranker: labels are their own values by element.
 
-    name: str
+    So an export is the same with every model and with none.
+    """
 
-    def analyse(self, word: str) -> list[Any]:
-        return []
+    missing: str
+    analyzer_: None = None
 
-    def normalise(self, word: str) -> str:
-        return word
+    @property
+    def scheme_(self) -> _Decided:
+        return self
+
+    def as_mapping(self, label: tuple[tuple[str, str], ...]) -> dict[str, str]:
+        return dict(label)
 
 
 def _has_letter(form: str) -> bool:

@@ -6,15 +6,14 @@ All of it is plain data: ``as_record`` gives what JSON can hold, ``from_record``
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from eigentext.base.progress import Progress
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
     "DONE",
+    "AnnotatedDocument",
     "Candidate",
     "Certainty",
     "Decisions",
@@ -25,7 +24,6 @@ __all__ = [
     "Proposal",
     "Score",
     "Sentence",
-    "Task",
     "Token",
     "Tree",
 ]
@@ -109,6 +107,20 @@ class Document:
 
 
 @dataclass(frozen=True)
+class AnnotatedDocument:
+    """A document and what one layer says of it: what an export is made of.
+
+    ``annotator``  whose layer it is; empty: the adjudication
+    ``history``    rows of all decisions, those taken back too; for the format ``decisions`` alone
+    """
+
+    document: Document
+    decisions: Decisions
+    annotator: str = ""
+    history: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
 class Candidate:
     """One value that an item could have, ``rank`` from 1 on.
 
@@ -129,7 +141,7 @@ class Item:
     ``item``       its name within the sentence, such as ``a3``
     ``value``      as decided, or as proposed; None: nothing is proposed
     ``certainty``  from 0 to 1: the probability of the value; 1 if decided, 0 without a model
-    ``candidates`` the best few values; :meth:`Task.candidates` has all
+    ``candidates`` the best few values; `Task.candidates` has all
     """
 
     item: str
@@ -203,8 +215,8 @@ class Finished:
     """A sentence that is done: what a model learns from and is scored on."""
 
     document: str
-    sentence: int
-    given: Sentence
+    number: int
+    sentence: Sentence
     analysis: Mapping[str, Any]
     text: str = ""  # from its first token to its last, where there is a text
 
@@ -221,79 +233,3 @@ class Score:
     name: str
     figure: float
     counts: tuple[tuple[float, float, float], ...]
-
-
-class Task(Protocol):
-    """What is decided in one kind of annotation; see `eigentext.studio.tasks`."""
-
-    name: str
-    model: Any
-
-    def propose(
-        self, document: Document, decisions: Decisions, sentence: int, *, k: int = 1
-    ) -> Proposal:
-        """The model's answer under all decisions so far, with at most ``k`` whole answers."""
-        ...
-
-    def check(self, document: Document, sentence: int, item: str, value: Any) -> Any:
-        """The value as it is kept; a bad item or value is a DataError that says what is wrong."""
-        ...
-
-    def candidates(
-        self,
-        document: Document,
-        decisions: Decisions,
-        sentence: int,
-        item: str,
-        *,
-        k: int = 20,
-        search: str = "",
-    ) -> list[Candidate]:
-        """Values that the item could have, ranked; ``search`` keeps those in which it occurs."""
-        ...
-
-    def certainty(
-        self, document: Document, decisions: Decisions, sentences: Iterable[int] | None = None
-    ) -> list[Certainty]:
-        """How sure the model is of each sentence (or of these), in the order of the text."""
-        ...
-
-    def apply(self, document: Document, decisions: Decisions, sentence: int) -> dict[str, Any]:
-        """The whole analysis of a sentence: decisions, and proposals for what is open."""
-        ...
-
-    def export(
-        self,
-        document: Document,
-        decisions: Decisions,
-        *,
-        annotator: str = "",
-        format: str | None = None,  # noqa: A002
-        unfinished: bool = False,
-    ) -> Iterator[str]:
-        """Lines (without line ends) of what was decided.
-
-        ``format`` is one of ``formats``, by default the first.  Sentences that are not done are
-        left out, unless ``unfinished``: then open cells are empty.
-        """
-        ...
-
-    formats: tuple[str, ...]
-
-    def finished(self, document: Document, decisions: Decisions) -> list[Finished]:
-        """The sentences that are done, with what was accepted."""
-        ...
-
-    def train(
-        self,
-        examples: Sequence[Finished],
-        *,
-        base: str | None = None,
-        progress: Progress | None = None,
-    ) -> Any:
-        """A new model of these examples, and of the training data in the file ``base``."""
-        ...
-
-    def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
-        """How well a model answers for finished sentences, no decisions given."""
-        ...

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import DataError, EigentextError, SettingsError
 from eigentext.evaluate.bootstrap import compare
-from eigentext.studio.tasks.tags import scored
+from eigentext.studio.tasks.task import scored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from eigentext.base.progress import Progress
     from eigentext.evaluate.bootstrap import Comparison
-    from eigentext.studio.tasks.common import CommonTask
     from eigentext.studio.tasks.records import Decisions, Document, Finished, Score
+    from eigentext.studio.tasks.task import Task
 
 __all__ = ["LEAST", "Retrained", "name_of", "retrain"]
 
@@ -80,11 +80,11 @@ class Retrained:
 
 def name_of(example: Finished) -> str:
     """How a sentence is called in ``learned_from``."""
-    return f"{example.document}/{example.sentence}"
+    return f"{example.document}/{example.number}"
 
 
 def retrain(
-    task: CommonTask,
+    task: Task,
     documents: Sequence[Document],
     states: Sequence[Decisions],
     *,
@@ -122,7 +122,7 @@ def retrain(
         example
         for document, state in zip(documents, states, strict=True)
         for example in task.finished(document, state)
-        if example.given.tokens
+        if example.sentence.tokens
     ]
     if len(examples) < LEAST:
         why = f"{len(examples)} finished sentences, expected at least {LEAST} to learn from"
@@ -206,7 +206,7 @@ def _parts(fresh: Sequence[Finished], folds: int) -> list[list[Finished]]:
 
 
 def _judged(
-    task: CommonTask,
+    task: Task,
     examples: Sequence[Finished],
     parts: Sequence[Sequence[Finished]],
     base: str | None,

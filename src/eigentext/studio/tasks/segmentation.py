@@ -6,12 +6,12 @@ start of its first token to the end of its last.  Offsets are those of the whole
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import DataError
-from eigentext.studio.tasks.common import CommonTask, bad, is_text, ranked, searched
 from eigentext.studio.tasks.records import (
     Candidate,
     Finished,
@@ -21,15 +21,17 @@ from eigentext.studio.tasks.records import (
     Sentence,
     Token,
 )
-from eigentext.studio.tasks.tags import scored
-from eigentext.studio.tasks.texts import conllu_lines
+from eigentext.studio.tasks.task import Task, bad, is_text, numbers_of, ranked, scored
+from eigentext.studio.tasks.texts import conllu_lines, paragraphs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
     from eigentext.language.formats import conllu
-    from eigentext.studio.tasks.records import Decisions, Document
+    from eigentext.studio.tasks.answers import Answers
+    from eigentext.studio.tasks.records import Document
+    from eigentext.studio.tasks.task import SentenceState
     from eigentext.tagging.segmentation.model import Place
 
 __all__ = ["SegmentationTask"]
@@ -40,24 +42,31 @@ _OFFERED = 0.02  # a place where nothing is cut is offered if a cut is as probab
 Words = dict[tuple[int, int], tuple[str, ...]]
 
 
-class SegmentationTask(CommonTask):
+class SegmentationTask(Task):
     """Items ``b17`` (a place) and ``m4-9`` (a multiword token)."""
 
     name = "segmentation"
-    formats = ("conllu",)
     ITEMS = re.compile(r"b([1-9][0-9]{0,8})|m(0|[1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
     STAGE = "segmenter"
     KINDS = ("segmenter",)
+    SERVED = ("pipeline",)
+    WHOLE_TEXT = True
+    NEIGHBOURS = 1
 
-    def unit(self, document: Document, given: Sentence) -> tuple[int, int]:
+    def unit(self, document: Document, sentence: Sentence) -> tuple[int, int]:
         """Where the unit stands in the text."""
-        if not given.tokens or given.tokens[0].start < 0:
+        if not sentence.tokens or sentence.tokens[0].start < 0:
             raise DataError(document.name, None, "segmentation needs the text of the document")
-        return given.tokens[0].start, given.tokens[-1].end
+        return sentence.tokens[0].start, sentence.tokens[-1].end
 
-    def _place(self, document: Document, given: Sentence, item: str) -> tuple[int, ...]:
-        start, end = self.unit(document, given)
-        numbers = tuple(int(n) for n in re.findall(r"[0-9]+", item))
+    @classmethod
+    def of_text(cls, name: str, text: str, cut: Any, language: str = "") -> tuple[Document, str]:
+        """Raw text is left as it is, paragraph by paragraph."""
+        return paragraphs(name, text, language), "paragraphs"
+
+    def _numbers(self, document: Document, sentence: Sentence, item: str) -> tuple[int, ...]:
+        start, end = self.unit(document, sentence)
+        numbers = numbers_of(item)
         if item[0] == "b":
             (at,) = numbers
             if not start < at < end:
@@ -72,7 +81,7 @@ class SegmentationTask(CommonTask):
             raise bad(item, "a token does not begin or end with white space")
         return numbers
 
-    def _check(self, document: Document, given: Sentence, item: str, value: Any) -> Any:
+    def _check(self, sentence: Sentence, item: str, value: Any) -> Any:
         if item[0] == "b":
             if set(value) != {"cut"} or value["cut"] not in CUTS:
                 raise bad(item, f'expected {{"cut": ...}} with one of {", ".join(CUTS)}')
@@ -84,17 +93,17 @@ class SegmentationTask(CommonTask):
             raise bad(item, "expected words without tabs and line ends")
         return {"words": list(words)}
 
-    def _check_analysis(self, given: Sentence, analysis: Any) -> dict[str, Any]:
-        found = analysis.get("sentences") if isinstance(analysis, dict) else None
-        if not isinstance(found, list) or not given.tokens:
+    def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
+        listed = analysis.get("sentences") if isinstance(analysis, dict) else None
+        if not isinstance(listed, list) or not sentence.tokens:
             raise bad("done", 'expected {"sentences": [{"tokens": [...]}, ...]}')
-        start, end = given.tokens[0].start, given.tokens[-1].end
+        start, end = sentence.tokens[0].start, sentence.tokens[-1].end
         kept, before = [], start
-        for sentence in found:
-            tokens = sentence.get("tokens") if isinstance(sentence, dict) else None
+        for record in listed:
+            tokens = record.get("tokens") if isinstance(record, dict) else None
             if not isinstance(tokens, list) or not tokens:
                 raise bad("done", "expected sentences with tokens")
-            made = []
+            kept_tokens = []
             for token in tokens:
                 first, last = (
                     (token.get("start"), token.get("end"))
@@ -109,11 +118,11 @@ class SegmentationTask(CommonTask):
                 words = token.get("words") or []
                 if not isinstance(words, list) or not all(is_text(word) for word in words):
                     raise bad("done", "expected words that are texts")
-                made.append({"start": first, "end": last, "words": list(words)})
-            kept.append({"tokens": made})
+                kept_tokens.append({"start": first, "end": last, "words": list(words)})
+            kept.append({"tokens": kept_tokens})
         return {"sentences": kept}
 
-    def items_of(self, given: Sentence, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """What decisions would make this analysis: its cuts, and its multiword tokens."""
         items: list[tuple[str, Any]] = []
         first = True
@@ -123,35 +132,41 @@ class SegmentationTask(CommonTask):
                     cut = "word" if number else "sentence"
                     items.append((f"b{token['start']}", {"cut": cut}))
                 first = False
-                if token["words"]:
+                if token.get("words"):
                     name = f"m{token['start']}-{token['end']}"
                     items.append((name, {"words": token["words"]}))
         return items
+
+    def accepted_items(self, analysis: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """The cuts."""
+        return ((item, value) for item, value in self.items_of(analysis) if item[0] == "b")
+
+    def add_item(self, answers: Answers, word: tuple[int, int], value: Any, n_words: int) -> None:
+        """A cut before a character."""
+        cells = json.loads(value)
+        if "cut" in cells:
+            answers.values.setdefault("cut", {})[word] = cells["cut"]
+
+    def add_finished(self, answers: Answers, sentence: int, analysis: Mapping[str, Any]) -> None:
+        """Tokens and sentences as spans of the text."""
+        units = [one["tokens"] for one in analysis.get("sentences", ()) if one.get("tokens")]
+        answers.spans.setdefault("tokens", {})[sentence] = [
+            (token["start"], token["end"]) for tokens in units for token in tokens
+        ]
+        answers.spans.setdefault("sentences", {})[sentence] = [
+            (tokens[0]["start"], tokens[-1]["end"]) for tokens in units
+        ]
 
     def _removal(self, item: str) -> Any:
         return {"cut": "none"} if item[0] == "b" else {"words": []}
 
     # ------------------------------------------------------------ proposals
 
-    def _wanted(self, decisions: Decisions, sentence: int) -> tuple[dict[int, str], Words]:
-        cuts, words = {}, {}
-        for item, value in self.decided(decisions, sentence).items():
-            if item[0] == "b":
-                cuts[int(item[1:])] = value["cut"]
-            else:
-                start, end = map(int, item[1:].split("-"))
-                words[start, end] = tuple(value["words"])
-        for start, _ in words:  # such a token is there
-            cuts.setdefault(start, "word")
-        return dict(sorted(cuts.items())), words
-
-    def _propose(
-        self, document: Document, decisions: Decisions, sentence: int, k: int
-    ) -> Proposal:
-        given = self.sentence(document, sentence)
-        start, end = self.unit(document, given)
-        asked, words = self._wanted(decisions, sentence)
-        cuts = {at: cut for at, cut in asked.items() if start < at < end}
+    def _propose(self, state: SentenceState, k: int) -> Proposal:
+        document, sentence = state.document, state.sentence
+        start, end = self.unit(document, sentence)
+        decided_cuts, words = _cuts_and_words(state)
+        cuts = {at: cut for at, cut in decided_cuts.items() if start < at < end}
         for first, last in words:
             behind = _next_character(document.text, last, end)
             if behind is not None:
@@ -160,64 +175,54 @@ class SegmentationTask(CommonTask):
                 if not document.text[at].isspace():
                     cuts.setdefault(at, "none")
         notes: list[str] = []
-        sentences, places, source = self._answered(document, given, start, end, cuts)
+        sentences, places, source = self._answered(document, sentence, start, end, cuts)
         sentences = _overlaid(document.text, sentences, cuts, start, end)
-        made = []
+        records = []
         for tokens in sentences:
-            row = []
-            for first, last, own in tokens:
-                row.append(
-                    {"start": first, "end": last, "words": list(words.get((first, last), own))}
-                )
-            made.append({"tokens": row})
-        analysis = {"sentences": made}
-        items = self._items(given, analysis, decisions, sentence, places, source)
-        there = {(t["start"], t["end"]) for one in made for t in one["tokens"]}
+            row = [
+                {"start": first, "end": last, "words": list(words.get((first, last), proposed))}
+                for first, last, proposed in tokens
+            ]
+            records.append({"tokens": row})
+        analysis = {"sentences": records}
+        items = self._items(state, analysis, places, source)
+        spans = {(t["start"], t["end"]) for record in records for t in record["tokens"]}
         for first, last in words:
-            if (first, last) not in there:
+            if (first, last) not in spans:
                 piece = document.text[first:last]
                 notes.append(f"{piece!r} is no token under the cuts that you decided.")
-        return self._proposal(
-            sentence,
-            items,
-            analysis=analysis,
-            source=source,
-            followed=not notes,
-            notes=tuple(notes),
-        )
+        return self._proposal(state, items, notes, analysis=analysis, source=source)
 
     def _items(
         self,
-        given: Sentence,
+        state: SentenceState,
         analysis: Mapping[str, Any],
-        decisions: Decisions,
-        sentence: int,
         places: Mapping[int, Place],
         source: str,
     ) -> list[Item]:
-        decided = self.decided(decisions, sentence)
-        found = dict(self.items_of(given, analysis))
-        for at, place in places.items():
+        decided = state.decided
+        values = dict(self.items_of(analysis))
+        for at, doubt in places.items():
             # nothing is cut here, but nearly: it is worth a look
-            if f"b{at}" not in found and place.token > _OFFERED:
-                found[f"b{at}"] = {"cut": "none"}
-        found.update(decided)
+            if f"b{at}" not in values and doubt.token > _OFFERED:
+                values[f"b{at}"] = {"cut": "none"}
+        values.update(decided)
         items = []
-        for name, value in found.items():
+        for name, value in values.items():
             is_decided = name in decided
             sure = 0.0
-            doubt = places.get(int(name[1:])) if name[0] == "b" else None
-            if doubt is not None:
-                sure = _share(doubt, value["cut"])
+            cut_at = places.get(int(name[1:])) if name[0] == "b" else None
+            if cut_at is not None:
+                sure = _share(cut_at, value["cut"])
             elif source == "model":
                 sure = 1.0  # white space, or the words of a token: the model has no doubts to tell
             items.append(Item(name, value, is_decided, 1.0 if is_decided else sure))
-        return sorted(items, key=lambda one: (int(re.findall("[0-9]+", one.item)[0]), one.item))
+        return sorted(items, key=lambda item: (numbers_of(item.item)[0], item.item))
 
     def _answered(
         self,
         document: Document,
-        given: Sentence,
+        sentence: Sentence,
         start: int,
         end: int,
         cuts: Mapping[int, str],
@@ -230,65 +235,49 @@ class SegmentationTask(CommonTask):
                 for one in answer.sentences
             ]
             return sentences, {at + start: p for at, p in answer.places.items()}, "model"
-        if len(given.tokens) > 1:
-            ranges = {int(u[0]): u for u in given.columns.get("ranges") or ()}
+        if len(sentence.tokens) > 1:
+            ranges = {int(u[0]): u for u in sentence.columns.get("ranges") or ()}
             tokens: list[tuple[int, int, tuple[str, ...]]] = []
             word = 0
-            while word < len(given.tokens):
-                token, unit = given.tokens[word], ranges.get(word + 1)
+            while word < len(sentence.tokens):
+                token, unit = sentence.tokens[word], ranges.get(word + 1)
                 last = int(unit[1]) if unit else word + 1
-                own = tuple(t.text for t in given.tokens[word:last]) if unit else ()
-                tokens.append((token.start, given.tokens[last - 1].end, own))
+                forms = tuple(t.text for t in sentence.tokens[word:last]) if unit else ()
+                tokens.append((token.start, sentence.tokens[last - 1].end, forms))
                 word = last
             return [tokens], {}, "imported"
         spans = [(m.start() + start, m.end() + start, ()) for m in re.finditer(r"\S+", text)]
         return [spans], {}, "none"  # type: ignore[list-item]
 
-    def candidates(
-        self,
-        document: Document,
-        decisions: Decisions,
-        sentence: int,
-        item: str,
-        *,
-        k: int = 20,
-        search: str = "",
+    def _candidates(
+        self, state: SentenceState, item: str, numbers: tuple[int, ...]
     ) -> list[Candidate]:
         """The three cuts, ranked; or the words of a token, the model's first."""
-        given = self.sentence(document, sentence)
-        if not self.ITEMS.fullmatch(item):
-            raise bad(item, f"{self.name} has no such item")
-        numbers = self._place(document, given, item)
-        start, end = self.unit(document, given)
+        document, sentence = state.document, state.sentence
+        start, end = self.unit(document, sentence)
         if item[0] == "m":
-            made: list[tuple[Any, float | None]] = []
+            values: list[tuple[Any, float | None]] = []
             if self.model is not None:
                 piece = document.text[numbers[0] : numbers[1]]
-                made.append(({"words": list(self.model.words_of([piece])[0])}, None))
-            made.append(({"words": []}, None))
-            return list(searched(ranked(made), search))[:k]
-        asked, _ = self._wanted(decisions, sentence)
-        cuts = {at: cut for at, cut in asked.items() if start < at < end and at != numbers[0]}
-        sentences, places, _ = self._answered(document, given, start, end, cuts)
-        place = places.get(numbers[0])
-        if place is not None:
-            shares = sorted(((_share(place, cut), cut) for cut in CUTS), key=lambda p: -p[0])
-            made = [({"cut": cut}, share) for share, cut in shares]
-        else:
-            begins = {token[0]: n for tokens in sentences for n, token in enumerate(tokens)}
-            number = begins.get(numbers[0])
-            first = "none" if number is None else "word" if number else "sentence"
-            made = [({"cut": cut}, None) for cut in (first, *CUTS)]
-        return list(searched(ranked(made), search))[:k]
+                values.append(({"words": list(self.model.words_of([piece])[0])}, None))
+            return ranked([*values, ({"words": []}, None)])
+        decided, _ = _cuts_and_words(state)
+        cuts = {at: cut for at, cut in decided.items() if start < at < end and at != numbers[0]}
+        sentences, places, _ = self._answered(document, sentence, start, end, cuts)
+        doubt = places.get(numbers[0])
+        if doubt is not None:
+            shares = sorted(((_share(doubt, cut), cut) for cut in CUTS), key=lambda p: -p[0])
+            return ranked(({"cut": cut}, share) for share, cut in shares)
+        begins = {token[0]: n for tokens in sentences for n, token in enumerate(tokens)}
+        number = begins.get(numbers[0])
+        first = "none" if number is None else "word" if number else "sentence"
+        return ranked(({"cut": cut}, None) for cut in (first, *CUTS))
 
     # ------------------------------------------------------------ what comes out
 
-    def decided_only(
-        self, document: Document, decisions: Decisions, sentence: int
-    ) -> dict[str, Any]:
+    def decided_only(self, state: SentenceState) -> dict[str, Any]:
         """The unit cut at white space, and as decided."""
-        bare = SegmentationTask(None)
-        return dict(bare._propose(document, decisions, sentence, 1).analysis)
+        return dict(SegmentationTask(None)._propose(state, 1).analysis)
 
     def sentences_of(
         self, text: str, analysis: Mapping[str, Any], offset: int = 0
@@ -318,31 +307,31 @@ class SegmentationTask(CommonTask):
     def _lines(
         self,
         document: Document,
-        given: Sentence,
+        sentence: Sentence,
         analysis: Mapping[str, Any],
         comments: list[str],
         form: str,
     ) -> Iterator[str]:
-        told = [line for line in comments if not re.match(r"# (text|sent_id)\b", line)]
+        others = [line for line in comments if not re.match(r"# (text|sent_id)\b", line)]
         name = next((c for c in comments if c.startswith("# sent_id")), "# sent_id = 0")
         for number, one in enumerate(self.sentences_of(document.text, analysis), start=1):
             text = re.sub(r"\s+", " ", document.text[one.tokens[0].start : one.tokens[-1].end])
-            own = [*told, "# newpar"] if number == 1 else []
-            yield from conllu_lines(one, {}, [*own, f"{name}-{number}", f"# text = {text}"])
+            before = [*others, "# newpar"] if number == 1 else []
+            yield from conllu_lines(one, {}, [*before, f"{name}-{number}", f"# text = {text}"])
 
-    def _treebank(self, examples: Iterable[Finished]) -> list[conllu.Sentence]:
+    def _treebank(self, examples: Iterable[Finished]) -> list[conllu.ConlluBlock]:
         from eigentext.language.formats.conllu import parse_sentence
 
-        made = []
+        sentences = []
         for one in examples:
-            at = one.given.tokens[0].start
-            found = self.sentences_of(one.text, one.analysis, at)
-            for number, sentence in enumerate(found):
+            at = one.sentence.tokens[0].start
+            for number, sentence in enumerate(self.sentences_of(one.text, one.analysis, at)):
                 comments = ["# newpar"] if number == 0 else []
                 piece = one.text[sentence.tokens[0].start - at : sentence.tokens[-1].end - at]
                 comments.append("# text = " + re.sub(r"\s+", " ", piece))
-                made.append(parse_sentence("\n".join(conllu_lines(sentence, {}, comments)) + "\n"))
-        return made
+                lines = conllu_lines(sentence, {}, comments)
+                sentences.append(parse_sentence("\n".join(lines) + "\n"))
+        return sentences
 
     def train(
         self,
@@ -364,7 +353,7 @@ class SegmentationTask(CommonTask):
         """F1 of words (the words of multiword tokens) and of sentences, together."""
         counts = []
         for one in held_out:
-            offset = one.given.tokens[0].start
+            offset = one.sentence.tokens[0].start
             gold = _spans(
                 [
                     [
@@ -374,9 +363,23 @@ class SegmentationTask(CommonTask):
                     for s in one.analysis["sentences"]
                 ]
             )
-            found = _spans([[tuple(t) for t in s.tokens] for s in model.segment(one.text)])
-            counts.append((float(len(gold & found)), float(len(gold)), float(len(found))))
+            answer = _spans([[tuple(t) for t in s.tokens] for s in model.segment(one.text)])
+            counts.append((float(len(gold & answer)), float(len(gold)), float(len(answer))))
         return scored("F1 of words and sentences", counts)
+
+
+def _cuts_and_words(state: SentenceState) -> tuple[dict[int, str], Words]:
+    """The cuts that are decided, and the words of multiword tokens."""
+    cuts, words = {}, {}
+    for item, value in state.decided.items():
+        if item[0] == "b":
+            cuts[int(item[1:])] = value["cut"]
+        else:
+            start, end = map(int, item[1:].split("-"))
+            words[start, end] = tuple(value["words"])
+    for start, _ in words:  # such a token is there
+        cuts.setdefault(start, "word")
+    return dict(sorted(cuts.items())), words
 
 
 def _spans(sentences: Iterable[Sequence[Any]]) -> set[tuple[Any, ...]]:
@@ -388,12 +391,12 @@ def _spans(sentences: Iterable[Sequence[Any]]) -> set[tuple[Any, ...]]:
     return spans
 
 
-def _share(place: Place, cut: str) -> float:
+def _share(doubt: Place, cut: str) -> float:
     """The probability of a cut: p(token) p(sentence | token), and so on."""
-    sentence = place.sentence or 0.0
+    sentence = doubt.sentence or 0.0
     if cut == "none":
-        return 1.0 - place.token
-    return place.token * (sentence if cut == "sentence" else 1.0 - sentence)
+        return 1.0 - doubt.token
+    return doubt.token * (sentence if cut == "sentence" else 1.0 - sentence)
 
 
 def _next_character(text: str, at: int, end: int) -> int | None:
@@ -427,14 +430,14 @@ def _overlaid(
             begins.discard(piece[0])
         else:
             merged.append(piece)
-    for at, cut in cuts.items():
-        if cut == "sentence":
+    for at, kind in cuts.items():
+        if kind == "sentence":
             begins.add(at)
         else:
             begins.discard(at)
-    made: list[list[tuple[int, int, tuple[str, ...]]]] = []
+    cut: list[list[tuple[int, int, tuple[str, ...]]]] = []
     for piece in merged:
-        if not made or piece[0] in begins:
-            made.append([])
-        made[-1].append(piece)
-    return made
+        if not cut or piece[0] in begins:
+            cut.append([])
+        cut[-1].append(piece)
+    return cut

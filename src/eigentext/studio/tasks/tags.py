@@ -6,19 +6,22 @@ A ``MorphTagger`` (or a pipeline's) proposes all columns, a plain
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from eigentext.errors import DataError, SettingsError
-from eigentext.studio.tasks.common import CommonTask, bad, is_text, ranked, searched
+from eigentext.errors import SettingsError
 from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
+from eigentext.studio.tasks.task import Task, bad, is_text, ranked, scored
 from eigentext.studio.tasks.texts import column_of, conllu_lines, conllu_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.studio.tasks.answers import Answers
     from eigentext.studio.tasks.records import Decisions, Document, Sentence
+    from eigentext.studio.tasks.task import SentenceState
 
 __all__ = ["COLUMNS", "UPOS", "TagsTask"]
 
@@ -41,13 +44,16 @@ def sorted_feats(feats: str) -> str:
     return "|".join(sorted(set(feats.split("|")), key=lambda one: (one.lower(), one)))
 
 
-class TagsTask(CommonTask):
+class TagsTask(Task):
     """Item ``t3`` -> any of {"upos", "xpos", "feats", "lemma"}."""
 
     name = "tags"
     ITEMS = re.compile(r"t(0|[1-9][0-9]{0,5})")
     STAGE = "morphology"
     KINDS = ("morph-tagger", "tagger")
+    SERVED = ("pipeline", "tagger")
+    OPTIONS = ("compare",)
+    WORDS = "t"
 
     def __init__(
         self, model: Any = None, *, labels: Sequence[str] = UPOS, column: str = "upos"
@@ -57,11 +63,11 @@ class TagsTask(CommonTask):
         super().__init__(model, labels=labels)
         self.column = column
 
-    def _check(self, document: Document, given: Sentence, item: str, value: Any) -> Any:
+    def _check(self, sentence: Sentence, item: str, value: Any) -> Any:
         unknown = set(value) - set(COLUMNS)
         if unknown or not value:
-            known = ", ".join(COLUMNS)
-            raise bad(item, f"expected some of {known}; found {sorted(unknown) or 'none'}")
+            columns = ", ".join(COLUMNS)
+            raise bad(item, f"expected some of {columns}; found {sorted(unknown) or 'none'}")
         for name, text in value.items():
             spaces = name == "lemma"
             if not is_text(text) or (not spaces and re.search(r"\s", text)):
@@ -77,54 +83,64 @@ class TagsTask(CommonTask):
             kept["feats"] = sorted_feats(feats)
         return kept
 
-    def _check_analysis(self, given: Sentence, analysis: Any) -> dict[str, Any]:
+    def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
         if not isinstance(analysis, dict) or not analysis or not set(analysis) <= set(COLUMNS):
             raise bad("done", f"expected columns of {', '.join(COLUMNS)}")
         kept = {}
         for name, values in analysis.items():
-            if not isinstance(values, list) or len(values) != len(given.tokens):
+            if not isinstance(values, list) or len(values) != len(sentence.tokens):
                 raise bad("done", f"{name}: expected a list with a value for each word")
             for word, text in enumerate(values):
                 if text != "_":
-                    self._check(None, given, f"t{word}", {name: text})  # type: ignore[arg-type]
+                    self._check(sentence, f"t{word}", {name: text})
             kept[name] = list(values)
         return kept
 
-    def items_of(self, given: Sentence, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """What decisions would make this analysis."""
-        told = _told(analysis)
-        return [
-            (f"t{word}", {name: analysis[name][word] for name in told})
-            for word in range(len(given.tokens))
-        ]
+        names = _filled(analysis)
+        n = max((len(column) for column in analysis.values()), default=0)
+        return [(f"t{word}", {name: analysis[name][word] for name in names}) for word in range(n)]
 
-    def differ(self, one: Any, other: Any) -> bool:
+    def accepted_items(self, analysis: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """The cells that say something."""
+        columns = {name: column for name, column in analysis.items() if isinstance(column, list)}
+        for word in range(max(map(len, columns.values()), default=0)):
+            cells = {name: column[word] for name, column in columns.items() if word < len(column)}
+            yield f"t{word}", {n: cell for n, cell in cells.items() if cell not in (None, "_")}
+
+    def add_item(self, answers: Answers, word: tuple[int, int], value: Any, n_words: int) -> None:
+        """The value of each column."""
+        for column, cell in json.loads(value).items():
+            answers.values.setdefault(column, {})[word] = str(cell)
+
+    def findings(
+        self, document: Document, decisions: Decisions, sentence: int, *, rules: bool = True
+    ) -> list[Any]:
+        """What is wrong by UD's rules."""
+        from eigentext.studio.tasks.checks import check_under
+
+        return check_under(self, document, decisions, sentence, rules=rules)
+
+    def differ(self, value: Any, other: Any) -> bool:
         """Whether two values differ; what is not said is empty."""
         bare = [
-            {n: v for n, v in value.items() if v != "_" and n in COLUMNS} for value in (one, other)
+            {n: v for n, v in each.items() if v != "_" and n in COLUMNS} for each in (value, other)
         ]
         return bool(bare[0] != bare[1])
 
     # ------------------------------------------------------------ proposals
 
-    def _wanted(self, decisions: Decisions, sentence: int) -> dict[int, dict[str, str]]:
-        return {
-            int(item[1:]): {name: value[name] for name in COLUMNS if name in value}
-            for item, value in self.decided(decisions, sentence).items()
-        }
-
-    def _propose(
-        self, document: Document, decisions: Decisions, sentence: int, k: int
-    ) -> Proposal:
-        given = self.sentence(document, sentence)
-        decided = self._wanted(decisions, sentence)
-        columns, lists, notes, source = self._answered(given, decided)
-        for word, values in decided.items():
-            for name, text in values.items():
-                columns.setdefault(name, ["_"] * len(given.tokens))[word] = text
+    def _propose(self, state: SentenceState, k: int) -> Proposal:
+        n = len(state.sentence.tokens)
+        decided = _cells(state)
+        columns, lists, notes, source = self._answered(state.sentence, decided)
+        for word, cells in decided.items():
+            for name, text in cells.items():
+                columns.setdefault(name, ["_"] * n)[word] = text
         items = []
-        for word in range(len(given.tokens)):
-            value = {name: columns[name][word] for name in _told(columns)}
+        for word in range(n):
+            value = {name: columns[name][word] for name in _filled(columns)}
             if set(value.values()) == {"_"}:
                 value = {}
             value |= decided.get(word, {})
@@ -132,30 +148,23 @@ class TagsTask(CommonTask):
             agreeing = (c.probability or 0.0 for c in readings if _agree(c.value, value))
             is_decided = word in decided
             sure = 1.0 if is_decided else next(agreeing, 0.0)
-            own = tuple(readings[:_SHOWN])
-            items.append(Item(f"t{word}", value or None, is_decided, sure, own))
+            candidates = tuple(readings[:_SHOWN])
+            items.append(Item(f"t{word}", value or None, is_decided, sure, candidates))
         analysis = {name: columns[name] for name in COLUMNS if name in columns}
-        return self._proposal(
-            sentence,
-            items,
-            analysis=analysis,
-            source=source,
-            followed=not notes,
-            notes=tuple(notes),
-        )
+        return self._proposal(state, items, notes, analysis=analysis, source=source)
 
     def _answered(
-        self, given: Sentence, decided: Mapping[int, Mapping[str, str]]
+        self, sentence: Sentence, decided: Mapping[int, Mapping[str, str]]
     ) -> tuple[dict[str, list[str]], list[list[Candidate]], list[str], str]:
         """Columns, candidates of each word, notes, and who says so."""
-        n = len(given.tokens)
+        n = len(sentence.tokens)
         if self.model is None or not n:
-            found = {name: column_of(given, name) for name in COLUMNS}
-            columns = {name: list(values) for name, values in found.items() if values}
+            imported = {name: column_of(sentence, name) for name in COLUMNS}
+            columns = {name: list(values) for name, values in imported.items() if values}
             return columns or {"upos": ["_"] * n}, [], [], "imported" if columns else "none"
         if self.model.KIND == "tagger":
-            return (*self._of_sequence_tagger(given, decided), "model")
-        answer = self.model.tag_decided(given.forms, decided, k=12)
+            return (*self._of_sequence_tagger(sentence, decided), "model")
+        answer = self.model.tag_decided(sentence.forms, decided, k=12)
         best = answer.best
         columns = {
             "upos": list(best.upos),
@@ -181,23 +190,23 @@ class TagsTask(CommonTask):
         return columns, lists, notes, "model"
 
     def _of_sequence_tagger(
-        self, given: Sentence, decided: Mapping[int, Mapping[str, str]]
+        self, sentence: Sentence, decided: Mapping[int, Mapping[str, str]]
     ) -> tuple[dict[str, list[str]], list[list[Candidate]], list[str]]:
-        known = set(self.model.tag_set_.inside)
-        wanted = {
+        tag_set = set(self.model.tag_set_.inside)
+        decided_tags = {
             word: values[self.column] for word, values in decided.items() if self.column in values
         }
         notes = [
             f"The tagger does not know {tag!r}, your tag of word {word + 1}: it stands, and the "
             "other words are tagged without it."
-            for word, tag in wanted.items()
-            if tag not in known
+            for word, tag in decided_tags.items()
+            if tag not in tag_set
         ]
-        allowed = {word: [tag] for word, tag in wanted.items() if tag in known}
-        answers = self.model.kbest(given.forms, 16, allowed=allowed)
+        allowed = {word: [tag] for word, tag in decided_tags.items() if tag in tag_set}
+        answers = self.model.kbest(sentence.forms, 16, allowed=allowed)
         shares = list_shares(answers)
         lists = []
-        for word in range(len(given.tokens)):
+        for word in range(len(sentence.tokens)):
             of_tag: dict[str, float] = {}
             for answer, share in zip(answers, shares, strict=True):
                 of_tag[answer.tags[word]] = of_tag.get(answer.tags[word], 0.0) + share
@@ -205,29 +214,19 @@ class TagsTask(CommonTask):
             lists.append(ranked(({self.column: tag}, share) for tag, share in best))
         return {self.column: list(answers[0].tags)}, lists, notes
 
-    def candidates(
-        self,
-        document: Document,
-        decisions: Decisions,
-        sentence: int,
-        item: str,
-        *,
-        k: int = 20,
-        search: str = "",
+    def _candidates(
+        self, state: SentenceState, item: str, numbers: tuple[int, ...]
     ) -> list[Candidate]:
         """Readings of the word by the model, then every tag there is."""
-        given = self.sentence(document, sentence)
-        if not self.ITEMS.fullmatch(item):
-            raise bad(item, f"{self.name} has no such item")
-        (word,) = self._place(document, given, item)
-        decided = self._wanted(decisions, sentence)
+        (word,) = numbers
+        decided = _cells(state)
         decided.pop(word, None)  # what else could it be?
-        _, lists, _, _ = self._answered(given, decided)
-        known: list[tuple[Any, float | None]] = []
+        _, lists, _, _ = self._answered(state.sentence, decided)
+        values: list[tuple[Any, float | None]] = []
         if lists:
-            known = [(c.value, c.probability) for c in lists[word]]
-        known += [(value, None) for value in self._all_tags()]
-        return list(searched(ranked(known), search))[:k]
+            values = [(c.value, c.probability) for c in lists[word]]
+        values += [(value, None) for value in self._all_tags()]
+        return ranked(values)
 
     def _all_tags(self) -> list[dict[str, str]]:
         if self.model is not None and self.model.KIND == "morph-tagger":
@@ -243,26 +242,23 @@ class TagsTask(CommonTask):
 
     # ------------------------------------------------------------ what comes out
 
-    def decided_only(
-        self, document: Document, decisions: Decisions, sentence: int
-    ) -> dict[str, Any]:
+    def decided_only(self, state: SentenceState) -> dict[str, Any]:
         """The columns with what is decided alone."""
-        n = len(self.sentence(document, sentence).tokens)
-        columns = {name: ["_"] * n for name in COLUMNS}
-        for word, values in self._wanted(decisions, sentence).items():
-            for name, value in values.items():
-                columns[name][word] = value
+        columns = {name: ["_"] * len(state.sentence.tokens) for name in COLUMNS}
+        for word, cells in _cells(state).items():
+            for name, cell in cells.items():
+                columns[name][word] = cell
         return columns
 
     def _lines(
         self,
         document: Document,
-        given: Sentence,
+        sentence: Sentence,
         analysis: Mapping[str, Any],
         comments: list[str],
         form: str,
     ) -> Iterator[str]:
-        yield from conllu_lines(given, analysis, comments)
+        yield from conllu_lines(sentence, analysis, comments)
 
     def train(
         self,
@@ -275,7 +271,7 @@ class TagsTask(CommonTask):
         from eigentext.language.formats.conllu import read_sentences
 
         treebank = list(read_sentences(base)) if base else []
-        treebank += [conllu_sentence(one.given, _bare(one)) for one in examples]
+        treebank += [conllu_sentence(one.sentence, _bare(one)) for one in examples]
         if self.model is not None and self.model.KIND == "tagger":
             tokens = [sentence.forms for sentence in treebank]
             tags = [sentence.column(self.column) for sentence in treebank]
@@ -291,38 +287,46 @@ class TagsTask(CommonTask):
         """Words with all decided columns right."""
         if model.KIND == "tagger":
             answers = [
-                {self.column: tags} for tags in model.predict([e.given.forms for e in held_out])
+                {self.column: tags} for tags in model.predict([e.sentence.forms for e in held_out])
             ]
         else:
             answers = [
                 {"upos": m.upos, "xpos": m.xpos, "feats": m.feats, "lemma": m.lemmas}
-                for m in model.tag([e.given.forms for e in held_out])
+                for m in model.tag([e.sentence.forms for e in held_out])
             ]
         counts = []
         for example, answer in zip(held_out, answers, strict=True):
-            told = [name for name in answer if set(example.analysis.get(name, ("_",))) - {"_"}]
-            n = len(example.given.tokens)
+            names = [name for name in answer if set(example.analysis.get(name, ("_",))) - {"_"}]
+            n = len(example.sentence.tokens)
             right = sum(
-                all(answer[name][word] == example.analysis[name][word] for name in told)
+                all(answer[name][word] == example.analysis[name][word] for name in names)
                 for word in range(n)
             )
             counts.append((float(right), float(n), float(n)))
         return scored("all tags right", counts)
 
 
-def _told(columns: Mapping[str, Sequence[str]]) -> list[str]:
+def _cells(state: SentenceState) -> dict[int, dict[str, str]]:
+    """The cells that are decided, by word."""
+    return {
+        int(item[1:]): {name: value[name] for name in COLUMNS if name in value}
+        for item, value in state.decided.items()
+    }
+
+
+def _filled(columns: Mapping[str, Sequence[str]]) -> list[str]:
     """Columns that say something of some word; in them, ``_`` is a value like any other."""
     return [name for name in COLUMNS if set(columns.get(name, ("_",))) != {"_"}]
 
 
 def _bare(example: Finished) -> dict[str, Any]:
     """The columns for training: trees are left out, which a tagger does not need."""
-    n = len(example.given.tokens)
+    n = len(example.sentence.tokens)
     return {**example.analysis, **{name: ["_"] * n for name in ("head", "deprel", "deps")}}
 
 
-def _agree(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    return all(other.get(name, value) == value for name, value in one.items() if name != "lemma")
+def _agree(reading: Mapping[str, str], value: Mapping[str, str]) -> bool:
+    return all(value.get(name, cell) == cell for name, cell in reading.items() if name != "lemma")
 
 
 def list_shares(answers: Sequence[Any]) -> list[float]:
@@ -338,14 +342,3 @@ def list_shares(answers: Sequence[Any]) -> list[float]:
     heat = 10.0
     weights = [math.exp((answer.score - top) / heat) for answer in answers]
     return [weight / sum(weights) for weight in weights]
-
-
-def scored(name: str, counts: Sequence[tuple[float, float, float]]) -> Score:
-    """The score of counts (right, gold, answered) of each sentence."""
-    import numpy as np
-
-    from eigentext.evaluate.bootstrap import f1
-
-    if not counts:
-        raise DataError("<held-out sentences>", None, "no finished sentences to score on")
-    return Score(name, float(f1(np.array(counts).sum(0))), tuple(counts))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import DataError
 from eigentext.evaluate.ner import entities
+from eigentext.language.formats.conllu import conllu_rows
 from eigentext.studio.tasks.records import Document, Sentence, Token
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ COLUMNS = ("lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
 
 def document_of_conllu(
-    name: str, sentences: Iterable[conllu.Sentence], language: str = ""
+    name: str, sentences: Iterable[conllu.ConlluBlock], language: str = ""
 ) -> Document:
     """A text for annotation of the sentences of a treebank.
 
@@ -66,7 +67,7 @@ def document_of_conllu(
         if sentence.ranges:
             columns["ranges"] = [list(unit) for unit in sentence.ranges]
         if sentence.empty_nodes:
-            columns["empty"] = _empty_nodes(sentence)
+            columns["empty"] = [list(node) for node in sentence.empty_nodes]
         records.append(Sentence(tuple(tokens), columns, sentence.comments))
     return Document(name, tuple(records), layout.text, language)
 
@@ -104,32 +105,31 @@ def document_of_columns(
     rows = [list(row) for row in tags] if tags is not None else [None] * len(read)
     records, pieces, at = [], [], 0
     for words, row in zip(read, rows, strict=True):
-        made = []
+        placed = []
         for word in words:
-            made.append(Token(word, at, at + len(word)))
+            placed.append(Token(word, at, at + len(word)))
             at += len(word) + 1
         pieces.append(" ".join(words) + "\n")
-        records.append(Sentence(tuple(made), {} if row is None else {"ner": row}))
+        records.append(Sentence(tuple(placed), {} if row is None else {"ner": row}))
     return Document(name, tuple(records), "".join(pieces), language)
 
 
 def document_of_text(
-    name: str, text: str, segmenter: Segmenter | None = None, language: str = ""
+    name: str, text: str, cut: Segmenter | str = "generic", language: str = ""
 ) -> Document:
-    """A text cut into sentences and words by a segmenter, or by rules for any language.
+    """A text cut into sentences and words by a segmenter, or by a scheme of rules of this name.
 
     >>> [sentence.forms for sentence in document_of_text("d", "It is. So be it.").sentences]
     [('It', 'is', '.'), ('So', 'be', 'it', '.')]
     """
     records = []
-    if segmenter is None:
+    if isinstance(cut, str):
         from eigentext.language.tokenise.tokens import tokenise_text
 
-        for found in tokenise_text(text, "generic"):
-            made = tuple(Token(token.text, token.start, token.end) for token in found)
-            records.append(Sentence(made))
-        return Document(name, tuple(records), text, language)
-    for sentence in segmenter.segment(text):
+        rows = tokenise_text(text, cut)
+        cut_up = (Sentence(tuple(Token(t.text, t.start, t.end) for t in row)) for row in rows)
+        return Document(name, tuple(cut_up), text, language)
+    for sentence in cut.segment(text):
         tokens: list[Token] = []
         ranges: list[list[Any]] = []
         for start, end, words in sentence.tokens:
@@ -143,7 +143,7 @@ def document_of_text(
 def paragraphs(name: str, text: str, language: str = "") -> Document:
     """A raw text as segmentation takes it: each paragraph is one unit, with itself as its token.
 
-    >>> [one.tokens[0] for one in paragraphs("d", "A b.\\n\\nC.").sentences]
+    >>> [unit.tokens[0] for unit in paragraphs("d", "A b.\\n\\nC.").sentences]
     [Token(text='A b.', start=0, end=4), Token(text='C.', start=6, end=8)]
     """
     records, at = [], 0
@@ -178,41 +178,24 @@ def conllu_lines(
     1 Go _ VERB _ _ _ _ _ _
     <BLANKLINE>
     """
-    lines = list(comments)
-    n = len(sentence.tokens)
-    cells = []
+    cells: list[list[str] | None] = [[_written(token.text) for token in sentence.tokens]]
     for name in COLUMNS:
         values = columns.get(name)
         known = column_of(sentence, name) if values is None else values
-        cells.append(["_" if v is None or v == "" else str(v) for v in known or ["_"] * n])
-    ranges = {int(unit[0]): unit for unit in sentence.columns.get("ranges") or ()}
-    empty: dict[int, list[str]] = {}  # lines, by the number of the word before them
-    for after, line in sentence.columns.get("empty") or ():
-        empty.setdefault(int(after), []).append(line)
-    lines += empty.get(0, [])
-    for word, token in enumerate(sentence.tokens):
-        unit = ranges.get(word + 1)
-        if unit is not None:
-            first, last, form, misc = unit
-            lines.append("\t".join([f"{first}-{last}", form, *["_"] * 7, misc]))
-        row = (str(word + 1), token.text, *(column[word] for column in cells))
-        lines.append("\t".join(map(_cell, row)))
-        lines += empty.get(word + 1, [])
-    return [*lines, ""]
+        cells.append(None if known is None else [_written(value) for value in known])
+    units = [(int(a), int(b), *rest) for a, b, *rest in sentence.columns.get("ranges") or ()]
+    empty = [(int(after), line) for after, line in sentence.columns.get("empty") or ()]
+    return [*comments, *conllu_rows(cells, units, empty), ""]
 
 
-def _empty_nodes(sentence: conllu.Sentence) -> list[list[Any]]:
-    """The lines of empty nodes, each with the number of the word that it stands behind."""
-    lines = (line for _, line in sentence.numbered_lines if not line.startswith("#"))
-    identifiers = ((line.partition("\t")[0], line) for line in lines)
-    return [[int(number.partition(".")[0]), line] for number, line in identifiers if "." in number]
+def _written(value: Any) -> str:
+    """A cell; what is not known is ``_``."""
+    return "_" if value is None else str(value).replace("\t", " ").replace("\n", " ") or "_"
 
 
-def _cell(value: str) -> str:
-    return value.replace("\t", " ").replace("\n", " ")
-
-
-def conllu_sentence(sentence: Sentence, columns: Mapping[str, Sequence[Any]]) -> conllu.Sentence:
+def conllu_sentence(
+    sentence: Sentence, columns: Mapping[str, Sequence[Any]]
+) -> conllu.ConlluBlock:
     """The same as a sentence that our trainers and checks take."""
     from eigentext.language.formats.conllu import parse_sentence
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.tagging.morphology.decided import Decided
-    from eigentext.tagging.morphology.kernels.chain import Slots, Weights
+    from eigentext.tagging.morphology.kernels.chain import Chain, Text
     from eigentext.tagging.morphology.levels import Ints
     from eigentext.tagging.morphology.settings import MorphTaggerSettings
     from eigentext.tagging.morphology.tags import TagSet
     from eigentext.tagging.morphology.words import WordTable
 
-__all__ = ["gold_candidates", "shares", "tagged", "trained"]
+__all__ = ["Sentences", "Tagged", "gold_candidates", "shares", "tagged", "trained"]
 
 WIDTH = 6.0  # candidates whose score is so far below the best are left out of the chain
 PRIOR = 0.5  # weight of the log shares of candidates
@@ -30,11 +30,35 @@ _EVERY, _MOST_LEFT = 20, 300  # sentences that the heat is fitted on
 _HEATS = tuple(2.0 ** (k / 6) for k in range(-6, 19))
 
 
-def _arrays(weights: ByteWeights) -> Weights:
-    """For the kernels."""
-    from eigentext.tagging.morphology.kernels.chain import Weights
+class Sentences(NamedTuple):
+    """Sentences by the ``rows`` (words,) of their words in a table; where each one ``starts``."""
 
-    return Weights(weights.table, np.float32(weights.scale), PRIOR)
+    table: WordTable | Decided
+    rows: Ints
+    starts: Ints
+
+    @property
+    def text(self) -> Text:
+        """Rows and starts as the kernels take them."""
+        from eigentext.tagging.morphology.kernels.chain import Text
+
+        return Text(self.starts, self.rows)
+
+    def part(self, numbers: Ints) -> tuple[Sentences, Ints]:
+        """The sentences of these numbers, and which words of all they have."""
+        starts = self.starts
+        words = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in numbers])
+        lengths = pointers(starts[numbers + 1] - starts[numbers])
+        return Sentences(self.table, self.rows[words], lengths), words
+
+    def chain(self, tags: TagSet, table: npt.NDArray[Any], scale: float = 1.0) -> Chain:
+        """What their candidates are scored by, with this table of weights."""
+        from eigentext.features.kernels.templates import WordFeatures
+        from eigentext.tagging.morphology.kernels.chain import Chain, Weights
+
+        weights = Weights(table, np.float32(scale), PRIOR)
+        features = WordFeatures(self.table.keys, *compiled())
+        return Chain(features, self.table.lists, tags.arrays, weights, WIDTH)
 
 
 def gold_candidates(table: WordTable, rows: Ints, tags: Ints) -> Ints:
@@ -45,11 +69,9 @@ def gold_candidates(table: WordTable, rows: Ints, tags: Ints) -> Ints:
 
 
 def trained(
-    table: WordTable,
+    sentences: Sentences,
     tags: TagSet,
-    rows: Ints,
     gold: Ints,
-    starts: Ints,
     settings: MorphTaggerSettings,
     progress: Progress | None = None,
 ) -> tuple[ByteWeights, float]:
@@ -58,36 +80,24 @@ def trained(
     ``gold`` (words,): which candidate is right (:func:`gold_candidates`).
     Some sentences are left to the last pass: before it, the heat is fitted on them.
     """
-    from eigentext.tagging.morphology.kernels.chain import Text, Weights
     from eigentext.tagging.morphology.kernels.training import train
 
-    size, n = 1 << settings.bits, len(starts) - 1
+    size, n = 1 << settings.bits, len(sentences.starts) - 1
     # a weight and its squares lie side by side: they are changed together
     weights, squares = np.zeros((size, 2), np.float32).T
     squares[:] = 1.0
-    text, slots = Text(starts, rows), _slots(table)
+    text, chain = sentences.text, sentences.chain(tags, weights)
     left = np.arange(_EVERY - 1, n if settings.epochs > 1 else 0, _EVERY)[:_MOST_LEFT]
     total, taken, heat = np.zeros(size), 0, 1.0
     for epoch in range(settings.epochs):
         order = np.random.default_rng([settings.seed, epoch]).permutation(n)
         if len(left) and epoch == settings.epochs - 1:
             now = ByteWeights.rounded(total / taken if taken else weights)
-            heat = _fitted_heat(table, tags, rows, gold, starts, left, now)
+            heat = _fitted_heat(*sentences.part(left), tags, gold, now)
         elif len(left):
             order = order[~np.isin(order, left)]
         for part in np.array_split(order, _SNAPSHOTS):
-            train(
-                part,
-                text,
-                gold,
-                slots,
-                table.lists,
-                tags.arrays,
-                Weights(weights, np.float32(1.0), PRIOR),
-                squares,
-                WIDTH,
-                settings.rate,
-            )
+            train(part, text, gold, chain, squares, settings.rate)
             if epoch > 0 or settings.epochs == 1:
                 total += weights
                 taken += 1
@@ -97,31 +107,17 @@ def trained(
 
 
 def _fitted_heat(
-    table: WordTable,
-    tags: TagSet,
-    rows: Ints,
-    gold: Ints,
-    starts: Ints,
-    left: Ints,
-    weights: ByteWeights,
+    sentences: Sentences, words: Ints, tags: TagSet, gold: Ints, weights: ByteWeights
 ) -> float:
-    """The heat that makes the gold candidates of the sentences ``left`` most probable."""
-    words = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in left])
-    own_starts = pointers(starts[left + 1] - starts[left])
+    """The heat that makes the gold candidates of sentences with these words most probable."""
     right = np.flatnonzero(gold[words] >= 0)
     best, fitted = -np.inf, 1.0
     for heat in _HEATS:
-        given = shares(table, tags, rows[words], own_starts, weights, heat)
-        value = float(np.log(np.maximum(given[right, gold[words[right]]], 1e-12)).sum())
+        probabilities = shares(sentences, tags, weights, heat)[right, gold[words[right]]]
+        value = float(np.log(np.maximum(probabilities, 1e-12)).sum())
         if value > best + 1e-9 * abs(value):
             best, fitted = value, heat
     return fitted
-
-
-def _slots(table: WordTable | Decided) -> Slots:
-    from eigentext.tagging.morphology.kernels.chain import Slots
-
-    return Slots(table.keys, *compiled())
 
 
 class Tagged(NamedTuple):
@@ -137,40 +133,22 @@ class Tagged(NamedTuple):
     chances: npt.NDArray[np.float64]
 
 
-def tagged(
-    table: WordTable | Decided,
-    tags: TagSet,
-    rows: Ints,
-    starts: Ints,
-    weights: ByteWeights,
-    heat: float,
-) -> Tagged:
+def tagged(sentences: Sentences, tags: TagSet, weights: ByteWeights, heat: float) -> Tagged:
     """The best tag of each word, and the runner-up."""
-    from eigentext.tagging.morphology.kernels.chain import Text
     from eigentext.tagging.morphology.kernels.training import tag_text
 
-    n = len(rows)
+    n = len(sentences.rows)
     answers = Tagged(np.zeros(n, np.int64), np.full(n, -1, np.int64), np.zeros((n, 2)))
-    given = _slots(table), table.lists, tags.arrays, _arrays(weights)
-    tag_text(Text(starts, rows), *given, WIDTH, heat, *answers)
+    tag_text(sentences.text, sentences.chain(tags, *weights), heat, *answers)
     return answers
 
 
 def shares(
-    table: WordTable | Decided,
-    tags: TagSet,
-    rows: Ints,
-    starts: Ints,
-    weights: ByteWeights,
-    heat: float,
+    sentences: Sentences, tags: TagSet, weights: ByteWeights, heat: float
 ) -> npt.NDArray[np.float64]:
     """(words, candidates) the probability of each candidate in its sentence."""
-    from eigentext.tagging.morphology.kernels.chain import Text
     from eigentext.tagging.morphology.kernels.training import tag_shares
 
-    answers = np.zeros((len(rows), table.lists.tags.shape[1]))
-    text = Text(starts, rows)
-    tag_shares(
-        text, _slots(table), table.lists, tags.arrays, _arrays(weights), WIDTH, heat, answers
-    )
+    answers = np.zeros((len(sentences.rows), sentences.table.lists.tags.shape[1]))
+    tag_shares(sentences.text, sentences.chain(tags, *weights), heat, answers)
     return answers

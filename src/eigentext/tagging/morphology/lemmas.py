@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.hashing import key_of
 from eigentext.base.ragged import pointers
 from eigentext.base.remembering import Remembered
 from eigentext.features.shapes import case_of, lowered
 from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule
 from eigentext.tagging.morphology.bytes import ByteWeights
-from eigentext.tagging.morphology.levels import Edges, key_of, mixed_keys
+from eigentext.tagging.morphology.levels import Edges, mixed_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,14 +72,14 @@ def rule_between(form: str, lemma: str) -> LemmaRule:
     >>> rule_between("LONDON", "London").case
     'title'
     """
-    found = []
+    rules = []
     for case in CASES:
         rule = find_rule(_cased(form, case), lemma)
         if not rule.lowered:
-            found.append(LemmaRule(case, *rule[1:]))
+            rules.append(LemmaRule(case, *rule[1:]))
         if not any(rule):
             break
-    return min(found, key=lambda rule: sum(map(len, rule[1:])))
+    return min(rules, key=lambda rule: sum(map(len, rule[1:])))
 
 
 class Lemmatiser:
@@ -136,7 +137,7 @@ class Lemmatiser:
         self._entries = self._words(self._lexicon.forms)
         sizes = np.diff(self._lexicon.ptr)
         self._entry_forms = np.repeat(np.arange(len(sizes)), sizes)
-        own = np.array(self.rule_of, np.int64)
+        rule_numbers = np.array(self.rule_of, np.int64)
         tags = self._lexicon.tags.astype(np.int64)
         # rules by ending and tag, and by ending and part of speech
         backs = Edges.of([lowered(rule.back) for rule in self.rules]).endings
@@ -144,15 +145,15 @@ class Lemmatiser:
         fits = length <= backs.shape[1]
         rows = np.arange(len(backs))
         back = np.where(length == 0, 1, backs[rows, np.clip(length, 1, backs.shape[1]) - 1])
-        used = fits[own]
-        cut = back.astype(np.uint64)[own][used]
+        used = fits[rule_numbers]
+        cut = back.astype(np.uint64)[rule_numbers][used]
         nodes = np.concatenate(
             [
                 mixed_keys(keys_of[tags][used][:, None], cut[:, None])[:, 0]
                 for keys_of in (self._tags.arrays.keys, self._tags.arrays.upos)
             ]
         )
-        which = np.tile(own[used], 2)
+        which = np.tile(rule_numbers[used], 2)
         pairs, counts = np.unique(
             np.stack([nodes, which.astype(np.uint64)], axis=1), axis=0, return_counts=True
         )
@@ -164,7 +165,7 @@ class Lemmatiser:
         node, rule = node[rank < MOST_OF_NODE], rule[rank < MOST_OF_NODE]
         distinct, size = np.unique(node, return_counts=True)
         # lemmas, with their part of speech and alone
-        self._gold = self._lemma_keys(self._entries, self._entry_forms, own)
+        self._gold = self._lemma_keys(self._entries, self._entry_forms, rule_numbers)
         self._upos = self._tags.arrays.upos[tags]
         with_upos = mixed_keys(self._gold[:, None], self._upos[:, None])[:, 0]
         both = np.concatenate([with_upos, self._gold])
@@ -232,18 +233,18 @@ class Lemmatiser:
         forms: Sequence[str],
         which: Ints,
         tags: Ints,
-        own: Ints | None = None,
+        held: Ints | None = None,
     ) -> tuple[Ints, Ints]:
         """The best rule (rows,) of forms ``which`` with each tag, -1 for none; what is known.
 
-        ``own`` (rows,) is an entry of the lexicon whose lemma is held out, -1 for none.
+        ``held`` (rows,) is an entry of the lexicon whose lemma is held out, -1 for none.
         """
         from eigentext.tagging.morphology.kernels.lemmas import Rows, choose_rules
 
         gold, upos = np.zeros((2, len(which)), np.uint64)
-        if own is not None:
-            gold[own >= 0] = self._gold[own[own >= 0]]
-            upos[own >= 0] = self._upos[own[own >= 0]]
+        if held is not None:
+            gold[held >= 0] = self._gold[held[held >= 0]]
+            upos[held >= 0] = self._upos[held[held >= 0]]
         best, flags = np.zeros(len(which), np.int64), np.zeros(len(which), np.int64)
         arrays = self._tags.arrays
         choose_rules(
@@ -261,16 +262,18 @@ class Lemmatiser:
     def lemmas(self, forms: Sequence[str], tags: Sequence[int]) -> list[str]:
         """The lemmas of words with these tags."""
         pairs = list(zip(forms, tags, strict=True))
-        found = list(map(self._lemmas.get, pairs))
+        remembered = list(map(self._lemmas.get, pairs))
         new = list(
-            dict.fromkeys(pair for pair, one in zip(pairs, found, strict=True) if one is None)
+            dict.fromkeys(
+                pair for pair, text in zip(pairs, remembered, strict=True) if text is None
+            )
         )
-        made = dict(zip(new, self._found(new), strict=True)) if new else {}
-        for pair, lemma in made.items():
+        new_lemmas = dict(zip(new, self._found(new), strict=True)) if new else {}
+        for pair, lemma in new_lemmas.items():
             self._lemmas.put(pair, lemma)
         return [
-            made[pair] if lemma is None else lemma
-            for pair, lemma in zip(pairs, found, strict=True)
+            new_lemmas[pair] if lemma is None else lemma
+            for pair, lemma in zip(pairs, remembered, strict=True)
         ]
 
     def _found(self, pairs: Sequence[tuple[str, int]]) -> list[str]:

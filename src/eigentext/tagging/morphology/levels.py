@@ -7,15 +7,13 @@ and so on.  ``kernels/words.py`` has the equation by which a finer level refines
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.base.hashing import text_key
 from eigentext.base.ragged import pointers
-from eigentext.tagging.morphology.templates import N_BEGINNINGS
+from eigentext.features.attributes import N_BEGINNINGS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,15 +23,9 @@ if TYPE_CHECKING:
     Ints = npt.NDArray[np.int64]
     Keys = npt.NDArray[np.uint64]
 
-__all__ = ["LONGEST_ENDING", "Edges", "Levels", "key_of", "mixed_keys"]
+__all__ = ["LONGEST_ENDING", "Edges", "Levels", "mixed_keys"]
 
 LONGEST_ENDING = 7
-
-
-@lru_cache(maxsize=1 << 14)
-def key_of(name: str) -> int:
-    """The key of a text, never 0 (0 means that there is none)."""
-    return text_key(name) or 1
 
 
 class Edges(NamedTuple):
@@ -119,7 +111,7 @@ class Levels:
         most: int,
         *,
         least: float,
-        own: Ints | None = None,
+        held: Ints | None = None,
         own_last: npt.NDArray[np.bool_] | None = None,
         n_types: int = 0,
     ) -> Lists:
@@ -139,7 +131,7 @@ class Levels:
         candidate_lists(
             self.nodes(keys),
             n_types,
-            np.full(n, -1) if own is None else own,
+            np.full(n, -1) if held is None else held,
             np.zeros(n, np.bool_) if own_last is None else own_last,
             Counts(self.ptr, self.tags, self.counts),
             self.n_tags,

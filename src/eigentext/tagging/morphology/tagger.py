@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from eigentext.base.progress import Progress
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock, Treebank
     from eigentext.lexical.analysis import Analyzer
+    from eigentext.tagging.morphology.bytes import ByteWeights
 
 __all__ = ["DecidedMorphology", "MorphTagger", "Morphology", "Reading", "jackknifed"]
 
@@ -107,12 +108,12 @@ class MorphTagger(Model, MorphTaggerSettings):
 
     def fit(
         self,
-        sentences: Iterable[Sentence],
+        sentences: Treebank,
         *,
         analyzer: Analyzer | str | None = None,
         progress: Progress | None = None,
     ) -> MorphTagger:
-        """Learn from the sentences of a treebank.
+        """Learn from the sentences of a treebank: a list, a file, or Docs.
 
         ``analyzer``, or its name (:func:`eigentext.lexical.open_analyzer`), adds what it says of
         a word to what endings say; a model file keeps its name, that of its file with it.
@@ -125,9 +126,9 @@ class MorphTagger(Model, MorphTaggerSettings):
         forms = [word[1] for word in words]
         triples = [(word[3], word[4], word[5]) for word in words]
         joint = joins_xpos(forms, triples)
-        known = triples if joint else [(upos, "_", feats) for upos, _, feats in triples]
-        self.tag_set_ = TagSet(known)
-        tags = np.array([self.tag_set_.number[triple] for triple in known], np.int64)
+        tag_of_word = triples if joint else [(upos, "_", feats) for upos, _, feats in triples]
+        self.tag_set_ = TagSet(tag_of_word)
+        tags = np.array([self.tag_set_.number[triple] for triple in tag_of_word], np.int64)
         pairs = list(zip(forms, tags.tolist(), strict=True))
         self.lexicon_ = Lexicon.counted(Counter(pairs))
         lemmas = Counter((*pair, word[2]) for pair, word in zip(pairs, words, strict=True))
@@ -144,8 +145,8 @@ class MorphTagger(Model, MorphTaggerSettings):
         rows = table.training_rows(forms, tags)
         starts = pointers(map(len, read))
         gold = learn.gold_candidates(table, rows, tags)
-        given = table, self.tag_set_, rows, gold, starts
-        self.weights_, self.heat_ = learn.trained(*given, self, progress)
+        text = learn.Sentences(table, rows, starts)
+        self.weights_, self.heat_ = learn.trained(text, self.tag_set_, gold, self, progress)
         # each word was held out of the counts that its candidates come from
         alone = np.array([self.lexicon_.form_counts[form] == 1 for form in forms])
         self.coverage_ = tuple(
@@ -156,44 +157,48 @@ class MorphTagger(Model, MorphTaggerSettings):
 
     def _prepare(self) -> WordTable:
         """The table of words, empty; another one for training."""
-        given = self.lexicon_, self.tag_set_, self.clusters_, self.near_
-        self._words = WordTable(*given, self.lemmatiser_, self.analyzer_)
-        return WordTable(*given, self.lemmatiser_, self.analyzer_)
+        learned = self.lexicon_, self.tag_set_, self.clusters_, self.near_
+        self._words = WordTable(*learned, self.lemmatiser_, self.analyzer_)
+        return WordTable(*learned, self.lemmatiser_, self.analyzer_)
 
-    def _read(self, sentences: Sequence[Sequence[str]]) -> tuple[list[str], Any, Any]:
-        """The words as training spelt them, their rows, and where sentences begin."""
+    def _read(self, sentences: Sequence[Sequence[str]]) -> tuple[list[str], learn.Sentences]:
+        """The words as training spelt them, and as the chain reads them."""
         knows = self.lexicon_.form_counts.__contains__
         forms = [form for words in sentences for form in familiar_forms(words, knows)]
-        return forms, self._words.rows(forms), pointers(map(len, sentences))
+        rows = self._words.rows(forms)
+        return forms, learn.Sentences(self._words, rows, pointers(map(len, sentences)))
+
+    @property
+    def _learned(self) -> tuple[TagSet, ByteWeights, float]:
+        return self.tag_set_, self.weights_, self.heat_
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[Morphology]:
         """The morphology of each sentence."""
         self.check_fitted()
-        forms, rows, starts = self._read(checked_sentences(sentences))
-        given = self._words, self.tag_set_, rows, starts, self.weights_, self.heat_
-        return self._morphology(forms, learn.tagged(*given), starts)
+        forms, text = self._read(checked_sentences(sentences))
+        return self._morphology(forms, learn.tagged(text, *self._learned), text.starts)
 
     def _morphology(
-        self, forms: Sequence[str], found: learn.Tagged, starts: Any
+        self, forms: Sequence[str], answers: learn.Tagged, starts: Any
     ) -> list[Morphology]:
-        tags = found.best.tolist()
+        tags = answers.best.tolist()
         columns = [[of_tag[tag] for tag in tags] for of_tag in self.tag_set_.columns]
         if self.other_xpos_ is not None:
             columns[1] = self.other_xpos_.of(forms, tags)
         columns.append(self.lemmatiser_.lemmas(forms, tags))
-        columns.append(self._others(found))
+        columns.append(self._others(answers))
         return [
             Morphology(*(tuple(column[first:last]) for column in columns))
             for first, last in pairwise(starts.tolist())
         ]
 
-    def _others(self, found: learn.Tagged) -> list[str]:
+    def _others(self, answers: learn.Tagged) -> list[str]:
         """The column of the same name."""
-        near = 1 + np.searchsorted(_SURE, found.chances[:, 0])
+        near = 1 + np.searchsorted(_SURE, answers.chances[:, 0])
         upos = self.tag_set_.columns[0]
         names = ["_"] * len(near)
-        for at in np.flatnonzero(found.chances[:, 1] >= _LEAST).tolist():
-            names[at] = f"{near[at]}:{upos[found.others[at]]}"
+        for at in np.flatnonzero(answers.chances[:, 1] >= _LEAST).tolist():
+            names[at] = f"{near[at]}:{upos[answers.others[at]]}"
         return names
 
     def tag_decided(
@@ -214,21 +219,20 @@ class MorphTagger(Model, MorphTaggerSettings):
         if k < 1:
             raise SettingsError(f"k is {k}, expected a whole number of at least 1")
         self.check_fitted()
-        forms, rows, starts = self._read([checked_tokens(sentence)])
-        wanted: dict[int, dict[str, str]] = {}
+        forms, text = self._read([checked_tokens(sentence)])
+        demands: dict[int, dict[str, str]] = {}
         for word, values in decided.items():
             if not 0 <= word < len(forms):
                 raise SettingsError(f"decided: no word {word} among {len(forms)}")
-            wanted[word] = {name: values[name] for name in COLUMNS if name in values}
-        wanted = {word: values for word, values in wanted.items() if values}
+            demands[word] = {name: values[name] for name in COLUMNS if name in values}
+        demands = {word: values for word, values in demands.items() if values}
         table = restricted(
-            self._words, self.tag_set_, self.lexicon_, self.lemmatiser_, forms, rows, wanted
+            self._words, self.tag_set_, self.lexicon_, self.lemmatiser_, forms, text.rows, demands
         )
-        given = table, self.tag_set_, table.rows, starts, self.weights_, self.heat_
-        found = learn.tagged(*given)
-        best = self._morphology(forms, found, starts)[0]
+        text = learn.Sentences(table, table.rows, text.starts)
+        best = self._morphology(forms, learn.tagged(text, *self._learned), text.starts)[0]
         columns = {name: list(getattr(best, name)) for name in (*COLUMNS, "lemmas")}
-        readings = self._readings(forms, table.rows, table.lists, learn.shares(*given), k)
+        readings = self._readings(forms, text, k)
         for word, values in decided.items():
             for name, value in values.items():
                 columns["lemmas" if name == "lemma" else name][word] = value
@@ -244,25 +248,24 @@ class MorphTagger(Model, MorphTaggerSettings):
         if k < 1:
             raise SettingsError(f"k is {k}, expected a whole number of at least 1")
         self.check_fitted()
-        forms, rows, starts = self._read([checked_tokens(sentence)])
-        given = self._words, self.tag_set_, rows, starts, self.weights_, self.heat_
-        return self._readings(forms, rows, self._words.lists, learn.shares(*given), k)
+        return self._readings(*self._read([checked_tokens(sentence)]), k)
 
     def _readings(
-        self, forms: Sequence[str], rows: Any, lists: Any, shares: Any, k: int
+        self, forms: Sequence[str], text: learn.Sentences, k: int
     ) -> list[list[Reading]]:
         answers = []
-        for form, row, own in zip(forms, rows.tolist(), shares, strict=True):
-            n = int(np.count_nonzero(own))
-            own *= self.coverage_[form not in self.lexicon_.form_counts]
-            best = np.argsort(-own, kind="stable")[: min(n, k)]
-            tags = lists.tags[row, best].tolist()
+        shares = learn.shares(text, *self._learned)
+        for form, row, probabilities in zip(forms, text.rows.tolist(), shares, strict=True):
+            n = int(np.count_nonzero(probabilities))
+            probabilities *= self.coverage_[form not in self.lexicon_.form_counts]
+            best = np.argsort(-probabilities, kind="stable")[: min(n, k)]
+            tags = text.table.lists.tags[row, best].tolist()
             lemmas = self.lemmatiser_.lemmas([form] * len(tags), tags)
             xpos = [self.tag_set_.columns[1][tag] for tag in tags]
             if self.other_xpos_ is not None:
                 xpos = self.other_xpos_.of([form] * len(tags), tags)
             upos, _, feats = zip(*(self.tag_set_.triples[tag] for tag in tags), strict=True)
-            columns = upos, xpos, feats, lemmas, own[best].tolist()
+            columns = upos, xpos, feats, lemmas, probabilities[best].tolist()
             answers.append([Reading(*reading) for reading in zip(*columns, strict=True)])
         return answers
 
@@ -275,7 +278,7 @@ class MorphTagger(Model, MorphTaggerSettings):
 
 
 def jackknifed(
-    sentences: Iterable[Sentence],
+    sentences: Iterable[ConlluBlock],
     settings: MorphTaggerSettings,
     *,
     ways: int,
@@ -297,7 +300,7 @@ def jackknifed(
 
 
 def fold_works(
-    sentences: Iterable[Sentence],
+    sentences: Iterable[ConlluBlock],
     settings: MorphTaggerSettings,
     *,
     ways: int,
@@ -312,7 +315,7 @@ def fold_works(
 
 
 def _tag_fold(
-    read: list[Sentence],
+    read: list[ConlluBlock],
     settings: dict[str, Any],
     analyzer: Analyzer | str | None,
     others: list[int],

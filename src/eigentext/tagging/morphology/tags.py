@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.hashing import text_key
+from eigentext.base.hashing import key_of, text_key
 from eigentext.base.ragged import pointers
 from eigentext.language.formats.conllu import parse_pairs
 
@@ -63,13 +63,13 @@ def tells_xpos(counts: Mapping[Any, int]) -> bool:
     of_word: dict[Any, list[int]] = {}
     for (word, _), count in counts.items():
         of_word.setdefault(word, []).append(count)
-    told = seen = 0
-    for found in of_word.values():
-        first, second = sorted((*found, 0), reverse=True)[:2]
-        total = sum(found)
-        seen += total if total > 1 else 0
-        told += first if total > 1 and first - 1 > second else 0
-    return seen > 0 and told >= _GOOD_XPOS * seen
+    n_right = n_words = 0
+    for times in of_word.values():
+        first, second = sorted((*times, 0), reverse=True)[:2]
+        total = sum(times)
+        n_words += total if total > 1 else 0
+        n_right += first if total > 1 and first - 1 > second else 0
+    return n_words > 0 and n_right >= _GOOD_XPOS * n_words
 
 
 class TagSet:
@@ -112,12 +112,12 @@ class TagSet:
             texts = self._parts_of(triple, features)
             of_tag.append([parts.setdefault(text, len(parts)) for text in texts])
             for name, value in features.items():
-                values[number, names[name]] = text_key(f"{name}={value}") or 1
-            upos[number] = text_key(f"upos\t{triple[0]}") or 1
-            keys[number] = text_key("\t".join(("tag", *triple))) or 1
+                values[number, names[name]] = key_of(f"{name}={value}")
+            upos[number] = key_of(f"upos\t{triple[0]}")
+            keys[number] = key_of("\t".join(("tag", *triple)))
         upos[-1], keys[-1] = text_key("upos\t\n"), text_key("tag\t\n")
         part_keys = np.array([text_key(text) for text in parts], np.uint64)
-        flat = np.array([part for own in of_tag for part in own], np.int64)
+        flat = np.array([part for numbers in of_tag for part in numbers], np.int64)
         return Tags(pointers(map(len, of_tag)), flat, part_keys, keys, upos, values)
 
     @staticmethod

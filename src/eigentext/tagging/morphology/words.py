@@ -4,7 +4,7 @@
 2. From these come counts of tags by level, from coarse to fine: the case of a word, its endings,
    what an analyzer says of it, its form in lower case, the form (``levels.py``); they say which
    tags a word may have, known or not.
-3. :class:`WordTable` has a row for each word met: the keys of its slots, and its candidates.  In
+3. :class:`WordTable` has a row for each word met: keys of its attributes, and its candidates.  In
    training a row belongs to a form with its gold tag, which is held out of all counts once: so
    training sees words as unknown as those of new text.
 """
@@ -19,20 +19,13 @@ from unicodedata import normalize
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.base.hashing import text_key
+from eigentext.base.hashing import key_of
 from eigentext.base.ragged import pointers
+from eigentext.features.attributes import MORPHOLOGY, N_BEGINNINGS, N_ENDINGS, Word
 from eigentext.features.known_words import KnownWords
-from eigentext.features.shapes import case_of, kind_of, lowered, outline
+from eigentext.features.shapes import case_of, lowered
 from eigentext.features.symbols import looked_up
-from eigentext.tagging.morphology.levels import LONGEST_ENDING, Edges, Levels, key_of, mixed_keys
-from eigentext.tagging.morphology.templates import (
-    BITS,
-    CLUSTER_SLOTS,
-    N_BEGINNINGS,
-    N_ENDINGS,
-    SLOTS,
-    VECTOR_SLOTS,
-)
+from eigentext.tagging.morphology.levels import LONGEST_ENDING, Edges, Levels, mixed_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -137,15 +130,15 @@ def _level_keys(
     keys[:, 0] = case
     keys[:, 1 : LONGEST_ENDING + 2] = mixed_keys(edges.endings, case[:, None])
     keys[:, -3] = [analysis_of(analyzer, form) for form in forms]
-    keys[:, -2] = [text_key(f"lower\t{text}") or 1 for text in lower]
-    keys[:, -1] = [text_key(f"word\t{form}") or 1 for form in forms]
+    keys[:, -2] = [key_of(f"lower\t{text}") for text in lower]
+    keys[:, -1] = [key_of(f"word\t{form}") for form in forms]
     return keys
 
 
 class WordTable:
     """Rows of words met so far; see the module.
 
-    ``keys``   (rows, slots); rows 0 and 1 stand before and behind a sentence
+    ``keys``   (rows, attributes); rows 0 and 1 stand before and behind a sentence
     ``lists``  the candidates of each row
     """
 
@@ -159,7 +152,7 @@ class WordTable:
         analyzer: Analyzer | None = None,
     ) -> None:
         self._lexicon, self._tags, self._lemmatiser = lexicon, tags, lemmatiser
-        self._bits = ((clusters, CLUSTER_SLOTS[0]), (near, VECTOR_SLOTS[0]))
+        self._clusters, self._near = clusters, near
         self._analyzer = analyzer
         self._levels = lexicon.levels(len(tags), analyzer)
         self._start()
@@ -169,7 +162,7 @@ class WordTable:
 
         self._row_of: dict[str, int] = {}
         room, most = 1024, MOST_CANDIDATES
-        self.keys = np.zeros((room, len(SLOTS)), np.uint64)
+        self.keys = np.zeros((room, len(MORPHOLOGY)), np.uint64)
         self.lists = Lists(
             np.ones(room, np.int64),
             np.zeros((room, most), np.int32),
@@ -199,28 +192,29 @@ class WordTable:
         row_of = dict(zip(new, range(first, first + len(new)), strict=True))
         return np.array([row_of[pair] for pair in pairs], np.int64)
 
-    def _append(self, forms: Sequence[str], own: Sequence[int]) -> int:
+    def _append(self, forms: Sequence[str], gold: Sequence[int]) -> int:
         """Add words, each with a tag that is held out, -1 for none; returns the first row."""
-        known = self._lexicon.form_counts
-        texts = [form if form in known else normalize("NFC", form) for form in forms]
+        counted = self._lexicon.form_counts
+        texts = [form if form in counted else normalize("NFC", form) for form in forms]
         lower = [lowered(text) for text in texts]
         edges = Edges.of(lower)
         levels = _level_keys(texts, lower, edges, self._analyzer)
         entry, counts = self._lexicon.entry, self._lexicon.counts
-        pairs = list(zip(forms, own, strict=True))
+        pairs = list(zip(forms, gold, strict=True))
         alone = [pair[1] >= 0 and counts[entry[pair]] == 1 for pair in pairs]
         lists = self._levels.lists(
             levels,
             MOST_CANDIDATES,
             least=LEAST_SHARE,
-            own=np.array(own, np.int64),
+            held=np.array(gold, np.int64),
             own_last=np.array(alone, np.bool_),
             n_types=_N_TYPE_LEVELS,
         )
         # what is known of the lemma of each candidate
         which, column = np.nonzero(np.arange(MOST_CANDIDATES) < lists.n[:, None])
         held = np.array(
-            [entry[pair] if one else -1 for pair, one in zip(pairs, alone, strict=True)], np.int64
+            [entry[pair] if is_alone else -1 for pair, is_alone in zip(pairs, alone, strict=True)],
+            np.int64,
         )
         tags = lists.tags[which, column].astype(np.int64)
         _, flags = self._lemmatiser.chosen(texts, which, tags, held[which])
@@ -230,13 +224,13 @@ class WordTable:
             self.keys = np.concatenate([self.keys, np.zeros_like(self.keys)])
             doubled = (np.concatenate([part, np.zeros_like(part)]) for part in self.lists)
             self.lists = type(self.lists)(*doubled)
-        self.keys[first:last] = self._slots(texts, lower, edges, levels, lists)
+        self.keys[first:last] = self._attributes(texts, lower, edges, levels, lists)
         for part, new in zip(self.lists, lists, strict=True):
             part[first:last] = new
         self._n_rows = last
         return first
 
-    def _slots(
+    def _attributes(
         self,
         texts: Sequence[str],
         lower: Sequence[str],
@@ -244,29 +238,23 @@ class WordTable:
         levels: Keys,
         lists: Lists,
     ) -> Keys:
-        """(words, slots) keys; 0 for what a word has not."""
+        """(words, attributes) keys; 0 for what a word has not."""
         from eigentext.tagging.morphology.kernels.words import class_keys
 
-        at = {slot: column for column, slot in enumerate(SLOTS)}
-        keys = np.zeros((len(texts), len(SLOTS)), np.uint64)
+        at = MORPHOLOGY.column
+        words = (
+            Word(text, bits=looked_up(self._clusters, text), near=looked_up(self._near, text))
+            for text in texts
+        )
+        keys = np.array([MORPHOLOGY.keys(word) for word in words], np.uint64).reshape(-1, len(at))
         form_counts, lower_counts = self._lexicon.form_counts, self._lexicon.lower_counts
-        known = [form_counts.get(text, 0) >= KNOWN for text in texts]
-        keys[:, at["word"]] = np.where(known, levels[:, -1], 0)
-        known = [lower_counts.get(text, 0) >= KNOWN for text in lower]
-        keys[:, at["lower"]] = np.where(known, levels[:, -2], 0)
+        is_known = [form_counts.get(text, 0) >= KNOWN for text in texts]
+        keys[:, at["word"]] = np.where(is_known, levels[:, -1], 0)
+        is_known = [lower_counts.get(text, 0) >= KNOWN for text in lower]
+        keys[:, at["lower"]] = np.where(is_known, levels[:, -2], 0)
         keys[:, at["analysis"]] = levels[:, -3]
-        keys[:, at["shape"]] = [key_of(f"shape\t{outline(text)}") for text in texts]
-        keys[:, at["kind"]] = [key_of(f"kind\t{text and kind_of(text)}") for text in texts]
         keys[:, at["ending1"] : at["ending1"] + N_ENDINGS] = edges.endings[:, :N_ENDINGS]
         keys[:, at["beginning1"] : at["beginning1"] + N_BEGINNINGS] = edges.beginnings
-        for table, slot in self._bits:
-            if table:
-                for row, text in enumerate(texts):
-                    bits = looked_up(table, text)
-                    if bits is not None:
-                        keys[row, at[slot] : at[slot] + len(BITS)] = [
-                            key_of(f"bits\t{bits[:n]}") for n in BITS
-                        ]
         classes = [np.zeros(len(texts), np.uint64) for _ in range(3)]
         arrays = self._tags.arrays
         class_keys(lists, arrays.upos, arrays.keys, LIKELY, *classes)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import Treebank
     from eigentext.tagging.segmentation.raw import Layout
 
 __all__ = ["DecidedSegmentation", "Place", "SegmentedSentence", "Segmenter", "SurfaceToken"]
@@ -109,8 +109,8 @@ class Segmenter(Model, SegmenterSettings):
     VERSION = 2
     CONTENT = storage.Content
 
-    def fit(self, sentences: Iterable[Sentence], *, progress: Progress | None = None) -> Segmenter:
-        """Learn from the sentences of a treebank, in their order."""
+    def fit(self, sentences: Treebank, *, progress: Progress | None = None) -> Segmenter:
+        """Learn from the sentences of a treebank, in their order: a list, a file, or Docs."""
         self.check()
         layout = lay_out(sentences)
         if not layout.spans:

@@ -25,7 +25,7 @@ from eigentext.language.formats.conllu import each_conllu, parse_pairs, unescape
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eigentext.language.formats.conllu import Sentence
+    from eigentext.language.formats.conllu import ConlluBlock, Treebank
 
 __all__ = ["Layout", "Surface", "lay_out", "raw_text", "surface"]
 
@@ -61,7 +61,7 @@ class Layout(NamedTuple):
     ends: list[int]
 
 
-def surface(sentence: Sentence) -> Surface:
+def surface(sentence: ConlluBlock) -> Surface:
     """The tokens of a sentence in its text; the text is made of the forms where they differ."""
     ranges = {unit.start: unit for unit in sentence.ranges}
     rows = sentence.rows
@@ -123,7 +123,7 @@ def _space(misc: str) -> str:
     return "" if pairs.get("SpaceAfter") == "No" else " "
 
 
-def lay_out(sentences: Iterable[Sentence]) -> Layout:
+def lay_out(sentences: Treebank) -> Layout:
     """All sentences in one text."""
     pieces: list[str] = []
     spans: list[tuple[int, int]] = []
@@ -154,6 +154,6 @@ def lay_out(sentences: Iterable[Sentence]) -> Layout:
     return Layout("".join(pieces), spans, words, lemmas, ends)
 
 
-def raw_text(sentences: Iterable[Sentence]) -> str:
+def raw_text(sentences: Iterable[ConlluBlock]) -> str:
     """The text that the sentences were cut from, as far as the treebank tells."""
     return lay_out(sentences).text

@@ -1,6 +1,6 @@
 """From words to feature numbers.
 
-1. :class:`WordTable` looks at each word type once: the keys of its slots (with its cluster, where
+1. :class:`WordTable` looks at each word type once: keys of its attributes (with its cluster, where
    a table of clusters is given), and the row of its vector.
 2. Sentences become arrays of word ids (:class:`Batch`); the kernel forms the key of every
    template at every token.
@@ -17,35 +17,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.hashing import key_of
 from eigentext.errors import SettingsError
-from eigentext.features.shapes import SLOTS, slots_of
+from eigentext.features.attributes import TAGGING, Word
 from eigentext.features.symbols import looked_up
-from eigentext.tagging.sequence.templates import REACH, Templates, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Batch", "FeatureTable", "WordTable", "slot_keys"]
+    from eigentext.tagging.sequence.templates import Templates
+
+__all__ = ["Batch", "FeatureTable", "WordTable", "attribute_keys"]
 
 _MOST_TYPES = 1 << 19  # then the table starts anew: memory stays flat on endless input
 _BEFORE, _AFTER = "\n<", "\n>"  # no token holds a line end
+_OF_BOUNDARIES = ("word", "lower", "form", "case", "kind", "bits4", "bits20")
 
 
-def slot_keys(word: str, bits: str | None) -> dict[str, int]:
-    """Keys of the slots of a word; boundaries have a few of them only."""
+def attribute_keys(word: str, bits: str | None) -> dict[str, int]:
+    """Keys of the attributes of a word; boundaries have a few of them only."""
     if word in (_BEFORE, _AFTER):
-        slots = dict.fromkeys(("word", "lower", "form", "case", "kind"), word)
-        slots.update(dict.fromkeys(("bits4", "bits20"), word))
+        texts = dict.fromkeys(_OF_BOUNDARIES, word)
     else:
-        slots = slots_of(word, bits)
-    return {slot: key_of(f"{slot}\t{value}") for slot, value in slots.items()}
+        texts = TAGGING.texts(Word(word, bits=bits))
+    return {name: key_of(f"{name}\t{text}") for name, text in texts.items()}
 
 
 @lru_cache(maxsize=1 << 16)  # many taggers learn from the same words: folds, columns
-def _slot_row(word: str, bits: str | None) -> npt.NDArray[np.uint64]:
-    """(slots,): the keys in the order of SLOTS, 0 for none."""
-    keys = slot_keys(word, bits)
-    return np.array([keys.get(slot, 0) for slot in SLOTS], np.uint64)
+def _row_of_keys(word: str, bits: str | None) -> npt.NDArray[np.uint64]:
+    """(attributes,): the keys, 0 for none."""
+    keys = attribute_keys(word, bits)
+    return np.array([keys.get(name, 0) for name in TAGGING.names], np.uint64)
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Batch:
 
 
 class WordTable:
-    """Words met so far: slot keys and vector of each.
+    """Words met so far: keys of attributes and vector of each.
 
     ``clusters`` maps words to bit strings.  A word that is not there is looked for in small
     letters, then with a capital; failing that it has no cluster.  Vectors are found likewise.
@@ -80,7 +82,7 @@ class WordTable:
 
     def _start(self) -> None:
         self._ids: dict[str, int] = {}
-        self.keys = np.zeros((1024, len(SLOTS)), np.uint64)
+        self.keys = np.zeros((1024, len(TAGGING)), np.uint64)
         self._vectors = np.full(1024, -1, np.int32)
         for word in (_BEFORE, _AFTER):
             self._add(word)
@@ -94,7 +96,7 @@ class WordTable:
         if number == len(self.keys):
             self.keys = np.concatenate([self.keys, np.zeros_like(self.keys)])
             self._vectors = np.concatenate([self._vectors, np.full_like(self._vectors, -1)])
-        self.keys[number] = _slot_row(word, self.cluster_of(word))
+        self.keys[number] = _row_of_keys(word, self.cluster_of(word))
         row = looked_up(self._vector_rows, word)
         self._vectors[number] = -1 if row is None else row
         self._ids[word] = number
@@ -117,17 +119,12 @@ class WordTable:
 
     def feature_keys(self, batch: Batch, templates: Templates) -> npt.NDArray[np.uint64]:
         """(tokens, templates): the keys that the kernel forms."""
-        from eigentext.tagging.sequence.kernels.perceptron import feature_keys
+        from eigentext.features.kernels.templates import WordFeatures, feature_keys
 
         out = np.empty((batch.n_tokens, len(templates.all)), np.uint64)
-        feature_keys(batch.types, batch.starts, self.keys, templates.parts, templates.seeds, out)
+        features = WordFeatures(self.keys, templates.parts, templates.seeds)
+        feature_keys(batch.types, batch.starts, features, out)
         return out
-
-    def plain_keys(self, tokens: Sequence[str], templates: Templates) -> list[list[int]]:
-        """The same for one sentence, in plain Python: slow, and easy to follow."""
-        around = [_BEFORE] * REACH + list(tokens) + [_AFTER] * REACH
-        words = [slot_keys(word, self.cluster_of(word)) for word in around]
-        return [templates.keys_at(words, at) for at in range(len(tokens))]
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import raise_or_tell
 from eigentext.errors import DataError, SettingsError
-from eigentext.language.formats import columns, conllu, text
-from eigentext.language.formats.records import kind_of
+from eigentext.language.doc import Doc
+from eigentext.language.formats import columns, conllu, registry, text
+from eigentext.language.formats.blocks import is_file
 from eigentext.tagging.sequence.schemes import looks_like_entities, repaired
 
 if TYPE_CHECKING:
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError
 
-__all__ = ["FORMATS", "Item", "bare_item", "format_of", "read_items", "read_tagged"]
+__all__ = ["FORMATS", "Item", "bare_item", "format_of", "read_items", "read_tagged", "tagged_of"]
 
 FORMATS = ("columns", "conllu", "tokens")
+_RECORDS = registry.names_of("records")
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,8 @@ def format_of(source: str, asked: str = "auto") -> str:
         if asked not in FORMATS:
             raise SettingsError(f"format is auto, {', '.join(FORMATS)}, not {asked!r}")
         return asked
-    if kind_of(source):
-        return "tokens"
-    name = source.removesuffix(suffix_of(source) or "")
-    ending = os.path.splitext(name)[1]
-    return {".conllu": "conllu", ".txt": "tokens"}.get(ending, "columns")
+    known = registry.format_of(source, (*FORMATS, *_RECORDS), "columns")
+    return "tokens" if known in _RECORDS else known
 
 
 def read_items(
@@ -86,7 +84,7 @@ def bare_item(tokens: Sequence[str], number: int, source: str) -> Item:
     return Item(tokens, None, [number] * len(tokens), source, _bare(tokens))
 
 
-def _from_conllu(sentence: conllu.Sentence, column: str) -> Item:
+def _from_conllu(sentence: conllu.ConlluBlock, column: str) -> Item:
     lines = [n for n, line in sentence.numbered_lines if line.split("\t", 1)[0].isdigit()]
 
     def with_tags(tags: Sequence[str]) -> str:
@@ -163,3 +161,18 @@ def _fault(tags: Sequence[str], scheme: str, *, is_conllu: bool) -> tuple[int, s
     if is_conllu and "_" in tags:
         return list(tags).index("_"), "found no tag ('_'); expected one for training"
     return None
+
+
+def tagged_of(source: Any) -> tuple[list[list[str]], list[list[str]]]:
+    """Tokens and tags of a file, or of a Doc: its entities where it has some, else UPOS, XPOS."""
+    if is_file(source):
+        tokens, tags, _ = read_tagged([os.fspath(source)], scheme="plain")
+        return [list(row) for row in tokens], [list(row) for row in tags]
+    if not isinstance(source, Doc):
+        raise SettingsError("expected tags for the sentences, or a file or a Doc that has both")
+    columns = [sentence.columns for sentence in source.sentences]
+    for name in ("entities", "upos", "xpos"):
+        rows = [getattr(each, name) for each in columns]
+        if columns and None not in rows:
+            return [list(each.forms) for each in columns], list(map(list, rows))
+    raise DataError(source.id or "<doc>", None, "no entities, UPOS or XPOS to learn from")

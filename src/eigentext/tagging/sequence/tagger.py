@@ -22,6 +22,7 @@ from eigentext.language.formats.columns import find_tag_fault
 from eigentext.tagging.sequence import selection, storage
 from eigentext.tagging.sequence.features import WordTable
 from eigentext.tagging.sequence.perceptron import Learner, LinearModel, search
+from eigentext.tagging.sequence.reading import tagged_of
 from eigentext.tagging.sequence.schemes import TagSet, looks_like_entities, repaired
 from eigentext.tagging.sequence.settings import TaggerSettings
 from eigentext.tagging.sequence.templates import Templates, default_templates
@@ -29,7 +30,9 @@ from eigentext.tagging.sequence.templates import Templates, default_templates
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from eigentext.base.files.opening import Source
     from eigentext.base.progress import Progress
+    from eigentext.language.doc import Doc
 
 __all__ = ["SequenceTagger", "Tagging"]
 
@@ -79,20 +82,20 @@ class SequenceTagger(Model, TaggerSettings):
 
     def fit(
         self,
-        X: Sentences,
-        y: Sentences,
+        X: Sentences | Source | Doc,
+        y: Sentences | None = None,
         *,
-        dev: tuple[Sentences, Sentences] | None = None,
+        dev: tuple[Sentences, Sentences] | Source | Doc | None = None,
         patience: int = 5,
         progress: Progress | None = None,
     ) -> SequenceTagger:
-        """Train on token lists and tag lists.
+        """Train on token lists and tag lists, or on a file or a Doc that has both.
 
         With ``dev`` (tokens, tags) the epoch that scores best there is kept, and training stops
         after ``patience`` epochs without a better one; margin and beam are chosen there too.
         """
         self.check()
-        sentences, tags = checked_tagged(X, y)
+        sentences, tags = tagged_of(X) if y is None else checked_tagged(X, y)
         if not any(sentences):
             raise DataError("<training sentences>", None, "no tokens, expected some to learn from")
         scheme = self.scheme
@@ -108,7 +111,9 @@ class SequenceTagger(Model, TaggerSettings):
         self.templates_ = Templates(names)
         self._prepare()
         batch, gold = self._words.batch(sentences), self.tag_set_.encode(tags)
-        held_out = None if dev is None else checked_tagged(*dev)
+        held_out = None
+        if dev is not None:
+            held_out = checked_tagged(*dev) if isinstance(dev, (tuple, list)) else tagged_of(dev)
         margins, beams = self._candidates()
         self.tried_: dict[tuple[float, int], float] = {}
         if held_out is None and len(margins) * len(beams) > 1:

@@ -21,7 +21,7 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["BrownResult", "brown", "merge_by_information"]
+__all__ = ["BrownResult", "brown"]
 
 
 @dataclass(frozen=True)
@@ -66,17 +66,3 @@ def brown(
     number = np.zeros(n_clusters + 1, dtype=np.int64)
     number[slots[np.argsort(first, kind="stable")]] = np.arange(n_clusters)
     return BrownResult(number[slot_of], number[merges], losses)
-
-
-def merge_by_information(pairs: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Greedy merges of given clusters down to one, from (m, m) counts of their pairs.
-
-    >>> merge_by_information(np.array([[0, 0, 4], [0, 0, 5], [3, 3, 0]])).tolist()
-    [[0, 1], [0, 2]]
-    """
-    from scipy.sparse import csr_array
-
-    counts = np.asarray(pairs)
-    tokens = np.maximum((counts.sum(axis=0) + counts.sum(axis=1)) / 2, 0.5)
-    m = counts.shape[0]
-    return brown(csr_array(counts), tokens, m, np.arange(m)).merges

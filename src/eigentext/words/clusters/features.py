@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.estimator import Estimator, Transformer
+from eigentext.base.estimator import Transformer
 from eigentext.base.model import NotFittedError
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_tokens
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ClusterFeatures"]
 
 
-class ClusterFeatures(Transformer, Estimator):
+class ClusterFeatures(Transformer):
     """How often each prefix of a cluster path occurs in a text, as a sparse matrix.
 
     >>> texts = ["a cat ran", "a dog ran", "the cat sat", "the dog sat"] * 3

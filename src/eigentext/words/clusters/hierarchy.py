@@ -7,9 +7,8 @@
 3. downwards, every group is cut in two along its main direction, then clusters change sides
    between siblings for as long as that raises the mutual information at this depth.
 
-``mi`` joins, from the leaves up, the two groups whose union costs least mutual information (Brown
-et al.); ``ward``, ``average`` and ``single`` join by distance between the clusters' vectors, and
-``kmeans`` cuts by recursive 2-means on them.  Vectors of clusters are those of figure 4 applied to
+``ward`` joins by distance between the clusters' vectors, from the leaves up (Stratos et al. 2014,
+figure 5).  Vectors of clusters are those of figure 4 applied to
 cluster pairs, times singular values.
 """
 
@@ -57,27 +56,20 @@ def hierarchy(pairs: npt.NDArray[Any], method: str = "bisect") -> list[str]:
     m = counts.shape[0]
     if m == 1:
         return [""]
-    if method == "mi":
-        from eigentext.words.clusters.brown import merge_by_information
-
-        return paths_of_merges(merge_by_information(counts), m)
     with single_threaded():
         vectors = cluster_vectors(counts)
-        if method in ("ward", "average", "single"):
+        if method == "ward":
             from scipy.cluster.hierarchy import linkage
             from scipy.spatial.distance import pdist
 
             apart = pdist(vectors)
             step = _TIE * max(float(apart.max()), 1e-300)
             return paths_of_merges(
-                _from_linkage(linkage(np.round(apart / step) * step, method)), m
+                _from_linkage(linkage(np.round(apart / step) * step, "ward")), m
             )
         weights = np.maximum(counts.sum(axis=0) + counts.sum(axis=1), 1).astype(np.float64)
-        if method == "kmeans":
-            start = np.zeros(m, dtype=np.int64)
-            return _downwards(counts, vectors, weights, start, [""], refined=False)
         start, bits = _middle(counts, vectors, weights)
-        return _downwards(counts, vectors, weights, start, bits, refined=True)
+        return _downwards(counts, vectors, weights, start, bits)
 
 
 def cluster_vectors(pairs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -227,8 +219,6 @@ def _downwards(
     weights: npt.NDArray[np.float64],
     groups: npt.NDArray[np.int64],
     starts: list[str],
-    *,
-    refined: bool,
 ) -> list[str]:
     """Cut every group in two, depth by depth, until each cluster is alone."""
     m = counts.shape[0]
@@ -246,8 +236,7 @@ def _downwards(
             sides = _two_means(vectors[members], weights[members])
             below[members[sides]] = new
             sibling[group], sibling[new] = new, group
-        if refined:
-            _change_sides(counts, below, sibling, weights)
+        _change_sides(counts, below, sibling, weights)
         for item in range(m):
             if sizes[groups[item]] > 1:
                 bits[item] += "1" if below[item] >= n_groups else "0"

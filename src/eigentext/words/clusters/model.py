@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.estimator import Clusterer
 from eigentext.base.model import Model
 from eigentext.base.records import Record, learned
 from eigentext.base.registry import NO_MODEL
@@ -44,7 +43,7 @@ __all__ = ["SpectralClusters", "read_clusters"]
 
 
 @dataclass(eq=False, repr=False)
-class SpectralClusters(Clusterer, Model, ClusterSettings):
+class SpectralClusters(Model, ClusterSettings):
     """Clusters of words in a binary hierarchy, from text or counts.
 
     >>> sentences = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]]
@@ -101,6 +100,12 @@ class SpectralClusters(Clusterer, Model, ClusterSettings):
         self._ids = {word: i for i, word in enumerate(clustering.words)}
         return self
 
+    def fit_predict(
+        self, X: Iterable[Sequence[str]] | Counts, y: object = None
+    ) -> npt.NDArray[np.int64]:
+        """The cluster of each of ``words_``, after ``fit``."""
+        return self.fit(X).labels_
+
     def predict(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
         """The cluster of each word; that of ``<unk>`` for others, or -1 where there is none."""
         self.check_fitted()
@@ -127,10 +132,11 @@ class SpectralClusters(Clusterer, Model, ClusterSettings):
         return tree_of_paths(map(PathEntry, self.paths_, self.words_, self.counts_.tolist()))
 
     def __sklearn_tags__(self) -> Any:
-        # transform is there, but takes words, not what fit takes: no fit_transform of the mixin
+        # transform is there, but takes words, not what fit takes: there is no fit_transform
         from sklearn.utils import TransformerTags
 
         tags = super().__sklearn_tags__()
+        tags.estimator_type = "clusterer"
         tags.transformer_tags = TransformerTags()
         return tags
 
@@ -138,13 +144,11 @@ class SpectralClusters(Clusterer, Model, ClusterSettings):
         self, X: Iterable[Sequence[str]] | Counts, *, by: str = "information"
     ) -> SpectralClusters:
         """A copy with the words of other text put into these clusters, without learning anew."""
-        from sklearn.base import clone
-
         from eigentext.words.clusters.assign import assign
 
         self.check_fitted()
         counts = X if isinstance(X, Counts) else count_sentences(X, contexts="r1")
-        copy: SpectralClusters = clone(self.settings_)
+        copy = SpectralClusters(**self.settings_.get_params(deep=False))
         copy._remember_settings()
         return copy._take(assign(self.clustering_, counts, by=by))
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from eigentext.base.cores import cores_in_use, using_cores
 from eigentext.base.engines import cluster_in_use
-from eigentext.base.estimator import Transformer
+from eigentext.base.estimator import TableTransformer
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.heap import give_back, is_mapped
 from eigentext.base.model import Model
@@ -384,7 +384,7 @@ def cca_embeddings(
 
 
 @dataclass(eq=False, repr=False)
-class CCAEmbedding(Transformer, Model, CCASettings):
+class CCAEmbedding(TableTransformer, Model, CCASettings):
     """Word vectors by one SVD of scaled context counts.
 
     After ``fit``: ``embeddings_`` (words, vectors, singular values), ``n_tokens_``, ``counts_``
@@ -440,7 +440,7 @@ class CCAEmbedding(Transformer, Model, CCASettings):
         self.n_tokens_ = counts.n_tokens
         return self
 
-    def transform(self, X: Any) -> npt.NDArray[np.float32]:
+    def transform(self, X: Any) -> Any:
         """The mean of the vectors of each sentence's words: (sentences, n_components).
 
         Unknown words count as ``<unk>`` where it has a vector, else they are left out.
@@ -454,7 +454,7 @@ class CCAEmbedding(Transformer, Model, CCASettings):
             known = [i for i in ids if i is not None]
             zeros = np.zeros(vectors.shape[1], dtype=np.float32)
             rows.append(vectors[known].mean(axis=0) if known else zeros)
-        return np.array(rows, dtype=np.float32).reshape(-1, vectors.shape[1])
+        return self._table(np.array(rows, dtype=np.float32).reshape(-1, vectors.shape[1]))
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Names of the columns of ``transform``: ``cca0``, ``cca1``, ..."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.estimator import Transformer
+from eigentext.base.estimator import TableTransformer
 from eigentext.base.model import Model
 from eigentext.base.records import Record, learned
 from eigentext.base.tokens import checked_tokens, each_sentence
@@ -29,7 +29,6 @@ from eigentext.base.values import Real, Whole
 from eigentext.counting.counts import Counts
 from eigentext.counting.encoding import EncodedText, encode_sentences
 from eigentext.errors import SettingsError
-from eigentext.language.formats.conllu import each_conllu
 from eigentext.linalg.cca import generalised_cca
 from eigentext.linalg.determinism import single_threaded
 from eigentext.words.embeddings import views as tables
@@ -71,7 +70,7 @@ def consensus(
 
 
 @dataclass(eq=False, repr=False)
-class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
+class MultiviewEmbedding(TableTransformer, Model, MultiviewSettings):
     """Word vectors from several views of a word, and from characters for unknown words.
 
     After ``fit``: ``embeddings_`` (words, vectors, eigenvalues), ``characters_`` (the map from
@@ -107,22 +106,18 @@ class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
         X: Iterable[Sequence[str]] | EncodedText,
         y: object = None,
         *,
-        parsed: Iterable[Any] | None = None,
         pairs: Iterable[WordPair] | None = None,
         progress: Progress | None = None,
     ) -> MultiviewEmbedding:
         """Learn from sentences (lists of tokens), or from a text of ids; ``y`` is not used.
 
-        The view ``dependencies`` needs ``parsed``, sentences of CoNLL-U; ``translations`` needs
-        ``pairs``, (word, foreign word, count).
+        The view ``translations`` needs ``pairs``, (word, foreign word, count).
         """
         self.check()
-        for name, given, what in (
-            ("dependencies", parsed, "parsed sentences (--trees)"),
-            ("translations", pairs, "pairs of words (--pairs)"),
-        ):
-            if (name in self.views) != (given is not None):
-                raise SettingsError(f"the view {name} and {what} go together: expected both")
+        if ("translations" in self.views) != (pairs is not None):
+            raise SettingsError(
+                "the view translations and pairs of words (--pairs) go together: expected both"
+            )
         if isinstance(X, Counts):
             raise SettingsError("several views go along the text: sentences are meant, not counts")
         if isinstance(X, EncodedText):
@@ -135,7 +130,7 @@ class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
         rank = self.view_rank or -(-3 * self.n_components // 2)
         found = []
         with single_threaded():
-            for name, table in self._tables(text, words, parsed, pairs):
+            for name, table in self._tables(text, words, pairs):
                 found.append(
                     tables.reduced(table, rank, overlap=self.overlap, seed=self.seed, name=name)
                 )
@@ -160,7 +155,6 @@ class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
         self,
         text: EncodedText,
         words: Sequence[str],
-        parsed: Iterable[Any] | None,
         pairs: Iterable[WordPair] | None,
     ) -> Iterator[tuple[str, Any]]:
         """The matrix of each view."""
@@ -173,8 +167,6 @@ class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
                 yield name, tables.neighbour_view(after, name, text.vocabulary.words)
             elif name == "document":
                 yield name, tables.document_view(text, self.document_sentences)
-            elif name == "dependencies":
-                yield name, tables.tree_view(each_conllu(parsed), row_of)
             elif name == "translations":
                 yield name, tables.pair_view(pairs or (), row_of)
             else:
@@ -202,7 +194,7 @@ class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
             answer[unknown] = self.characters_.vectors([words[at] for at in unknown.tolist()])
         return answer
 
-    def transform(self, X: Any) -> npt.NDArray[np.float32]:
+    def transform(self, X: Any) -> Any:
         """The mean of the vectors of each sentence's words: (sentences, n_components)."""
         self.check_fitted()
         size = self.embeddings_.vectors.shape[1]
@@ -211,7 +203,7 @@ class MultiviewEmbedding(Transformer, Model, MultiviewSettings):
             vectors = self.vectors(list(sentence))
             vectors = vectors[vectors.any(axis=1)]
             rows.append(vectors.mean(axis=0) if len(vectors) else np.zeros(size, np.float32))
-        return np.array(rows, dtype=np.float32).reshape(-1, size)
+        return self._table(np.array(rows, dtype=np.float32).reshape(-1, size))
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Names of the columns of ``transform``: ``view0``, ``view1``, ..."""

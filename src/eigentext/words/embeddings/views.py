@@ -3,10 +3,9 @@
 1. :func:`words_after` and :func:`neighbour_view` count the words before or after a word, near ones
    more;
 2. :func:`document_view` the stretches of neighbouring sentences that it stands in;
-3. :func:`tree_view` its heads and dependents with their relations (Levy and Goldberg 2014);
-4. :func:`pair_view` the words of another language that it is aligned with;
-5. :func:`character_view` its n-grams, shape and case.
-6. :func:`reduced` scales such a matrix as the vectors of one view are (positive pointwise mutual
+3. :func:`pair_view` the words of another language that it is aligned with;
+4. :func:`character_view` its n-grams, shape and case.
+5. :func:`reduced` scales such a matrix as the vectors of one view are (positive pointwise mutual
    information), and keeps its leading singular vectors.
 """
 
@@ -43,7 +42,6 @@ __all__ = [
     "pair_view",
     "read_word_pairs",
     "reduced",
-    "tree_view",
     "words_after",
 ]
 
@@ -96,35 +94,6 @@ def document_view(text: EncodedText, sentences: int) -> Any:
     place = np.cumsum(ends) // sentences
     known = ~ends & (text.ids < len(text.vocabulary) - 1)
     return _table(text.ids[known], place[known], None, len(text.vocabulary) - 1)
-
-
-def tree_view(trees: Iterable[Any], row_of: Mapping[str, int]) -> Any:
-    """Heads and dependents with their relations; sentences of CoNLL-U, those without heads not.
-
-    ``discovers`` has the contexts ``nsubj:scientist`` and ``obj:star``, ``star`` the context
-    ``of-obj:discovers``.
-    """
-    rows: list[int] = []
-    names: list[str] = []
-
-    def see(word: str, context: str) -> None:
-        row = row_of.get(word)
-        if row is not None:
-            rows.append(row)
-            names.append(context)
-
-    for sentence in trees:
-        if sentence.heads is None:
-            continue
-        tokens = sentence.tokens
-        for token in tokens:
-            if not token.head:
-                continue
-            head = tokens[token.head - 1]
-            relation = token.deprel.partition(":")[0]
-            see(head.form, f"{relation}:{token.form.lower()}")
-            see(token.form, f"of-{relation}:{head.form.lower()}")
-    return _named_table(rows, names, None, len(row_of))
 
 
 def pair_view(pairs: Iterable[WordPair], row_of: Mapping[str, int]) -> Any:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eigentext.errors import DataError
 from eigentext.language.formats.conllu import (
-    Sentence,
+    ConlluBlock,
     from_dependency_tree,
     make_sentence,
     parse_pairs,
@@ -69,9 +69,10 @@ def test_views_of_a_sentence_with_everything_in_it() -> None:
     assert (second.id, second.lemma, second.head, second.deprel) == (2, "le", 3, "det")
     assert second.features == {"Definite": "Def", "Gender": "Masc"}
     assert [tuple(unit) for unit in sentence.ranges] == [(1, 2, "du", "SpaceAfter=No")]
-    assert [(n.after, n.order, n.form, n.deps, n.misc) for n in sentence.empty_nodes] == [
-        (2, 1, "fort", "3:amod", "A=1"),
-        (2, 2, "vieux", "3:amod", "_"),
+    nodes = [(after, line.split("\t")) for after, line in sentence.empty_nodes]
+    assert [(after, row[0], row[1], *row[8:]) for after, row in nodes] == [
+        (2, "2.1", "fort", "3:amod", "A=1"),
+        (2, "2.2", "vieux", "3:amod", "_"),
     ]
     assert sentence.comments[2] == "#no space = and an equals = sign"
     assert sentence.metadata == {
@@ -436,7 +437,8 @@ def test_views_agree_with_the_conllu_package(data: Path, name: str) -> None:
             assert parse_pairs(token.misc).keys() == (other["misc"] or {}).keys()
         others = [token for token in theirs if not isinstance(token["id"], int)]
         extras = [(unit.start, "-", unit.end) for unit in ours.ranges]
-        extras += [(node.after, ".", node.order) for node in ours.empty_nodes]
+        numbers = [line.partition("\t")[0].partition(".") for _, line in ours.empty_nodes]
+        extras += [(int(after), ".", int(order)) for after, _, order in numbers]
         assert sorted(extras) == sorted(token["id"] for token in others)
         assert {key: value for key, value in ours.metadata.items() if value} == {
             key: value for key, value in theirs.metadata.items() if value
@@ -451,7 +453,7 @@ def test_text_from_forms_is_the_text_of_the_comment(data: Path, name: str) -> No
     for sentence in itertools.islice(read_sentences(str(file)), 400):
         lines = [line for _, line in sentence.numbered_lines if line[:1] != "#"]
         n_all += 1
-        n_same += Sentence("\n".join(lines)).text == sentence.text
+        n_same += ConlluBlock("\n".join(lines)).text == sentence.text
     assert n_same / n_all > 0.99, (n_same, n_all)
 
 
@@ -459,4 +461,5 @@ def test_empty_nodes_are_numbered_anew_after_every_word() -> None:
     places = ("0.1", "0.2", 1, "1.1", 2, "2.1", "2.2")
     lines = [word(at, {1: 0, 2: 1}.get(at, "_")) for at in places]
     nodes = parse_sentence("".join(lines)).empty_nodes
-    assert [(n.after, n.order) for n in nodes] == [(0, 1), (0, 2), (1, 1), (2, 1), (2, 2)]
+    numbers = [(after, line.partition("\t")[0]) for after, line in nodes]
+    assert numbers == [(0, "0.1"), (0, "0.2"), (1, "1.1"), (2, "2.1"), (2, "2.2")]

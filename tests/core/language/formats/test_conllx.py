@@ -34,15 +34,20 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_views_and_edits() -> None:
     sentence = conllx.parse_sentence(SAMPLE)
-    first = sentence.tokens[0]
-    assert (first.id, first.form, first.cpostag, first.postag) == (1, "Birds", "N", "NNS")
-    assert (first.head, first.phead, first.pdeprel) == (2, "2", "SBJ")
+    first = dict(zip(sentence.COLUMNS, sentence.cells[0], strict=True))
+    assert [first[name] for name in ("id", "form", "cpostag", "postag")] == [
+        1,
+        "Birds",
+        "N",
+        "NNS",
+    ]
+    assert [first[name] for name in ("head", "phead", "pdeprel")] == [2, "2", "SBJ"]
     assert sentence.heads == (2, 0, 2)
     new = sentence.with_columns(head=[0, 1, 1], postag=["a", "b", "c"])
-    assert new.tokens[1][4:8] == ("b", "_", 1, "ROOT")
+    assert new.cells[1][4:8] == ["b", "_", 1, "ROOT"]
     assert new.with_columns(head=[2, 0, 2], postag=["NNS", "VBP", "X"]) == sentence
     bare = sentence.with_columns(head=[None] * 3)
-    assert (bare.heads, bare.tokens[0].head) == (None, None)
+    assert (bare.heads, bare.cells[0][6]) == (None, None)
 
 
 @pytest.mark.parametrize("name", ["upos", "misc", "id", "colour"])
@@ -54,17 +59,17 @@ def test_a_column_that_is_not_there_is_not_given(name: str) -> None:
 
 def test_both_formats_are_read_by_one_reader(tmp_path: Path) -> None:
     source = put(tmp_path, SAMPLE)
-    for module in (conllu, conllx):
-        (sentence,) = module.read_sentences(source)
-        assert type(sentence) is module.Sentence
+    for kind in (conllu.ConlluBlock, conllx.ConllxBlock):
+        (sentence,) = kind.read(source)
+        assert type(sentence) is kind
         assert sentence.with_columns(head=[0, 1, 1]).heads == (0, 1, 1)
-        assert type(sentence.with_columns(lemma=["a", None, "c"])) is module.Sentence
+        assert type(sentence.with_columns(lemma=["a", None, "c"])) is kind
 
 
 def test_there_and_back() -> None:
     sentence = conllx.parse_sentence(SAMPLE)
     other = conllx.to_conllu(sentence)
-    assert isinstance(other, conllu.Sentence)
+    assert isinstance(other, conllu.ConlluBlock)
     assert conllu.parse_sentence(other.verbatim) == other
     assert other.column("upos") == sentence.column("cpostag")
     assert other.column("xpos") == sentence.column("postag")

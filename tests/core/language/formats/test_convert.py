@@ -9,7 +9,8 @@ import pytest
 from eigentext.base.files.opening import SkipLog
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats import conllu, ptb, text
-from eigentext.language.formats.convert import FORMATS, convert, format_of
+from eigentext.language.formats.convert import convert
+from eigentext.language.formats.registry import CONVERTIBLE, FORMATS, format_of, the_format
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -196,10 +197,10 @@ def test_unknown_settings_are_refused() -> None:
 
 def test_formats_by_name() -> None:
     names = ["a.mrg", "a.ptb.gz", "b.conllu.xz", "c.conll", "c.conllx.zst", "d.txt.bz2", "d.tok"]
-    assert [format_of(name) for name in names] == [
+    assert [format_of(name, CONVERTIBLE) for name in names] == [
         *("ptb", "ptb", "conllu", "conllx", "conllx", "tokens", "tokens"),
     ]
-    assert {format_of(name) for name in names} == set(FORMATS)
+    assert {format_of(name, CONVERTIBLE) for name in names} == set(CONVERTIBLE)
 
 
 @pytest.mark.requires("data")
@@ -212,3 +213,14 @@ def test_a_french_treebank_keeps_its_words(data: Path, tmp_path: Path) -> None:
     assert list(text.read_sentences(target)) == [
         [form.replace(" ", NO_BREAK) for form in words] for words in forms
     ]
+
+
+def test_every_format_reads_and_writes_what_it_says() -> None:
+    for each in FORMATS:
+        assert each.read == "" or callable(each.reader())
+        assert each.write == "" or callable(each.writer())
+    assert all(the_format(name, CONVERTIBLE).write for name in CONVERTIBLE)
+    assert format_of("a.txt", ("tokens",)) == "tokens"
+    assert format_of("a.txt", ("text", "tokens")) == "text"
+    with pytest.raises(SettingsError, match="unknown format 'x'; known: ptb"):
+        the_format("x", ("ptb",))

@@ -233,7 +233,7 @@ def test_time_is_linear_on_hostile_text(scheme: str, unit: str) -> None:
     assert tokens[-1].end == len(raw)
 
 
-def gold_spans(sentence: conllu.Sentence) -> list[tuple[int, int]] | None:
+def gold_spans(sentence: conllu.ConlluBlock) -> list[tuple[int, int]] | None:
     """Character spans of the words; a multiword token counts as its words if they spell it."""
     text = sentence.text
     ranges = {unit.start: unit for unit in sentence.ranges}

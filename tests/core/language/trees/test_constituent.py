@@ -163,7 +163,7 @@ def test_nested_that_is_no_tree(nested: Any) -> None:
 def test_a_str_is_no_list() -> None:
     with pytest.raises(TypeError, match="from_brackets"):
         Tree.from_nested("(S x)")
-    with pytest.raises(TypeError, match="not one str"):
+    with pytest.raises(TypeError, match="not of one string"):
         Tree("ab", np.array([2, 1]))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not one str"):
         Tree.from_brackets("(A b)").with_words("b")

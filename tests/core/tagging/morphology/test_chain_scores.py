@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.features.attributes import MORPHOLOGY
+from eigentext.features.kernels.templates import WordFeatures
 from eigentext.tagging.morphology.kernels import chain as kernel
 from eigentext.tagging.morphology.kernels.training import tag_shares, tag_text, train
 from eigentext.tagging.morphology.kernels.words import Lists
 from eigentext.tagging.morphology.tags import TagSet
-from eigentext.tagging.morphology.templates import SLOTS, TEMPLATES, compiled
+from eigentext.tagging.morphology.templates import TEMPLATES, compiled
 from oracle.tag_chains import Chain
 
 TRIPLES = [
@@ -52,7 +54,7 @@ def chains(draw, longest: int = 4):
         lists.tags[row, :3] = rng.choice(len(TRIPLES), 3, replace=False)
         lists.shares[row] = -np.sort(rng.exponential(1, MOST))
     rows = rng.integers(2, n_rows, draw(st.integers(1, longest))).tolist()
-    slots = kernel.Slots(keys, SLOT_PARTS, np.array([21, 22, 23, 24, 25], np.uint64))
+    slots = WordFeatures(keys, SLOT_PARTS, np.array([21, 22, 23, 24, 25], np.uint64))
     width = draw(st.sampled_from([0.5, 2.0, 50.0]))
     return Chain(rows, slots, lists, TAGS, 1 << 12, 0.5, width), rng
 
@@ -62,7 +64,7 @@ def arrays(chain: Chain, table, scale: float = 1.0, before: int = 0):
     rows = [chain.rows[0]] * before + chain.rows
     text = kernel.Text(np.array([0, before, len(rows)]), np.array(rows))
     weights = kernel.Weights(table, np.float32(scale), 0.5)
-    return text, chain.slots, chain.lists, chain.tags, weights
+    return text, kernel.Chain(chain.slots, chain.lists, chain.tags, weights, chain.width)
 
 
 def side_by_side(table):
@@ -82,9 +84,9 @@ def test_the_best_tags_and_their_shares_are_those_of_all_sequences(made, before,
     n = len(chain.rows)
     tags, others = np.zeros(before + n, np.int64), np.zeros(before + n, np.int64)
     chances = np.zeros((before + n, 2))
-    tag_text(*given_arrays, chain.width, heat, tags, others, chances)
+    tag_text(*given_arrays, heat, tags, others, chances)
     shares = np.full((before + n, MOST), 9.0)
-    tag_shares(*given_arrays, chain.width, heat, shares)
+    tag_shares(*given_arrays, heat, shares)
     expected = chain.shares(weights, heat)
     assert shares[before:] == pytest.approx(np.array(expected), abs=1e-5)
     every = chain.sequences(weights)
@@ -118,11 +120,10 @@ def test_one_step_goes_up_the_gradient_of_the_log_probability(made, begun) -> No
     gold = [int(rng.integers(len(chain.candidates(i)))) for i in range(len(chain.rows))]
     table = (rng.normal(0, 0.3, chain.size) if begun else np.zeros(chain.size)).astype(np.float32)
     weights, squares = side_by_side(table)
-    text, slots, lists, tags, given_weights = arrays(chain, weights)
+    text, scored_by = arrays(chain, weights)
     slopes, log = chain.gradient(table.astype(float), gold)
-    given_arrays = slots, lists, tags, given_weights, squares, chain.width, 0.1
-    order = np.array([1])
-    assert train(order, text, np.array(gold), *given_arrays) == pytest.approx(log, abs=1e-4)
+    gained = train(np.array([1]), text, np.array(gold), scored_by, squares, 0.1)
+    assert gained == pytest.approx(log, abs=1e-4)
     times = [0] * chain.size  # how many features keep their weight there
     for i in range(len(chain.rows)):
         for c in range(len(chain.candidates(i))):
@@ -151,13 +152,13 @@ def test_a_word_whose_tag_is_no_candidate_teaches_nothing() -> None:
         np.zeros((4, 2), np.float32), np.full((4, 2), 9, np.uint64),
     )  # fmt: skip
     keys = np.full((4, 3), 5, np.uint64)
-    slots = kernel.Slots(keys, SLOT_PARTS, np.array([21, 22, 23, 24, 25], np.uint64))
+    slots = WordFeatures(keys, SLOT_PARTS, np.array([21, 22, 23, 24, 25], np.uint64))
     chain = made._replace(slots=slots, lists=lists)
     table, squares = side_by_side(np.zeros(chain.size))
-    text, *others = arrays(chain, table)
-    assert train(np.array([0, 1]), text, np.array([-1, -1]), *others, squares, 50.0, 0.1) == 0.0
+    text, scored_by = arrays(chain, table)
+    assert train(np.array([0, 1]), text, np.array([-1, -1]), scored_by, squares, 0.1) == 0.0
     assert not table.any()
-    log = train(np.array([1]), text, np.array([1, -1]), *others, squares, 50.0, 0.1)
+    log = train(np.array([1]), text, np.array([1, -1]), scored_by, squares, 0.1)
     assert log == pytest.approx(math.log(0.5), abs=1e-6)
     assert table.any()
 
@@ -167,12 +168,13 @@ def test_a_word_whose_tag_is_no_candidate_teaches_nothing() -> None:
 def test_candidates_that_are_too_unlikely_are_left_out(made, right) -> None:
     chain, rng = made
     n = len(chain.rows)
-    scores = rng.normal(0, 2, (n, MOST))
+    text, scored_by = arrays(chain, np.zeros(chain.size))
+    room = kernel.room_for(text, scored_by, False)
+    scores, kept, counts = room.scores, room.kept, room.counts
+    scores[:] = rng.normal(0, 2, scores.shape)
     plain = scores.copy()
-    kept, counts = np.zeros((n, MOST), np.int64), np.zeros(n, np.int64)
-    text = kernel.Text(np.array([0, n]), np.array(chain.rows))
     gold = np.full(n, right) if right > -1 else np.empty(0, np.int64)
-    kernel.keep_likely(0, n, text, chain.lists, gold, chain.width, scores, kept, counts)
+    kernel.keep_likely(0, n, text, scored_by, gold, room)
     for i in range(n):
         own = plain[i, : len(chain.candidates(i))].tolist()
         left = [c for c, s in enumerate(own) if s >= max(own) - chain.width or c == right]
@@ -209,7 +211,7 @@ def test_templates_name_slots_that_there_are() -> None:
     parts, seeds = compiled()
     assert len(set(seeds.tolist())) == len(TEMPLATES) == len(set(TEMPLATES))
     for name, row in zip(TEMPLATES, parts.tolist(), strict=True):
-        pieces = [(SLOTS[slot], place) for slot, place in row if slot >= 0]
+        pieces = [(MORPHOLOGY.names[slot], place) for slot, place in row if slot >= 0]
         texts = {0: "0", 1: "+1", 2: "+2", -1: "-1", -2: "-2"}
         assert "&".join(f"{slot}[{texts[place]}]" for slot, place in pieces) == name
         assert [slot for slot, _ in row] == sorted((s for s, _ in row), key=lambda s: s < 0)

@@ -10,8 +10,7 @@ import pytest
 from eigentext.errors import SettingsError
 from eigentext.language.formats.conllu import make_sentence
 from eigentext.tagging.morphology import MorphTagger, learn
-from eigentext.tagging.morphology.kernels.chain import Text, score_pairs, score_words
-from eigentext.tagging.morphology.kernels.training import room_for
+from eigentext.tagging.morphology.kernels.chain import room_for, score_pairs, score_words
 
 SENTENCES = [
     (["the", "saw", "runs"], ["DET", "NOUN", "VERB"], ["_", "Number=Sing", "Tense=Pres"]),
@@ -30,16 +29,15 @@ def tagger():
 
 def every_sequence(tagger):
     """(score, tags) of all sequences of candidates, by the kernels' own numbers."""
-    forms, rows, starts = tagger._read([WORDS])
-    lists, tags = tagger._words.lists, tagger.tag_set_.arrays
-    slots, weights = learn._slots(tagger._words), learn._arrays(tagger.weights_)
-    text, n, most = Text(starts, rows), len(forms), lists.tags.shape[1]
-    scores, pairs = np.zeros((n, most)), np.zeros((n, most, most))
-    score_words(0, n, text, slots, lists, tags, weights, scores, room_for(slots, lists, tags))
-    counts = lists.n[rows]
-    kept = np.tile(np.arange(most), (n, 1))
-    places = np.empty(4 + 2 * tags.values.shape[1], np.uint64)
-    score_pairs(0, n, text, lists, kept, counts, tags, weights, pairs, places)
+    forms, sentences = tagger._read([WORDS])
+    lists, rows, n = tagger._words.lists, sentences.rows, len(forms)
+    text, chain = sentences.text, sentences.chain(tagger.tag_set_, *tagger.weights_)
+    room = room_for(text, chain, False)
+    score_words(0, n, text, chain, room)
+    counts = room.counts[:n] = lists.n[rows]
+    room.kept[:] = np.arange(room.kept.shape[1])
+    score_pairs(0, n, text, chain, room)
+    scores, pairs = room.scores, room.pairs
     found = []
     for path in itertools.product(*map(range, counts.tolist())):
         before = (0, *path)

@@ -179,16 +179,16 @@ def test_gold_candidates_are_where_the_tags_stand() -> None:
 
 
 def test_the_heat_is_the_one_under_which_the_gold_tags_are_most_probable() -> None:
-    tagger, table, rows, tags, starts = table_and_gold(60)
-    gold = gold_candidates(table, rows, tags)
+    tagger, table, rows, numbers, starts = table_and_gold(60)
+    gold = gold_candidates(table, rows, numbers)
     left = np.array([3, 11, 40])
     weights = ByteWeights.rounded(np.random.default_rng(0).normal(0, 1, 1 << 12))
-    given_table = table, tagger.tag_set_
-    found = learn._fitted_heat(*given_table, rows, gold, starts, left, weights)
+    text, tags = learn.Sentences(table, rows, starts), tagger.tag_set_
+    found = learn._fitted_heat(*text.part(left), tags, gold, weights)
     scores = []
     for heat in _HEATS:
         total = 0.0
-        every = shares(*given_table, rows, starts, weights, heat)
+        every = shares(text, tags, weights, heat)
         for k in left.tolist():
             for i in range(starts[k], starts[k + 1]):
                 total += np.log(max(every[i, gold[i]], 1e-12)) if gold[i] >= 0 else 0.0
@@ -205,16 +205,17 @@ def test_weights_are_the_mean_of_all_passes_but_the_first(monkeypatch) -> None:
     tagger, table, rows, tags, starts = table_and_gold(60)
     calls: list[list[int]] = []
 
-    def count(order, text, gold, slots, lists, tag_arrays, weights, squares, width, rate) -> None:
+    def count(order, text, gold, chain, squares, rate) -> None:
         calls.append(order.tolist())
-        weights.table[3] = len(calls)
-        assert (width, rate) == (6.0, 0.04)
+        chain.weights.table[3] = len(calls)
+        assert (chain.width, rate) == (6.0, 0.04)
 
     monkeypatch.setattr(training, "train", count)
-    monkeypatch.setattr(learn, "_fitted_heat", lambda *parts: float(len(parts[5])))
+    monkeypatch.setattr(learn, "_fitted_heat", lambda left, *_: float(len(left.starts) - 1))
     settings_of = MorphTaggerSettings(bits=12, epochs=3)
     gold = gold_candidates(table, rows, tags)
-    weights, heat = learn.trained(table, tagger.tag_set_, rows, gold, starts, settings_of)
+    text = learn.Sentences(table, rows, starts)
+    weights, heat = learn.trained(text, tagger.tag_set_, gold, settings_of)
     assert len(calls) == 12
     assert weights.table[3] * weights.scale == pytest.approx(np.mean(range(5, 13)), rel=1e-2)
     assert heat == 3
@@ -243,9 +244,9 @@ def test_readings_add_up_to_the_best_part_of_speech() -> None:
     """Second-best parts of speech and readings are two views of the same probabilities."""
     tagger = MorphTagger(bits=12, epochs=2).fit(treebank()[:60])
     words = ["Anna", "saw", "the", "running", "zebras", "."]
-    forms, rows, starts = tagger._read([words])
-    given_words = tagger._words, tagger.tag_set_, rows, starts, tagger.weights_, tagger.heat_
-    found, every = learn.tagged(*given_words), learn.shares(*given_words)
+    forms, text = tagger._read([words])
+    rows = text.rows
+    found, every = learn.tagged(text, *tagger._learned), learn.shares(text, *tagger._learned)
     for i in range(len(forms)):
         names = tagger._words.lists.tags[rows[i]]
         of_upos: dict[str, float] = {}

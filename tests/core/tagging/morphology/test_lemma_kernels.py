@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentext.base.hashing import key_of
 from eigentext.features.shapes import case_of, lowered
 from eigentext.tagging.morphology.bytes import ByteWeights
 from eigentext.tagging.morphology.kernels import lemmas as kernel
@@ -21,7 +22,7 @@ from eigentext.tagging.morphology.lemmas import (
     Lemmatiser,
     rule_between,
 )
-from eigentext.tagging.morphology.levels import Edges, key_of
+from eigentext.tagging.morphology.levels import Edges
 from eigentext.tagging.morphology.tags import TagSet
 from eigentext.tagging.morphology.words import Lexicon
 from oracle.tag_chains import address, mix

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.base.hashing import mixed
+from eigentext.base.hashing import key_of, mixed
+from eigentext.features.attributes import MORPHOLOGY
 from eigentext.lexical.analysis import Analysis
 from eigentext.tagging.morphology import words as words_module
 from eigentext.tagging.morphology.bytes import ByteWeights
 from eigentext.tagging.morphology.decided import _agreeing
 from eigentext.tagging.morphology.kernels.words import class_keys
 from eigentext.tagging.morphology.lemmas import Lemmatiser
-from eigentext.tagging.morphology.levels import Levels, key_of
+from eigentext.tagging.morphology.levels import Levels
 from eigentext.tagging.morphology.tags import OtherXpos, TagSet, joins_xpos, tells_xpos
-from eigentext.tagging.morphology.templates import BITS, SLOTS
 from eigentext.tagging.morphology.words import KNOWN_KEYS, Lexicon, WordTable, analysis_of
 from helpers.partitions import check_partitions
 from oracle.tag_chains import mix
@@ -112,8 +112,9 @@ def test_slots_of_words() -> None:
     table = table_of(pairs, clusters={"Dogs": "0110" * 5}, near=near, analyzer=_Analyzer())
     forms = ["Cat", "cat", "dogs", "Dogs", "red", "runs", "ran", "oo", "x-1", "1-x", "#x", "Dogs7"]
     keys = {f: table.keys[row] for f, row in zip(forms, table.rows(forms), strict=True)}
-    slot = {name: {f: int(keys[f][SLOTS.index(name)]) for f in forms} for name in SLOTS}
-    filled = {name: [f for f in forms if slot[name][f]] for name in SLOTS}
+    columns = MORPHOLOGY.column.items()
+    slot = {name: {f: int(keys[f][at]) for f in forms} for name, at in columns}
+    filled = {name: [f for f in forms if slot[name][f]] for name in MORPHOLOGY.names}
     assert filled["word"] == ["dogs"]  # seen twice
     assert filled["lower"] == ["Cat", "cat", "dogs", "Dogs"]
     assert slot["lower"]["Cat"] == slot["lower"]["cat"] != slot["lower"]["dogs"]
@@ -126,7 +127,7 @@ def test_slots_of_words() -> None:
     assert slot["ending4"]["Cat"] == mix(1, *map(ord, "tac"), 1)
     assert slot["beginning3"]["Dogs"] == mix(2, *map(ord, "dog"))
     assert slot["beginning4"]["cat"] == slot["ending5"]["cat"] == 0
-    for n, bits in zip(BITS, ("0110", "011001", "011001100", "0110" * 5), strict=True):
+    for n, bits in zip((4, 6, 9, 20), ("0110", "011001", "011001100", "0110" * 5), strict=True):
         assert (
             slot[f"cluster{n}"]["Dogs"] == key_of(f"bits\t{bits}") == slot[f"cluster{n}"]["dogs"]
         )

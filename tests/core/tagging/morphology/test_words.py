@@ -66,7 +66,7 @@ def test_candidates_are_the_likeliest_tags(made, own_last, own, n_types) -> None
         keys,
         2,
         least=0.2,
-        own=np.full(len(keys), own),
+        held=np.full(len(keys), own),
         own_last=np.full(len(keys), own_last),
         n_types=n_types,
     )

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from eigentext import load
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.conll import controls_as_blanks
-from eigentext.language.formats.conllu import Sentence, parse_sentence
+from eigentext.language.formats.conllu import ConlluBlock, parse_sentence
 from eigentext.tagging.segmentation import SegmentedSentence, Segmenter, raw_text
 
 
-def sentence(marked: str, *comments: str) -> Sentence:
+def sentence(marked: str, *comments: str) -> ConlluBlock:
     """A sentence: ``_`` behind a token: no space follows; ``a=b+c``: its words; ``~``: a space."""
     rows, number = "".join(f"# {comment}\n" for comment in comments), 1
     for piece in marked.split():

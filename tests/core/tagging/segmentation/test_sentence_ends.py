@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentext.language.formats.conllu import Sentence, make_sentence
+from eigentext.language.formats.conllu import ConlluBlock, make_sentence
 from eigentext.tagging.segmentation import Segmenter, raw_text
 from eigentext.tagging.segmentation.sentence_ends import (
     _AS_GOOD,
@@ -20,7 +20,7 @@ from eigentext.tagging.segmentation.sentence_ends import (
 )
 
 
-def comma_clauses(words: list[str]) -> Sentence:
+def comma_clauses(words: list[str]) -> ConlluBlock:
     """A sentence of clauses, each a word and a comma."""
     tokens = [token for word in words for token in (word, ",")]
     return make_sentence(tokens, misc=["SpaceAfter=No", "_"] * len(words))
@@ -64,7 +64,7 @@ def test_the_ending_of_the_word_before_a_comma_decides(ending: str) -> None:
 
     other = "ti" if ending == "di" else "di"
 
-    def sentences(n: int) -> list[Sentence]:
+    def sentences(n: int) -> list[ConlluBlock]:
         return [
             comma_clauses([word(other) for _ in range(chance.integers(0, 3))] + [word(ending)])
             for _ in range(n)

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.errors import SettingsError
-from eigentext.features.shapes import SLOTS, slots_of
+from eigentext.features.attributes import TAGGING, Word
 from eigentext.language.formats.columns import find_tag_fault
 from eigentext.tagging.sequence import features
 from eigentext.tagging.sequence.features import FeatureTable, WordTable
 from eigentext.tagging.sequence.schemes import TagSet, repaired, to_bilou, to_bio2
 from eigentext.tagging.sequence.templates import Templates, default_templates, parse_template
+from oracle.tagger_keys import plain_keys
 
 words = st.text(min_size=1, max_size=8) | st.sampled_from(["Ada", "ada", "@x", "http://a.b", "İ1"])
 sentences = st.lists(words, min_size=1, max_size=6)
@@ -25,14 +26,14 @@ def test_the_kernel_forms_the_keys_of_the_plain_twin(given_sentences, clustered)
     table = WordTable(clusters if clustered else None)
     templates = Templates(default_templates(clusters=clustered))
     found = table.feature_keys(table.batch(given_sentences), templates).tolist()
-    expected = [row for tokens in given_sentences for row in table.plain_keys(tokens, templates)]
+    expected = [row for tokens in given_sentences for row in plain_keys(table, tokens, templates)]
     assert found == expected
 
 
 def test_templates_do_not_share_keys():
     table = WordTable({"a": "0101"})
     templates = Templates(default_templates(clusters=True))
-    row = [key for key in table.plain_keys(["a", "a", "a"], templates)[1] if key]
+    row = [key for key in plain_keys(table, ["a", "a", "a"], templates)[1] if key]
     assert len(set(row)) == len(row)
 
 
@@ -42,7 +43,7 @@ def test_a_word_without_cluster_has_no_cluster_feature():
     assert table.cluster_of("Dog") == "11"
     assert table.cluster_of("cow") is None
     templates = Templates(["bits4[0]", "bits4[-1]&lower[0]"])
-    known, unknown = table.plain_keys(["dog", "cow"], templates)
+    known, unknown = plain_keys(table, ["dog", "cow"], templates)
     assert all(known)
     assert unknown[0] == 0
     assert unknown[1] != 0  # the dog before it has a cluster
@@ -52,14 +53,14 @@ def test_more_words_than_the_table_began_with():
     table = WordTable()
     tokens = [f"w{n}" for n in range(3000)]
     templates = Templates(["word[0]", "suf2[-1]"])
-    assert table.feature_keys(table.batch([tokens]), templates).tolist() == table.plain_keys(
-        tokens, templates
+    assert table.feature_keys(table.batch([tokens]), templates).tolist() == plain_keys(
+        table, tokens, templates
     )
 
 
 @given(st.text(min_size=1))
 def test_looks_take_any_word(word):
-    assert set(slots_of(word, "01")) <= set(SLOTS)
+    assert set(TAGGING.texts(Word(word, bits="01"))) <= set(TAGGING.names)
 
 
 @pytest.mark.parametrize(
@@ -77,8 +78,8 @@ def test_looks_take_any_word(word):
         ("كتب", "lower", ""),
     ],
 )
-def test_slots_of(word, case, kind):
-    found = slots_of(word)
+def test_case_and_kind(word, case, kind):
+    found = TAGGING.texts(Word(word))
     assert found["case"] == case
     assert found["kind"].strip("+") == kind
 
@@ -133,11 +134,11 @@ def test_a_word_is_looked_at_once_however_many_taggers_learn(monkeypatch):
 
     def spy(word, bits):
         seen.append(word)
-        return slot_keys(word, bits)
+        return attribute_keys(word, bits)
 
-    slot_keys = features.slot_keys
-    monkeypatch.setattr(features, "slot_keys", spy)
-    features._slot_row.cache_clear()
+    attribute_keys = features.attribute_keys
+    monkeypatch.setattr(features, "attribute_keys", spy)
+    features._row_of_keys.cache_clear()
     first, second = WordTable(), WordTable()
     batches = [table.batch([["Ants", "run"], ["Ants"]]) for table in (first, second)]
     assert sorted(word for word in seen if word.isalpha()) == ["Ants", "run"]

@@ -10,6 +10,7 @@ import pytest
 
 from eigentext.tagging.sequence import SequenceTagger, perceptron
 from eigentext.tagging.sequence.selection import cross_validated
+from oracle.tagger_keys import plain_keys
 
 BIO = ["O", "B-P", "I-P"]
 
@@ -34,9 +35,9 @@ def random_data(rng, n_sentences, tags, longest=7):
 def names_at(keys, templates, t1, t2):
     """What a token shows: static keys, and keys with the tags before."""
     names = [key for key in keys[: templates.n_static] if key]
-    for one, key in zip(templates.dynamic, keys[templates.n_static :], strict=True):
+    for n_tags, key in zip(templates.n_tags, keys[templates.n_static :], strict=True):
         if key:
-            names.append((key, t1) if one.n_tags == 1 else (key, t1, t2))
+            names.append((key, t1) if n_tags == 1 else (key, t1, t2))
     return names
 
 
@@ -44,7 +45,7 @@ def naive(tagger, X, y):
     """The perceptron with dictionaries; the average is the mean over all tokens, summed anew."""
     templates, tag_set = tagger.templates_, tagger.tag_set_
     n = len(tag_set.inside)
-    all_keys = [tagger._words.plain_keys(tokens, templates) for tokens in X]
+    all_keys = [plain_keys(tagger._words, tokens, templates) for tokens in X]
     static, dynamic = Counter(), Counter()
     for rows in all_keys:
         for row in rows:
@@ -95,10 +96,8 @@ def learned(tagger):
     kinds = {}
     for keys in tagger.all_keys:
         for row in keys:
-            for one, key in zip(
-                tagger.templates_.dynamic, row[tagger.templates_.n_static :], strict=True
-            ):
-                kinds[key] = one.n_tags
+            dynamic = row[tagger.templates_.n_static :]
+            kinds.update(zip(dynamic, tagger.templates_.n_tags.tolist(), strict=True))
     for key, first in zip(model.bases.keys.tolist(), model.first.tolist(), strict=True):
         for tags in product(range(n + 1), repeat=kinds[key]):
             cell = first + (tags[0] if len(tags) == 1 else tags[0] * (n + 1) + tags[1])
@@ -122,7 +121,7 @@ def learned(tagger):
 def test_the_lazy_average_is_the_mean_over_all_tokens(tags, options):
     X, y = random_data(np.random.default_rng(3), 25, tags)
     tagger = SequenceTagger(epochs=3, seed=5, **options).fit(X, y)
-    tagger.all_keys = [tagger._words.plain_keys(tokens, tagger.templates_) for tokens in X]
+    tagger.all_keys = [plain_keys(tagger._words, tokens, tagger.templates_) for tokens in X]
     expected, found = naive(tagger, X, y), learned(tagger)
     assert len(found) > 100
     for name in expected.keys() | found.keys():
@@ -145,7 +144,7 @@ def test_weights_that_have_to_grow_are_the_same(monkeypatch):
 def plain_score(tagger, weights, tokens, numbers):
     n = len(tagger.tag_set_.inside)
     total, t1, t2 = 0.0, n, n
-    rows = tagger._words.plain_keys(tokens, tagger.templates_)
+    rows = plain_keys(tagger._words, tokens, tagger.templates_)
     for keys, tag in zip(rows, numbers, strict=True):
         for name in names_at(keys, tagger.templates_, t1, t2):
             if name in weights:
@@ -159,7 +158,7 @@ def test_kbest_with_a_full_beam_is_enumeration(tags):
     rng = np.random.default_rng(8)
     X, y = random_data(rng, 30, tags)
     tagger = SequenceTagger(epochs=2, min_count=1).fit(X, y)
-    tagger.all_keys = [tagger._words.plain_keys(tokens, tagger.templates_) for tokens in X]
+    tagger.all_keys = [plain_keys(tagger._words, tokens, tagger.templates_) for tokens in X]
     weights = learned(tagger)
     legal, may_end = tagger.tag_set_.legal(), tagger.tag_set_.may_end()
     n = len(tagger.tag_set_.inside)
@@ -187,7 +186,7 @@ def test_greedy_takes_the_best_tag_each_time():
     rng = np.random.default_rng(2)
     X, y = random_data(rng, 30, BIO)
     tagger = SequenceTagger(epochs=2, beam=1).fit(X, y)
-    tagger.all_keys = [tagger._words.plain_keys(tokens, tagger.templates_) for tokens in X]
+    tagger.all_keys = [plain_keys(tagger._words, tokens, tagger.templates_) for tokens in X]
     weights = learned(tagger)
     legal, may_end = tagger.tag_set_.legal(), tagger.tag_set_.may_end()
     n = len(tagger.tag_set_.inside)
@@ -213,7 +212,7 @@ def test_greedy_takes_the_best_tag_each_time():
 def _prefix_score(tagger, weights, tokens, numbers):
     n = len(tagger.tag_set_.inside)
     total, t1, t2 = 0.0, n, n
-    rows = tagger._words.plain_keys(tokens, tagger.templates_)[: len(numbers)]
+    rows = plain_keys(tagger._words, tokens, tagger.templates_)[: len(numbers)]
     for keys, tag in zip(rows, numbers, strict=True):
         for name in names_at(keys, tagger.templates_, t1, t2):
             if name in weights:

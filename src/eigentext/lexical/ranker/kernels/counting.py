@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.lexical.ranker.kernels.hash_table import add, get, mix, probe, slot_shift
+from eigentext.features.kernels.hashing import mix_pair
+from eigentext.lexical.ranker.kernels.hash_table import add, get, probe, slot_shift
 
 _S24 = np.uint64(24)
 _ZERO = np.uint64(0)
@@ -33,7 +34,7 @@ def factored(row_hash, row_units, unit_hash, unit_target):
         for row in range(len(row_hash)):
             row_units[row, t] = -1
             if differ:
-                u = start
+                u = start  # a value that came before has its unit already
                 while u < units and unit_hash[u] != row_hash[row, t]:
                     u += 1
                 if u == units:
@@ -57,25 +58,28 @@ def count_features(tokens, atoms, slots):
 
 
 @njit
-def count(tokens, atoms, gold, used, seen, least, slots):
+def count(tokens, atoms, gold, used, feature_counts, least, slots):
     """Count features, elements and pairs over some tokens; the number of new keys.
 
     ``tokens`` [n] are rows of ``atoms`` [., A] and ``gold`` [., T]; ``used`` [A, T] says which
-    pairs are counted, ``seen`` how often features come in all: those below ``least`` are not.
+    pairs are counted, ``feature_counts`` how often features come in all: below ``least`` not at
+    all.
     """
     new = 0
-    shift, seen_shift = slot_shift(slots), slot_shift(seen)
+    shift, seen_shift = slot_shift(slots), slot_shift(feature_counts)
     for token in tokens:
-        for t in range(gold.shape[1]):
+        for t in range(gold.shape[1]):  # c(u): the value alone
             new += add(slots, shift, gold[token, t] >> _S24, 1)
         for a in range(atoms.shape[1]):
             atom = atoms[token, a]
-            if atom == _ZERO or (least > 1 and get(seen, seen_shift, atom >> _S24) < least):
+            if atom == _ZERO or (
+                least > 1 and get(feature_counts, seen_shift, atom >> _S24) < least
+            ):
                 continue
-            new += add(slots, shift, atom >> _S24, 1)
+            new += add(slots, shift, atom >> _S24, 1)  # c(a): the feature alone
             for t in range(gold.shape[1]):
                 if used[a, t]:
-                    new += add(slots, shift, mix(atom, gold[token, t]) >> _S24, 1)
+                    new += add(slots, shift, mix_pair(atom, gold[token, t]) >> _S24, 1)  # c(a, u)
     return new
 
 
@@ -87,32 +91,32 @@ def look_up(tokens, table, counted, together, alone, base):
     [n, A] and ``base`` [U] are filled.
     """
     atoms, unit_first, unit_hash = table.atoms, table.unit_first, table.unit_hash
-    slots, own, _ = counted
-    take_off = len(own) > 1
-    shift, own_shift = slot_shift(slots), slot_shift(own)
+    slots, less, _ = counted
+    take_off = len(less) > 1
+    shift, own_shift = slot_shift(slots), slot_shift(less)
     for token in tokens:
         for a in range(atoms.shape[1]):
             atom = atoms[token, a]
             if atom == _ZERO:
                 continue
-            seen = get(slots, shift, atom >> _S24)
-            if take_off and seen > 0:
-                seen -= get(own, own_shift, atom >> _S24)
-            alone[token, a] = seen
-            if seen == 0:
+            n_feature = get(slots, shift, atom >> _S24)
+            if take_off and n_feature > 0:
+                n_feature -= get(less, own_shift, atom >> _S24)
+            alone[token, a] = n_feature  # c(a), less the document's own
+            if n_feature == 0:
                 continue
             for u in range(unit_first[token], unit_first[token + 1]):
                 if not table.used[a, table.unit_target[u]]:
                     continue
-                key = mix(atom, unit_hash[u]) >> _S24
+                key = mix_pair(atom, unit_hash[u]) >> _S24
                 times = get(slots, shift, key)
                 if take_off and times > 0:
-                    times -= get(own, own_shift, key)
-                together[u, a] = times
+                    times -= get(less, own_shift, key)
+                together[u, a] = times  # c(a, u), likewise
         for u in range(unit_first[token], unit_first[token + 1]):
             times = get(slots, shift, unit_hash[u] >> _S24)
             if take_off and times > 0:
-                times -= get(own, own_shift, unit_hash[u] >> _S24)
+                times -= get(less, own_shift, unit_hash[u] >> _S24)
             base[u] = times
 
 
@@ -133,9 +137,9 @@ def ratios(tokens, table, counted, strength, logs, columns, start, base):
     """
     atoms, unit_first, unit_hash = table.atoms, table.unit_first, table.unit_hash
     z, bucket = columns.z, columns.bucket
-    slots, own, n_words = counted
-    take_off = len(own) > 1
-    shift, own_shift = slot_shift(slots), slot_shift(own)
+    slots, less, n_words = counted
+    take_off = len(less) > 1
+    shift, own_shift = slot_shift(slots), slot_shift(less)
     n_atoms = atoms.shape[1]
     rare = np.zeros(256, np.float32)  # 1 / p(u)
     keys = np.zeros(256, np.uint64)
@@ -157,27 +161,32 @@ def ratios(tokens, table, counted, strength, logs, columns, start, base):
             key = unit_hash[u] >> _S24
             times = probe(slots, key >> shift, first_entries[u - begin], key)
             if take_off and times > 0:
-                times -= get(own, own_shift, key)
+                times -= get(less, own_shift, key)
             base[u] = times
+            # 1 / p(u), so that c(a, u) / p(u) is a product
             rare[u - begin] = (n_words + np.float32(1.0)) / (times + np.float32(0.5))
         for a in range(n_atoms):
             atom = atoms[token, a]
-            seen = 0
+            n_feature = 0
             if atom != _ZERO:
                 key = atom >> _S24
-                seen = probe(slots, key >> shift, alone[a], key)
-                if take_off and seen > 0:
-                    seen -= get(own, own_shift, key)
-            bucket[token, start + a] = (seen >= 2) + (seen >= 4) + (seen >= 16)
-            if seen == 0:
+                n_feature = probe(slots, key >> shift, alone[a], key)
+                if take_off and n_feature > 0:
+                    n_feature -= get(less, own_shift, key)
+            bucket[token, start + a] = (n_feature >= 2) + (n_feature >= 4) + (n_feature >= 16)
+            if n_feature == 0:
                 for u in range(begin, end):
                     z[u, start + a] = 0.0
                 continue
             # z = above - below, the logarithms of numerator and denominator
-            below = logs[seen] if seen < len(logs) else np.float32(np.log(seen + strength))
+            below = (
+                logs[n_feature]
+                if n_feature < len(logs)
+                else np.float32(np.log(n_feature + strength))
+            )
             for u in range(begin, end):
                 if base[u] > 0 and table.used[a, table.unit_target[u]]:
-                    key = mix(atom, unit_hash[u]) >> _S24
+                    key = mix_pair(atom, unit_hash[u]) >> _S24
                     keys[u - begin] = key
                     first_entries[u - begin] = slots[key >> shift]
             for u in range(begin, end):
@@ -186,7 +195,7 @@ def ratios(tokens, table, counted, strength, logs, columns, start, base):
                     key = keys[u - begin]
                     times = probe(slots, key >> shift, first_entries[u - begin], key)
                     if take_off and times > 0:
-                        times -= get(own, own_shift, key)
+                        times -= get(less, own_shift, key)
                 above = logs[0]
                 if times > 0:
                     above = np.log(np.float32(times) * rare[u - begin] + strength)
@@ -201,6 +210,6 @@ def document_overlap(unit_row, unit_doc, first, docs, counts, similarity, out):
         total = 0.0
         if row >= 0:
             for k in range(first[row], first[row + 1]):
-                total += counts[k] * similarity[unit_doc[u], docs[k]]
+                total += counts[k] * similarity[unit_doc[u], docs[k]]  # s(d, d') n_d'(u)
         out[u] = total
     return out

@@ -10,27 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigentext.base import hashing
 from eigentext.base.compiling import njit
 
-_A = np.uint64(hashing.MIXER)
-_B = np.uint64(0xBF58476D1CE4E5B9)
 _S24 = np.uint64(24)
-_S29 = np.uint64(29)
-_S32 = np.uint64(32)
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _COUNT = np.uint64(0xFFFFFF)
-
-
-@njit(inline="always")
-def mix(left, right):
-    """One key of two hashes; the order counts."""
-    mixed = (left ^ (right * _A + _ONE)) * _B
-    mixed ^= mixed >> _S29
-    mixed *= _A
-    mixed ^= mixed >> _S32
-    return mixed | _ONE
 
 
 @njit(inline="always")
@@ -53,9 +38,9 @@ def add(slots, shift, key, amount):
     while slots[slot] != _ZERO:
         if slots[slot] >> _S24 == key:
             count = min((slots[slot] & _COUNT) + np.uint64(amount), _COUNT)
-            slots[slot] = (key << _S24) | count
+            slots[slot] = (key << _S24) | count  # key above, count below
             return 0
-        slot = (slot + _ONE) & mask
+        slot = (slot + _ONE) & mask  # the next one: slots stay in the order of keys, nearly
     slots[slot] = (key << _S24) | min(np.uint64(amount), _COUNT)
     return 1
 
@@ -109,7 +94,7 @@ def pack(keys, counts, out):
     before = np.uint64(0)
     # two bits of the gap's number hold the count less 1; 3 there says that the rest follows
     for i in range(len(keys)):
-        gap = np.int64(keys[i] - before)
+        gap = np.int64(keys[i] - before)  # keys rise, so gaps are small
         before = keys[i]
         at = _write(out, at, (gap << 2) | min(counts[i], 4) - 1)
         if counts[i] >= 4:
@@ -136,7 +121,7 @@ def unpack(packed, slots):
             if part == 1:
                 count += number
                 break
-            key += np.uint64(number >> 2)
+            key += np.uint64(number >> 2)  # the gap; its last two bits hold the count less 1
             count = (number & 3) + 1
             if count < 4:
                 break

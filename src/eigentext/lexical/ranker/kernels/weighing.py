@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.lexical.ranker.kernels.hash_table import mix
+from eigentext.features.kernels.hashing import mix_pair
+from eigentext.linear.kernels.steps import adagrad
 
 _ZERO = np.uint64(0)
 
@@ -31,16 +32,17 @@ def score(tokens, table, rows, columns, weights, out):
             t = table.unit_target[u]
             total = 0.0
             for a in range(dense.shape[1]):
-                total += dense[bucket[token, a], a, t] * z[u, a]
+                total += dense[bucket[token, a], a, t] * z[u, a]  # b(a, t, bucket) z_a(u)
             if bits:
                 for a in range(atoms.shape[1]):
                     if atoms[token, a] != _ZERO and table.used[a, t]:
-                        total += sparse[mix(atoms[token, a], unit_hash[u]) >> shift]
+                        # w(a, u)
+                        total += sparse[mix_pair(atoms[token, a], unit_hash[u]) >> shift]
             unit_score[u - start] = total
         for row in range(first[token], first[token + 1]):
             total = 0.0
             for k in range(numeric.shape[1]):
-                total += weights.numeric[k] * numeric[row, k]
+                total += weights.numeric[k] * numeric[row, k]  # g_k x_k
             for t in range(row_units.shape[1]):
                 u = row_units[row, t]
                 if u >= 0:
@@ -90,12 +92,11 @@ def learn(order, gold_row, table, rows, columns, weights, squares, rate, scores)
             for t in range(row_units.shape[1]):
                 u = row_units[row, t]
                 if u >= 0:
-                    unit_gradient[u - start] += share
+                    unit_gradient[u - start] += share  # a unit's slope is that of all its rows
             for k in range(numeric.shape[1]):
                 g = share * numeric[row, k]
                 if g != 0.0:
-                    squares.numeric[k] += g * g
-                    weights.numeric[k] -= rate * g / np.sqrt(squares.numeric[k])
+                    adagrad(weights.numeric, squares.numeric, k, -g, rate)
         for u in range(start, end):
             g = unit_gradient[u - start]
             if abs(g) < 1e-4:  # the token is settled: most are, and their updates cost most
@@ -105,12 +106,10 @@ def learn(order, gold_row, table, rows, columns, weights, squares, rate, scores)
                 if z[u, a] != 0.0:
                     b = bucket[token, a]
                     d = g * z[u, a]
-                    squares.dense[b, a, t] += d * d
-                    dense[b, a, t] -= rate * d / np.sqrt(squares.dense[b, a, t])
+                    adagrad(dense, squares.dense, (b, a, t), -d, rate)
             if bits:
                 for a in range(atoms.shape[1]):
                     if atoms[token, a] != _ZERO and table.used[a, t]:
-                        slot = mix(atoms[token, a], unit_hash[u]) >> shift
-                        squares.sparse[slot] += g * g
-                        sparse[slot] -= rate * g / np.sqrt(squares.sparse[slot])
+                        slot = mix_pair(atoms[token, a], unit_hash[u]) >> shift
+                        adagrad(sparse, squares.sparse, slot, -g, rate)
     return loss / max(len(order), 1)

@@ -17,12 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base import hashing
 from eigentext.base.compiling import njit
-from eigentext.tagging.morphology.kernels.words import mix
-
-_MIXER = np.uint64(hashing.MIXER)
-_HALF = np.uint64(32)
+from eigentext.features.kernels.hashing import mix_some, place_of_pair
+from eigentext.features.kernels.templates import template_key
 
 
 class Text(NamedTuple):
@@ -33,14 +30,6 @@ class Text(NamedTuple):
 
     starts: Any
     rows: Any
-
-
-class Slots(NamedTuple):
-    """``keys`` (rows, slots) of words; templates: ``parts`` (n, 3, 2) slot, place; ``seeds``."""
-
-    keys: Any
-    parts: Any
-    seeds: Any
 
 
 class Tags(NamedTuple):
@@ -67,38 +56,78 @@ class Weights(NamedTuple):
     prior: Any
 
 
-@njit(inline="always")
-def place(feature, part, mask):
-    """The weight of a feature with a part."""
-    key = (feature ^ part) * _MIXER
-    return (key ^ (key >> _HALF)) & mask
+class Chain(NamedTuple):
+    """What the candidates of words are scored by.
+
+    ``features``  of words (a ``WordFeatures``);  ``lists`` of their candidates (a ``Lists``)
+    ``tags``      what tags are made of (a :class:`Tags`);  ``weights`` (a :class:`Weights`)
+    ``width``     candidates that score so much less than the best of their word are left out
+    """
+
+    features: Any
+    lists: Any
+    tags: Any
+    weights: Any
+    width: Any
+
+
+class Room(NamedTuple):
+    """To work in: n words of the longest sentence, c candidates of the longest list.
+
+    ``scores``          (n, c) of candidates by their surroundings
+    ``kept, counts``    (n, c) which candidates are left for the chain, (n,) how many
+    ``pairs``           (n, c, c) scores of each candidate after each one of the word before
+    ``single, double``  (n, c) shares of candidates, (n, c, c) of pairs, if these are asked for
+    ``features, parts`` of one word: keys of templates, numbers of telling parts
+    ``times, sums``     zeros by part
+    ``three, places``   weights of a candidate by itself, and of a pair of tags
+    """
+
+    scores: Any
+    kept: Any
+    counts: Any
+    pairs: Any
+    single: Any
+    double: Any
+    features: Any
+    parts: Any
+    times: Any
+    sums: Any
+    three: Any
+    places: Any
 
 
 @njit
-def step(weights, squares, at, gradient, rate):
-    """One weight goes up its gradient."""
-    squares[at] += gradient * gradient
-    weights[at] += rate * gradient / math.sqrt(squares[at])
+def room_for(text, chain, of_pairs):
+    """A :class:`Room`; ``of_pairs``: with shares of pairs."""
+    longest, widest = 1, 0
+    for s in range(len(text.starts) - 1):
+        longest = max(longest, text.starts[s + 1] - text.starts[s])
+    tags, most = chain.tags, chain.lists.tags.shape[1]
+    for t in range(len(tags.ptr) - 1):
+        widest = max(widest, tags.ptr[t + 1] - tags.ptr[t])
+    return Room(
+        np.empty((longest, most)),
+        np.empty((longest, most), np.int64),
+        np.empty(longest, np.int64),
+        np.empty((longest, most, most)),
+        np.empty((longest, most)),
+        np.empty((longest if of_pairs else 0, most, most)),
+        np.empty(len(chain.features.seeds), np.uint64),
+        np.empty(widest * most, np.int64),
+        np.zeros(len(tags.part_keys), np.int64),
+        np.zeros(len(tags.part_keys), np.float32),
+        np.empty(3, np.uint64),
+        np.empty(4 + 2 * tags.values.shape[1], np.uint64),
+    )
 
 
 @njit
-def features_at(i, first, last, rows, slots, out):
+def features_at(i, first, last, rows, features, out):
     """Keys of the templates that a word's surroundings fill; returns how many."""
     n = 0
-    for t in range(slots.parts.shape[0]):
-        key = slots.seeds[t]
-        for p in range(slots.parts.shape[1]):
-            slot = slots.parts[t, p, 0]
-            if slot < 0:
-                break
-            at = i + slots.parts[t, p, 1]
-            # rows 0 and 1 stand before and behind the sentence
-            row = 0 if at < first else 1 if at >= last else rows[at]
-            part = slots.keys[row, slot]
-            if part == 0:
-                key = np.uint64(0)
-                break
-            key = mix(key, part)
+    for t in range(len(features.seeds)):
+        key = template_key(t, i, first, last, rows, features)
         if key != 0:
             out[n] = key
             n += 1
@@ -106,19 +135,19 @@ def features_at(i, first, last, rows, slots, out):
 
 
 @njit
-def telling_parts(candidates, n, tags, seen, out):
-    """Parts that some of the candidates have and others do not; ``seen`` (parts,) is zeros."""
+def telling_parts(candidates, n, tags, times, out):
+    """Parts that some of the candidates have and others do not; ``times`` (parts,) is zeros."""
     for c in range(n):
         for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
-            seen[tags.parts[e]] += 1
+            times[tags.parts[e]] += 1  # how many candidates have the part
     n_parts = 0
     for c in range(n):
         for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
             part = tags.parts[e]
-            if 0 < seen[part] < n:
+            if 0 < times[part] < n:
                 out[n_parts] = part
                 n_parts += 1
-            seen[part] = 0
+            times[part] = 0  # zeros again, for the next word
     return n_parts
 
 
@@ -126,21 +155,24 @@ def telling_parts(candidates, n, tags, seen, out):
 def pair_places(a, b, tags, mask, out):
     """Weights of what two neighbouring tags have in common; returns how many."""
     upos_a, upos_b, tag_a, tag_b = tags.upos[a], tags.upos[b], tags.keys[a], tags.keys[b]
-    both = mix(mix(np.uint64(11), upos_a), upos_b)
-    out[0] = place(both, np.uint64(0), mask)
-    out[1] = place(mix(np.uint64(12), tag_a), tag_b, mask)
-    out[2] = place(mix(np.uint64(13), tag_a), upos_b, mask)
-    out[3] = place(mix(np.uint64(14), upos_a), tag_b, mask)
+    both = mix_some(mix_some(np.uint64(11), upos_a), upos_b)
+    out[0] = place_of_pair(both, np.uint64(0), mask)  # the two parts of speech
+    # the two whole tags, and each with the other's upos
+    out[1] = place_of_pair(mix_some(np.uint64(12), tag_a), tag_b, mask)
+    out[2] = place_of_pair(mix_some(np.uint64(13), tag_a), upos_b, mask)
+    out[3] = place_of_pair(mix_some(np.uint64(14), upos_a), tag_b, mask)
     n = 4
     for name in range(tags.values.shape[1]):
         value = tags.values[b, name]
         if value == 0:
             continue
         before = tags.values[a, name]
-        out[n] = place(mix(both, before), value, mask)
+        out[n] = place_of_pair(mix_some(both, before), value, mask)
         # agreement whatever the values are: 0 none before, 1 the same, 2 another
         same = np.uint64(0 if before == 0 else 1 if before == value else 2)
-        out[n + 1] = place(mix(both, np.uint64(name)), mix(np.uint64(15), same), mask)
+        out[n + 1] = place_of_pair(
+            mix_some(both, np.uint64(name)), mix_some(np.uint64(15), same), mask
+        )
         n += 2
     return n
 
@@ -148,87 +180,97 @@ def pair_places(a, b, tags, mask, out):
 @njit
 def candidate_places(key, tag, tags, mask, out):
     """Weights of what is known of a candidate by itself."""
-    out[0] = place(key, np.uint64(1), mask)
-    out[1] = place(key, tags.upos[tag], mask)
-    out[2] = place(key, tags.keys[tag], mask)
+    # what is known of the candidate: alone, by upos, by tag
+    out[0] = place_of_pair(key, np.uint64(1), mask)
+    out[1] = place_of_pair(key, tags.upos[tag], mask)
+    out[2] = place_of_pair(key, tags.keys[tag], mask)
 
 
 @njit
-def score_words(first, last, text, slots, lists, tags, weights, scores, room):
-    """Scores (words, most) of the candidates of a sentence by their surroundings.
-
-    ``room``: arrays to work in (features, seen, parts, sums by part).
-    """
-    features, seen, parts, sums, three = room
+def score_words(first, last, text, chain, room):
+    """Fill ``room.scores`` of the candidates of a sentence by their surroundings."""
+    lists, tags, weights, sums = chain.lists, chain.tags, chain.weights, room.sums
     mask = np.uint64(len(weights.table) - 1)
     for i in range(first, last):
         row = text.rows[i]
-        n, candidates, own = lists.n[row], lists.tags[row], scores[i - first]
-        own[0] = 0.0
+        n, candidates, scores = lists.n[row], lists.tags[row], room.scores[i - first]
+        scores[0] = 0.0
         if n == 1:
             continue
-        n_features = features_at(i, first, last, text.rows, slots, features)
-        n_parts = telling_parts(candidates, n, tags, seen, parts)
+        n_features = features_at(i, first, last, text.rows, chain.features, room.features)
+        n_parts = telling_parts(candidates, n, tags, room.times, room.parts)
+        # sum over f of w[f, p], once for each part p that some candidates have
         for k in range(n_parts):
-            key = tags.part_keys[parts[k]]
+            key = tags.part_keys[room.parts[k]]
             total = np.float32(0.0)
             for f in range(n_features):
-                total += weights.table[place(features[f], key, mask)]
-            sums[parts[k]] = total * weights.scale
+                total += weights.table[place_of_pair(room.features[f], key, mask)]
+            sums[room.parts[k]] = total * weights.scale
         for c in range(n):
-            candidate_places(lists.keys[row, c], candidates[c], tags, mask, three)
+            candidate_places(lists.keys[row, c], candidates[c], tags, mask, room.three)
             total = np.float32(0.0)
             for k in range(3):
-                total += weights.table[three[k]]
-            own[c] = weights.prior * lists.shares[row, c] + total * weights.scale
+                total += weights.table[room.three[k]]
+            # v log share(t) + sum over the three w
+            scores[c] = weights.prior * lists.shares[row, c] + total * weights.scale
             for e in range(tags.ptr[candidates[c]], tags.ptr[candidates[c] + 1]):
-                own[c] += sums[tags.parts[e]]
+                scores[c] += sums[tags.parts[e]]  # and what its telling parts add up to
         for k in range(n_parts):
-            sums[parts[k]] = 0.0
+            sums[room.parts[k]] = 0.0
 
 
 @njit
-def keep_likely(first, last, text, lists, gold, width, scores, kept, counts):
-    """Which candidates (words, most) are left for the chain, and how many (words,).
+def keep_likely(first, last, text, chain, gold, room):
+    """Which candidates are left for the chain: ``room.kept`` and ``room.counts``.
 
     Those whose score is at most ``width`` below the best of their word, and the one that ``gold``
-    (all words,) names, stay; ``scores`` closes up after those that go.
+    (all words,) names, stay; ``room.scores`` closes up after those that go.
     """
     for i in range(first, last):
-        own, names = scores[i - first], kept[i - first]
-        n = lists.n[text.rows[i]]
-        top = own[0]
+        scores, names = room.scores[i - first], room.kept[i - first]
+        n = chain.lists.n[text.rows[i]]
+        top = scores[0]
         for c in range(1, n):
-            top = max(top, own[c])
+            top = max(top, scores[c])
         left = 0
         for c in range(n):
-            if own[c] >= top - width or (len(gold) > 0 and gold[i] == c):
+            if scores[c] >= top - chain.width or (len(gold) > 0 and gold[i] == c):
                 names[left] = c
-                own[left] = own[c]
+                scores[left] = scores[c]
                 left += 1
-        counts[i - first] = left
+        room.counts[i - first] = left
 
 
 @njit
-def score_pairs(first, last, text, lists, kept, counts, tags, weights, pairs, places):
-    """Scores (words, most, most) of each candidate after each candidate of the word before."""
+def score_pairs(first, last, text, chain, room):
+    """Fill ``room.pairs`` of each candidate after each candidate of the word before."""
+    lists, tags, weights = chain.lists, chain.tags, chain.weights
+    kept, counts = room.kept, room.counts
     mask = np.uint64(len(weights.table) - 1)
-    n_tags = len(tags.keys) - 1
+    n_tags = len(tags.keys) - 1  # stands before the sentence
     for i in range(last - first):
         row = text.rows[first + i]
         before = 1 if i == 0 else counts[i - 1]
         if before == 1 and counts[i] == 1:
-            pairs[i, 0, 0] = 0.0
+            room.pairs[i, 0, 0] = 0.0
             continue
         for c in range(before):
             a = n_tags if i == 0 else lists.tags[text.rows[first + i - 1], kept[i - 1, c]]
             for d in range(counts[i]):
                 b = lists.tags[row, kept[i, d]]
-                n_places = pair_places(a, b, tags, mask, places)
+                n_places = pair_places(a, b, tags, mask, room.places)
                 total = np.float32(0.0)
                 for k in range(n_places):
-                    total += weights.table[places[k]]
-                pairs[i, c, d] = total * weights.scale
+                    total += weights.table[room.places[k]]
+                room.pairs[i, c, d] = total * weights.scale
+
+
+@njit
+def score_sentence(first, last, text, chain, gold, room):
+    """All scores of a sentence, for those candidates that are left."""
+    score_words(first, last, text, chain, room)
+    keep_likely(first, last, text, chain, gold, room)
+    score_pairs(first, last, text, chain, room)
 
 
 @njit
@@ -245,10 +287,11 @@ def best_path(counts, scores, pairs, path):
         for d in range(counts[i]):
             top, where = -np.inf, 0
             for c in range(before):
+                # best path to c, and on to d
                 value = pairs[i, c, d] + (best[i - 1, c] if i > 0 else 0.0)
                 if value > top:
                     top, where = value, c
-            best[i, d] = top + scores[i, d]
+            best[i, d] = top + scores[i, d]  # w of the pair and of the word itself
             back[i, d] = where
     at = 0
     for d in range(1, counts[length - 1]):
@@ -278,11 +321,13 @@ def shares_of(counts, scores, pairs, single, double, heat):
             for c in range(before):
                 value = pairs[i, c, d] / heat + (ahead[i - 1, c] if i > 0 else 0.0)
                 total += math.exp(value - top)
+            # log-sum, the largest term taken out
             ahead[i, d] = top + math.log(total) + scores[i, d] / heat
     for i in range(length - 2, -1, -1):
         for c in range(counts[i]):
             top = -np.inf
             for d in range(counts[i + 1]):
+                # from c to d and on to the end
                 value = (pairs[i + 1, c, d] + scores[i + 1, d]) / heat + behind[i + 1, d]
                 top = max(top, value)
             total = 0.0
@@ -296,10 +341,11 @@ def shares_of(counts, scores, pairs, single, double, heat):
     total = 0.0
     for d in range(counts[length - 1]):
         total += math.exp(ahead[length - 1, d] - top)
-    whole = top + math.log(total)
+    whole = top + math.log(total)  # log of the sum over all sequences
     for i in range(length):
         before = 1 if i == 0 else counts[i - 1]
         for d in range(counts[i]):
+            # all ways through the candidate, over all ways
             single[i, d] = math.exp(ahead[i, d] + behind[i, d] - whole)
             for c in range(before if len(double) else 0):
                 value = (pairs[i, c, d] + scores[i, d]) / heat + behind[i, d] - whole
@@ -316,7 +362,7 @@ def runners_up(names, counts, single, path, upos, others, chances):
     gets a tag with it, -1 for none; ``chances`` (words, 2) what the best path's and it have.
     """
     for i in range(len(counts)):
-        own = upos[names[i, path[i]]]
+        best = upos[names[i, path[i]]]
         others[i] = -1
         chances[i, 1] = 0.0
         if counts[i] == 1:
@@ -326,9 +372,9 @@ def runners_up(names, counts, single, path, upos, others, chances):
             key = upos[names[i, c]]
             total = 0.0
             for e in range(counts[i]):
-                if upos[names[i, e]] == key:
+                if upos[names[i, e]] == key:  # p(upos) is the sum over its tags
                     total += single[i, e]
-            if key == own:
+            if key == best:
                 chances[i, 0] = total
             elif total > chances[i, 1]:
                 chances[i, 1] = total

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.tagging.morphology.kernels.chain import place, step
-from eigentext.tagging.morphology.kernels.words import mix
+from eigentext.features.kernels.hashing import mix_some, place_of_pair
+from eigentext.linear.kernels.steps import adagrad
 
 _ONE = np.uint64(1)
 _SMALL = 0.01  # a gradient below this is left out
@@ -55,27 +55,27 @@ class Rules(NamedTuple):
 class Rows(NamedTuple):
     """Words with tags: ``word`` (rows,) its number, keys of its ``tag`` and ``upos``.
 
-    ``own, own_upos``  keys of a lemma and its part of speech that are held out, 0 for none
+    ``held, held_upos``  keys of a lemma and its part of speech that are held out, 0 for none
     """
 
     word: Any
     tag: Any
     upos: Any
-    own: Any
-    own_upos: Any
+    held: Any
+    held_upos: Any
 
 
 class Room(NamedTuple):
     """What is found of one word with a tag; to work in.
 
-    ``found, lemmas``  rules, and the key of what each makes
-    ``known``          2 for a lemma seen with this part of speech, 1 with another, 0 for none
+    ``numbers, lemmas``  of rules, and the key of what each makes
+    ``evidence``       2 for a lemma seen with this part of speech, 1 with another, 0 for none
     ``scores``         of the rules;  ``features, places``  keys and weights
     """
 
-    found: Any
+    numbers: Any
     lemmas: Any
-    known: Any
+    evidence: Any
     scores: Any
     features: Any
     places: Any
@@ -109,22 +109,22 @@ def lemma_key(words, w, rules, r):
     case = rules.case[r]
     first, n = words.starts[case, w], words.n[case, w]
     at = rules.at[r]
-    front, back = at[1] - at[0], at[3] - at[2]
+    front, back = at[1] - at[0], at[3] - at[2]  # how many letters go at either end
     if front + back > n or n - front - back + at[2] - at[1] + at[4] - at[3] == 0:
         return np.uint64(0)
-    for k in range(front):
+    for k in range(front):  # the form must begin and end as the rule asks
         if words.codes[first + k] != rules.codes[at[0] + k]:
             return np.uint64(0)
     for k in range(back):
         if words.codes[first + n - back + k] != rules.codes[at[2] + k]:
             return np.uint64(0)
     key = _ONE
-    for k in range(at[1], at[2]):
-        key = mix(key, np.uint64(rules.codes[k]))
+    for k in range(at[1], at[2]):  # key of: new front, the middle of the form, new back
+        key = mix_some(key, np.uint64(rules.codes[k]))
     for k in range(first + front, first + n - back):
-        key = mix(key, np.uint64(words.codes[k]))
+        key = mix_some(key, np.uint64(words.codes[k]))
     for k in range(at[3], at[4]):
-        key = mix(key, np.uint64(rules.codes[k]))
+        key = mix_some(key, np.uint64(rules.codes[k]))
     return key
 
 
@@ -136,44 +136,46 @@ def lemma_keys(words, which, rules, numbers, out):
 
 
 @njit
-def fitting_rules(w, tag_key, upos_key, words, rules, index, own, own_upos, room):
+def fitting_rules(w, tag_key, upos_key, words, rules, index, held_lemma, held_upos, room):
     """Fill ``room`` with the rules that may make the lemma of word w; returns how many.
 
-    Rules of the part of speech are looked for where the tag has few.  The lemma ``own``, 0 for
-    none, of the part of speech ``own_upos``, is held out once.
+    Rules of the part of speech are looked for where the tag has few.  The lemma ``held_lemma``, 0
+    for none, of the part of speech ``held_upos``, is held out once.
     """
-    found, lemmas, known = room.found, room.lemmas, room.known
-    most = len(found)
+    numbers, lemmas, evidence = room.numbers, room.lemmas, room.evidence
+    most = len(numbers)
     n = 0
     for level in range(2):
-        key = tag_key if level == 0 else upos_key
+        key = tag_key if level == 0 else upos_key  # rules of the tag first, then of its upos
         for k in range(words.endings.shape[1] + 1):
             if k > 0 and words.endings[w, k - 1] == 0:
                 break
-            v = find(index.keys, mix(key, words.endings[w, k - 1] if k > 0 else _ONE))
+            # rules that cut off just this ending
+            v = find(index.keys, mix_some(key, words.endings[w, k - 1] if k > 0 else _ONE))
             if v < 0:
                 continue
             for e in range(index.ptr[v], index.ptr[v + 1]):
                 r = index.rules[e]
-                seen = n == most
+                listed = n == most
                 for c in range(n):
-                    seen = seen or found[c] == r
-                if seen:
+                    listed = listed or numbers[c] == r
+                if listed:
                     continue
                 lemma = lemma_key(words, w, rules, r)
                 if lemma == 0:
                     continue
-                found[n] = r
+                numbers[n] = r
                 lemmas[n] = lemma
-                held = 1 if lemma == own else 0
-                at = find(index.lemmas, mix(lemma, upos_key))
-                known[n] = 0
-                if at >= 0 and index.lemma_counts[at] > (held if upos_key == own_upos else 0):
-                    known[n] = 2
+                held = 1 if lemma == held_lemma else 0
+                # is the lemma one of this upos?
+                at = find(index.lemmas, mix_some(lemma, upos_key))
+                evidence[n] = 0
+                if at >= 0 and index.lemma_counts[at] > (held if upos_key == held_upos else 0):
+                    evidence[n] = 2
                 else:
-                    at = find(index.lemmas, lemma)
+                    at = find(index.lemmas, lemma)  # or one of any upos?
                     if at >= 0 and index.lemma_counts[at] > held:
-                        known[n] = 1
+                        evidence[n] = 1
                 n += 1
         if n >= FEW_RULES:
             break
@@ -183,28 +185,28 @@ def fitting_rules(w, tag_key, upos_key, words, rules, index, own, own_upos, room
 @njit
 def features_of(w, tag_key, upos_key, words, out):
     """Keys of what the rule is chosen by; returns how many."""
-    out[0] = mix(np.uint64(21), _ONE)
-    out[1] = mix(np.uint64(22), upos_key)
-    out[2] = mix(np.uint64(23), tag_key)
+    out[0] = mix_some(np.uint64(21), _ONE)
+    out[1] = mix_some(np.uint64(22), upos_key)
+    out[2] = mix_some(np.uint64(23), tag_key)
     n = 3
     for f in range(words.features.shape[1]):
         key = words.features[w, f]
         if key != 0:
-            out[n] = mix(key, np.uint64(24))
-            out[n + 1] = mix(key, upos_key)
+            out[n] = mix_some(key, np.uint64(24))
+            out[n + 1] = mix_some(key, upos_key)
             n += 2
     return n
 
 
 @njit
-def known_places(rule, known, upos_key, rules, mask, out):
+def known_places(rule, evidence, upos_key, rules, mask, out):
     """Weights of what is known of the lemma."""
-    key = mix(np.uint64(25), np.uint64(known + 1))
+    key = mix_some(np.uint64(25), np.uint64(evidence + 1))
     back = np.uint64(rules.at[rule, 3] - rules.at[rule, 2] + 1)
-    out[0] = place(key, _ONE, mask)
-    out[1] = place(key, upos_key, mask)
-    out[2] = place(mix(key, upos_key), back, mask)
-    out[3] = place(key, rules.keys[rule], mask)
+    out[0] = place_of_pair(key, _ONE, mask)
+    out[1] = place_of_pair(key, upos_key, mask)
+    out[2] = place_of_pair(mix_some(key, upos_key), back, mask)
+    out[3] = place_of_pair(key, rules.keys[rule], mask)
 
 
 @njit
@@ -213,12 +215,12 @@ def score_rules(n, n_features, upos_key, rules, table, scale, room):
     mask = np.uint64(len(table) - 1)
     for c in range(n):
         total = 0.0
-        key = rules.keys[room.found[c]]
+        key = rules.keys[room.numbers[c]]
         for f in range(n_features):
-            total += table[place(room.features[f], key, mask)]
-        known_places(room.found[c], room.known[c], upos_key, rules, mask, room.places)
+            total += table[place_of_pair(room.features[f], key, mask)]  # sum_f w[f, rule]
+        known_places(room.numbers[c], room.evidence[c], upos_key, rules, mask, room.places)
         for k in range(len(room.places)):
-            total += table[room.places[k]]
+            total += table[room.places[k]]  # sum_d w[d]
         room.scores[c] = total * scale
 
 
@@ -241,7 +243,7 @@ def choose_rules(rows, words, rules, index, table, scale, best, flags):
     room = room_for(words)
     for i in range(len(rows.word)):
         w, tag, upos = rows.word[i], rows.tag[i], rows.upos[i]
-        n = fitting_rules(w, tag, upos, words, rules, index, rows.own[i], rows.own_upos[i], room)
+        n = fitting_rules(w, tag, upos, words, rules, index, rows.held[i], rows.held_upos[i], room)
         best[i], flags[i] = -1, 0
         if n == 0:
             continue
@@ -251,19 +253,19 @@ def choose_rules(rows, words, rules, index, table, scale, best, flags):
         for c in range(1, n):
             if room.scores[c] > room.scores[top]:
                 top = c
-        best[i], flags[i] = room.found[top], room.known[top]
+        best[i], flags[i] = room.numbers[top], room.evidence[top]
 
 
 @njit
 def train_rules(order, rows, words, rules, index, table, squares, rate):
-    """One pass over ``order``; ``rows.own`` are the keys of the right lemmas, held out."""
+    """One pass over ``order``; ``rows.held`` are the keys of the right lemmas, held out."""
     room = room_for(words)
     scores, lemmas = room.scores, room.lemmas
     mask = np.uint64(len(table) - 1)
     shares = np.empty(MOST_RULES)
     for position in range(len(order)):
         i = order[position]
-        w, tag, upos, gold = rows.word[i], rows.tag[i], rows.upos[i], rows.own[i]
+        w, tag, upos, gold = rows.word[i], rows.tag[i], rows.upos[i], rows.held[i]
         n = fitting_rules(w, tag, upos, words, rules, index, gold, upos, room)
         n_features = features_of(w, tag, upos, words, room.features)
         score_rules(n, n_features, upos, rules, table, 1.0, room)
@@ -272,7 +274,7 @@ def train_rules(order, rows, words, rules, index, table, squares, rate):
             top = max(top, scores[c])
         total, right = 0.0, 0.0
         for c in range(n):
-            shares[c] = math.exp(scores[c] - top)
+            shares[c] = math.exp(scores[c] - top)  # softmax over the rules that fit
             total += shares[c]
             if lemmas[c] == gold:
                 right += shares[c]
@@ -285,9 +287,9 @@ def train_rules(order, rows, words, rules, index, table, squares, rate):
                 change += shares[c] / right
             if abs(change) < _SMALL:
                 continue
-            key = rules.keys[room.found[c]]
+            key = rules.keys[room.numbers[c]]
             for f in range(n_features):
-                step(table, squares, place(room.features[f], key, mask), change, rate)
-            known_places(room.found[c], room.known[c], upos, rules, mask, room.places)
+                adagrad(table, squares, place_of_pair(room.features[f], key, mask), change, rate)
+            known_places(room.numbers[c], room.evidence[c], upos, rules, mask, room.places)
             for k in range(len(room.places)):
-                step(table, squares, room.places[k], change, rate)
+                adagrad(table, squares, room.places[k], change, rate)

@@ -18,20 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base import hashing
 from eigentext.base.compiling import njit
+from eigentext.features.kernels.hashing import mix_some
 
-_MIXER = np.uint64(hashing.MIXER)
-_SHIFT = np.uint64(29)
 _ONE = np.uint64(1)
-
-
-@njit
-def mix(key, part):
-    """The key of a key with one more in it, never 0."""
-    key = (key ^ part) * _MIXER
-    key ^= key >> _SHIFT
-    return key if key != np.uint64(0) else _ONE
 
 
 @njit
@@ -39,7 +29,7 @@ def mix_all(keys, more, out):
     """(n, m) keys with one more in each; 0 stays 0."""
     for i in range(keys.shape[0]):
         for j in range(keys.shape[1]):
-            out[i, j] = mix(keys[i, j], more[i, j]) if keys[i, j] != 0 else np.uint64(0)
+            out[i, j] = mix_some(keys[i, j], more[i, j]) if keys[i, j] != 0 else np.uint64(0)
 
 
 @njit
@@ -58,14 +48,14 @@ def edge_keys(codes, starts, endings, beginnings):
                 continue
             # the character before the word is the number 1, which no text has
             part = np.uint64(codes[last - 1 - k]) if k < length else _ONE
-            key = mix(key, part)
+            key = mix_some(key, part)
             endings[w, k] = key
         key = np.uint64(2)
         for k in range(beginnings.shape[1]):
             if k >= length:
                 beginnings[w, k] = 0
                 continue
-            key = mix(key, np.uint64(codes[first + k]))
+            key = mix_some(key, np.uint64(codes[first + k]))
             beginnings[w, k] = key
 
 
@@ -90,40 +80,41 @@ class Lists(NamedTuple):
 
 
 @njit
-def candidate_lists(levels, n_types, own, own_last, nodes, n_tags, least, lists):
+def candidate_lists(levels, n_types, held_tags, own_last, nodes, n_tags, least, lists):
     """Fill ``lists`` for words whose nodes are ``levels`` (rows, L), -1 for none.
 
-    The first ``n_types`` levels count different words, the others words of the text.  ``own``
-    (rows,) is a tag that is held out once of every level of the text, -1 for none; ``own_last``
-    says that no other word of the text has this form and tag, so it leaves the levels of types
-    too.  Before any level all tags are alike; one with less than ``least`` of the best one's
-    share is no candidate.
+    The first ``n_types`` levels count different words, the others words of the text.
+    ``held_tags`` (rows,) is a tag that is held out once of every level of the text, -1 for none;
+    ``own_last`` says that no other word of the text has this form and tag, so it leaves the levels
+    of types too.  Before any level all tags are alike; one with less than ``least`` of the best
+    one's share is no candidate.
     """
     most = lists.tags.shape[1]
     share = np.empty(n_tags)
     for w in range(levels.shape[0]):
         for t in range(n_tags):
-            share[t] = 1.0 / n_tags
+            share[t] = 1.0 / n_tags  # before any level all tags are alike
         for level in range(levels.shape[1]):
             v = levels[w, level]
             if v < 0:
                 continue
-            held = own[w] if level >= n_types or own_last[w] else -1
+            held = held_tags[w] if level >= n_types or own_last[w] else -1
             total, kinds = 0.0, 0
             for e in range(nodes.ptr[v], nodes.ptr[v + 1]):
+                # c(e, t), less the word itself
                 count = nodes.counts[e] - (1.0 if nodes.tags[e] == held else 0.0)
                 if count > 0.0:
                     total += count
                     kinds += 1
             if kinds == 0:
                 continue
-            weight = kinds / (total + kinds)
+            weight = kinds / (total + kinds)  # D / (N + D): what the coarser level keeps
             for t in range(n_tags):
                 share[t] *= weight
             for e in range(nodes.ptr[v], nodes.ptr[v + 1]):
                 count = nodes.counts[e] - (1.0 if nodes.tags[e] == held else 0.0)
                 if count > 0.0:
-                    share[nodes.tags[e]] += count / (total + kinds)
+                    share[nodes.tags[e]] += count / (total + kinds)  # c / (N + D)
         n = 0
         tags, shares = lists.tags[w], lists.shares[w]
         for t in range(n_tags):
@@ -159,11 +150,11 @@ def class_keys(lists, upos_keys, tag_keys, likely, ambiguity, best, best_upos):
             if lists.shares[w, c] < lists.shares[w, 0] + likely:
                 break
             upos = upos_keys[lists.tags[w, c]]
-            seen = False
+            is_again = False
             for d in range(c):
-                seen = seen or upos_keys[lists.tags[w, d]] == upos
-            if not seen:
+                is_again = is_again or upos_keys[lists.tags[w, d]] == upos
+            if not is_again:
                 key += upos  # a sum: their order does not count
-        ambiguity[w] = mix(key, np.uint64(3))
+        ambiguity[w] = mix_some(key, np.uint64(3))
         best[w] = tag_keys[lists.tags[w, 0]]
         best_upos[w] = upos_keys[lists.tags[w, 0]]

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.features.kernels.hashing import mix
 from eigentext.tagging.segmentation.kernels.squeeze import PARAGRAPH_CLASS, SPACE
 from eigentext.tagging.segmentation.kernels.tables import (
     SEED,
     bucket,
-    mix,
     step,
     string_key,
     total,
@@ -67,7 +67,7 @@ def chunks_of(chars, classes):
     hashes = np.empty(n, np.uint64)
     n = 0
     for i in range(1, len(classes)):
-        if classes[i] > SPACE and classes[i - 1] <= SPACE:
+        if classes[i] > SPACE and classes[i - 1] <= SPACE:  # a chunk begins behind white space
             starts[n] = i
         if classes[i] <= SPACE and classes[i - 1] > SPACE:
             ends[n] = i
@@ -77,16 +77,17 @@ def chunks_of(chars, classes):
 
 
 @njit
-def seen(key, length, start, text_ended, known):
+def seen(key, length, start, text_ended, dictionary):
     """How often a string is a token in the training text, but for this very one."""
-    count = value_of(key, known.keys, known.counts)
+    count = value_of(key, dictionary.keys, dictionary.counts)
+    # in training: this token itself does not count
     if text_ended[start] == start + length and count > 0:
         count -= 1
     return count
 
 
 @njit
-def longest_known(chars, classes, ended, known, spaces):
+def longest_known(chars, classes, ended, dictionary, spaces):
     """At each place the length of the longest token of the dictionary that begins there."""
     longest = np.zeros(len(chars), np.uint8)
     for i in range(len(chars)):
@@ -97,14 +98,14 @@ def longest_known(chars, classes, ended, known, spaces):
             at = i + length - 1
             if classes[at] == PARAGRAPH_CLASS or (classes[at] == SPACE and not spaces):
                 break
-            key = mix(key, chars[at])
-            if classes[at] != SPACE and seen(key, length, i, ended, known) > 0:
+            key = mix(key, chars[at])  # the hash grows letter by letter
+            if classes[at] != SPACE and seen(key, length, i, ended, dictionary) > 0:
                 longest[i] = length
     return longest
 
 
 @njit
-def inside_keys(text, known, chunk, j, s, token_key, front, back, out):
+def inside_keys(text, dictionary, chunk, j, s, token_key, front, back, out):
     """Features of a place inside of a chunk; how many.
 
     ``token_key``, ``front``, ``back``: hashes of the token from s to j, and of the chunk's letters
@@ -156,7 +157,7 @@ def inside_keys(text, known, chunk, j, s, token_key, front, back, out):
     out[n + 18] = mix(a1, y3)
     out[n + 19] = mix(x3, b1)
     n += 20
-    kinds = mix(x1, y1)
+    kinds = mix(x1, y1)  # classes of the letters on both sides
     before, behind = min(j - start, 8), min(end - j, 8)
     out[n] = mix(mix(mix(np.uint64(5), before), k[j - 1]), b1)
     out[n + 1] = mix(mix(mix(np.uint64(6), behind), k[j]), a1)
@@ -178,8 +179,10 @@ def inside_keys(text, known, chunk, j, s, token_key, front, back, out):
     out[n + 4] = mix(mix(np.uint64(18), min(j - s, 12)), kinds)
     n += 5
     # the dictionary: is s..j a token, which is the longest from s, which from j
-    ours = bucket(seen(token_key, j - s, s, text.ended, known))
+    # how often s..j is a token elsewhere
+    ours = bucket(seen(token_key, j - s, s, text.ended, dictionary))
     there, here = np.int64(text.longest[s]), np.int64(text.longest[j])
+    # none from s; shorter than j - s, just that, or longer
     relation = 0 if there == 0 else (1 if there < j - s else (2 if there == j - s else 3))
     out[n] = mix(mix(np.uint64(19), ours), kinds)
     out[n + 1] = mix(mix(mix(np.uint64(20), ours), relation), min(here, 8))
@@ -204,11 +207,12 @@ def inside_keys(text, known, chunk, j, s, token_key, front, back, out):
 
 
 @njit
-def gap_keys(text, known, chunk, s, token_key, out):
+def gap_keys(text, dictionary, chunk, s, token_key, out):
     """Features of the white space before a chunk: does the token from s go on behind it?"""
     c, k = text.chars, text.classes
     start, end = text.starts[chunk], text.ends[chunk]
     j = start - 1
+    # the chunks on both sides of the space
     left, right = text.hashes[chunk - 1], text.hashes[chunk]
     more = text.hashes[chunk + 1] if k[end] == SPACE else np.uint64(0)
     less = np.uint64(0)
@@ -242,8 +246,8 @@ def gap_keys(text, known, chunk, s, token_key, out):
     key = mix(token_key, c[j])
     for at in range(start, min(end, start + WHOLE)):
         key = mix(key, c[at])
-    ours = bucket(seen(token_key, j - s, s, text.ended, known))
-    both = bucket(seen(key, end - s, s, text.ended, known))
+    ours = bucket(seen(token_key, j - s, s, text.ended, dictionary))
+    both = bucket(seen(key, end - s, s, text.ended, dictionary))
     there, here = np.int64(text.longest[s]), np.int64(text.longest[start])
     relation = 0 if there == 0 else (1 if there < j - s else (2 if there == j - s else 3))
     wider = 1 if here > end - start else 0
@@ -272,7 +276,7 @@ def chunk_hashes(chars, start, end, fronts, backs):
 
 
 @njit
-def train(text, known, token_starts, order, weights, squares, shift, rate, spaces):
+def train(text, dictionary, token_starts, order, weights, squares, shift, rate, spaces):
     """One pass over the chunks; the sum of the losses.
 
     ``token_starts`` (places,): where the token begins that the character at a place is in.
@@ -288,7 +292,8 @@ def train(text, known, token_starts, order, weights, squares, shift, rate, space
         if spaces and text.classes[start - 1] == SPACE:
             s = token_starts[start - 2]
             key = string_key(text.chars, s, start - 1)
-            n = gap_keys(text, known, chunk, s, key, keys)
+            n = gap_keys(text, dictionary, chunk, s, key, keys)
+            # 1: the white space ends the token
             gold = 1.0 if token_starts[start] == start else 0.0
             score = total(weights, keys, n, shift)
             loss += step(weights, squares, keys, n, shift, score, gold, rate)
@@ -298,10 +303,10 @@ def train(text, known, token_starts, order, weights, squares, shift, rate, space
             chunk_hashes(text.chars, start, end, fronts, backs)
         for j in range(start + 1, end):
             key = mix(key, text.chars[j - 1])
-            if text.glue[j]:
+            if text.glue[j]:  # inside of a grapheme or an address
                 continue
             at = min(j - start, WHOLE)
-            n = inside_keys(text, known, chunk, j, s, key, fronts[at], backs[at], keys)
+            n = inside_keys(text, dictionary, chunk, j, s, key, fronts[at], backs[at], keys)
             gold = 1.0 if token_starts[j] == j else 0.0
             score = total(weights, keys, n, shift)
             loss += step(weights, squares, keys, n, shift, score, gold, rate)
@@ -312,7 +317,7 @@ def train(text, known, token_starts, order, weights, squares, shift, rate, space
 
 
 @njit
-def answer(text, known, weights, shift, spaces, odds):
+def answer(text, dictionary, weights, shift, spaces, odds):
     """(starts, ends) of the tokens.
 
     ``odds`` (places,) gets the score of every place that was asked about; of no places: nothing.
@@ -330,13 +335,13 @@ def answer(text, known, weights, shift, spaces, odds):
     key = SEED
     for chunk in range(len(text.starts)):
         start, end = text.starts[chunk], text.ends[chunk]
-        joined = False
+        joined = False  # does the token go on over the white space?
         if text.classes[start - 1] == SPACE and chunk > 0:
             decided = text.glue[start]
             if decided in (CUT, JOINED):
                 joined = decided == JOINED
             elif spaces:
-                n = gap_keys(text, known, chunk, s, key, keys)
+                n = gap_keys(text, dictionary, chunk, s, key, keys)
                 score = total(weights, keys, n, shift)
                 joined = score < 0.0
                 if len(odds) > 0:
@@ -358,7 +363,7 @@ def answer(text, known, weights, shift, spaces, odds):
             score = 1.0
             if text.glue[j] != CUT:
                 at = min(j - start, WHOLE)
-                n = inside_keys(text, known, chunk, j, s, key, fronts[at], backs[at], keys)
+                n = inside_keys(text, dictionary, chunk, j, s, key, fronts[at], backs[at], keys)
                 score = float(total(weights, keys, n, shift))
                 if len(odds) > 0:
                     odds[j] = score

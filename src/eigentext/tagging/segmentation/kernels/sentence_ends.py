@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.features.kernels.hashing import mix
 from eigentext.tagging.segmentation.kernels.squeeze import PARAGRAPH_CLASS, SPACE
 from eigentext.tagging.segmentation.kernels.tables import (
     SEED,
     bucket,
-    mix,
     step,
     string_key,
     total,
@@ -71,73 +71,61 @@ def habits_of(chars, starts, ends, table_keys, table_values):
 def describe(chars, classes, starts, ends, habits, line_break):
     """``Tokens`` of a squeezed text, by where they start and end and what is known of them."""
     n = len(starts)
-    hashes = np.empty(n, np.uint64)
-    shapes = np.empty(n, np.uint64)
-    firsts = np.empty(n, np.uint8)
-    lasts = np.empty(n, np.uint64)
-    lengths = np.empty(n, np.int64)
-    gaps = np.empty(n, np.uint8)
-    opens = np.empty(n, np.int8)
-    cases = np.empty(n, np.uint64)
-    begins = np.empty(n, np.uint64)
-    finals = np.empty(n, np.uint64)
-    endings = np.empty(n, np.uint64)
-    tails = np.empty((n, 3), np.uint64)
-    heads = np.empty((n, 3), np.uint64)
+    tokens = Tokens(
+        np.empty(n, np.uint64),
+        np.empty(n, np.uint64),
+        np.empty(n, np.uint8),
+        np.empty(n, np.uint64),
+        np.empty(n, np.int64),
+        np.zeros(n, np.uint8),
+        np.zeros(n, np.int8),
+        np.empty(n, np.uint64),
+        np.empty(n, np.uint64),
+        np.empty(n, np.uint64),
+        np.empty(n, np.uint64),
+        np.empty((n, 3), np.uint64),
+        np.empty((n, 3), np.uint64),
+    )
     for t in range(n):
         start, end = starts[t], ends[t]
         key, shape, last = SEED, SEED, np.uint8(0)
         for i in range(start, end):
             key = mix(key, chars[i])
             kind = classes[i]
-            if kind != last:
+            if kind != last:  # runs of a class count once
                 shape = mix(shape, kind)
             last = kind
-        hashes[t], shapes[t], firsts[t] = key, shape, classes[start]
-        lasts[t] = mix(mix(np.uint64(end - start > 1), chars[end - 1]), classes[end - 2])
-        lengths[t] = end - start
+        tokens.hashes[t], tokens.shapes[t], tokens.firsts[t] = key, shape, classes[start]
+        tokens.lasts[t] = mix(mix(np.uint64(end - start > 1), chars[end - 1]), classes[end - 2])
+        tokens.lengths[t] = end - start
         kind = classes[end]
-        gaps[t] = 0
         if kind == SPACE:
-            gaps[t] = 2 if chars[end] == line_break else 1
+            tokens.gaps[t] = 2 if chars[end] == line_break else 1
         elif kind == PARAGRAPH_CLASS:
-            gaps[t] = 3
-        opens[t] = 0
+            tokens.gaps[t] = 3
         kind = classes[start]
         if end - start == 1:
             if kind == 14 or kind == 16:
-                opens[t] = 1
+                tokens.opens[t] = 1
             elif kind == 15 or kind == 17:
-                opens[t] = -1
+                tokens.opens[t] = -1
             elif chars[start] == 34:
-                opens[t] = 2
+                tokens.opens[t] = 2
         habit = np.int64(habits[t])
+        # three small numbers in one
         case, begin, final = habit & 31, (habit >> 5) & 31, habit >> 10
-        cases[t] = mix(np.uint64(case), kind)
-        begins[t] = mix(np.uint64(begin), kind)
-        finals[t] = mix(np.uint64(final), kind)
-        ending = np.uint64(7)
+        tokens.cases[t] = mix(np.uint64(case), kind)
+        tokens.begins[t] = mix(np.uint64(begin), kind)
+        tokens.finals[t] = mix(np.uint64(final), kind)
+        ending = np.uint64(7)  # of the last three letters
         for i in range(max(start, end - 3), end):
             ending = mix(ending, chars[i])
-        endings[t] = mix(ending, kind)
+        tokens.endings[t] = mix(ending, kind)
         for k in range(3):
-            tails[t, k] = string_key(chars, max(start, end - 2 - k), end)
-            heads[t, k] = string_key(chars, start, min(start + 2 + k, end))
-    return Tokens(
-        hashes,
-        shapes,
-        firsts,
-        lasts,
-        lengths,
-        gaps,
-        opens,
-        cases,
-        begins,
-        finals,
-        endings,
-        tails,
-        heads,
-    )
+            # the last and the first 2, 3, 4 letters
+            tokens.tails[t, k] = string_key(chars, max(start, end - 2 - k), end)
+            tokens.heads[t, k] = string_key(chars, start, min(start + 2 + k, end))
+    return tokens
 
 
 @njit
@@ -155,9 +143,10 @@ def keys_at(tokens, first, last, t, b, depth, quotes, out):
     gap = tokens.gaps[t]
     gap1 = tokens.gaps[t + 1]
     case1, begin1, final0 = tokens.cases[t + 1], tokens.begins[t + 1], tokens.finals[t]
+    # tokens of the sentence so far
     size = bucket(t + 1 - b) if t + 1 - b < 9 else 8 + min((t + 1 - b) // 10, 5)
-    left = min(last - t, 6)
-    state = mix(mix(np.uint64(1), min(max(depth, 0), 2)), quotes)
+    left = min(last - t, 6)  # tokens that the paragraph still has
+    state = mix(mix(np.uint64(1), min(max(depth, 0), 2)), quotes)  # open brackets and quotes
     n = 0
     out[n] = mix(np.uint64(101), t0)
     out[n + 1] = mix(mix(np.uint64(102), t0), gap)
@@ -237,7 +226,7 @@ def train(tokens, lasts, ends, order, weights, squares, shift, rate):
     for o in range(len(order)):
         sentence = order[o]
         b = ends[sentence - 1] + 1 if sentence > 0 else 0
-        p = np.searchsorted(lasts, b)
+        p = np.searchsorted(lasts, b)  # the paragraph that the sentence is in
         first, last = lasts[p - 1] + 1 if p > 0 else 0, lasts[p]
         depth, quotes = 0, 0
         for t in range(b, ends[sentence] + 1):

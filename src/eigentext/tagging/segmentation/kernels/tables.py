@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from math import exp, sqrt
+from math import exp
 
 import numpy as np
 
-from eigentext.base import hashing
 from eigentext.base.compiling import njit
+from eigentext.features.kernels.hashing import mix
+from eigentext.linear.kernels.steps import adagrad
 
-_MIXER = np.uint64(hashing.MIXER)
-_SHIFT = np.uint64(29)
-_ONE = np.uint64(1)
 SEED = np.uint64(0x51A7)  # of the hash of a string
-
-
-@njit(inline="always")
-def mix(key, part):
-    """The key with one more part."""
-    key = (key ^ np.uint64(part)) * _MIXER
-    return key ^ (key >> _SHIFT)
 
 
 @njit
@@ -85,14 +76,12 @@ def total(weights, keys, n, shift):
 @njit
 def step(weights, squares, keys, n, shift, score, gold, rate):
     """One step of AdaGrad on the logistic loss; the loss before it."""
-    chance = 1.0 / (1.0 + exp(-min(max(score, -30.0), 30.0)))
+    chance = 1.0 / (1.0 + exp(-min(max(score, -30.0), 30.0)))  # p of the logistic model
     slope = chance - gold
-    if abs(slope) < 0.005:
+    if abs(slope) < 0.005:  # sure enough: nothing to learn
         return 0.0
     for f in range(n):
-        at = keys[f] >> shift
-        squares[at] += slope * slope
-        weights[at] -= rate * slope / sqrt(squares[at])
+        adagrad(weights, squares, keys[f] >> shift, -slope, rate)
     return -np.log(chance if gold else 1.0 - chance)
 
 

@@ -18,11 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base import hashing
 from eigentext.base.compiling import njit
 
-_MIXER = np.uint64(hashing.MIXER)
-_SHIFT = np.uint64(29)
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
 
@@ -65,38 +62,6 @@ class Answers(NamedTuple):
     tags: Any
     scores: Any
     count: Any
-
-
-@njit
-def feature_keys(types, starts, slot_keys, parts, seeds, out):
-    """Keys (tokens, templates) of sentences given by word ids; 0 where a slot is missing."""
-    n_templates, most = parts.shape[0], parts.shape[1]
-    for s in range(len(starts) - 1):
-        first, last = starts[s], starts[s + 1]
-        for i in range(first, last):
-            for t in range(n_templates):
-                # the seed of the template, then each part mixed in: order counts
-                key = seeds[t]
-                for p in range(most):
-                    slot = parts[t, p, 0]
-                    if slot < 0:
-                        break
-                    at = i + parts[t, p, 1]
-                    if at < first:  # words 0 and 1 stand for before and behind the sentence
-                        word = 0
-                    elif at >= last:
-                        word = 1
-                    else:
-                        word = types[at]
-                    part = slot_keys[word, slot]
-                    if part == _NONE:
-                        key = _NONE
-                        break
-                    key = (key ^ part) * _MIXER
-                    key ^= key >> _SHIFT
-                    if key == _NONE:
-                        key = _ONE
-                out[i, t] = key
 
 
 @njit
@@ -163,7 +128,7 @@ def cell_of(first_cell, kind, t1, t2, n_tags):
     """The cell that the tags before pick."""
     if kind == 1:
         return first_cell + t1
-    return first_cell + t1 * (n_tags + 1) + t2
+    return first_cell + t1 * (n_tags + 1) + t2  # a cell for each pair of tags before
 
 
 @njit
@@ -192,7 +157,7 @@ def train(order, begin, text, gold, model, sums, margins, counters):
                 cells_now[d] = -1
                 if cells[i, d] >= 0:
                     cells_now[d] = cell_of(cells[i, d], kinds[d], t1, t2, n_tags)
-                    r = row_of[cells_now[d]]
+                    r = row_of[cells_now[d]]  # -1 as long as no update touched it
                     if r >= 0:
                         for k in range(n_tags):
                             scores[k] += weights[r, k]
@@ -208,7 +173,7 @@ def train(order, begin, text, gold, model, sums, margins, counters):
                 counters[2] += 1
             # The update: the gold tag must win over the best of the others by its margin.
             if rival >= 0 and scores[want] - scores[rival] <= margins[want]:
-                seen = float(counters[1])  # c - 1
+                before = float(counters[1])  # c - 1
                 for t in range(most):
                     static = t < features.shape[1]
                     f = features[i, t] if static else cells_now[t - features.shape[1]]
@@ -221,8 +186,8 @@ def train(order, begin, text, gold, model, sums, margins, counters):
                         counters[0] += 1
                     weights[r, want] += 1.0
                     weights[r, rival] -= 1.0
-                    sums.rows[r, want] += seen
-                    sums.rows[r, rival] -= seen
+                    sums.rows[r, want] += before  # (c - 1) Delta, for the mean
+                    sums.rows[r, rival] -= before
                 for o in range(dense.shape[0]):
                     at = i + o - reach
                     if at >= first and at < last and vector_of[at] >= 0:
@@ -230,8 +195,8 @@ def train(order, begin, text, gold, model, sums, margins, counters):
                         for d in range(len(x)):
                             dense[o, want, d] += x[d]
                             dense[o, rival, d] -= x[d]
-                            sums.dense[o, want, d] += seen * x[d]
-                            sums.dense[o, rival, d] -= seen * x[d]
+                            sums.dense[o, want, d] += before * x[d]
+                            sums.dense[o, rival, d] -= before * x[d]
             counters[1] += 1
             # It goes on with its own tag, right or wrong: so it will have to when it tags.
             t2, t1 = t1, best

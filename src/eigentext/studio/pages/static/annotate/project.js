@@ -194,14 +194,14 @@ async function settings(studio, project) {
   const form = element("form", { class: "card", "aria-label": "Settings" }, element("h2", {}, "Settings"),
     field("Model that proposes", model), field("Labels to offer", labels),
     ...(["dependency", "tags"].includes(project.task) ? [field("Check the rules of Universal Dependencies", checks, "While annotating; without, trees are still checked for one root and no circle.")] : []),
-    ...(project.task === "dependency" ? [field("Arcs passed over are right", passed, "What the cursor goes over on its way to a correction then stays when the rest is parsed anew.")] : []),
-    ...(["lexical", "tags"].includes(project.task) ? [field("Compare ranked with unranked", compare, "Half of the sentences are shown without the model's order; Measures tell what ranking is worth.")] : []),
+    ...(project.options.includes("passed") ? [field("Arcs passed over are right", passed, "What the cursor goes over on its way to a correction then stays when the rest is parsed anew.")] : []),
+    ...(project.options.includes("compare") ? [field("Compare ranked with unranked", compare, "Half of the sentences are shown without the model's order; Measures tell what ranking is worth.")] : []),
     element("button", { class: "primary" }, "Save"));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     studio.clear();
     const listed = labels.value.split(/\s+/).filter(Boolean);
-    const kept = { ...project.settings, compare: compare.checked, checks: checks.checked, ...(project.task === "dependency" ? { passed: passed.checked } : {}) };
+    const kept = { ...project.settings, compare: compare.checked, checks: checks.checked, ...(project.options.includes("passed") ? { passed: passed.checked } : {}) };
     if (listed.length) kept.labels = listed; else delete kept.labels;
     try { await patch(`/api/projects/${project.id}`, { model: model.value, settings: kept }); studio.say("Saved."); } catch (problem) { studio.fail(problem); }
   });

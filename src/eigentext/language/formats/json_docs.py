@@ -15,33 +15,26 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import DataError
-from eigentext.pipeline.doc import (
+from eigentext.language.sentence import (
+    COLUMNS,
     Alternatives,
     Columns,
-    Doc,
-    DocSentence,
-    DocToken,
+    Sentence,
     TreeReading,
     WordReading,
 )
+from eigentext.language.token import Token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eigentext.language.doc import Doc
+
 __all__ = ["as_dict", "as_json", "from_json"]
 
-# the name of a column -> the key of a word
-_KEYS = {
-    "forms": "form",
-    "lemmas": "lemma",
-    "upos": "upos",
-    "xpos": "xpos",
-    "feats": "feats",
-    "heads": "head",
-    "deprels": "deprel",
-    "deps": "deps",
-    "misc": "misc",
-}
+# of words, and of the sentence
+_KEYS = {column.json: column for column in COLUMNS if not column.json.endswith("[]")}
+_LISTS = {column.json[:-2]: column for column in COLUMNS if column.json.endswith("[]")}
 
 
 def as_json(doc: Doc) -> str:
@@ -60,7 +53,7 @@ def as_dict(doc: Doc) -> dict[str, Any]:
     return record
 
 
-def _sentence_as_dict(sentence: DocSentence) -> dict[str, Any]:
+def _sentence_as_dict(sentence: Sentence) -> dict[str, Any]:
     record: dict[str, Any] = {}
     if sentence.sent_id is not None:
         record["sent_id"] = sentence.sent_id
@@ -72,36 +65,34 @@ def _sentence_as_dict(sentence: DocSentence) -> dict[str, Any]:
         record["empty_nodes"] = [list(node) for node in sentence.empty_nodes]
     record["tokens"] = [
         {"start": a, "end": b, "form": form, "misc": misc, "words": [first, last]}
-        for a, b, form, misc, first, last in sentence.tokens
+        for form, a, b, misc, first, last in sentence.tokens
     ]
     columns = sentence.columns
-    known = {key: getattr(columns, name) for name, key in _KEYS.items()}
-    if sentence.entities is not None:
-        known["ner"] = sentence.entities
+    known = {key: column.of(sentence) for key, column in _KEYS.items()}
     rows = {key: values for key, values in known.items() if values is not None}
     keys = ("id", *rows)
     numbers = range(1, len(columns.forms) + 1)
     record["words"] = [
         dict(zip(keys, row, strict=True)) for row in zip(numbers, *rows.values(), strict=True)
     ]
-    if sentence.constituency is not None:
-        record["constituency"] = sentence.constituency
+    if sentence.brackets is not None:
+        record["constituency"] = sentence.brackets
     if sentence.alternatives is not None:
         found = sentence.alternatives
         if found.readings is not None:
             record["readings"] = [[r._asdict() for r in word] for word in found.readings]
         if found.trees is not None:
             record["trees"] = [tree._asdict() for tree in found.trees]
-        if found.tags_p is not None:
-            record["tags_p"] = list(found.tags_p)
-        if found.arcs_p is not None:
-            record["arcs_p"] = list(found.arcs_p)
+    for key, column in _LISTS.items():
+        values = column.of(sentence)
+        if values is not None:
+            record[key] = list(values)
     return record
 
 
 def from_json(
     source: str | bytes | Mapping[str, Any],
-) -> tuple[str, tuple[DocSentence, ...], str | None, int]:
+) -> tuple[str, tuple[Sentence, ...], str | None, int]:
     """The fields of the Doc of a JSON object, or of its text."""
     if isinstance(source, (str, bytes)):
         try:
@@ -117,14 +108,14 @@ def from_json(
         raise DataError("<json>", None, f"not a document of ours: {missing}") from None
 
 
-def _sentence(record: Any) -> DocSentence:
+def _sentence(record: Any) -> Sentence:
     tokens = [
-        DocToken(t["start"], t["end"], t["form"], t["misc"], *t["words"]) for t in record["tokens"]
+        Token(t["form"], t["start"], t["end"], t["misc"], *t["words"]) for t in record["tokens"]
     ]
     words = record["words"]
     columns: dict[str, Any] = {
-        name: [word[key] for word in words]
-        for name, key in _KEYS.items()
+        column.name: [word[key] for word in words]
+        for key, column in _KEYS.items()
         if words and key in words[0]
     }
     found = None
@@ -139,18 +130,16 @@ def _sentence(record: Any) -> DocSentence:
                 TreeReading(tuple(t["heads"]), tuple(t["deprels"]), t["score"], t["probability"])
                 for t in trees
             ],
-            record.get("tags_p"),
-            record.get("arcs_p"),
+            **{column.name: record.get(key) for key, column in _LISTS.items()},
         )
     comments = record.get("comments")
-    return DocSentence(
+    return Sentence(
         tokens,
         Columns(**columns),
         new_paragraph=bool(record.get("new_paragraph", False)),
         sent_id=record.get("sent_id"),
         comments=None if comments is None else tuple(comments),
         empty_nodes=tuple((int(n), str(line)) for n, line in record.get("empty_nodes", ())),
-        constituency=record.get("constituency"),
-        entities=[word["ner"] for word in words] if words and "ner" in words[0] else None,
+        brackets=record.get("constituency"),
         alternatives=found,
     )

@@ -1,4 +1,4 @@
-"""Routes of pipelines: ``/api/pipe``, and UDPipe's ``/models`` and ``/process``."""
+"""Routes of UDPipe's service: ``/models`` and ``/process``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from eigentext.errors import EigentextError
 from eigentext.studio.api.pipes import STAGES
-from eigentext.studio.api.schemas import PipeAnswer, PipeRequest
 from eigentext.studio.api.udpipe import Process, fields_of
-from eigentext.studio.service.answering import add_job, status_of, unless_gone, written
+from eigentext.studio.service.answering import status_of, unless_gone, written
 from eigentext.studio.service.workers import BusyError
 
 if TYPE_CHECKING:
@@ -20,22 +19,14 @@ if TYPE_CHECKING:
     from eigentext.studio.service.settings import ServiceSettings
     from eigentext.studio.service.workers import WorkerPool
 
-__all__ = ["LARGE", "add_pipes"]
+__all__ = ["LARGE", "add_udpipe"]
 
-#: the routes that take longer bodies than others
+#: the routes of pipelines that take longer bodies than others
 LARGE = ("/api/pipe", "/process")
 
 
-def add_pipes(app: FastAPI, limits: ServiceSettings, pool: WorkerPool) -> None:
+def add_udpipe(app: FastAPI, limits: ServiceSettings, pool: WorkerPool) -> None:
     """Add the routes."""
-    add_job(
-        app,
-        "pipe",
-        (PipeRequest, PipeAnswer),
-        (pool, limits),
-        "Sentences, words, tags, features, lemmas and trees of raw text, as `eigentext pipe run` "
-        f"gives them. At most {limits.max_pipe_characters:,} characters.",
-    )
 
     @app.api_route("/models", methods=["GET", "POST"], include_in_schema=False)
     async def models() -> Response:
@@ -55,8 +46,8 @@ def add_pipes(app: FastAPI, limits: ServiceSettings, pool: WorkerPool) -> None:
                 call.headers.get("Content-Type", ""),
                 await call.body(),
             )
-            asked = Process.of(fields)
-            return written(await unless_gone(call, pool.run("udpipe", asked, limits)))
+            request = Process.of(fields)
+            return written(await unless_gone(call, pool.run("udpipe", request, limits)))
         except EigentextError as error:
             busy = isinstance(error, BusyError)
             headers = {"Retry-After": str(BusyError.retry_after)} if busy else None

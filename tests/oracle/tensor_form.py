@@ -21,11 +21,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from eigentext.constituency.learn.moments import (
+    Coordinates,
+    Smoothing,
+    _roots,
+    _rule_moments,
+    observable_tensor,
+)
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.tensors import (
     contract_children,
-    contract_parent_and_left,
-    contract_parent_and_right,
 )
 from eigentext.linalg.ties import fix_signs
 
@@ -34,21 +39,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.constituency.treebank import Treebank
+
     Ints = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
-
-__all__ = [
-    "Bases",
-    "Moments",
-    "SkeletalTree",
-    "TensorForm",
-    "house_order",
-    "nodes_needed",
-    "observable_form",
-    "observable_tensor",
-    "singular_bases",
-    "smallest_element",
-]
 
 _ZERO = 1e-12  # elements below this, relative to the largest, are rounding
 
@@ -102,15 +96,6 @@ class Moments:
     c_one: Sequence[Floats]
 
 
-def observable_tensor(D: Floats, inverse: Floats) -> Floats:
-    """Equation 2: C[p, l, r] = sum over k of D[k, l, r] inverse[k, p], ``inverse`` of Sigma.
-
-    >>> observable_tensor(np.ones((2, 1, 1)), np.diag([1.0, 0.5])).ravel().tolist()
-    [1.0, 0.5]
-    """
-    return (inverse.T @ D.reshape(len(D), -1)).reshape(D.shape)
-
-
 def observable_form(moments: Moments, *, max_condition: float = 1e12) -> TensorForm:
     """Equations 2 to 4: the parameters C, c_inf and c_1.
 
@@ -145,25 +130,6 @@ def smallest_element(moments: Moments) -> float:
     elements += [*moments.D, *moments.d_inf.values(), *(c for c in moments.c_one if np.any(c))]
     sizes = [np.abs(values) for values in elements]
     return min(float(size[size > _ZERO * size.max()].min()) for size in sizes if size.any())
-
-
-def nodes_needed(
-    *, m: int, n_rules: int, tree_size: int, Lambda: float, sigma: float, eps: float, delta: float
-) -> float:
-    """Theorem 3: so many nodes of each nonterminal, drawn independently, bound the error.
-
-    With probability 1 - delta, p^ / p of a tree of ``tree_size`` nodes is then within 1 +- eps.
-    ``sigma`` is the smallest m-th singular value of any Omega; ``n_rules`` counts a -> b c and
-    a -> x.  The root in the formula is the (2N + 1)-th.
-
-    >>> f"{nodes_needed(m=2, n_rules=20, tree_size=7, Lambda=.1, sigma=.1, eps=.5, delta=.1):.0e}"
-    '5e+12'
-    """
-    if Lambda == 0 or sigma == 0:
-        return float("inf")
-    slack = (1 + eps) ** (1 / (2 * tree_size + 1)) - 1
-    bound = 128 * m**2 / (slack**2 * Lambda**2 * sigma**4) * np.log(2 * m * n_rules / delta)
-    return float(bound)
 
 
 @dataclass(frozen=True)
@@ -238,6 +204,29 @@ class TensorForm:
         for r, i, k, j in reversed(uses):
             a, b, c = rules[r]
             above = outside[a, i, j]
-            outside[c, k, j] += contract_parent_and_left(self.C[r], above, inside[b, i, k])
-            outside[b, i, k] += contract_parent_and_right(self.C[r], above, inside[c, k, j])
+            outside[c, k, j] += np.einsum("plr,p,l->r", self.C[r], above, inside[b, i, k])
+            outside[b, i, k] += np.einsum("plr,p,r->l", self.C[r], above, inside[c, k, j])
         return {key: float(alpha @ outside[key]) for key, alpha in inside.items()}
+
+
+def sample_moments(
+    bank: Treebank, coordinates: Sequence[Coordinates], weights: Floats, word_of_token: Ints
+) -> Moments:
+    """Step 2 of figure 4 by the letter: averages over the weighted nodes, nothing else."""
+    sigma, d_inf = [], {}
+    for a, c in enumerate(coordinates):
+        w = weights[c.rows]
+        n = max(float(w.sum()), 1e-300)
+        sigma.append((c.Y * w[:, None]).T @ c.Z / n)
+        token = bank.token[c.rows]
+        word = np.where(token >= 0, word_of_token[token], -1)
+        for x in np.unique(word[token >= 0]).tolist():
+            d_inf[a, x] = w[word == x] @ c.Z[word == x] / n
+    moment_of = _rule_moments(bank, coordinates, weights, Smoothing.none())
+    return Moments(
+        rules=bank.rules,
+        sigma=sigma,
+        D=[moment_of(r) for r in range(len(bank.rules))],
+        d_inf=d_inf,
+        c_one=_roots(bank, coordinates, weights, 0.0),
+    )

@@ -11,15 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.errors import MissingExtraError
+from eigentext.language.sentence import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from eigentext.pipeline.doc import Doc, DocSentence, DocToken
+    from eigentext.language.doc import Doc
+    from eigentext.language.sentence import Sentence
+    from eigentext.language.token import Token
 
 __all__ = ["as_spacy", "doc_bin", "merged"]
-
-_SPACE = "dep"  # spaCy's relation of white space to the word before it
 
 
 class _Unit(NamedTuple):
@@ -30,11 +31,11 @@ class _Unit(NamedTuple):
     words: tuple[int, ...]
 
 
-def _spelled(token: DocToken, forms: Sequence[str]) -> bool:
+def _spelled(token: Token, forms: Sequence[str]) -> bool:
     return "".join(forms) == token.form
 
 
-def _units(doc: Doc, sentence: DocSentence, following: int) -> list[_Unit]:
+def _units(doc: Doc, sentence: Sentence, following: int) -> list[_Unit]:
     """The tokens of a sentence, and of the white space after each of them."""
     units: list[_Unit] = []
     nexts = [token.start for token in sentence.tokens[1:]] + [following]
@@ -70,81 +71,71 @@ def as_spacy(doc: Doc, vocab: Any = None) -> Any:
     from spacy.vocab import Vocab
 
     units: list[_Unit] = []
-    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    columns: dict[str, list[Any]] = {name: [] for name in (*_COLUMNS, "sent_starts")}
     starts = [sentence.start for sentence in doc.sentences[1:]]
     starts += [len(doc.text)] if doc.sentences else []
     lead = doc.text[: doc.sentences[0].start] if doc.sentences else doc.text
     if lead:  # it belongs to the first sentence
         units.append(_Unit(lead, False, ()))
-        _add_space(columns, 1 if doc.sentences else 0, starts=True, alone=not doc.sentences)
+        root = {} if doc.sentences else {"deps": "ROOT"}
+        _add(columns, _SPACE | {"heads": 1 if doc.sentences else 0, "sent_starts": True} | root)
     for sentence, following in zip(doc.sentences, starts, strict=True):
         begin = len(units)
-        found = _units(doc, sentence, following)
-        units += found
-        _add_sentence(columns, sentence, found, begin)
+        added = _units(doc, sentence, following)
+        units += added
+        _add_sentence(columns, sentence, added, begin)
     if lead and doc.sentences:
-        columns["start"][1] = False
-    tags = [tag if tag in UNIVERSAL_TAGS else "" for tag in columns["pos"]]
-    parsed = any(sentence.columns.heads is not None for sentence in doc.sentences)
+        columns["sent_starts"][1] = False
+    columns["pos"] = [tag if tag in UNIVERSAL_TAGS else "" for tag in columns["pos"]]
+    unknown = {"sent_starts"}  # trees say where sentences begin
+    if not any(sentence.columns.heads is not None for sentence in doc.sentences):
+        unknown = {"heads", "deps"}
+    if set(columns["ents"]) <= {"O"}:
+        unknown.add("ents")
     return tokens.Doc(
         Vocab() if vocab is None else vocab,
         words=[unit.text for unit in units],
         spaces=[unit.space for unit in units],
-        tags=columns["tag"],
-        pos=tags,
-        morphs=columns["morph"],
-        lemmas=columns["lemma"],
-        heads=columns["head"] if parsed else None,
-        deps=columns["dep"] if parsed else None,
-        sent_starts=None if parsed else columns["start"],
-        ents=columns["ent"] if any(tag != "O" for tag in columns["ent"]) else None,
+        **{name: None if name in unknown else values for name, values in columns.items()},
     )
 
 
-_COLUMNS = ("tag", "pos", "morph", "lemma", "head", "dep", "start", "ent")
+_COLUMNS = {each.spacy: each for each in COLUMNS if each.spacy and each.name != "forms"}
+_SPACE = {"pos": "SPACE", "tags": "_SP", "deps": "dep", "sent_starts": False, "ents": "O"}
 
 
-def _add_space(
-    columns: dict[str, list[Any]], above: int, *, starts: bool = False, alone: bool = False
-) -> None:
-    """White space hangs from a word of its sentence."""
-    for name in ("pos", "tag"):
-        columns[name].append("SPACE" if name == "pos" else "_SP")
-    columns["morph"].append("")
-    columns["lemma"].append("")
-    columns["head"].append(above)
-    columns["dep"].append("ROOT" if alone else _SPACE)
-    columns["start"].append(starts)
-    columns["ent"].append("O")
+def _add(columns: dict[str, list[Any]], values: dict[str, Any]) -> None:
+    """One token more; what is not said of it is empty."""
+    for name, column in columns.items():
+        column.append(values.get(name, ""))
 
 
 def _add_sentence(
-    columns: dict[str, list[Any]], sentence: DocSentence, units: Sequence[_Unit], begin: int
+    columns: dict[str, list[Any]], sentence: Sentence, units: Sequence[_Unit], begin: int
 ) -> None:
     """What is known of each token, at its place in the Doc."""
-    words = sentence.words
+    columns_of = ((name, each.of(sentence)) for name, each in _COLUMNS.items())
+    known = {name: values for name, values in columns_of if values is not None}
+    heads = sentence.columns.heads or (None,) * len(sentence)
     place = {number: begin + at for at, unit in enumerate(units) for number in unit.words}
     above = begin
     for at, unit in enumerate(units):
-        if not unit.words:
-            _add_space(columns, above)
+        if not unit.words:  # white space hangs from a word of its sentence
+            _add(columns, _SPACE | {"heads": above})
             continue
         above = begin + at
         # of several words, the one whose head is outside speaks for all
-        speaker = next(
-            (n for n in unit.words if words[n - 1].head not in unit.words), unit.words[0]
-        )
-        word = words[speaker - 1]
-        columns["pos"].append(word.upos if word.upos != "_" else "")
-        own = word.xpos if word.xpos != "_" else word.upos
-        columns["tag"].append(own if own != "_" else "")
-        columns["morph"].append(word.feats if word.feats != "_" else "")
-        columns["lemma"].append(word.lemma if word.lemma != "_" else "")
-        columns["head"].append(place[word.head] if word.head else above)
-        root = not word.head
-        columns["dep"].append("ROOT" if root else word.deprel)
-        columns["start"].append(at == 0)
-        columns["ent"].append("O" if sentence.entities is None else sentence.entities[speaker - 1])
+        speaker = next((n for n in unit.words if heads[n - 1] not in unit.words), unit.words[0])
+        values = {name: column[speaker - 1] for name, column in known.items()}
+        values = {name: value for name, value in values.items() if value != "_"}
+        head = heads[speaker - 1]
+        values["heads"] = place[head] if head else above
+        if not head:
+            values["deps"] = "ROOT"
+        values.setdefault("tags", values.get("pos", ""))
+        values.setdefault("ents", "O")
+        values["sent_starts"] = at == 0
+        _add(columns, values)
 
 
 def doc_bin(docs: Iterable[Doc]) -> Any:

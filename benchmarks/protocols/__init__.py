@@ -1,0 +1,1 @@
+"""What experiments of the papers do and the toolkit does not."""
