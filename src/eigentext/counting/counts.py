@@ -14,7 +14,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base import modelfile
 from eigentext.base.fields import Ints, Sparse, Strings
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import Source
     from eigentext.base.parts import Packed
+    from eigentext.base.types import Int64s
 
 __all__ = ["Counts"]
 
-Int64s = npt.NDArray[np.int64]
 _MOST = 10**15  # tokens
 
 
