@@ -19,7 +19,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.cores import beside
 from eigentext.base.model import Model
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from eigentext.base.modelfile import ModelFile
     from eigentext.base.progress import Progress
     from eigentext.base.stored import Packed
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.lexical.analysis import Analyzer
     from eigentext.lexical.ranker.features import Hashes
     from eigentext.lexical.ranker.records import Weights
@@ -228,9 +228,7 @@ class LexicalRanker(Model, RankerSettings):
                     names, part_inputs.encoded, rows, oracle=self.oracle
                 )
 
-    def _learn(
-        self, inputs: Inputs, bits: int, words: npt.NDArray[np.int64] | None = None
-    ) -> Weights:
+    def _learn(self, inputs: Inputs, bits: int, words: Int64s | None = None) -> Weights:
         chosen = inputs.encoded.learnable if words is None else words
         if self.weights != "adagrad":
             from eigentext.lexical.ranker.weights import fit_weights
@@ -294,7 +292,7 @@ class LexicalRanker(Model, RankerSettings):
 
     def score_documents(
         self, documents: Sequence[Document], *, fixed: Mapping[int, Label] | None = None
-    ) -> tuple[Encoded, npt.NDArray[np.float64]]:
+    ) -> tuple[Encoded, Float64s]:
         """The words as arrays, and the score of every row; ``fixed`` is by the word's number."""
         self.check_fitted()
         documents = list(each_of(Document, documents, "documents"))
@@ -361,8 +359,8 @@ class LexicalRanker(Model, RankerSettings):
     def _ranked(
         self,
         encoded: Encoded,
-        row_scores: npt.NDArray[np.float64],
-        shares: npt.NDArray[np.float64],
+        row_scores: Float64s,
+        shares: Float64s,
         fixed: Mapping[int, Label],
     ) -> Iterator[RankedWord]:
         """Every word with its candidates in order; equals stay as they are."""

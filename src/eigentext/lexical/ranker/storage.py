@@ -25,11 +25,8 @@ from eigentext.lexical.schemes.labels import load_scheme
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float32s, Float64s, Int64s, UInt8s
     from eigentext.lexical.ranker.model import LexicalRanker
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["Content"]
 
@@ -43,11 +40,11 @@ def _n_pairs(values: Mapping[str, Any]) -> int:
 class _Pass(NamedTuple):
     """One pass; ``size`` is the number of keys that are counted, and of words."""
 
-    counts: npt.NDArray[np.uint8]
-    size: npt.NDArray[np.int64]
-    dense: Floats
-    numeric: Floats
-    pairs: npt.NDArray[np.float32]
+    counts: UInt8s
+    size: Int64s
+    dense: Float64s
+    numeric: Float64s
+    pairs: Float32s
 
 
 def _documents(**arrays: Any) -> DocumentCounts:

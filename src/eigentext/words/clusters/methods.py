@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.counting.counts import Counts
     from eigentext.words.settings import ClusterSettings
 
@@ -79,14 +80,12 @@ class Clustering:
     """
 
     words: tuple[str, ...] = stored(Strings("words", distinct=True))
-    counts: npt.NDArray[np.int64] = stored(Ints(("words",), low=0, below=_MOST))
-    labels: npt.NDArray[np.int64] = stored(Ints(("words",), low=0, below="n_clusters"))
+    counts: Int64s = stored(Ints(("words",), low=0, below=_MOST))
+    labels: Int64s = stored(Ints(("words",), low=0, below="n_clusters"))
     paths: list[str] = stored(As(Strings("n_clusters", bits=True), list, list))
-    pairs: npt.NDArray[np.int64] = stored(Ints(("n_clusters", "n_clusters"), low=0, below=_MOST))
+    pairs: Int64s = stored(Ints(("n_clusters", "n_clusters"), low=0, below=_MOST))
     information: float = stored(Real(), "mutual_information")
-    singular_values: npt.NDArray[np.float64] = stored(
-        Reals(("values",)), default_factory=lambda: np.zeros(0)
-    )
+    singular_values: Float64s = stored(Reals(("values",)), default_factory=lambda: np.zeros(0))
     gamma: float | None = stored(OrNull(Real(optional=True)), default=None)
     history: list[float] = stored(
         As(Reals(("passes",)), list, np.ndarray.tolist), default_factory=list
@@ -225,7 +224,7 @@ def _spectral_start(
     settings: ClusterSettings,
     clustering: Clustering,
     progress: Progress | None,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
+) -> tuple[Int64s, Int64s | None]:
     """Labels (-1 where there is no vector) and, when all words have one, Ward's merges."""
     seconds, n_words, m = clustering.seconds, words.shape[0], settings.n_clusters
     whole = settings.method == "paper"

@@ -33,10 +33,9 @@ from eigentext.words.settings import ClusterSettings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.files.opening import Source
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Int64s
     from eigentext.drawing.words_tree import ClusterTree
 
 __all__ = ["SpectralClusters", "read_clusters"]
@@ -100,13 +99,11 @@ class SpectralClusters(Model, ClusterSettings):
         self._ids = {word: i for i, word in enumerate(clustering.words)}
         return self
 
-    def fit_predict(
-        self, X: Iterable[Sequence[str]] | Counts, y: object = None
-    ) -> npt.NDArray[np.int64]:
+    def fit_predict(self, X: Iterable[Sequence[str]] | Counts, y: object = None) -> Int64s:
         """The cluster of each of ``words_``, after ``fit``."""
         return self.fit(X).labels_
 
-    def predict(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
+    def predict(self, words: Iterable[str]) -> Int64s:
         """The cluster of each word; that of ``<unk>`` for others, or -1 where there is none."""
         self.check_fitted()
         unknown = self._ids.get(UNKNOWN)

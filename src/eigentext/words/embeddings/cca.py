@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int64s
 
 __all__ = [
     "CCAEmbedding",
@@ -143,14 +144,14 @@ def fold_contexts(matrix: Any, words: Sequence[str]) -> Any:
     return _fold(matrix, _folded_columns(words, n_positions))
 
 
-def _folded_columns(words: Sequence[str], n_positions: int) -> npt.NDArray[np.int64]:
+def _folded_columns(words: Sequence[str], n_positions: int) -> Int64s:
     """The new column of each context, position by position."""
     forms: dict[str, int] = {}
     column = np.array([forms.setdefault(word.lower(), len(forms)) for word in words])
     return np.concatenate([column + len(forms) * p for p in range(n_positions)])
 
 
-def _fold(matrix: Any, moved: npt.NDArray[np.int64]) -> Any:
+def _fold(matrix: Any, moved: Int64s) -> Any:
     """The matrix with each column added to the one that it is moved to."""
     from scipy.sparse import csr_array
 
@@ -188,15 +189,15 @@ def scaled_contexts(matrix: Any, settings: CCASettings) -> Any:
 class _Scaling:
     """How entries are scaled: by the smoothed totals of all rows and columns."""
 
-    rows: npt.NDArray[np.float64]
-    columns: npt.NDArray[np.float64]
+    rows: Float64s
+    columns: Float64s
     settings: CCASettings
 
     @classmethod
     def of(
         cls,
-        rows: npt.NDArray[np.float64],
-        columns: npt.NDArray[np.float64],
+        rows: Float64s,
+        columns: Float64s,
         settings: CCASettings,
     ) -> _Scaling:
         """With the sums of the counts."""

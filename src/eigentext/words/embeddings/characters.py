@@ -30,6 +30,8 @@ from eigentext.linalg.ties import unit_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from eigentext.base.types import Float32s
+
 __all__ = [
     "CharacterMap",
     "common_features",
@@ -47,8 +49,6 @@ _LONGEST_WORD = 60  # characters; of a longer one its two ends
 _HELD_OUT = 10  # one word of so many tells the ridge
 _TRIED_COLUMNS, _TRIED_STEPS = 32, 20
 _STEPS = 40
-
-Float32s = npt.NDArray[np.float32]
 
 
 def features_of(word: str) -> list[str]:

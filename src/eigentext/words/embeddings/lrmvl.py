@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.estimator import Transformer
 from eigentext.base.fields import Reals
@@ -43,12 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Float64s, Int32s
 
 __all__ = ["LRMVL"]
 
-Float32s = npt.NDArray[np.float32]
-Float64s = npt.NDArray[np.float64]
-Int32s = npt.NDArray[np.int32]
 
 _NOISE = 1e-6  # a correlation of rounding in single precision
 _BLOCK_TOKENS = 4096

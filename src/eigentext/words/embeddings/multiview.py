@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Float64s
     from eigentext.words.embeddings.views import ReducedView, WordPair
 
 __all__ = ["MultiviewEmbedding", "consensus"]
@@ -55,7 +56,7 @@ def consensus(
     weights: Sequence[float] = (),
     ridge: float = 0.0,
     seed: int = 0,
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+) -> tuple[npt.NDArray[Any], Float64s]:
     """G (words, n_components), in which the views agree most, and its eigenvalues (0 to 1)."""
     result = generalised_cca(
         [view.scaled() for view in views],
@@ -178,7 +179,7 @@ class MultiviewEmbedding(TableTransformer, Model, MultiviewSettings):
         unknown = None if self.characters_ is None else self.characters_.vectors
         return WordSpace(self.embeddings_.words, self.embeddings_.vectors, unknown)
 
-    def vectors(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
+    def vectors(self, words: Sequence[str]) -> Float32s:
         """The vectors of words, (words, n_components): by characters for those not known.
 
         A word of which nothing is known has zeros.

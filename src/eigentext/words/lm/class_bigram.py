@@ -29,10 +29,10 @@ from eigentext.words.settings import ClassBigramSettings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    import numpy.typing as npt
     from scipy.sparse import csr_array
 
     from eigentext.base.parts import Packed
+    from eigentext.base.types import Float64s, Int64s
 
 __all__ = ["ClassBigram"]
 
@@ -123,7 +123,7 @@ class ClassBigram(Model, ClassBigramSettings):
 
     # ------------------------------------------------------------ use
 
-    def _ids_of(self, sentences: Iterable[Sequence[str]]) -> Iterator[npt.NDArray[np.int64]]:
+    def _ids_of(self, sentences: Iterable[Sequence[str]]) -> Iterator[Int64s]:
         unknown = self._ids[UNKNOWN]
         for tokens in each_sentence(sentences):
             ids = [self._ids.get(token, unknown) for token in tokens]
@@ -131,9 +131,7 @@ class ClassBigram(Model, ClassBigramSettings):
                 [unknown if i == len(self.words_) - 1 else i for i in ids], dtype=np.int64
             )
 
-    def _pairs_probability(
-        self, before: npt.NDArray[np.int64], after: npt.NDArray[np.int64], mix: float
-    ) -> npt.NDArray[np.float64]:
+    def _pairs_probability(self, before: Int64s, after: Int64s, mix: float) -> Float64s:
         probability = np.zeros(before.shape[0])
         if mix > 0:
             step = self.transition_[self.class_of_[before], self.class_of_[after]]
@@ -163,7 +161,7 @@ class ClassBigram(Model, ClassBigramSettings):
             raise DataError("sentences", None, "no sentences to score")
         return float(np.exp(-total / n))
 
-    def score_samples(self, X: Iterable[Sequence[str]]) -> npt.NDArray[np.float64]:
+    def score_samples(self, X: Iterable[Sequence[str]]) -> Float64s:
         """The log probability of each sentence."""
         return np.array([self.log_prob(tokens) for tokens in each_sentence(X)])
 
@@ -177,7 +175,7 @@ class ClassBigram(Model, ClassBigramSettings):
         last = self._ids[END] if before is None else self._ids.get(before, self._ids[UNKNOWN])
         return dict(zip(self.words_, self._row(last).tolist(), strict=True))
 
-    def _row(self, before: int) -> npt.NDArray[np.float64]:
+    def _row(self, before: int) -> Float64s:
         step = self.transition_[self.class_of_[before]]
         row = self.mix * step[self.class_of_] * self.emission_
         return np.asarray(row + (1 - self.mix) * self.word_model_.row(before))

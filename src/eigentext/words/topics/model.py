@@ -29,11 +29,8 @@ from eigentext.words.topics.moments import DocumentMoments, RawTopics, topics_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = ["TopicModel", "TopicView", "halves_of", "held_out_perplexity"]
 
@@ -69,9 +66,9 @@ class TopicModel(Transformer, Model, TopicSettings):
 
     KIND = "topics"
     words_: tuple[str, ...] = learned(Strings("words", distinct=True))
-    topics_: Floats = learned(Reals(("topics", "words"), low=1e-300, high=1.001))
-    weights_: Floats = learned(Shares(("topics",)))
-    spectrum_: Floats = learned(Reals(("topics",)))
+    topics_: Float64s = learned(Reals(("topics", "words"), low=1e-300, high=1.001))
+    weights_: Float64s = learned(Shares(("topics",)))
+    spectrum_: Float64s = learned(Reals(("topics",)))
     residual_: float = learned(Real(0))
     n_documents_: int = learned(Whole(0))
     n_tokens_: int = learned(Whole(0))
@@ -161,7 +158,7 @@ class TopicModel(Transformer, Model, TopicSettings):
             views.append(TopicView(number, float(share), words))
         return views
 
-    def transform(self, X: Iterable[Sequence[str]]) -> Floats:
+    def transform(self, X: Iterable[Sequence[str]]) -> Float64s:
         """(documents, topics) the proportions of topics in each; rows sum to 1.
 
         A document without a word that is known has the shares of the topics in all documents.
@@ -226,7 +223,7 @@ def halves_of(counts: Any) -> tuple[Any, Any]:
     return given, asked
 
 
-def held_out_perplexity(theta: Floats, phi: Floats, counts: Any) -> float:
+def held_out_perplexity(theta: Float64s, phi: Float64s, counts: Any) -> float:
     """``exp(- sum n_dv log(sum_i theta_di phi_iv) / sum n_dv)`` of counts (documents, words).
 
     >>> from scipy.sparse import csr_array
