@@ -32,11 +32,8 @@ from eigentext.sequences.spectral.recover import cluster_symbols, spectral_start
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s, Int64s
 
 __all__ = ["BlockedHMM"]
 
@@ -126,7 +123,7 @@ class BlockedHMM(HiddenStates, Model, BlockedHMMSettings):
     def _em(
         self,
         expecting: BlockedParameters,
-        inner: npt.NDArray[np.int64],
+        inner: Int64s,
         chosen: Chosen,
         judge: _Judge,
         told: _Told,
@@ -155,7 +152,7 @@ class BlockedHMM(HiddenStates, Model, BlockedHMMSettings):
         self.history_ = tuple(history)
         return expecting, smoothing, discounts
 
-    def _blocks(self, moments: Moments) -> npt.NDArray[np.int64]:
+    def _blocks(self, moments: Moments) -> Int64s:
         """(V,) the block of every word."""
         V = moments.n_symbols
         if self.n_blocks is None or self.n_blocks >= V:
@@ -180,9 +177,7 @@ class BlockedHMM(HiddenStates, Model, BlockedHMMSettings):
         drawn = inference.sample(self.parameters_, n, length, seed)
         return [[self.symbols_.names[x] for x in words] for words in drawn]
 
-    def predict_proba(
-        self, X: Iterable[Sequence[str]]
-    ) -> list[list[tuple[npt.NDArray[np.int64], Floats]]]:
+    def predict_proba(self, X: Iterable[Sequence[str]]) -> list[list[tuple[Int64s, Float64s]]]:
         """For each token the states of its block, and p(state | whole sequence) of each."""
         data = self._encoded(X)
         values, place = inference.posteriors(self.parameters_, data)
@@ -221,7 +216,7 @@ def _check_memory(
         )
 
 
-def _held_out(n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _held_out(n: int) -> tuple[Int64s, Int64s]:
     """Numbers of the sequences that are counted, and of those held out: none of a short text.
 
     Stretches, not single sequences: neighbours have words in common that another text has not.
@@ -235,7 +230,7 @@ def _held_out(n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 class _Judge:
     """Mean log likelihood of the held-out tokens."""
 
-    def __init__(self, trainer: Trainer, held: npt.NDArray[np.int64]) -> None:
+    def __init__(self, trainer: Trainer, held: Int64s) -> None:
         self.trainer, self.held = trainer, held
         self.which = trainer.pairs_of(held)
         self.n_tokens = int(trainer.data.lengths[held].sum())

@@ -19,7 +19,7 @@ import numpy as np
 
 from eigentext.base.fields import Listed, Named, Reals, Whole
 from eigentext.base.model import Model
-from eigentext.base.records import Called, Columns, Each, Record, learned
+from eigentext.base.records import Called, Columns, Each, Numbers, Record, learned
 from eigentext.errors import DataError, MissingExtraError, SettingsError
 from eigentext.sequences.hmm import inference
 from eigentext.sequences.hmm.em import baum_welch
@@ -31,11 +31,8 @@ from eigentext.sequences.settings import HMMSettings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = ["HMM", "EMStart"]
 
@@ -76,7 +73,7 @@ class HMM(HiddenStates, Model, HMMSettings):
         Columns(
             EMStart,
             seed=Called("seeds", Listed(Whole(0))),
-            history=Each(Reals(("steps#",)), "seeds", "history{}"),
+            history=Each(Numbers(Reals(("steps#",)), tuple), "seeds", "history{}"),
             final=Reals((lambda values: len(values["seeds"]),)),
         )
     )
@@ -212,12 +209,12 @@ class HMM(HiddenStates, Model, HMMSettings):
 
     # ------------------------------------------------------------ states
 
-    def predict_proba(self, X: Iterable[Sequence[str]]) -> list[Floats]:
+    def predict_proba(self, X: Iterable[Sequence[str]]) -> list[Float64s]:
         """p(state of each token | whole sequence), (n, k) for each sequence."""
         data = self._encoded(X)
         return data.split(inference.smoothed(self.parameters_, data))
 
-    def filter(self, X: Iterable[Sequence[str]]) -> list[Floats]:
+    def filter(self, X: Iterable[Sequence[str]]) -> list[Float64s]:
         """p(state of each token | tokens up to it), (n, k) for each sequence."""
         data = self._encoded(X)
         return data.split(inference.filtered(self.parameters_, data))

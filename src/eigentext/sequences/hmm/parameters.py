@@ -19,9 +19,7 @@ from eigentext.base.records import stored
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = ["Parameters"]
 
@@ -41,9 +39,9 @@ class Parameters:
     (2, 2)
     """
 
-    initial: Floats = stored(Shares(("n_states",)))
-    transition: Floats = stored(Shares(("n_states", "n_states")))
-    emission: Floats = stored(Shares(("n_states", "symbols")))
+    initial: Float64s = stored(Shares(("n_states",)))
+    transition: Float64s = stored(Shares(("n_states", "n_states")))
+    emission: Float64s = stored(Shares(("n_states", "symbols")))
 
     def __post_init__(self) -> None:
         for name, ndim in (("initial", 1), ("transition", 2), ("emission", 2)):

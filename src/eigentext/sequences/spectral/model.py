@@ -28,9 +28,7 @@ from eigentext.sequences.spectral.policy import CELLS, NegativeReport, Predictin
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s, Int8s
 
 __all__ = ["NegativeReport", "SpectralHMM"]
 
@@ -67,7 +65,7 @@ class SpectralHMM(Model, Predicting, SpectralHMMSettings):
             y=When(_is_reduced, Reals(("symbols", "k"))),
         )
     )
-    singular_values_: Floats = learned(Reals(("values",)))
+    singular_values_: Float64s = learned(Reals(("values",)))
 
     # ------------------------------------------------------------ learning
 
@@ -96,7 +94,7 @@ class SpectralHMM(Model, Predicting, SpectralHMMSettings):
 
     # ------------------------------------------------------------ queries
 
-    def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
+    def next_symbols(self, X: Iterable[Sequence[str]]) -> Float64s:
         """(S, V) distribution of the symbol after each sequence.
 
         >>> model = SpectralHMM(2, unigram_weight=0).fit([["a", "b"] * 3, ["b", "a"] * 3] * 9)
@@ -130,7 +128,7 @@ class SpectralHMM(Model, Predicting, SpectralHMMSettings):
                     sequence.append(names[min(x, len(names) - 1)])
         return drawn
 
-    def raw_probability(self, X: Iterable[Sequence[str]]) -> tuple[npt.NDArray[np.int8], Floats]:
+    def raw_probability(self, X: Iterable[Sequence[str]]) -> tuple[Int8s, Float64s]:
         """Sign and log of the absolute value of ``b_inf' B_xn ... B_x1 b_1``, as it comes out."""
         data = self._encoded(X)
         signed = [self.operators_.signed_probability(data[at]) for at in range(len(data))]

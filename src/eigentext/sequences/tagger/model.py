@@ -34,12 +34,9 @@ from eigentext.sequences.tagger.words import WordTags
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s
     from eigentext.sequences.tagger.data import Tagged
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["LatentTagger", "TagAnswer", "TagSequence"]
 
@@ -61,7 +58,7 @@ class TagAnswer(NamedTuple):
     """
 
     tags: list[str]
-    marginals: Floats
+    marginals: Float64s
     kbest: list[TagSequence]
     log_prob: float
     negative: float
@@ -163,7 +160,7 @@ class LatentTagger(Model, LatentTaggerSettings):
         for tokens in each_sentence(X):
             yield self.tag(tokens)
 
-    def marginals(self, tokens: Sequence[str]) -> Floats:
+    def marginals(self, tokens: Sequence[str]) -> Float64s:
         """(n, T) the probability of each of ``tags_`` at each token; rows sum to 1.
 
         >>> tagger = LatentTagger(1).fit([["a", "b"], ["a", "b"]], [["X", "Y"], ["Y", "X"]])
@@ -174,7 +171,7 @@ class LatentTagger(Model, LatentTaggerSettings):
         chain, _, _ = self._chain_of(words)
         return self._table(chain, len(words))
 
-    def _table(self, chain: TagChain | None, n: int) -> Floats:
+    def _table(self, chain: TagChain | None, n: int) -> Float64s:
         table = np.zeros((n, len(self.tags_)))
         if chain is not None:
             c = chain.candidates

@@ -19,8 +19,7 @@ from eigentext.sequences.tagger.words import WordTags
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float32s, Int64s
     from eigentext.sequences.tagger.model import LatentTagger
 
 __all__ = ["Content"]
@@ -50,7 +49,7 @@ _CHARACTERS = Group(
 class Content:
     """What a file holds."""
 
-    rules: npt.NDArray[np.int64] = stored(RULES, of=lambda tagger: tagger.chains_[0].params.rules)
+    rules: Int64s = stored(RULES, of=lambda tagger: tagger.chains_[0].params.rules)
     labels: tuple[str, ...] = stored(
         Strings("labels", distinct=True), of=lambda tagger: tagger.chains_[0].labels
     )
@@ -69,7 +68,7 @@ class Content:
         Strings("shape_features", distinct=True),
         of=lambda tagger: getattr(tagger.words_.model, "features", ()),
     )
-    shape_weights: npt.NDArray[np.float32] | None = stored(
+    shape_weights: Float32s | None = stored(
         Reals(("shape_features+1", "tags"), ("float32",), -1e6, 1e6, optional=True),
         of=lambda tagger: getattr(tagger.words_.model, "weights", None),
     )
