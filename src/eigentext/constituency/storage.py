@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float32s, Float64s, Int64s
     from eigentext.constituency.model import LPCFG
     from eigentext.features.signatures import Language
 
@@ -154,19 +155,19 @@ def _vectors(params: LatentParams) -> MomentLexicon | None:
 class ModelContent:
     """One model; sizes of its own have its number behind them."""
 
-    m: npt.NDArray[np.int64] = stored(Ints(("labels",), low=1, below=_MOST_STATES + 1))
-    rule_ptr: npt.NDArray[np.int64] = stored(Pointers("rules", "tensor#"))
-    root: npt.NDArray[np.float64] = stored(Reals(("states#",), low=-_LARGE, high=_LARGE))
+    m: Int64s = stored(Ints(("labels",), low=1, below=_MOST_STATES + 1))
+    rule_ptr: Int64s = stored(Pointers("rules", "tensor#"))
+    root: Float64s = stored(Reals(("states#",), low=-_LARGE, high=_LARGE))
     counts: RuleCounts | None = stored(_COUNTS, of=_few_counts)
     low_rank: SimpleNamespace | None = stored(
         _LOW_RANK, of=lambda params: None if _few_counts(params) else params.low_rank
     )
-    tensor: npt.NDArray[np.float32] | None = stored(
+    tensor: Float32s | None = stored(
         Reals(("tensor#",), ("float32",), -_LARGE, _LARGE, optional=True),
         of=lambda params: None if _few_counts(params) or params.low_rank else params.tensor,
     )
     lexicon: SimpleNamespace = stored(_LEXICON_COUNTS, of="lexicon.tag_level")
-    class_counts: npt.NDArray[np.float64] | None = stored(
+    class_counts: Float64s | None = stored(
         When(
             _has_classes,
             Reals(
@@ -182,7 +183,7 @@ class ModelContent:
         When(lambda values: bool(values["lexicon"].get("vectors")), _VECTORS), of=_vectors
     )
 
-    def check(self, rules: npt.NDArray[np.int64], name: str) -> None:
+    def check(self, rules: Int64s, name: str) -> None:
         """Raise ValueError where layouts of tensors and states do not fit."""
         lexicon, vectors = self.lexicon, self.vectors
         of_tag = self.m[lexicon.tags]
@@ -211,7 +212,7 @@ class ModelContent:
             if self.class_counts.shape[1] != bases:
                 raise ValueError(f"array '{name}class_counts' does not fit {bases} base tags")
 
-    def _check_tensors(self, rules: npt.NDArray[np.int64], name: str) -> None:
+    def _check_tensors(self, rules: Int64s, name: str) -> None:
         """Tensors are there in one way, and no rank is larger than it can be."""
         ways = sum(way is not None for way in (self.counts, self.low_rank, self.tensor))
         if ways != 1:
@@ -237,7 +238,7 @@ class ModelContent:
 
     def params(
         self,
-        rules: npt.NDArray[np.int64],
+        rules: Int64s,
         lexicon: Lexicon,
         strengths: Mapping[str, Any] | None,
     ) -> LatentParams:
@@ -320,7 +321,7 @@ class ParamsContent:
         Each(Record(ModelContent), "n_models", "model{}."), of=list
     )
 
-    def params(self, rules: npt.NDArray[np.int64], language: Language) -> list[LatentParams]:
+    def params(self, rules: Int64s, language: Language) -> list[LatentParams]:
         """The models, once they are checked."""
         numbers, by_class = self.lexicon, self.lexicon.get("classes", {})
         if len(numbers["of_models"]) != len(self.models):

@@ -28,16 +28,12 @@ from eigentext.constituency.chart.skeleton import Skeleton
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Bools, Float64s, Int64s
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.chart.constituents import Chains
     from eigentext.constituency.chart.fine import FinePass
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["LIKELY", "best_skeletons", "decoder_scores", "viterbi_skeleton"]
 
@@ -50,7 +46,7 @@ def decoder_scores(
     passes: Sequence[FinePass],
     decoder: Literal["max-constituents", "max-rule-product", "max-recall"],
     chains: Chains,
-) -> tuple[Floats, Floats]:
+) -> tuple[Float64s, Float64s]:
     """Additive scores of applications (A,) and of items taken as leaves (I,).
 
     Several models: the product of the posteriors of their rules, that is the sum of the
@@ -72,7 +68,7 @@ def decoder_scores(
     return gains[chart.parent] + weight * applications, gains + weight * leaves
 
 
-def _rule_scores(chart: Chart, passes: Sequence[FinePass]) -> tuple[Floats, Floats]:
+def _rule_scores(chart: Chart, passes: Sequence[FinePass]) -> tuple[Float64s, Float64s]:
     total = np.zeros(len(chart.rule))
     for p in passes:
         total += np.log(np.maximum(p.applications, _TINY))
@@ -86,9 +82,9 @@ def _rule_scores(chart: Chart, passes: Sequence[FinePass]) -> tuple[Floats, Floa
 
 def best_skeletons(
     chart: Chart,
-    scores: tuple[Floats, Floats],
+    scores: tuple[Float64s, Float64s],
     k: int,
-    spliced: npt.NDArray[np.bool_] | None = None,
+    spliced: Bools | None = None,
 ) -> Iterator[tuple[float, Skeleton]]:
     """Binarised trees by falling score, at most k; ties in the order of the chart.
 
@@ -105,7 +101,9 @@ def best_skeletons(
         yield score, forest.skeleton(rank)
 
 
-def _best(chart: Chart, applications: Floats, leaves: Floats) -> tuple[float, Ints, int] | None:
+def _best(
+    chart: Chart, applications: Float64s, leaves: Float64s
+) -> tuple[float, Int64s, int] | None:
     from eigentext.constituency.kernels.decode import best_by_score
 
     over_word = chart.word_of_item >= 0
@@ -121,7 +119,7 @@ def _best(chart: Chart, applications: Floats, leaves: Floats) -> tuple[float, In
     return float(item_score[root]), chosen, root
 
 
-def _skeleton(chart: Chart, chosen: Ints, root: int) -> Skeleton:
+def _skeleton(chart: Chart, chosen: Int64s, root: int) -> Skeleton:
     """Lay the chosen application of each item out in preorder, without recursion."""
     label: list[int] = []
     rule: list[int] = []
