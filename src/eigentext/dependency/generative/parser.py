@@ -52,12 +52,12 @@ if TYPE_CHECKING:
 
     from eigentext.base.em import EMResult
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.dependency.generative.learn import Counts
     from eigentext.dependency.kernels.generative import Automaton, Words
     from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
 
-    Numbers = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # of (word, tag) pairs, of tags
-    Floats = npt.NDArray[np.float64]
+    Numbers = tuple[Int64s, Int64s]  # of (word, tag) pairs, of tags
 
 __all__ = ["GenerativeParse", "GenerativeParser", "TextLearner"]
 
@@ -91,7 +91,7 @@ class _Content:
     words: tuple[str, ...] = stored(
         Strings("words"), of=lambda parser: [word for word, _ in parser._word_ids]
     )
-    tag_of: npt.NDArray[np.int64] = stored(Ints(("words",), low=0, below="tags"), of="_tag_of")
+    tag_of: Int64s = stored(Ints(("words",), low=0, below="tags"), of="_tag_of")
     known: tuple[str, ...] = stored(Strings("known"), of=lambda parser: sorted(parser._known))
     log_likelihoods_: list[float] = stored(As(Listed(Real()), list, list))
 
@@ -235,7 +235,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
     def _kind(self, tag: str) -> int:
         return _KINDS.get(tag.partition("+")[0], 5) if self.siblings else 1
 
-    def _finish(self, params: GenerativeParams, tag_of: npt.NDArray[np.int64]) -> None:
+    def _finish(self, params: GenerativeParams, tag_of: Int64s) -> None:
         self.params_ = params
         for cached in ("_automaton", "_log_automaton"):
             self.__dict__.pop(cached, None)
@@ -320,7 +320,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         sentence: Sequence[str] | TaggedSentence,
         trees: npt.ArrayLike,
         **tags: Unpack[TagColumns],
-    ) -> Floats:
+    ) -> Float64s:
         """log p(words, tree) for many trees, heads (K, n), over one sentence.
 
         A tree with several roots or a cycle has probability 0.  Non-projective trees get the same
@@ -336,7 +336,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
             raise ValueError(f"trees of {heads.shape[1]} words for {n} tokens")
         if heads.min(initial=0) < 0 or heads.max(initial=0) > n:
             raise ValueError("a head is out of range")
-        logs: Floats = trees_log_probs(heads, words, self._automaton)
+        logs: Float64s = trees_log_probs(heads, words, self._automaton)
         return logs
 
     def log_prob(self, tree: DependencyTree, **tags: Unpack[TagColumns]) -> float:
@@ -348,7 +348,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def marginals(
         self, sentence: Sequence[str] | TaggedSentence, **tags: Unpack[TagColumns]
-    ) -> tuple[Floats, float]:
+    ) -> tuple[Float64s, float]:
         """(n + 1, n + 1) posterior of every arc [head, dependent], 0 the root; and log p(words).
 
         Every column but the first sums to one; all are 0 where p(words) is.
@@ -448,7 +448,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         return f"{len(self.params_.root)} states of {len(self._tag_ids)} tags"
 
 
-def _tag_of_most(tag_of: npt.NDArray[np.int64]) -> int:
+def _tag_of_most(tag_of: Int64s) -> int:
     """What a tag that was not seen counts as: the tag that most different words have."""
     return int(np.argmax(np.bincount(tag_of)))
 

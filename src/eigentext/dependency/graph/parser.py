@@ -17,7 +17,6 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.cores import beside
 from eigentext.base.model import Model
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int32s
     from eigentext.dependency.decoding.search import Search
     from eigentext.dependency.graph.demands import AnyArc
     from eigentext.dependency.graph.encode import Batch
@@ -400,14 +400,14 @@ class DependencyParser(Model, DependencyParserSettings):
         required_arcs: Iterable[AnyArc] = (),
         forbidden_arcs: Iterable[AnyArc] = (),
         **tags: Unpack[TagColumns],
-    ) -> npt.NDArray[np.float64]:
+    ) -> Float64s:
         """(n+1, n+1): probability of arc [h, d] under p(tree) ~ exp(score)."""
         tagged = self.tagged(sentence, **tags)
         return self._search(tagged, self._demands(required_arcs, forbidden_arcs)).marginals()
 
     def scores(
         self, sentence: AnySentence, **tags: Unpack[TagColumns]
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+    ) -> tuple[Float64s, Float64s | None]:
         """``arc`` (n+1, n+1) and, for order 2, ``sib`` (n+1, n+1, n+1)."""
         tagged = self.tagged(sentence, **tags)
         check_length(len(tagged.forms), "scores are")
@@ -416,7 +416,7 @@ class DependencyParser(Model, DependencyParserSettings):
     def _labelled(
         self,
         sentence: TaggedSentence,
-        heads: npt.NDArray[np.int32],
+        heads: Int32s,
         scores: Sequence[float],
         approximate: bool,
         demands: Demands,

@@ -37,11 +37,8 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Int16s, UInt8s
     from eigentext.dependency.graph.parser import DependencyParser
-
-    Bytes = npt.NDArray[np.uint8]
 
 __all__ = ["Content"]
 
@@ -61,7 +58,7 @@ def _labels(
     root: int,
     names: tuple[str, ...],
     relations: tuple[str, ...],
-    weights: Bytes,
+    weights: UInt8s,
 ) -> LabelModel:
     if not relations:
         raise ValueError("strings 'relations' are none, expected some")
@@ -89,7 +86,7 @@ class Content:
     grandparent_templates: tuple[str, ...] = stored(
         Strings("grandparent_templates"), of="arcs_.grand_names"
     )
-    arc_weights: Bytes = stored(Bits(), of=lambda parser: packed(_whole(parser.arcs_)))
+    arc_weights: UInt8s = stored(Bits(), of=lambda parser: packed(_whole(parser.arcs_)))
     arcs: ArcSettings = stored(
         Facts(
             ArcSettings,
@@ -103,7 +100,7 @@ class Content:
         Strings("coarse_templates"),
         of=lambda parser: getattr(parser.arcs_.coarse, "arc_names", ()),
     )
-    coarse_weights: Bytes = stored(Bits(), of=lambda parser: packed(_whole(parser.arcs_.coarse)))
+    coarse_weights: UInt8s = stored(Bits(), of=lambda parser: packed(_whole(parser.arcs_.coarse)))
     coarse: _Coarse | None = stored(
         Record(
             _Coarse,
@@ -208,7 +205,7 @@ class Content:
             parser.own_tags_ = OwnTags.of(self.taggers or {})
 
 
-def _whole(model: ArcModel | None) -> npt.NDArray[np.int16]:
+def _whole(model: ArcModel | None) -> Int16s:
     if model is None:
         return np.empty(0, np.int16)
     if model.weights.dtype != np.int16:

@@ -23,10 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from eigentext.base.fields import (
-    Ints as IntArray,
-)
-from eigentext.base.fields import Shares, Strings
+from eigentext.base.fields import Ints, Shares, Strings
 from eigentext.base.model import Model
 from eigentext.base.records import As, Each, Record, stored
 from eigentext.base.registry import part
@@ -60,10 +57,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
-
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
 
 __all__ = ["LatentTreeModel", "LatentTreeParams"]
 
@@ -91,8 +86,8 @@ _NAMES = Each(
 class _Content:
     """What a file holds."""
 
-    group: Ints = stored(IntArray(("n_states",), low=0, below="n_states"), of="ranges_.group")
-    shares_: Floats = stored(Shares(("n_states",)))
+    group: Int64s = stored(Ints(("n_states",), low=0, below="n_states"), of="ranges_.group")
+    shares_: Float64s = stored(Shares(("n_states",)))
     members_: list[Tables] = stored(As(_MEMBERS, list, list))
     names: tuple[tuple[str, ...], ...] = stored(_NAMES, of="observations_.names")  # by channel
     log_likelihoods_: list[float] = stored(As(Listed(Real()), list, list))
@@ -109,12 +104,12 @@ class LatentTreeParams:
     ``T``        (classes, k, k) [class, child, parent] for all classes of edges
     """
 
-    pi: Floats
-    T_left: Floats
-    T_right: Floats
-    O: Floats  # noqa: E741
-    more: tuple[Floats, ...] = ()
-    T: Floats | None = None
+    pi: Float64s
+    T_left: Float64s
+    T_right: Float64s
+    O: Float64s  # noqa: E741
+    more: tuple[Float64s, ...] = ()
+    T: Float64s | None = None
 
 
 class TreeLists(Protocol):
@@ -187,7 +182,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
 
     def scores_of(
         self, trees: list[DependencyTree], text: TreeLists, weight: float
-    ) -> Callable[[Sequence[str], Sequence[str] | None, npt.ArrayLike], Floats]:
+    ) -> Callable[[Sequence[str], Sequence[str] | None, npt.ArrayLike], Float64s]:
         """The scores of trees by a model with these settings, of other trees."""
         other = type(self)(**values_of(self))
         try:
@@ -239,7 +234,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
         encoded: learn.EncodedForest,
         member: int,
         progress: Progress | None,
-    ) -> tuple[Tables, list[float], Floats]:
+    ) -> tuple[Tables, list[float], Float64s]:
         """Tables, log likelihoods and shares of the states of one model."""
         seed, smoothing = self.seed + member, self.smoothing or LatentSmoothing()
         if self.start == "random":
@@ -293,11 +288,11 @@ class LatentTreeModel(Model, LatentTreeSettings):
         )
 
     @property
-    def _starts(self) -> Ints:
+    def _starts(self) -> Int64s:
         return learn.table_starts(self.observations_.sizes, self.settings_.structure)
 
     @property
-    def _structure_starts(self) -> Ints:
+    def _structure_starts(self) -> Int64s:
         """(3,) the first row of each kind of structure, -1 where it is not shown."""
         kinds = learn.kinds_of_structure(self.settings_.structure)
         first = dict(zip(kinds, self._starts[len(self.observations_.sizes) :], strict=False))
@@ -327,7 +322,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
 
     def log_probs(
         self, forms: Sequence[str], tags: Sequence[str] | None, heads: npt.ArrayLike
-    ) -> Floats:
+    ) -> Float64s:
         """log p for each of several trees over one sentence, heads (trees, n) or a list of them.
 
         Words and tags may be None where they are not known; they are summed out.
@@ -348,7 +343,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
             total += logs
         return total / len(self.members_)
 
-    def posteriors(self, tree: DependencyTree) -> Floats:
+    def posteriors(self, tree: DependencyTree) -> Float64s:
         """(n, k) p(state of each word | words, tree)."""
         from eigentext.dependency.kernels.latent import posteriors_and_counts
 

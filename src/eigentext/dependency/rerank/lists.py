@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.parts import Packed
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Int16s, Int32s, Int64s
     from eigentext.dependency.graph.labels import LabelledList
     from eigentext.dependency.graph.parser import DependencyParser
     from eigentext.dependency.sentence import TaggedSentence
@@ -54,8 +55,8 @@ _STRETCH = 500  # sentences a file
 class OneList(NamedTuple):
     """heads (K, n) and scores (K,) of one sentence, best first."""
 
-    heads: npt.NDArray[np.int16]
-    scores: npt.NDArray[np.float32]
+    heads: Int16s
+    scores: Float32s
 
 
 class Relations(NamedTuple):
@@ -67,8 +68,8 @@ class Relations(NamedTuple):
     """
 
     names: tuple[str, ...]
-    numbers: npt.NDArray[np.int16]
-    margins: npt.NDArray[np.float32]
+    numbers: Int16s
+    margins: Float32s
 
 
 class KBestLists(Stored):
@@ -98,10 +99,10 @@ class KBestLists(Stored):
 
     def __init__(
         self,
-        lengths: npt.NDArray[np.int64],
-        sizes: npt.NDArray[np.int64],
-        heads: npt.NDArray[np.int16],
-        scores: npt.NDArray[np.float32],
+        lengths: Int64s,
+        sizes: Int64s,
+        heads: Int16s,
+        scores: Float32s,
         *,
         relations: Relations | None = None,
         made_with: Mapping[str, Any] | None = None,
@@ -153,11 +154,11 @@ class KBestLists(Stored):
         return OneList(flat.reshape(b - a, -1), self.scores[a:b])
 
     @property
-    def tree_at(self) -> npt.NDArray[np.int64]:
+    def tree_at(self) -> Int64s:
         """(N + 1,): where the trees of each sentence begin among all trees."""
         return self._tree_at
 
-    def right(self, gold: Sequence[Sequence[int]]) -> npt.NDArray[np.int32]:
+    def right(self, gold: Sequence[Sequence[int]]) -> Int32s:
         """Number of right heads of every tree of every list, end to end."""
         self._check_gold([len(heads) for heads in gold])
         counts = []
@@ -175,7 +176,7 @@ class KBestLists(Stored):
                     f"gold tree {number} has {length} words, its list {self.lengths[number]}"
                 )
 
-    def best_indices(self, gold: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
+    def best_indices(self, gold: Sequence[Sequence[int]]) -> Int64s:
         """For every sentence the index of the tree with most right heads, the first of equals."""
         right = self.right(gold)
         at = self._tree_at
@@ -194,7 +195,7 @@ class KBestLists(Stored):
             else Relations(known.names, known.numbers[heads], known.margins[trees]),
         )
 
-    def relations_of(self, number: int) -> npt.NDArray[np.int32]:
+    def relations_of(self, number: int) -> Int32s:
         """(K, n) relations of the trees of one list, as places in the names."""
         if self.relations is None:
             raise SettingsError("the trees of these lists have no relations")

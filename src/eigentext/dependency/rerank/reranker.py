@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.parts import Packed
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Float64s, Int64s, UInt8s, UInt64s
     from eigentext.dependency.graph.answer import Parse
     from eigentext.dependency.graph.parser import DependencyParser
 
@@ -78,16 +79,16 @@ def _of_trees(values: Mapping[str, Any]) -> bool:
 class _OfTrees(NamedTuple):
     """Weights by key of a feature of trees."""
 
-    features: npt.NDArray[np.uint64]
-    weights: npt.NDArray[np.float32]
+    features: UInt64s
+    weights: Float32s
     fine: Sequence[str] | None
 
 
 class _OfTags(NamedTuple):
     """Weights by code of a template of tags."""
 
-    codes: npt.NDArray[np.int64]
-    templates: npt.NDArray[np.float32]
+    codes: Int64s
+    templates: Float32s
     tags: tuple[str, ...]
 
 
@@ -95,10 +96,10 @@ class _OfTags(NamedTuple):
 class _Content:
     """What a file holds."""
 
-    dense: npt.NDArray[np.float64] = stored(
+    dense: Float64s = stored(
         Reals((lambda v: (len(COLUMNS) if _of_trees(v) else 1) + len(v["experts"]),))
     )
-    experts: dict[str, npt.NDArray[np.uint8]] = stored(
+    experts: dict[str, UInt8s] = stored(
         Each(Bits(), lambda values: values["experts"], "expert.{}")
     )
     of_trees: _OfTrees | None = stored(
