@@ -37,9 +37,8 @@ from eigentext.tagging.segmentation.tokens import TokenStage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Int64s
     from eigentext.language.formats.conllu import Treebank
     from eigentext.tagging.segmentation.raw import Layout
 
@@ -230,8 +229,8 @@ class Segmenter(Model, SegmenterSettings):
     def _tokens(
         self,
         text: str,
-        starts: npt.NDArray[np.int64],
-        ends: npt.NDArray[np.int64],
+        starts: Int64s,
+        ends: Int64s,
         sentence_ends: Iterable[int],
         joined: bool = False,
     ) -> list[SurfaceToken]:

@@ -26,17 +26,18 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.parts import Part
+    from eigentext.base.types import Int8s, UInt8s, UInt32s
     from eigentext.tagging.segmentation.model import Segmenter
 
 __all__ = ["LINE_BREAK", "Content"]
 
 
-def _used(weights: npt.NDArray[np.int8]) -> SimpleNamespace:
+def _used(weights: Int8s) -> SimpleNamespace:
     some = weights != 0
     return SimpleNamespace(mask=np.packbits(some), weights=weights[some])
 
 
-def _spread(name: str, used: SimpleNamespace) -> npt.NDArray[np.int8]:
+def _spread(name: str, used: SimpleNamespace) -> Int8s:
     n_bytes = len(used.mask)
     if not n_bytes or n_bytes & (n_bytes - 1):
         raise ValueError(f"the mask of {name} has length {n_bytes}, expected a power of two")
@@ -102,13 +103,11 @@ _RULES = As(
 class Content:
     """What a file holds."""
 
-    token: npt.NDArray[np.int8] = stored(_weights("token"), of="tokens_.weights")
-    sentence: npt.NDArray[np.int8] = stored(_weights("sentence"), of="sentences_.weights")
-    rule: npt.NDArray[np.int8] = stored(_weights("rule"), of="multiwords_.weights")
-    known_keys: npt.NDArray[np.uint32] = stored(_keys("known"), of="tokens_.known.keys")
-    known_counts: npt.NDArray[np.uint8] = stored(
-        Ints(("known",), ("uint8",)), of="tokens_.known.values"
-    )
+    token: Int8s = stored(_weights("token"), of="tokens_.weights")
+    sentence: Int8s = stored(_weights("sentence"), of="sentences_.weights")
+    rule: Int8s = stored(_weights("rule"), of="multiwords_.weights")
+    known_keys: UInt32s = stored(_keys("known"), of="tokens_.known.keys")
+    known_counts: UInt8s = stored(Ints(("known",), ("uint8",)), of="tokens_.known.values")
     habits: npt.NDArray[np.uint16] = stored(
         Ints(("known",), ("uint16",)), of="sentences_.habits.values"
     )

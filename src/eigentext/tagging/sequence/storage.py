@@ -24,25 +24,25 @@ from eigentext.tagging.sequence.templates import Templates
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
     from scipy.sparse import csr_array
 
+    from eigentext.base.types import Float32s, Int32s, Int64s, UInt64s
     from eigentext.tagging.sequence.tagger import SequenceTagger
 
 __all__ = ["Content"]
 
 
-def _rows(tagger: SequenceTagger) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def _rows(tagger: SequenceTagger) -> tuple[Int32s, Int32s]:
     """Rows of weights of features without tags, and of cells of those with tags."""
     n_static = len(tagger.model_.table.keys)
     return tagger.model_.row_of[:n_static], tagger.model_.row_of[n_static:]
 
 
-def _cells(tagger: SequenceTagger) -> npt.NDArray[np.int64]:
+def _cells(tagger: SequenceTagger) -> Int64s:
     return np.flatnonzero(_rows(tagger)[1] >= 0)
 
 
-def _first(tagger: SequenceTagger) -> npt.NDArray[np.int64]:
+def _first(tagger: SequenceTagger) -> Int64s:
     return tagger.model_.first - len(tagger.model_.table.keys)
 
 
@@ -56,14 +56,10 @@ class Content:
     vector_words: Sequence[str] = stored(
         Strings("vector_words", distinct=True), of="vector_words_"
     )
-    vectors_: npt.NDArray[np.float32] = stored(
-        Reals(("vector_words", "size"), ("float32",), -1e6, 1e6)
-    )
-    keys: npt.NDArray[np.uint64] = stored(Array(("static",), ("uint64",)), of="model_.table.keys")
-    base_keys: npt.NDArray[np.uint64] = stored(
-        Array(("bases",), ("uint64",)), of="model_.bases.keys"
-    )
-    base_first: npt.NDArray[np.int64] = stored(Ints(("bases",), low=0, below=1 << 40), of=_first)
+    vectors_: Float32s = stored(Reals(("vector_words", "size"), ("float32",), -1e6, 1e6))
+    keys: UInt64s = stored(Array(("static",), ("uint64",)), of="model_.table.keys")
+    base_keys: UInt64s = stored(Array(("bases",), ("uint64",)), of="model_.bases.keys")
+    base_first: Int64s = stored(Ints(("bases",), low=0, below=1 << 40), of=_first)
     n_cells: int = stored(
         Ints((), low=0, below=1 << 40),
         of=lambda tagger: 1 + max(_first(tagger).max(initial=-1), _cells(tagger).max(initial=-1)),
@@ -71,14 +67,14 @@ class Content:
     weights: csr_array = stored(
         Sparse(("rows", "tags"), ("float32",), -1e9, 1e9), of="model_.weights"
     )
-    static_rows: npt.NDArray[np.int32] = stored(
+    static_rows: Int32s = stored(
         Ints(("static",), ("int32",), -1, "rows"), of=lambda tagger: _rows(tagger)[0]
     )
-    cells: npt.NDArray[np.int64] = stored(Ints(("cells",), low=0, below=1 << 40), of=_cells)
-    cell_rows: npt.NDArray[np.int32] = stored(
+    cells: Int64s = stored(Ints(("cells",), low=0, below=1 << 40), of=_cells)
+    cell_rows: Int32s = stored(
         Ints(("cells",), ("int32",), 0, "rows"), of=lambda tagger: _rows(tagger)[1][_cells(tagger)]
     )
-    dense: npt.NDArray[np.float32] = stored(
+    dense: Float32s = stored(
         Reals(("places", "tags", "size"), ("float32",), -1e9, 1e9), of="model_.dense"
     )
     chosen: dict[str, float] = stored(

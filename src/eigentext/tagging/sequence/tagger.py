@@ -28,10 +28,9 @@ from eigentext.tagging.sequence.settings import TaggerSettings
 from eigentext.tagging.sequence.templates import Templates, default_templates
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from eigentext.base.files.opening import Source
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Bools, Float64s
     from eigentext.language.doc import Doc
 
 __all__ = ["SequenceTagger", "Tagging"]
@@ -200,7 +199,7 @@ class SequenceTagger(Model, TaggerSettings):
         model, beam, epoch = best or (learner.average(), beams[0], self.epochs)
         return _Trained(model, beam, epoch, dev_scores, mistakes)
 
-    def _margins(self, entity_margin: float) -> npt.NDArray[np.float64]:
+    def _margins(self, entity_margin: float) -> Float64s:
         """What each tag must win by in training."""
         margins = np.full(len(self.tag_set_.inside), self.margin)
         if self.tag_set_.scheme == "bio2":
@@ -293,7 +292,7 @@ class SequenceTagger(Model, TaggerSettings):
         self,
         sentences: Sequence[Sequence[str]],
         k: int,
-        allowed: npt.NDArray[np.bool_] | None = None,
+        allowed: Bools | None = None,
     ) -> Iterator[list[Tagging]]:
         batch = self._words.batch(sentences)
         tags, scores, counts = search(
