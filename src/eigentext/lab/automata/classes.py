@@ -37,9 +37,7 @@ from eigentext.sequences.settings import ClassAutomataSettings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s, Int64s
 
 __all__ = ["ClassAutomata"]
 
@@ -50,8 +48,8 @@ class _Content:
 
     n_models: int = stored(Whole(1, 100_000), of=lambda model: len(model.models_))
     classes_: tuple[str, ...] = stored(Strings("classes", distinct=True))
-    sizes_: npt.NDArray[np.int64] = stored(Ints(("classes",), low=0, below=10**15))
-    model_of_: npt.NDArray[np.int64] = stored(Ints(("classes",), low=0, below="n_models"))
+    sizes_: Int64s = stored(Ints(("classes",), low=0, below=10**15))
+    model_of_: Int64s = stored(Ints(("classes",), low=0, below="n_models"))
     models_: list[StringAutomaton] = stored(
         As(Each(Inner("string-automaton"), "n_models", "model.{}"), list, list)
     )
@@ -124,7 +122,7 @@ class ClassAutomata(Model, ClassAutomataSettings):
 
     # ---------------------------------------------------------------- queries
 
-    def log_probs(self, X: Iterable[Sequence[str]]) -> Floats:
+    def log_probs(self, X: Iterable[Sequence[str]]) -> Float64s:
         """(S, C) log p(string | class)."""
         self.check_fitted()
         data = self.models_[0].symbols_.encode(map(ended, checked_strings(X)))
@@ -136,7 +134,7 @@ class ClassAutomata(Model, ClassAutomataSettings):
         logs = 0.0 - np.add.reduceat(nats, data.first[:-1], axis=1)
         return np.asarray(logs.T[:, self.model_of_])
 
-    def posteriors(self, X: Iterable[Sequence[str]]) -> Floats:
+    def posteriors(self, X: Iterable[Sequence[str]]) -> Float64s:
         """(S, C) p(class | string); of a string that no class can have, p(class)."""
         logs = self.log_probs(X)
         logs[np.isneginf(logs).all(axis=1)] = 0.0
@@ -152,7 +150,7 @@ class ClassAutomata(Model, ClassAutomataSettings):
         """Share of strings whose class is right."""
         return share_right(self.predict(X), y)
 
-    def log_prob_of(self, X: Sequence[Sequence[str]], y: Sequence[str]) -> Floats:
+    def log_prob_of(self, X: Sequence[Sequence[str]], y: Sequence[str]) -> Float64s:
         """(S,) log p(string | its class); a class that was not seen has the automaton of all."""
         self.check_fitted()
         answer_as(self, self.models_)

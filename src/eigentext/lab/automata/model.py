@@ -34,9 +34,7 @@ from eigentext.sequences.spectral.policy import Predicting
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = [
     "STOP",
@@ -277,7 +275,7 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
         self.check_fitted()
         return self.symbols_.encode([list(one) for one in checked_strings(X)])
 
-    def weights(self, X: Iterable[Sequence[str]], *, prefixes: bool = False) -> Floats:
+    def weights(self, X: Iterable[Sequence[str]], *, prefixes: bool = False) -> Float64s:
         """(S,) the automaton's own weight of each string, or of all strings that begin so.
 
         >>> model = StringAutomaton(1, basis=9).fit(["a", "aa"])
@@ -288,7 +286,7 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
         ask = self.automaton_.prefix_weight if prefixes else self.automaton_.weight
         return np.array([ask(data[at].tolist()) for at in range(len(data))])
 
-    def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
+    def next_symbols(self, X: Iterable[Sequence[str]]) -> Float64s:
         """(S, V) distribution of what comes after each beginning: a symbol of ``symbols_``, or the
         end.
 

@@ -51,11 +51,8 @@ from eigentext.sequences.settings import TransducerSettings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.sequences.observations import Symbols
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["StringTransducer", "Transduced", "aligned", "sequences_of_pairs"]
 
@@ -69,8 +66,8 @@ _FEW, _OF_FEW = 30, 0.5  # strings, below which nothing is held out, and the wei
 class _NGrams(NamedTuple):
     """N-grams of pairs, and their weight."""
 
-    grams: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
+    grams: Int64s
+    counts: Int64s
     weight: Sequence[float]
 
 
@@ -108,7 +105,7 @@ class Transduced(NamedTuple):
 
 
 class _Path(NamedTuple):
-    state: Floats
+    state: Float64s
     context: tuple[int, ...]
     output: str
     log_score: float
@@ -117,7 +114,7 @@ class _Path(NamedTuple):
 class _Step(NamedTuple):
     """The pairs of which one comes next, or what is copied."""
 
-    numbers: npt.NDArray[np.int64] | None
+    numbers: Int64s | None
     copied: str
 
 
@@ -237,7 +234,7 @@ class StringTransducer(Model, TransducerSettings):
         around = [_Step(np.array([self._contexts[symbol]]), "") for symbol in seen]
         return [*around, last, *steps, first, *reversed(around)]
 
-    def _shares(self, paths: Sequence[_Path]) -> Floats:
+    def _shares(self, paths: Sequence[_Path]) -> Float64s:
         """(paths, V) p(pair | what is before)."""
         weight = self._weight()
         if self.ngrams_ is None or weight == 0:

@@ -46,11 +46,8 @@ from eigentext.linalg.determinism import single_threaded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float32s, Float64s, Int64s
 
 __all__ = ["Bracketer", "is_punctuation"]
 
@@ -158,10 +155,10 @@ class Bracketer(Model, InductionSettings):
     def _centred(
         self,
         words: list[list[str]],
-        tag: npt.NDArray[np.int64],
+        tag: Int64s,
         vectors: Any,
         progress: Progress | None,
-    ) -> Floats:
+    ) -> Float64s:
         """(N, d) vectors of all words less the mean of their tag; 0 for a word without one."""
         from eigentext.features.word_classes import vectors_of
 
@@ -191,7 +188,7 @@ class Bracketer(Model, InductionSettings):
 
     def _own_vectors(
         self, words: list[list[str]], progress: Progress | None
-    ) -> tuple[Sequence[str], npt.NDArray[np.float32]]:
+    ) -> tuple[Sequence[str], Float32s]:
         from eigentext.counting.counting import count_sentences
         from eigentext.words.embeddings.cca import cca_embeddings
         from eigentext.words.settings import CCASettings
@@ -214,7 +211,7 @@ class Bracketer(Model, InductionSettings):
 
     # ---------------------------------------------------------------- answers
 
-    def distances(self, tags: Sequence[str]) -> Floats:
+    def distances(self, tags: Sequence[str]) -> Float64s:
         """(n, n) distances of the words of a sentence with these tags."""
         self.check_fitted()
         unseen = len(self.tags_)
