@@ -237,10 +237,7 @@ class ModelContent:
             _length(f"{name}low.values", self.low_rank.values, n_values)
 
     def params(
-        self,
-        rules: Int64s,
-        lexicon: Lexicon,
-        strengths: Mapping[str, Any] | None,
+        self, rules: Int64s, lexicon: Lexicon, strengths: Mapping[str, Any] | None
     ) -> LatentParams:
         """The model with these rules; ``strengths`` of the smoothing of vectors."""
         if self.vectors is not None and strengths is not None:

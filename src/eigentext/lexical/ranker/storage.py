@@ -102,8 +102,7 @@ class Content:
         of=lambda ranker: list(map(_packed_stage, ranker.stages_)),
     )
     weight_bits: tuple[int, ...] = stored(
-        Listed(Whole(0, 28), 5),
-        of=lambda ranker: [stage.weights.bits for stage in ranker.stages_],
+        Listed(Whole(0, 28), 5), of=lambda ranker: [stage.weights.bits for stage in ranker.stages_]
     )
     clusters_: dict[str, str] = stored(BitsOfWords("cluster"))
     seen_: frozenset[str] = stored(As(Strings("seen", distinct=True), sorted, frozenset))

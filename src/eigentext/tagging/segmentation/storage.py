@@ -85,9 +85,7 @@ _FORMS = As(
 )
 _WORDS = As(
     Group(
-        prefix="word_",
-        keys=Numbers(_keys("words")),
-        counts=Numbers(Ints(("words",), ("uint8",))),
+        prefix="word_", keys=Numbers(_keys("words")), counts=Numbers(Ints(("words",), ("uint8",)))
     ),
     lambda words: SimpleNamespace(keys=sorted(words), counts=[words[k] for k in sorted(words)]),
     lambda flat: dict(zip(flat.keys, flat.counts, strict=True)),
