@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from eigentext.base import modelfile
+from eigentext.base.packing import pack_csr
 
 KIND = "golden"
 SETTINGS: dict[str, Any] = {"rank": 3, "kappa": 0.5, "contexts": ["-1", "+1"], "note": "zażółć"}
@@ -38,7 +39,7 @@ def arrays() -> dict[str, np.ndarray]:
     made["half"] = np.array([0.5, -2.0], dtype=np.float16)
     made["empty"] = np.zeros((0, 5), dtype=np.float32)
     made["odd"] = np.array([np.nan, np.inf, -0.0, 5e-324])
-    return made | modelfile.pack_csr("pairs", csr_array(np.array(MATRIX, dtype=np.int64)))
+    return made | pack_csr("pairs", csr_array(np.array(MATRIX, dtype=np.int64)))
 
 
 def write(path: str) -> None:

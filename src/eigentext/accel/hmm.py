@@ -25,14 +25,10 @@ from eigentext.sequences.hmm.batches import Counts, check_symbols
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.linalg.backend import Backend
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Precision
-
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
 
 __all__ = ["DeviceMachine"]
 
@@ -48,7 +44,7 @@ class _Batch(NamedTuple):
     """
 
     rows: list[int]
-    symbols: Ints
+    symbols: Int64s
 
 
 class DeviceMachine:
@@ -70,7 +66,7 @@ class DeviceMachine:
         self.dtype: type = np.float64
 
     def set(
-        self, initial: Floats, transition: Floats, emission: Floats, precision: Precision
+        self, initial: Float64s, transition: Float64s, emission: Float64s, precision: Precision
     ) -> None:
         """Take parameters in the precision that is wanted; ``emission`` is turned over: (V, k)."""
         self.dtype = np.float64 if precision == "double" else np.float32
@@ -171,7 +167,7 @@ class DeviceMachine:
             yield self._batch(order[first:last])
             first = last
 
-    def _batch(self, chosen: Ints) -> _Batch:
+    def _batch(self, chosen: Int64s) -> _Batch:
         starts, lengths = self.data.first[:-1][chosen], self.data.lengths[chosen]
         # sequences that have a token at time t: the longest come first
         active = np.searchsorted(-lengths, -np.arange(1, lengths[0] + 1), side="right")

@@ -11,10 +11,13 @@ and only weights that change need be touched.  The loops are the learners' own: 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from eigentext.base.types import Float64s
 
 __all__ = ["Averaged"]
 
@@ -25,7 +28,7 @@ class Averaged(NamedTuple):
     """``weights`` as they are now, and ``sums`` of t Delta over all changes."""
 
     weights: npt.NDArray[Any]
-    sums: npt.NDArray[np.float64]
+    sums: Float64s
 
     @classmethod
     def zeros(cls, shape: int | tuple[int, ...], dtype: npt.DTypeLike = np.float32) -> Averaged:

@@ -1,30 +1,35 @@
 """What a model file of a kind must hold: settings, lists of strings and arrays, field by field.
 
 A file can be wrong and still have a good checksum, and compiled loops trust the numbers that they
-index with.  So each kind of model has one :class:`Spec`, and ``modelfile.load`` holds every file
-against it before anything is made of the content:
+index with.  So each kind of model has its :class:`Contents`, and ``modelfile.load`` holds every
+file against them before anything is made of it:
 
-1. settings by type and range (:class:`Whole`, :class:`Real`, :class:`Text`, :class:`Flag`,
-   :class:`Auto`, :class:`Listed`, :class:`Named`); settings that the spec does not name are left
-   to the model;
+1. settings and facts by type and range (:class:`Whole`, :class:`Real`, :class:`Text`,
+   :class:`Flag`, :class:`Auto`, :class:`Listed`, :class:`Named`); settings that are not named are
+   left to the model;
 2. lists of strings by length (:class:`Strings`);
 3. arrays by type, shape and values (:class:`Ints`, :class:`Reals`, :class:`Shares`,
-   :class:`Pointers`, :class:`Sparse`); an array that the spec does not name is refused;
-4. what no single field can say, by ``holds``.
+   :class:`Pointers`, :class:`Sparse`); an array that is not named is refused.
 
-A shape is made of numbers and of names such as ``words`` or ``words+1``: a name takes its value
-from the first field that has it, lists of strings first, and must fit in all others.
+A shape is made of numbers and of names such as ``words`` or ``words+1``.  A name is that of a fact
+that is a whole number, or of such a setting in ``Contents.settings``; any other takes its value
+from the first field that has it, lists of strings first, and must fit in all others.  None is any
+length, and a function makes the size of settings and facts.  Inside of an ``Each`` (``records``)
+``#`` in a name is the number of the part, so that each has a size of its own.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eigentext.base.layout import extremes
+from eigentext.base.packing import pack_csr, unpack_csr
+from eigentext.base.parts import Packed, Part
 from eigentext.base.values import (
     Auto,
     Flag,
@@ -38,31 +43,33 @@ from eigentext.base.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator
+
+    from scipy.sparse import csr_array
 
 __all__ = [
     "Array",
     "Auto",
     "Bits",
+    "Contents",
     "Flag",
     "Ints",
     "Listed",
     "Named",
-    "Parts",
     "Pointers",
     "Real",
     "Reals",
     "Shares",
+    "Sized",
     "Sparse",
-    "Spec",
     "Strings",
     "Text",
     "Value",
     "Whole",
-    "check",
 ]
 
-Size = int | str
+Size = int | str | None | Callable[[Mapping[str, Any]], int | str]
+_SIZED = ("size", "shape", "below", "parts", "total")  # what is a size, in parts that have it
 _SIZE = re.compile(r"([a-z_][a-z_0-9.]*)([+-]\d+)?", re.IGNORECASE)
 
 
@@ -71,6 +78,8 @@ class Sizes(dict[str, int]):
 
     def match(self, path: str, size: Size, length: int) -> None:
         """``length`` is what the name says, or what it says from now on."""
+        if size is None:
+            return
         if isinstance(size, int):
             expected = size
         else:
@@ -88,8 +97,8 @@ class Sizes(dict[str, int]):
         return self[name] + more
 
     @staticmethod
-    def _parsed(size: str) -> tuple[str, int]:
-        parsed = _SIZE.fullmatch(size)
+    def _parsed(size: Size) -> tuple[str, int]:
+        parsed = _SIZE.fullmatch(str(size))
         if parsed is None:
             raise TypeError(f"{size!r} is no size: expected a name, with +1 or so behind it")
         return parsed[1], int(parsed[2] or 0)
@@ -98,8 +107,30 @@ class Sizes(dict[str, int]):
 # ---------------------------------------------------------------- strings and arrays
 
 
+class Sized(Part):
+    """A part with sizes among what it is made of."""
+
+    def leaves(self, name: str, values: Mapping[str, Any] | None) -> Iterator[tuple[str, Part]]:
+        """Itself, with sizes that are made of ``values``, and with the number of the part."""
+        yield name, self if values is None else self.sized(values)
+
+    def sized(self, values: Mapping[str, Any]) -> Any:
+        """The same with no size left that is a function, or has ``#``."""
+
+        def known(size: Any) -> Any:
+            if isinstance(size, tuple):
+                return tuple(map(known, size))
+            if isinstance(size, str):
+                return size.replace("#", str(values.get("#", "")))
+            return size(values) if callable(size) else size
+
+        names = {item.name for item in fields(self)}  # type: ignore[arg-type]
+        sizes = {name: known(getattr(self, name)) for name in _SIZED if name in names}
+        return replace(self, **sizes)  # type: ignore[type-var]
+
+
 @dataclass(frozen=True)
-class Strings:
+class Strings(Sized):
     """A list of ``size`` strings; ``distinct``: no two alike; ``bits``: of 0 and 1 only."""
 
     size: Size
@@ -117,20 +148,65 @@ class Strings:
                 if set(item) - {"0", "1"}:
                     raise ValueError(f"{path} holds {shown(item)}, expected 0s and 1s")
 
+    def pack(self, name: str, value: Any, packed: Packed) -> None:
+        """As they are."""
+        packed.strings[name] = value
+
+    def is_in(self, name: str, packed: Packed) -> bool:
+        """Among the lists of strings."""
+        return name in packed.strings
+
+    def unpack(self, name: str, packed: Packed) -> tuple[str, ...] | None:
+        """A tuple."""
+        return tuple(packed.strings[name]) if name in packed.strings else None
+
+
+class _InArrays(Sized):
+    """What is stored as one array; without axes, or of a list, it comes from plain numbers."""
+
+    types: Sequence[str]
+    shape: tuple[Size, ...] = (None,)
+    held: str | None
+
+    def pack(self, name: str, value: Any, packed: Packed) -> None:
+        """As it is, or of the first type that keeps every number, or else of the last."""
+        array = value if isinstance(value, np.ndarray) else np.array(value, self.types[0])
+        if self.held is not None:
+            for kind in self.types:
+                narrow = array.astype(kind)
+                if np.array_equal(narrow, array):
+                    break
+            array = narrow
+        packed.arrays[name] = array
+
+    def is_in(self, name: str, packed: Packed) -> bool:
+        """Among the arrays."""
+        return name in packed.arrays
+
+    def unpack(self, name: str, packed: Packed) -> Any:
+        """The array, or the number if it has no axes."""
+        array = packed.arrays.get(name)
+        if array is None:
+            return None
+        if not self.shape:
+            return array.item()
+        return array if self.held is None else array.astype(self.held)
+
 
 @dataclass(frozen=True)
-class Array:
-    """An array of one of these ``types``."""
+class Array(_InArrays):
+    """An array of one of these ``types``; ``held``: its type in memory, where that is another."""
 
-    shape: Sequence[Size]
+    shape: tuple[Size, ...] = (None,)
     types: Sequence[str] = ()
     optional: bool = field(default=False, kw_only=True)
+    held: str | None = field(default=None, kw_only=True)
 
     def check(self, path: str, array: np.ndarray, sizes: Sizes) -> None:
         """Raise ValueError for what it cannot be."""
         if array.dtype.name not in self.types:
-            wanted = " or ".join(self.types)
-            raise ValueError(f"{path} has type {array.dtype.name}, expected {wanted}")
+            types = " or ".join(self.types)
+            raise ValueError(f"{path} has type {array.dtype.name}, expected {types}")
         if array.ndim != len(self.shape):
             raise ValueError(f"{path} has {array.ndim} axes, expected {len(self.shape)}")
         for axis, (size, length) in enumerate(zip(self.shape, array.shape, strict=True)):
@@ -195,17 +271,19 @@ class Shares(Reals):
 class Bits(Array):
     """Bytes that a reader of their own looks at."""
 
+    shape: tuple[Size, ...] = (None,)
     types: Sequence[str] = ("uint8",)
 
 
 @dataclass(frozen=True)
-class Pointers:
+class Pointers(_InArrays):
     """Where each of ``parts`` begins in something of ``total`` items: 0, rising, ``total``."""
 
     parts: Size
     total: Size
     types: Sequence[str] = ("int64",)
     optional: bool = False
+    held: str | None = field(default=None, kw_only=True)
 
     def check(self, path: str, array: np.ndarray, sizes: Sizes) -> None:
         """Raise ValueError for what it cannot be."""
@@ -230,7 +308,7 @@ class _Shape(Array):
 
 
 @dataclass(frozen=True)
-class Sparse:
+class Sparse(Sized):
     """A sparse matrix as ``pack_csr`` stores it; its four arrays are named after it."""
 
     shape: tuple[Size, Size]
@@ -239,76 +317,66 @@ class Sparse:
     high: float = 1e100
     optional: bool = False
 
-    def parts(self, name: str) -> dict[str, Array | Pointers]:
+    def leaves(self, name: str, values: Mapping[str, Any] | None) -> Iterator[tuple[str, Part]]:
         """Its four arrays; that the columns lie within the matrix, ``unpack_csr`` checks."""
         index, entries = ("int32", "int64"), f"{name}.entries".replace("/", ".").replace("-", "_")
-        values = Reals((entries,), self.types, self.low, self.high, optional=self.optional)
-        return {
-            f"{name}/shape": _Shape((2,), ("int64",), self.shape, optional=self.optional),
-            f"{name}/data": values,
-            f"{name}/indptr": Pointers(self.shape[0], entries, index, self.optional),
-            f"{name}/indices": Ints((entries,), index, 0, self.shape[1], optional=self.optional),
-        }
+        rows, columns = self.shape if values is None else self.sized(values).shape
+        numbers = Reals((entries,), self.types, self.low, self.high, optional=self.optional)
+        yield f"{name}/shape", _Shape((2,), ("int64",), (rows, columns), optional=self.optional)
+        yield f"{name}/data", numbers
+        yield f"{name}/indptr", Pointers(rows, entries, index, self.optional)
+        yield f"{name}/indices", Ints((entries,), index, 0, columns, optional=self.optional)
+
+    def pack(self, name: str, value: Any, packed: Packed) -> None:
+        """Its four arrays."""
+        packed.arrays.update(pack_csr(name, value))
+
+    def unpack(self, name: str, packed: Packed) -> csr_array | None:
+        """The matrix of the four arrays."""
+        if f"{name}/data" not in packed.arrays:
+            return None
+        return unpack_csr(name, packed.arrays, path=packed.path)
 
 
 @dataclass(frozen=True)
-class Parts:
-    """The lists of strings and the arrays of a kind; ``sizes`` that are known beforehand."""
+class Contents:
+    """All that a file of a kind must hold; its names may depend on these ``settings``."""
 
-    arrays: Mapping[str, Array | Pointers | Sparse]
-    strings: Mapping[str, Strings] = field(default_factory=dict)
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    parts: Part
+    settings: Named = field(default_factory=lambda: Named({}))
 
+    def check(self, packed: Packed) -> None:
+        """Raise ValueError for a file that is not so.
 
-@dataclass(frozen=True)
-class Spec:
-    """All of a kind.
-
-    ``settings``  checked first, so that ``parts`` may rely on them
-    ``parts``     the same for all files, or made from the settings
-    ``holds``     (arrays, strings, settings) -> None, or a ValueError that says what is wrong
-    """
-
-    settings: Mapping[str, Value]
-    parts: Parts | Callable[[dict[str, Any]], Parts]
-    holds: Callable[[Mapping[str, np.ndarray], Mapping[str, list[str]], dict[str, Any]], None] = (
-        lambda arrays, strings, settings: None
-    )
-
-
-def check(
-    spec: Spec,
-    arrays: Mapping[str, np.ndarray],
-    strings: Mapping[str, list[str]],
-    settings: dict[str, Any],
-) -> None:
-    """Raise ValueError for content that is not what the spec says.
-
-    >>> ids = Ints(("words",), low=0, below=9)
-    >>> spec = Spec({}, Parts({"ids": ids}, {"names": Strings("words")}))
-    >>> check(spec, {"ids": np.array([3, 9])}, {"names": ["a", "b"]}, {})
-    Traceback (most recent call last):
-    ...
-    ValueError: array 'ids' holds 9, expected less than 9 (9)
-    """
-    Named(spec.settings).check("settings", settings)
-    parts = spec.parts(settings) if callable(spec.parts) else spec.parts
-    sizes = Sizes(parts.sizes)
-    _same_names("strings", parts.strings, strings)
-    for name, part_strings in parts.strings.items():
-        if name in strings:
-            part_strings.check(f"strings {name!r}", strings[name], sizes)
-    flat: dict[str, Array | Pointers] = {}
-    for name, part in parts.arrays.items():
-        flat |= part.parts(name) if isinstance(part, Sparse) else {name: part}
-    _same_names("array", flat, arrays)
-    for name, array in flat.items():
-        if name in arrays:
-            array.check(f"array {name!r}", arrays[name], sizes)
-    spec.holds(arrays, strings, settings)
+        >>> from eigentext.base.records import Group
+        >>> ids = Ints(("words",), low=0, below=9)
+        >>> contents = Contents(Group(ids=ids, names=Strings("words")))
+        >>> contents.check(Packed({"ids": np.array([3, 9])}, {"names": ["a", "b"]}))
+        Traceback (most recent call last):
+        ...
+        ValueError: array 'ids' holds 9, expected less than 9 (9)
+        """
+        values = packed.values
+        # facts before the rest, which may depend on them
+        fixed = self.parts.leaves("", None)
+        facts = {name: leaf for name, leaf in fixed if isinstance(leaf, Value)}
+        known = {**self.settings.fields, **facts}
+        Named(known).check("settings", values)
+        leaves = list(self.parts.leaves("", values))
+        sizes = Sizes({name: values[name] for name in known if type(values.get(name)) is int})
+        kinds: tuple[tuple[str, type, Mapping[str, Any]], ...] = (
+            ("strings", Strings, packed.strings),
+            ("array", _InArrays, packed.arrays),
+        )
+        for what, kind, content in kinds:
+            named: dict[str, Any] = {name: leaf for name, leaf in leaves if isinstance(leaf, kind)}
+            _same_names(what, named, content)
+            for name, leaf in named.items():
+                if name in content:
+                    leaf.check(f"{what} {name!r}", content[name], sizes)
 
 
-def _same_names(what: str, expected: Mapping[str, Any], actual: Mapping[str, Any]) -> None:
+def _same_names(what: str, expected: Mapping[str, Part], actual: Mapping[str, Any]) -> None:
     missing = [name for name, item in expected.items() if name not in actual and not item.optional]
     if missing:
         raise ValueError(f"{what} {missing[0]!r} is missing")

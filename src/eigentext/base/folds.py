@@ -16,14 +16,12 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy.typing as npt
+    from eigentext.base.types import Int64s
 
 __all__ = ["dealt", "held_out"]
 
 
-def held_out(
-    n_items: int, folds: int
-) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+def held_out(n_items: int, folds: int) -> Iterator[tuple[Int64s, Int64s]]:
     """(numbers of the others, numbers of the fold) for each fold.
 
     A fold is a stretch: neighbours of one text stay together.

@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from eigentext.base import modelfile, settings
 from eigentext.base.estimator import Estimator, is_same
+from eigentext.base.parts import Packed
+from eigentext.base.records import Record
 from eigentext.base.registry import class_of
-from eigentext.base.stored import Packed, Stored
+from eigentext.base.stored import Stored
 from eigentext.base.values import Listed, Text
 from eigentext.errors import EigentextError, ModelFileError, SettingsError
 
@@ -79,13 +81,14 @@ class Model(Stored, Estimator):
             name = type(self).__name__
             raise NotFittedError(f"this {name} has learned nothing yet: call fit or {name}.load")
 
-    def _pack_learned(self) -> Packed:
-        """Arrays, strings and facts of what ``fit`` learned."""
-        raise NotImplementedError
+    def _restore(self, content: Any) -> None:
+        """Set what ``fit`` would have learned, as far as it is not there.
 
-    def _restore(self, packed: Packed) -> None:
-        """Set what ``fit`` would have learned; the settings are there already."""
-        raise NotImplementedError
+        ``content`` is the record that ``CONTENT`` says, or the model itself; settings, and fields
+        whose names end in ``_``, are set.
+        """
+        if hasattr(content, "restore"):
+            content.restore(self)
 
     def _not_kept(self) -> list[str]:
         """Settings that were given and that the file does not give back."""
@@ -104,13 +107,10 @@ class Model(Stored, Estimator):
         }
         known = {name: value for name, value in values.items() if value is not settings.NOT_KEPT}
         type(self)(**known).check()  # no file that load would refuse
-        learned, absent = self._pack_learned(), type(self)(**values)._not_kept()
-        return Packed(
-            learned.arrays,
-            learned.strings,
-            {**learned.facts, **({"not_kept": absent} if absent else {})},
-            {name: value for name, value in values.items() if declarations[name].stored},
-        )
+        packed = self._packed({name: values[name] for name in values if declarations[name].stored})
+        if absent := type(self)(**values)._not_kept():
+            packed.facts["not_kept"] = absent
+        return packed
 
     @classmethod
     def _from_file(cls, file: modelfile.ModelFile, unstored: Mapping[str, Any]) -> Self:
@@ -134,7 +134,13 @@ class Model(Stored, Estimator):
                 known[name] = tuple(value)
         model = cls(**{**known, **unstored})
         model.check()
-        model._restore(packed)
+        content: Any = model
+        if cls.CONTENT is None:
+            vars(model).update(Record(cls).fields_of("", packed))
+        else:
+            content = cls._unpacked(packed)
+            vars(model).update((n, v) for n, v in vars(content).items() if n.endswith("_"))
+        model._restore(content)
         absent = packed.facts.get("not_kept", [])
         Listed(Text(tuple(declarations))).check("facts.not_kept", absent)
         # what load was given goes before what the file gives back

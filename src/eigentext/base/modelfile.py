@@ -35,19 +35,19 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from eigentext import version
-from eigentext.base import fields
 from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import Source, atomic_write, open_binary
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.files.storage import is_url, reason
 from eigentext.base.layout import lay_out, map_arrays, pieces
 from eigentext.base.named import located
-from eigentext.base.packing import pack_csr, pack_strings, unpack_csr, unpack_strings
+from eigentext.base.packing import pack_strings, unpack_strings
+from eigentext.base.parts import Packed
 from eigentext.base.registry import no_model, wrong_kind
 from eigentext.errors import MissingExtraError, ModelFileError, SettingsError, StorageError
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    from eigentext.base.fields import Contents
 
 __all__ = [
     "Header",
@@ -57,10 +57,8 @@ __all__ = [
     "header_of",
     "load",
     "loads",
-    "pack_csr",
     "read_header",
     "save",
-    "unpack_csr",
 ]
 
 METADATA_KEY = "eigentext"
@@ -104,11 +102,7 @@ class ModelFile:
     path: str
     header: Header
     arrays: dict[str, np.ndarray]
-    strings: dict[str, list[str]]
-
-    def csr(self, name: str) -> csr_array:
-        """The sparse matrix that :func:`pack_csr` stored under this name."""
-        return unpack_csr(name, self.arrays, path=self.path)
+    strings: dict[str, Sequence[str]]
 
     def fitting(self) -> contextlib.AbstractContextManager[None]:
         """:func:`fitting` of this file."""
@@ -265,7 +259,7 @@ def load(
     path: Source,
     kind: str | None = None,
     versions: Collection[int] | None = None,
-    spec: fields.Spec | None = None,
+    contents: Contents | None = None,
     *,
     mapped: bool = False,
 ) -> ModelFile:
@@ -275,7 +269,7 @@ def load(
         path: a path or URL, or the name of an installed model
         kind: the kind that is wanted; None takes any
         versions: the format versions that the caller understands; None takes any
-        spec: what a file of this kind must hold; None for content that nobody uses
+        contents: what a file of this kind must hold; None for content that nobody uses
         mapped: large arrays stay in the file, which must not be changed while they are used
 
     Raises:
@@ -300,14 +294,14 @@ def load(
             arrays = map_arrays(local, _table_of(raw), len(raw))
         else:
             arrays = {name: tensors.get_tensor(name) for name in sorted(header.arrays)}
-    return _checked(shown, header, arrays, spec)
+    return _checked(shown, header, arrays, contents)
 
 
 def loads(
     raw: bytes,
     kind: str | None = None,
     versions: Collection[int] | None = None,
-    spec: fields.Spec | None = None,
+    contents: Contents | None = None,
     *,
     name: str = "<model>",
 ) -> ModelFile:
@@ -319,7 +313,7 @@ def loads(
     _check_content(name, header, start, stream)
     with _sound_arrays(name):
         arrays = dict(sorted(from_safetensors(raw).items()))
-    return _checked(name, header, arrays, spec)
+    return _checked(name, header, arrays, contents)
 
 
 @contextlib.contextmanager
@@ -342,17 +336,17 @@ def _checked_start(
 
 
 def _checked(
-    shown: str, header: Header, arrays: dict[str, np.ndarray], spec: fields.Spec | None
+    shown: str, header: Header, arrays: dict[str, np.ndarray], contents: Contents | None
 ) -> ModelFile:
-    """The content held against its spec, strings unpacked."""
-    strings = {}
+    """The content held against what it must be, strings unpacked."""
+    strings: dict[str, Sequence[str]] = {}
     for name in [key[8:-6] for key in arrays if re.fullmatch("strings/.+/bytes", key)]:
         blob = arrays.pop(f"strings/{name}/bytes")
         offsets = arrays.pop(f"strings/{name}/offsets", None)
         strings[name] = unpack_strings(shown, name, blob, offsets)
-    if spec is not None:
+    if contents is not None:
         try:
-            fields.check(spec, arrays, strings, {**header.settings, **header.facts})
+            contents.check(Packed(arrays, strings, header.facts, header.settings, shown))
         except (ValueError, ArithmeticError) as error:
             raise ModelFileError(shown, why=f"not a sound model file: {error}") from error
     return ModelFile(shown, header, arrays, strings)

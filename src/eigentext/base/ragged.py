@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Int64s
+
 __all__ = ["pointers"]
 
 
-def pointers(lengths: Iterable[int] | npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def pointers(lengths: Iterable[int] | npt.NDArray[Any]) -> Int64s:
     """Where each row begins, and after the last one where it ends.
 
     >>> pointers([2, 0, 3]).tolist()

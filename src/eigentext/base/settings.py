@@ -127,7 +127,8 @@ def setting(
 
 def declared(settings: Any) -> dict[str, Setting]:
     """The settings of a model or its class, in the order of their declaration."""
-    return {field.name: field.metadata["setting"] for field in fields(settings)}
+    declarations = ((field.name, field.metadata.get("setting")) for field in fields(settings))
+    return {name: declaration for name, declaration in declarations if declaration is not None}
 
 
 def types_of(settings: Any) -> dict[str, str]:

@@ -1,70 +1,75 @@
 """What goes to a model file and comes back, estimator or not.
 
-A subclass of :class:`Stored` says what is in the file by ``KIND``, ``VERSION`` and ``SPEC``, and
-turns itself into :class:`Packed` parts and back.  Nothing here needs scikit-learn, which takes
-most of a second to import: counting words does without it.
+A subclass of :class:`Stored` says what is in the file by ``KIND``, ``VERSION`` and the fields that
+it, or the record that its ``CONTENT`` is, declares with :mod:`~eigentext.base.records`.  Nothing
+here needs scikit-learn, which takes most of a second to import: counting words does without it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import zlib
-from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from eigentext.base import modelfile
+from eigentext.base.fields import Contents
 from eigentext.base.files.opening import is_model
 from eigentext.base.fingerprint import fingerprint
+from eigentext.base.parts import Packed, Part
+from eigentext.base.records import Record
+from eigentext.base.values import Named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import numpy as np
-    from scipy.sparse import csr_array
 
-    from eigentext.base.fields import Spec
     from eigentext.base.files.opening import Source
     from eigentext.base.modelfile import Header
 
 __all__ = ["Packed", "Stored"]
 
 
-@dataclass(frozen=True)
-class Packed:
-    """The parts of a model file.
-
-    ``arrays``    by name
-    ``strings``   lists of strings by name
-    ``facts``     what was learned that is neither: JSON by name
-    ``settings``  what the model was made with; of a :class:`Model` these come by themselves
-    ``path``      where the parts were read, for messages
-    """
-
-    arrays: Mapping[str, np.ndarray]
-    strings: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    path: str = "<model>"
-
-    def csr(self, name: str) -> csr_array:
-        """The sparse matrix that ``pack_csr`` stored under this name."""
-        return modelfile.unpack_csr(name, self.arrays, path=self.path)
-
-
 class Stored:
-    """Something that a model file holds."""
+    """Something that a model file holds.
+
+    ``CONTENT``   the record of what is in the file, or a part; None: the class declares it itself
+    ``SIZED_BY``  settings that say how much there is, checked before the rest
+    """
 
     KIND: ClassVar[str]
     VERSION: ClassVar[int] = 1
-    SPEC: ClassVar[Spec]
+    CONTENT: ClassVar[Any] = None
+    SIZED_BY: ClassVar[Named] = Named({})
+
+    @classmethod
+    @cache
+    def _contents(cls) -> Contents:
+        """What a file must hold."""
+        content = cls.CONTENT or cls
+        return Contents(content if isinstance(content, Part) else Record(content), cls.SIZED_BY)
+
+    def _content(self) -> Any:
+        """What the file holds has its values from here."""
+        return self
 
     def _pack(self) -> Packed:
-        """Everything that its answers depend on."""
-        raise NotImplementedError
+        """The parts of a file."""
+        return self._packed({})
+
+    def _packed(self, settings: Mapping[str, Any]) -> Packed:
+        packed = Packed(settings=settings)
+        self._contents().parts.pack("", self._content(), packed)
+        return packed
+
+    @classmethod
+    def _unpacked(cls, packed: Packed) -> Any:
+        return cls._contents().parts.unpack("", packed)
 
     @classmethod
     def _unpack(cls, packed: Packed, **unstored: Any) -> Self:
-        """The other way; the parts fit ``SPEC``.  ``unstored`` is what :meth:`load` was told."""
+        """The other way; the parts are checked.  ``unstored`` is what :meth:`load` was told."""
         raise NotImplementedError
 
     def _parts(self, data: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -91,12 +96,13 @@ class Stored:
     @classmethod
     def load(cls, path: Source, **unstored: Any) -> Self:
         """Read what :meth:`save` wrote."""
-        return cls._from_file(modelfile.load(path, cls.KIND, {cls.VERSION}, cls.SPEC), unstored)
+        file = modelfile.load(path, cls.KIND, {cls.VERSION}, cls._contents())
+        return cls._from_file(file, unstored)
 
     @classmethod
     def from_bytes(cls, raw: bytes, *, name: str = "<model>", **unstored: Any) -> Self:
         """Read what :meth:`to_bytes` gave."""
-        file = modelfile.loads(raw, cls.KIND, {cls.VERSION}, cls.SPEC, name=name)
+        file = modelfile.loads(raw, cls.KIND, {cls.VERSION}, cls._contents(), name=name)
         return cls._from_file(file, unstored)
 
     @classmethod

@@ -12,8 +12,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eigentext.base.parts import Part
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from eigentext.base.parts import Packed
 
 __all__ = [
     "Anything",
@@ -30,7 +34,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, kw_only=True)
-class Value:
+class Value(Part):
     """Of any type; ``optional``: None, or no such value at all, will do."""
 
     optional: bool = False
@@ -42,6 +46,19 @@ class Value:
     def __str__(self) -> str:
         """The type as a docstring says it; nothing where only its annotation can say."""
         return ""
+
+    def pack(self, name: str, value: Any, packed: Packed) -> None:
+        """One of the facts of a file."""
+        packed.facts[name] = value
+
+    def is_in(self, name: str, packed: Packed) -> bool:
+        """Among the facts."""
+        return name in packed.facts
+
+    def unpack(self, name: str, packed: Packed) -> Any:
+        """The fact; a list becomes a tuple."""
+        value = packed.facts.get(name)
+        return tuple(value) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)

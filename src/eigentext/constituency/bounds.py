@@ -20,14 +20,11 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s
     from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.learn.moments import Coordinates
     from eigentext.constituency.lexicon import WordIndex
     from eigentext.constituency.treebank import Treebank
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["NonterminalBound", "TheoremThree", "smallest_elements", "theorem_3"]
 
@@ -59,10 +56,10 @@ def smallest_elements(
     bank: Treebank,
     index: WordIndex,
     coordinates: Sequence[Coordinates],
-    weights: Floats,
-    smallest_of_rule: Floats,
-    c_one: Sequence[Floats],
-) -> Floats:
+    weights: Float64s,
+    smallest_of_rule: Float64s,
+    c_one: Sequence[Float64s],
+) -> Float64s:
     """(labels,) Lambda_a of every nonterminal from the moments of figure 4, step 2.
 
     ``smallest_of_rule``  (R,) the smallest absolute value in each rule's D

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Bools, Float32s, Float64s, Int32s, Int64s, UInt64s
     from eigentext.constituency.chart.constraints import Masks, Span
     from eigentext.constituency.lexicon import Lexicon
     from eigentext.constituency.treebank import Treebank
 
-    Floats = npt.NDArray[np.float64]
-    Keys = npt.NDArray[np.uint64]
+    Keys = UInt64s
 
 __all__ = ["BITS", "BracketModel", "Brackets", "WordKeys", "learn_bracket_model"]
 
@@ -74,7 +74,7 @@ class BracketWords(NamedTuple):
 
     word: Keys
     tag: Keys
-    marks: npt.NDArray[np.int64]
+    marks: Int64s
 
 
 class Brackets(NamedTuple):
@@ -84,8 +84,8 @@ class Brackets(NamedTuple):
     binarisation)
     """
 
-    score: Floats
-    marginal: Floats
+    score: Float64s
+    marginal: Float64s
 
     def weigh(self, masks: Masks, weight: float, threshold: float) -> Masks:
         """What a chart is told: spans below the threshold are closed, others weighed."""
@@ -97,10 +97,10 @@ class Brackets(NamedTuple):
 class _Table(NamedTuple):
     """Weights while they are learned, as the compiled step takes them."""
 
-    weights: npt.NDArray[np.float32]
-    sums: Floats
-    squares: npt.NDArray[np.float32]
-    learned: npt.NDArray[np.bool_]
+    weights: Float32s
+    sums: Float64s
+    squares: Float32s
+    learned: Bools
 
 
 class WordKeys:
@@ -149,7 +149,7 @@ class WordKeys:
         return keys
 
 
-def _tag_key(shares: Floats) -> int:
+def _tag_key(shares: Float64s) -> int:
     """Of the most frequent tag, with the next one where that is frequent too."""
     shares = np.round(shares / shares.sum(), 6)  # expected counts have errors of rounding
     best, *others = np.argsort(-shares, kind="stable")[:2].tolist()
@@ -164,12 +164,12 @@ class BracketModel:
     ``places``  (F,) rising;  ``values`` (F,) float16
     """
 
-    places: npt.NDArray[np.int32]
+    places: Int32s
     values: npt.NDArray[np.float16]
     _keys: list[WordKeys] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
-    def weights(self) -> npt.NDArray[np.float32]:
+    def weights(self) -> Float32s:
         """(2^BITS,) the table."""
         table = np.zeros(1 << BITS, np.float32)
         table[self.places] = self.values
@@ -207,10 +207,10 @@ class _Sentences(NamedTuple):
 
     word: Keys
     tag: Keys
-    marks: npt.NDArray[np.int64]
-    gold: npt.NDArray[np.bool_]
-    first: npt.NDArray[np.int64]
-    spans: npt.NDArray[np.int64]
+    marks: Int64s
+    gold: Bools
+    first: Int64s
+    spans: Int64s
 
     @classmethod
     def of(cls, sentences: Sequence[tuple[BracketWords, Any]]) -> _Sentences:
@@ -225,7 +225,7 @@ class _Sentences(NamedTuple):
             spans=pointers(len(gold) for _, gold in sentences),
         )
 
-    def room(self, numbers: npt.NDArray[np.int64]) -> _Gradients:
+    def room(self, numbers: Int64s) -> _Gradients:
         """For all gradients that these sentences could have; what is not used takes no memory."""
         n_spans = (self.spans[numbers + 1] - self.spans[numbers]).sum()
         n_borders = (self.first[numbers + 1] - self.first[numbers] + 1).sum()
@@ -238,9 +238,9 @@ class _Sentences(NamedTuple):
 class _Gradients(NamedTuple):
     """Gradients of a few sentences: (G,) places in the table and numbers; (S,) their ends."""
 
-    places: npt.NDArray[np.int64]
-    gradients: npt.NDArray[np.float32]
-    ends: npt.NDArray[np.int64]
+    places: Int64s
+    gradients: Float32s
+    ends: Int64s
 
     def used(self) -> _Gradients:
         """Without the room that was not needed."""
@@ -286,7 +286,7 @@ def learn_bracket_model(
     return BracketModel(places.astype(np.int32), mean[places])
 
 
-def _step(sentences: _Sentences, numbers: npt.NDArray[np.int64], table: _Table, time: int) -> None:
+def _step(sentences: _Sentences, numbers: Int64s, table: _Table, time: int) -> None:
     """Learn from the sentences of one group."""
     from eigentext.constituency.kernels.brackets import find_gradients, take_steps
 

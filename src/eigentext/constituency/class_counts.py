@@ -21,12 +21,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.features.word_classes import WordClasses
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["ClassCounts"]
 
@@ -41,12 +37,12 @@ class ClassCounts:
     """
 
     classes: WordClasses
-    counts: Floats
+    counts: Float64s
     strength: float = 0.7
 
     @classmethod
     def count(
-        cls, classes: WordClasses, of_word: Ints, base: Ints, weight: Floats, n_base: int
+        cls, classes: WordClasses, of_word: Int64s, base: Int64s, weight: Float64s, n_base: int
     ) -> ClassCounts:
         """From the classes (P, K), the base tag (P,) and the weight (P,) of every occurrence."""
         n_rows = sum(classes.sizes)
@@ -58,7 +54,7 @@ class ClassCounts:
         return cls(classes, counts.reshape(n_rows, n_base))
 
     @cached_property
-    def _log_ratio(self) -> Floats:
+    def _log_ratio(self) -> Float64s:
         """(sum of sizes, bases) log P(B | class) / P(B), times the strength of one way."""
         log_ratio = np.empty_like(self.counts)
         for start, size in zip(_starts(self.classes.sizes), self.classes.sizes, strict=True):
@@ -69,18 +65,18 @@ class ClassCounts:
             log_ratio[start : start + size] = np.log(p_given_class / prior)
         return log_ratio * (self.strength / len(self.classes.sizes))
 
-    def factors(self, numbers: Ints) -> Floats:
+    def factors(self, numbers: Int64s) -> Float64s:
         """(n, bases) what the classes (n, K) of words multiply their base tags with."""
         rows = numbers + _starts(self.classes.sizes)
         return np.asarray(np.exp(self._log_ratio[rows].sum(axis=1)))
 
-    def shares(self, numbers: Ints, p_base: Floats) -> Floats:
+    def shares(self, numbers: Int64s, p_base: Float64s) -> Float64s:
         """(n, bases) the same, brought to where P(B | sig), (n, bases), still sums to one."""
         factors = self.factors(numbers)
         factors /= (p_base * factors).sum(axis=1, keepdims=True)
         return factors
 
 
-def _starts(sizes: Sequence[int]) -> Ints:
+def _starts(sizes: Sequence[int]) -> Int64s:
     """(K,) where each way's rows begin."""
     return np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int64)

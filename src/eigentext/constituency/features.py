@@ -20,11 +20,8 @@ from eigentext.features.sparse_rows import feature_numbers
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Int64s, UInt64s
     from eigentext.constituency.treebank import Treebank
-
-    Ints = npt.NDArray[np.int64]
 
 __all__ = ["give_features", "inside_features", "outside_features"]
 
@@ -32,9 +29,7 @@ _LENGTH_BUCKETS = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 31, 41])
 _PLACE_BUCKETS = np.array([1, 2, 3, 5, 8, 13, 21])
 
 
-def give_features(
-    bank: Treebank, inside: npt.NDArray[np.uint64], outside: npt.NDArray[np.uint64]
-) -> None:
+def give_features(bank: Treebank, inside: UInt64s, outside: UInt64s) -> None:
     """Let the estimators see these features of all nodes, (N, F) each, in place of the usual ones.
 
     For treebanks that are no parse trees; before anything else has looked at the features.
@@ -43,15 +38,13 @@ def give_features(
     bank.once(("outside", frozenset(OUTSIDE_GROUPS)), lambda: outside)
 
 
-def inside_features(
-    bank: Treebank, groups: Collection[str] = INSIDE_GROUPS
-) -> npt.NDArray[np.uint64]:
+def inside_features(bank: Treebank, groups: Collection[str] = INSIDE_GROUPS) -> UInt64s:
     """(N, F) feature numbers of the inside trees of all nodes."""
     chosen = frozenset(groups)
     return bank.once(("inside", chosen), lambda: _inside_features(bank, chosen))
 
 
-def _inside_features(bank: Treebank, groups: Collection[str]) -> npt.NDArray[np.uint64]:
+def _inside_features(bank: Treebank, groups: Collection[str]) -> UInt64s:
     left, right = bank.left, bank.right
     inner = left >= 0
     # What a child contributes: its rule, or its tag with the word when it is a preterminal.
@@ -81,15 +74,13 @@ def _inside_features(bank: Treebank, groups: Collection[str]) -> npt.NDArray[np.
     return np.stack(columns, axis=1)
 
 
-def outside_features(
-    bank: Treebank, groups: Collection[str] = OUTSIDE_GROUPS
-) -> npt.NDArray[np.uint64]:
+def outside_features(bank: Treebank, groups: Collection[str] = OUTSIDE_GROUPS) -> UInt64s:
     """(N, G) feature numbers of the outside trees of all nodes."""
     chosen = frozenset(groups)
     return bank.once(("outside", chosen), lambda: _outside_features(bank, chosen))
 
 
-def _outside_features(bank: Treebank, groups: Collection[str]) -> npt.NDArray[np.uint64]:
+def _outside_features(bank: Treebank, groups: Collection[str]) -> UInt64s:
     up = _chain(bank.parent, 3)
     rule = np.append(bank.rule, -1)
     label = np.append(bank.label, -1)
@@ -140,7 +131,7 @@ def _outside_features(bank: Treebank, groups: Collection[str]) -> npt.NDArray[np
     return np.stack(columns, axis=1)
 
 
-def _chain(parent: Ints, depth: int) -> list[Ints]:
+def _chain(parent: Int64s, depth: int) -> list[Int64s]:
     """Indices of the parent, the grandparent, ...; -1 beyond the root."""
     extended = np.append(parent, -1)
     ancestors = [extended[:-1]]
@@ -149,7 +140,7 @@ def _chain(parent: Ints, depth: int) -> list[Ints]:
     return ancestors
 
 
-def _head_above(bank: Treebank) -> Ints:
+def _head_above(bank: Treebank) -> Int64s:
     """For each node the nearest ancestor whose head word is not this node's; -1 if none."""
     above = np.full(len(bank.label), -1, dtype=np.int64)
     # Nodes are in preorder, so a parent's answer is known before its children need it; the loop

@@ -15,9 +15,7 @@ from eigentext.constituency.transform import user_labels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    import numpy.typing as npt
-
+    from eigentext.base.types import Int64s
     from eigentext.constituency.brackets import BracketModel
     from eigentext.constituency.chart.coarse import CoarseGrammar
     from eigentext.constituency.lexicon import Lexicon
@@ -33,7 +31,7 @@ class RuleNumbers(NamedTuple):
     rules: dict[tuple[int, int, int], int]
 
     @classmethod
-    def of(cls, labels: Sequence[str], rules: npt.NDArray[np.int64]) -> RuleNumbers:
+    def of(cls, labels: Sequence[str], rules: Int64s) -> RuleNumbers:
         """The numbers of a grammar."""
         triples = {(a, b, c): number for number, (a, b, c) in enumerate(rules.tolist())}
         return cls({label: number for number, label in enumerate(labels)}, triples)

@@ -23,11 +23,8 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.constituency.grammar import Grammar
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "Inventory",
@@ -152,7 +149,7 @@ def _number(grammar: Grammar, label: str) -> int:
     return number
 
 
-def _word_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]]:
+def _word_counts(grammar: Grammar, a: int, m: int) -> tuple[Float64s, list[str]]:
     """(words, m) how often each word had the tag with each state."""
     lexicon = grammar.params[0].lexicon
     t = int(np.searchsorted(lexicon.tags, a))
@@ -167,7 +164,7 @@ def _word_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]]:
     return counts, [lexicon.words[w] for w in word_ids.tolist()]
 
 
-def _rule_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]]:
+def _rule_counts(grammar: Grammar, a: int, m: int) -> tuple[Float64s, list[str]]:
     """(rules, m) P(rule, h | a) of the rules with this parent, in the nodes of the treebank."""
     numbers, p_rule_given_state, p_state = _state_shares(grammar, a)
     names, rules = grammar.labels, grammar.params[0].rules
@@ -175,7 +172,7 @@ def _rule_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]]:
     return p_rule_given_state * p_state, labels
 
 
-def _state_shares(grammar: Grammar, a: int) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
+def _state_shares(grammar: Grammar, a: int) -> tuple[Int64s, Float64s, Float64s]:
     """Rules with parent a, (rules, m) P(rule | a, h), and (m,) P(h | a)."""
     params = grammar.params[0]
     m = int(params.m[a])
@@ -199,10 +196,10 @@ def _state_shares(grammar: Grammar, a: int) -> tuple[npt.NDArray[np.int64], Floa
     return numbers, p_rule_given_state, p_state
 
 
-def _context_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]]:
+def _context_counts(grammar: Grammar, a: int, m: int) -> tuple[Float64s, list[str]]:
     """(contexts, m) share of all nodes that stand in this place of this rule with this state."""
     params, names, prior = grammar.params[0], grammar.labels, grammar.coarse.prior
-    shares: dict[int, Floats] = {}
+    shares: dict[int, Float64s] = {}
     shares_of_contexts, labels = [], []
     for side in (1, 2):
         for r in np.flatnonzero(params.rules[:, side] == a).tolist():
@@ -221,7 +218,7 @@ def _context_counts(grammar: Grammar, a: int, m: int) -> tuple[Floats, list[str]
 
 
 def _typical(
-    counts: Floats, names: list[str], state: int, top: int
+    counts: Float64s, names: list[str], state: int, top: int
 ) -> tuple[tuple[str, float], ...]:
     """Names by count times P(state | name), with P(state | name)."""
     if not names:

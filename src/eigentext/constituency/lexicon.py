@@ -37,14 +37,10 @@ from eigentext.features.signatures import signatures
 from eigentext.features.smoothing import Evidence, Strengths, of_signature, smoothed
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from eigentext.base.types import Bools, Float32s, Float64s, Int64s
     from eigentext.constituency.treebank import Treebank
     from eigentext.features.signatures import Language
     from eigentext.features.word_classes import WordClasses
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["Emission", "Lexicon", "WordIndex", "build_lexicon", "index_words"]
 
@@ -57,9 +53,9 @@ _KEEP = 1e-5  # a tag with less than this share of the best tag's is left out
 class Emission(NamedTuple):
     """What a word may be: places in ``Lexicon.tags``, P(tag | w) / P(tag), and a score per ts."""
 
-    tags: Ints
-    scores: Floats
-    states: npt.NDArray[np.float32]
+    tags: Int64s
+    scores: Float64s
+    states: Float32s
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +69,18 @@ class Lexicon:
     ``emits``      (n_ts,) share of the label with that state that stands over a word
     """
 
-    tags: Ints
-    tag_ptr: Ints
-    base: Ints
+    tags: Int64s
+    tag_ptr: Int64s
+    base: Int64s
     words: tuple[str, ...]
-    word_ptr: Ints
-    word_ts: Ints
-    word_n: Floats
+    word_ptr: Int64s
+    word_ts: Int64s
+    word_n: Float64s
     shapes: tuple[str, ...]
-    shape_ptr: Ints
-    shape_ts: Ints
-    shape_n: Floats
-    emits: Floats
+    shape_ptr: Int64s
+    shape_ts: Int64s
+    shape_n: Float64s
+    emits: Float64s
     language: Language
     k_sig: float = 2.0
     k_base: float = 1.0
@@ -97,7 +93,7 @@ class Lexicon:
     _shape_of: Remembered[tuple[str, bool, bool], str] = field(
         default_factory=lambda: Remembered(_MOST_SHAPES), init=False, repr=False
     )
-    _of_shapes: Remembered[str, Floats] = field(
+    _of_shapes: Remembered[str, Float64s] = field(
         default_factory=lambda: Remembered(_MOST_SHAPES), init=False, repr=False
     )
 
@@ -124,7 +120,7 @@ class Lexicon:
         return {shape: number for number, shape in enumerate(self.shapes)}
 
     @cached_property
-    def n_words(self) -> Floats:
+    def n_words(self) -> Float64s:
         """(words,) how often each word was seen."""
         total = np.concatenate([[0.0], np.cumsum(self.word_n)])
         n = np.diff(total[self.word_ptr])
@@ -137,34 +133,34 @@ class Lexicon:
         return float(self.n_words.sum())
 
     @cached_property
-    def ts_tag(self) -> Ints:
+    def ts_tag(self) -> Int64s:
         """(n_ts,) the tag of each pair."""
         return np.repeat(np.arange(len(self.tags)), np.diff(self.tag_ptr))
 
     @cached_property
-    def ts_base(self) -> Ints:
+    def ts_base(self) -> Int64s:
         """(n_ts,) the base tag of each pair."""
         return self.base[self.ts_tag]
 
     @cached_property
-    def p_ts(self) -> Floats:
+    def p_ts(self) -> Float64s:
         """(n_ts,) P(ts), share of the running text."""
         count = np.maximum(_sums(self.word_ts, self.word_n, self.n_ts), 1e-10)
         return np.asarray(count / count.sum())
 
     @cached_property
-    def p_rare(self) -> Floats:
+    def p_rare(self) -> Float64s:
         """(n_ts,) P(ts) among rare words."""
         rare = _sums(self.shape_ts, self.shape_n, self.n_ts) + 1e-6 * self.p_ts
         return np.asarray(rare / rare.sum())
 
     @cached_property
-    def p_tag(self) -> Floats:
+    def p_tag(self) -> Float64s:
         """(T,) P(tag)."""
         return _sums(self.ts_tag, self.p_ts, len(self.tags))
 
     @cached_property
-    def ts_given_base(self) -> Floats:
+    def ts_given_base(self) -> Float64s:
         """(n_ts,) P(ts | B)."""
         return np.asarray(self.p_ts / np.bincount(self.ts_base, weights=self.p_ts)[self.ts_base])
 
@@ -199,7 +195,7 @@ class Lexicon:
         return emission
 
     def emission_as(
-        self, word: str, admitted: Ints, *, first: bool, folded: bool = False
+        self, word: str, admitted: Int64s, *, first: bool, folded: bool = False
     ) -> Emission:
         """The same when the word is known to have one of these tags (places in ``tags``).
 
@@ -229,7 +225,7 @@ class Lexicon:
             self._shape_of.put(key, name)
         return name
 
-    def _row(self, word: str) -> tuple[Floats, float]:
+    def _row(self, word: str) -> tuple[Float64s, float]:
         counts = np.zeros(self.n_ts)
         row = self.word_number.get(word)
         if row is None:
@@ -238,12 +234,12 @@ class Lexicon:
         counts[self.word_ts[span]] = self.word_n[span]
         return counts, float(self.n_words[row])
 
-    def of_shape(self, shape: str) -> Floats:
+    def of_shape(self, shape: str) -> Float64s:
         """(n_ts,) P(ts | signature) among rare words; not to be written into."""
         shares = self._of_shapes.get(shape)
         return self._of_shapes.put(shape, self._of_shape(shape)) if shares is None else shares
 
-    def _of_shape(self, shape: str) -> Floats:
+    def _of_shape(self, shape: str) -> Float64s:
         counts, total = np.zeros(self.n_ts), 0.0
         row = self.shape_number.get(shape)
         if row is not None:
@@ -253,9 +249,9 @@ class Lexicon:
         return of_signature(counts, self.p_rare, total)
 
     @cached_property
-    def _of_punctuation(self) -> dict[str, Floats]:
+    def _of_punctuation(self) -> dict[str, Float64s]:
         """(n_ts,) counts of all words of punctuation marks by signature, and of all under ""."""
-        counts: dict[str, Floats] = {}
+        counts: dict[str, Float64s] = {}
         for row in [row for row, word in enumerate(self.words) if _only_punctuation(word)]:
             span = slice(self.word_ptr[row], self.word_ptr[row + 1])
             shape = signatures(self.words[row], language=self.language)[0]
@@ -265,7 +261,7 @@ class Lexicon:
                 counts.setdefault(key, np.zeros(self.n_ts))[self.word_ts[span]] += share
         return counts
 
-    def _of_marks(self, shape: str) -> Floats:
+    def _of_marks(self, shape: str) -> Float64s:
         """P(ts | signature) by punctuation alone, frequent or not, if training has any."""
         counts_of = self._of_punctuation
         if not counts_of:
@@ -279,11 +275,11 @@ class Lexicon:
         return Strengths(self.k_sig, self.k_base, self.k_state, self.trust)
 
     @cached_property
-    def p_base(self) -> Floats:
+    def p_base(self) -> Float64s:
         """(bases,) P(B)."""
         return self.by_base(self.p_ts)
 
-    def base_counts(self, word: str, *, first: bool, folded: bool) -> tuple[float, Floats]:
+    def base_counts(self, word: str, *, first: bool, folded: bool) -> tuple[float, Float64s]:
         """How often the word was seen, and (bases,) how often with each base tag."""
         total, counts = 0.0, np.zeros(len(self.p_base))
         for form in (word, *self.other_forms(word, first, folded)):
@@ -294,11 +290,11 @@ class Lexicon:
                 total += float(self.n_words[row])
         return total, counts
 
-    def by_base(self, values: Floats) -> Floats:
+    def by_base(self, values: Float64s) -> Float64s:
         """(bases,) sums of the values of (tag, state) pairs."""
         return _sums(self.ts_base, values, int(self.base.max()) + 1)
 
-    def _p_given_word(self, word: str, first: bool, folded: bool) -> Floats:
+    def _p_given_word(self, word: str, first: bool, folded: bool) -> Float64s:
         """(n_ts,) P(ts | w)."""
         counts, n = self._row(word)
         if n and self.k_base == 0:
@@ -327,7 +323,7 @@ class Lexicon:
         )
         return smoothed(evidence, self.strengths)
 
-    def _scored(self, p: Floats) -> Emission:
+    def _scored(self, p: Float64s) -> Emission:
         p_tag = np.bincount(self.ts_tag, weights=p)
         tags = np.flatnonzero(p_tag > _KEEP * p_tag.max())
         return Emission(
@@ -350,19 +346,19 @@ class WordIndex:
     ``type_rare``       (K,) is the word rare enough to speak for its signature?
     """
 
-    tags: Ints
-    base: Ints
-    tag_of: Ints
-    type_of: Ints
+    tags: Int64s
+    base: Int64s
+    tag_of: Int64s
+    type_of: Int64s
     words: tuple[str, ...]
     shapes: tuple[str, ...]
-    type_word: Ints
-    type_lower: Ints
-    type_shape: Ints
-    type_rare: npt.NDArray[np.bool_]
+    type_word: Int64s
+    type_lower: Int64s
+    type_shape: Int64s
+    type_rare: Bools
     language: Language
     classes: WordClasses | None = None
-    type_class: Ints | None = None  # (K, ways)
+    type_class: Int64s | None = None  # (K, ways)
 
 
 def index_words(bank: Treebank, *, language: Language, rare: int = 5) -> WordIndex:
@@ -415,9 +411,9 @@ def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
 
 def build_lexicon(
     bank: Treebank,
-    n_states: Ints,
-    ts_of_node: Ints | None,
-    weights: Floats | None,
+    n_states: Int64s,
+    ts_of_node: Int64s | None,
+    weights: Float64s | None,
     *,
     language: Language,
     rare: int = 5,
@@ -467,7 +463,9 @@ def build_lexicon(
     )
 
 
-def _expected(x: WordIndex, tag_ptr: Ints, weights: Floats) -> tuple[Ints, Ints, Ints, Floats]:
+def _expected(
+    x: WordIndex, tag_ptr: Int64s, weights: Float64s
+) -> tuple[Int64s, Int64s, Int64s, Float64s]:
     """Of every (type, tag) of the treebank and every state: type, tag, ts and expected count.
 
     There are several times as many words as such pairs, so they are added up first.
@@ -491,14 +489,14 @@ def _only_punctuation(word: str) -> bool:
     return not word.isalnum() and all(unicodedata.category(mark)[0] == "P" for mark in word)
 
 
-def _sums(number: Ints, values: Floats, length: int) -> Floats:
+def _sums(number: Int64s, values: Float64s, length: int) -> Float64s:
     """(length,) sum of the values with each number."""
     return np.asarray(np.bincount(number, weights=values, minlength=length), dtype=float)
 
 
 def _rows(
-    row: Ints, column: Ints, n: Floats, n_rows: int, n_columns: int
-) -> tuple[Ints, Ints, Floats]:
+    row: Int64s, column: Int64s, n: Float64s, n_rows: int, n_columns: int
+) -> tuple[Int64s, Int64s, Float64s]:
     """Sum duplicates and return (ptr, columns, counts) by rows."""
     from scipy.sparse import coo_array
 

@@ -25,12 +25,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float32s, Float64s, Int64s
     from eigentext.constituency.treebank import Treebank
     from eigentext.features.signatures import Language
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
-    Floats32 = npt.NDArray[np.float32]
 
 __all__ = ["ARRAYS", "NUMBERS", "MomentLexicon", "build_moment_lexicon"]
 
@@ -55,37 +52,37 @@ class MomentLexicon:
     """
 
     tag_level: Lexicon
-    m: Ints
-    word_vector: Floats32
-    shape_vector: Floats32
-    word_weight: Floats
-    shape_weight: Floats
-    tag_mean: Floats
+    m: Int64s
+    word_vector: Float32s
+    shape_vector: Float32s
+    word_weight: Float64s
+    shape_weight: Float64s
+    tag_mean: Float64s
     k_word: float
     k_shape: float
     _emissions: Remembered[tuple[str, bool, bool], Emission] = field(
         default_factory=lambda: Remembered(_MOST_EMISSIONS), init=False, repr=False
     )
-    _shapes: Remembered[str, Floats] = field(
+    _shapes: Remembered[str, Float64s] = field(
         default_factory=lambda: Remembered(_MOST_SHAPES), init=False, repr=False
     )
 
     @property
-    def tags(self) -> Ints:
+    def tags(self) -> Int64s:
         """(T,) nonterminal number of each tag."""
         return self.tag_level.tags
 
     @cached_property
-    def tag_ptr(self) -> Ints:
+    def tag_ptr(self) -> Int64s:
         """(T + 1,) where each tag's vector begins in ``Emission.states``."""
         return pointers(self.m)
 
     @cached_property
-    def _word_at(self) -> Ints:
+    def _word_at(self) -> Int64s:
         return pointers(self.m[self.tag_level.word_ts])
 
     @cached_property
-    def _shape_at(self) -> Ints:
+    def _shape_at(self) -> Int64s:
         return pointers(self.m[self.tag_level.shape_ts])
 
     def emission(self, word: str, *, first: bool, folded: bool = False) -> Emission:
@@ -98,7 +95,7 @@ class MomentLexicon:
         return emission
 
     def emission_as(
-        self, word: str, admitted: Ints, *, first: bool, folded: bool = False
+        self, word: str, admitted: Int64s, *, first: bool, folded: bool = False
     ) -> Emission:
         """The same when the word is known to have one of these tags (places in ``tags``)."""
         plain = self.tag_level.emission_as(word, admitted, first=first, folded=folded)
@@ -111,7 +108,7 @@ class MomentLexicon:
             forms += tag_level.other_forms(word, first, folded)
         rows = [tag_level.word_number[form] for form in forms if form in tag_level.word_number]
         flat = self._of_shape(tag_level.shape(word, first, folded)).copy()
-        sums: dict[int, tuple[Floats, float]] = {}
+        sums: dict[int, tuple[Float64s, float]] = {}
         for row in rows:
             for entry in range(tag_level.word_ptr[row], tag_level.word_ptr[row + 1]):
                 tag = int(tag_level.word_ts[entry])
@@ -123,7 +120,7 @@ class MomentLexicon:
         states = (flat * np.repeat(plain.states, self.m)).astype(np.float32)
         return Emission(plain.tags, plain.scores, states)
 
-    def _of_shape(self, shape: str) -> Floats:
+    def _of_shape(self, shape: str) -> Float64s:
         """(sum m,) mean vectors of words with this signature, drawn towards those of the tags."""
         means = self._shapes.get(shape)
         if means is not None:
@@ -138,7 +135,7 @@ class MomentLexicon:
         return self._shapes.put(shape, means)
 
     def _draw(
-        self, flat: Floats, tag: int, total: npt.NDArray[np.floating], n: float, k: float
+        self, flat: Float64s, tag: int, total: npt.NDArray[np.floating], n: float, k: float
     ) -> None:
         """Replace a tag's vector v by (total + k v) / (n + k)."""
         if n > 0:
@@ -148,9 +145,9 @@ class MomentLexicon:
 
 def build_moment_lexicon(
     bank: Treebank,
-    vectors: Sequence[Floats],
-    row_of: Ints,
-    weights: Floats,
+    vectors: Sequence[Float64s],
+    row_of: Int64s,
+    weights: Float64s,
     *,
     k_word: float,
     k_shape: float,
@@ -207,14 +204,14 @@ def build_moment_lexicon(
 class _Sums:
     """Sums of vectors beside the entries of a table of counts in rows."""
 
-    def __init__(self, ptr: Ints, ts: Ints, m: Ints) -> None:
+    def __init__(self, ptr: Int64s, ts: Int64s, m: Int64s) -> None:
         self.n_tags = len(m)
         self.key = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * self.n_tags + ts
         self.at = pointers(m[ts])
         self.vectors = np.zeros(int(self.at[-1]), np.float32)
         self.weights = np.zeros(len(ts))
 
-    def add(self, tag: int, row: Ints, X: Floats, w: Floats) -> None:
+    def add(self, tag: int, row: Int64s, X: Float64s, w: Float64s) -> None:
         """Vectors X (n, m) of nodes with this tag and these rows, weights w."""
         if not len(row):
             return

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float32s, Float64s, Int64s
 
 __all__ = [
     "ERROR",
@@ -62,10 +61,10 @@ class LowRank(NamedTuple):
     ``factor``  (R,) what the core, or the tensor, is to be multiplied with
     """
 
-    rank: Ints
-    ptr: Ints
-    values: npt.NDArray[np.float16] | npt.NDArray[np.float32]
-    factor: npt.NDArray[np.float32]
+    rank: Int64s
+    ptr: Int64s
+    values: npt.NDArray[np.float16] | Float32s
+    factor: Float32s
 
     @property
     def has_products(self) -> bool:
@@ -85,7 +84,7 @@ NOT_LOW = LowRank(
 )
 
 
-def n_numbers(shape: Ints, rank: Ints) -> Ints:
+def n_numbers(shape: Int64s, rank: Int64s) -> Int64s:
     """(R,) how many numbers tensors of these shapes (R, 3) and ranks (R, 3) have.
 
     >>> n_numbers(np.array([[2, 3, 4]] * 3), np.array([[1, 1, 1], [0, 0, 0], [2, 0, 0]])).tolist()
@@ -94,11 +93,11 @@ def n_numbers(shape: Ints, rank: Ints) -> Ints:
     of_products = shape.sum(axis=1) * rank[:, 0]
     of_tucker = (shape * rank).sum(axis=1) + rank.prod(axis=1)
     low = np.where(rank[:, 1] > 0, of_tucker, of_products)
-    numbers: Ints = np.where(rank[:, 0] > 0, low, shape.prod(axis=1))
+    numbers: Int64s = np.where(rank[:, 0] > 0, low, shape.prod(axis=1))
     return numbers
 
 
-def low_rank(tensor: npt.NDArray[np.floating], shape: Ints, error: float = ERROR) -> LowRank:
+def low_rank(tensor: npt.NDArray[np.floating], shape: Int64s, error: float = ERROR) -> LowRank:
     """The tensors, laid end to end in ``tensor``, with these shapes (R, 3).
 
     The cores in use share out the shapes.
@@ -108,8 +107,8 @@ def low_rank(tensor: npt.NDArray[np.floating], shape: Ints, error: float = ERROR
 
 def each_shape(
     tensor: npt.NDArray[np.floating],
-    shape: Ints,
-    take_apart: Callable[[Floats, Ints], tuple[Ints, list[npt.NDArray[np.float32]]]],
+    shape: Int64s,
+    take_apart: Callable[[Float64s, Int64s], tuple[Int64s, list[Float32s]]],
 ) -> LowRank:
     """Ranks and numbers of all tensors; ``take_apart`` has some of one shape at a time.
 
@@ -120,7 +119,7 @@ def each_shape(
     rank = np.zeros_like(shape)
     factor = np.ones(len(shape), np.float32)
 
-    def work(rules: Ints) -> None:
+    def work(rules: Int64s) -> None:
         stack = np.stack([tensor[at[r] : at[r + 1]] for r in rules.tolist()]).astype(float)
         rank[rules], stacks = take_apart(stack, shape[rules[0]])
         for r, part in zip(rules.tolist(), stacks, strict=True):
@@ -139,12 +138,12 @@ def each_shape(
     return LowRank(rank, ptr, flat, factor)
 
 
-def _is_sum(rank: Ints) -> bool:
+def _is_sum(rank: Int64s) -> bool:
     """Are these the ranks of a sum of products?"""
     return bool(rank[0] > 0 and rank[1] == 0)
 
 
-def _of_one_shape(shape: Ints) -> Iterator[Ints]:
+def _of_one_shape(shape: Int64s) -> Iterator[Int64s]:
     """Numbers of rules whose tensors have the same shape, some at a time."""
     _, group = np.unique(shape, axis=0, return_inverse=True)
     order = np.argsort(group.ravel(), kind="stable")
@@ -155,9 +154,7 @@ def _of_one_shape(shape: Ints) -> Iterator[Ints]:
                 yield same[first : first + _BATCH]
 
 
-def _taken_apart(
-    stack: Floats, shape: Ints, error: float
-) -> tuple[Ints, list[npt.NDArray[np.float32]]]:
+def _taken_apart(stack: Float64s, shape: Int64s, error: float) -> tuple[Int64s, list[Float32s]]:
     """Ranks (N, 3) and numbers of tensors (N, numbers) of one shape."""
     x, y, z = shape.tolist()
     whole = stack.reshape(-1, x, y, z)
@@ -186,7 +183,7 @@ def _taken_apart(
     return rank, parts
 
 
-def expanded(parts: LowRank, shape: Ints) -> npt.NDArray[np.float32]:
+def expanded(parts: LowRank, shape: Int64s) -> Float32s:
     """All tensors laid end to end again.
 
     >>> shape = np.array([[4, 4, 4]])

@@ -10,18 +10,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.registry import part
 from eigentext.base.remembering import Remembered
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item, checked_tokens, each_sentence
+from eigentext.base.values import Named, Whole
 from eigentext.constituency.answer import (
     Candidate,
     Parse,
@@ -31,7 +32,7 @@ from eigentext.constituency.answer import (
     single_word,
     word_emissions,
 )
-from eigentext.constituency.brackets import BracketModel, learn_bracket_model
+from eigentext.constituency.brackets import learn_bracket_model
 from eigentext.constituency.chart.coarse import (
     STEPS,
     CoarseGrammar,
@@ -49,7 +50,6 @@ from eigentext.constituency.learn.models import learn_models
 from eigentext.constituency.long_sentences import pieces, put_together
 from eigentext.constituency.rerank.lists import LabelTable, tree_list
 from eigentext.constituency.rerank.reranker import N_TREES
-from eigentext.constituency.rerank.storage import pack_reranker, unpack_reranker
 from eigentext.constituency.scoring import (
     forest_log_p,
     log_mean,
@@ -65,8 +65,7 @@ from eigentext.constituency.settings import (
     LPCFGSettings,
     Smoothing,
 )
-from eigentext.constituency.storage import PackedParams, pack_params, unpack_params
-from eigentext.constituency.storage_fields import SPEC
+from eigentext.constituency.storage import MOST_MODELS, Content
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank, restore
 from eigentext.errors import SettingsError
 from eigentext.language.formats.ptb import each_tree
@@ -127,7 +126,8 @@ class LPCFG(Model, LPCFGSettings):
     """
 
     KIND = "lpcfg"
-    SPEC = SPEC
+    CONTENT = Content
+    SIZED_BY = Named({"n_models": Whole(1, MOST_MODELS)})
 
     def check(self) -> None:
         """Raise SettingsError for settings that are not as declared, or exclude each other."""
@@ -598,49 +598,6 @@ class LPCFG(Model, LPCFGSettings):
         )
 
     # -- files ---------------------------------------------------------------------------------
-
-    def _pack_learned(self) -> Packed:
-        grammar = self.grammar_
-        coarse, models = grammar.coarse, pack_params(grammar.params)
-        brackets: dict[str, Any] = {}
-        if grammar.brackets is not None:
-            brackets["brackets.places"] = grammar.brackets.places
-            brackets["brackets.values"] = grammar.brackets.values
-        reranker = pack_reranker(self.reranker_)
-        return Packed(
-            {
-                "rules": coarse.rules,
-                "rule_p": coarse.rule_p,
-                "root_p": coarse.root_p,
-                "prior": coarse.prior,
-                "emits": coarse.emits,
-                **models.arrays,
-                **brackets,
-                **reranker.arrays,
-            },
-            {"labels": grammar.labels, **models.strings, **reranker.strings},
-            {
-                "wrapper": grammar.wrapper,
-                "lexicon": models.numbers,
-                "smoothing": asdict(self.settings_.smoothing),
-            },
-        )
-
-    def _restore(self, packed: Packed) -> None:
-        a, facts = packed.arrays, packed.facts
-        models = PackedParams(a, packed.strings, facts["lexicon"])
-        self.smoothing = Smoothing(**facts["smoothing"])
-        self.grammar_ = Grammar(
-            tuple(packed.strings["labels"]),
-            facts["wrapper"],
-            CoarseGrammar(a["rules"], a["rule_p"], a["root_p"], a["prior"], a["emits"]),
-            tuple(unpack_params(models, a["rules"], self.n_models, self.language)),
-            BracketModel(a["brackets.places"], a["brackets.values"])
-            if "brackets.places" in a
-            else None,
-        )
-        self.semi_ = None
-        self.reranker_ = unpack_reranker(a, packed.strings, self.language)
 
     def _summary(self) -> str:
         labels, rules = len(self.grammar_.labels), len(self.grammar_.coarse.rules)

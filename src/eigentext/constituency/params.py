@@ -41,15 +41,11 @@ from eigentext.language.trees.binarise import is_intermediate
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Bools, Float32s, Float64s, Int64s
     from eigentext.constituency.lexicon import Lexicon
     from eigentext.constituency.settings import Smoothing
     from eigentext.constituency.treebank import Treebank
     from eigentext.features.spectrum import Spectra
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "LatentCounts",
@@ -72,10 +68,10 @@ _RULES_AT_ONCE = 64  # whose tensors one thread smooths
 class Tensors(NamedTuple):
     """Rules and their tensors, as compiled loops take them; see :class:`LatentParams`."""
 
-    rules: Ints
-    m: Ints
-    rule_ptr: Ints
-    tensor: npt.NDArray[np.float32]
+    rules: Int64s
+    m: Int64s
+    rule_ptr: Int64s
+    tensor: Float32s
     low: LowRank = NOT_LOW  # with ranks, ``tensor`` is empty
 
 
@@ -88,14 +84,14 @@ class RuleCounts(NamedTuple):
     ``strengths``        of the three steps of smoothing
     """
 
-    places: Ints
-    numbers: Floats
-    states: Floats
-    rules: Floats
-    labels: Floats
+    places: Int64s
+    numbers: Float64s
+    states: Float64s
+    rules: Float64s
+    labels: Float64s
     strengths: tuple[float, float, float]
 
-    def smoothed(self, rules: Ints, m: Ints) -> npt.NDArray[np.float32]:
+    def smoothed(self, rules: Int64s, m: Int64s) -> Float32s:
         """q(r, h2, h3 | a, h1) of all rules, flat."""
         from eigentext.constituency.kernels.tensors import smooth_few
 
@@ -117,11 +113,11 @@ class LatentParams:
     ``counts``     what ``tensor`` was made from, if that is little; a file keeps it instead
     """
 
-    m: Ints
-    rules: Ints
-    rule_ptr: Ints
-    tensor: npt.NDArray[np.float32]
-    root: Floats
+    m: Int64s
+    rules: Int64s
+    rule_ptr: Int64s
+    tensor: Float32s
+    root: Float64s
     lexicon: Lexicon
     spectra: Spectra | None = None
     low_rank: LowRank | None = None
@@ -146,14 +142,14 @@ class LatentParams:
         return replace(self, tensor=np.empty(0, np.float32), low_rank=low, counts=None)
 
     @cached_property
-    def whole_tensor(self) -> npt.NDArray[np.float32]:
+    def whole_tensor(self) -> Float32s:
         """The tensors as they were, or nearly so."""
         if self.low_rank is None:
             return self.tensor
         return expanded(self.low_rank, self.m[self.rules])
 
     @cached_property
-    def label_ptr(self) -> Ints:
+    def label_ptr(self) -> Int64s:
         """(labels + 1,) where each nonterminal's states begin in a vector over all states."""
         return pointers(self.m)
 
@@ -161,9 +157,9 @@ class LatentParams:
 class LatentCounts(NamedTuple):
     """(Expected) counts of rules, nonterminals and roots, each with states."""
 
-    tensor: Floats
-    states: Floats
-    roots: Floats
+    tensor: Float64s
+    states: Float64s
+    roots: Float64s
 
 
 class Totals(NamedTuple):
@@ -173,10 +169,10 @@ class Totals(NamedTuple):
     that stand over a word, and those on top
     """
 
-    rules: Floats
-    labels: Floats
-    over_words: Floats
-    roots: Floats
+    rules: Float64s
+    labels: Float64s
+    over_words: Float64s
+    roots: Float64s
 
     @classmethod
     def of(cls, bank: Treebank) -> Totals:
@@ -194,7 +190,7 @@ class Totals(NamedTuple):
         return Totals(*(mine + more for mine, more in zip(self, other, strict=True)))
 
 
-def root_prior(labels: Sequence[str], count: Floats) -> Floats:
+def root_prior(labels: Sequence[str], count: Float64s) -> Float64s:
     """(labels,) the share of each among all nodes that binarisation did not make."""
     real = np.where([is_intermediate(label) for label in labels], 0.0, count)
     return np.asarray(real / real.sum())
@@ -208,12 +204,12 @@ def few_enough(n_counts: int, n_cells: int) -> bool:
     return n_cells <= 5000 * n_counts + 10**6
 
 
-def tensor_layout(rules: Ints, m: Ints) -> Ints:
+def tensor_layout(rules: Int64s, m: Int64s) -> Int64s:
     """(R + 1,) where the tensor of each rule begins."""
     return pointers(m[rules].prod(axis=1))
 
 
-def count_states(bank: Treebank, state: Ints, m: Ints) -> LatentCounts:
+def count_states(bank: Treebank, state: Int64s, m: Int64s) -> LatentCounts:
     """Counts when every node has one known state."""
     rule_ptr = tensor_layout(bank.rules, m)
     label_ptr = pointers(m)
@@ -233,7 +229,7 @@ def count_states(bank: Treebank, state: Ints, m: Ints) -> LatentCounts:
 
 def estimate(
     bank: Treebank,
-    m: Ints,
+    m: Int64s,
     counts: LatentCounts,
     lexicon: Lexicon,
     smoothing: Smoothing,
@@ -283,7 +279,11 @@ def _each_rule(n_rules: int, work: Callable[[tuple[int, int]], None]) -> None:
 
 
 def _few_counts(
-    rules: Ints, m: Ints, counts: LatentCounts, least: float, strengths: tuple[float, float, float]
+    rules: Int64s,
+    m: Int64s,
+    counts: LatentCounts,
+    least: float,
+    strengths: tuple[float, float, float],
 ) -> RuleCounts:
     """Counts without those of rules with states below ``least``; the others are rounded.
 
@@ -306,19 +306,19 @@ def _few_counts(
     return RuleCounts(places, numbers, states, of_rules, labels, strengths)
 
 
-def rounded(numbers: Floats) -> Floats:
+def rounded(numbers: Float64s) -> Float64s:
     """To single precision: a file needs half as much room for them."""
     return numbers.astype(np.float32).astype(np.float64)
 
 
 def _emits(
     totals: Totals,
-    m: Ints,
+    m: Int64s,
     counts: LatentCounts,
     lexicon: Lexicon,
     smoothing: Smoothing,
-    proper: npt.NDArray[np.bool_],
-) -> Floats:
+    proper: Bools,
+) -> Float64s:
     """(n_ts,) P(a stands over a word | a, h), drawn towards the same without h by C_rule.
 
     ``proper`` (labels,): the label does nothing else.

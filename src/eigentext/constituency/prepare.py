@@ -32,13 +32,10 @@ from eigentext.language.trees.unary import SEPARATOR, escape_chain
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Bools, Int64s
     from eigentext.language.trees.constituent import Tree
     from eigentext.language.trees.heads import HeadRules
 
-    Ints = npt.NDArray[np.int64]
-    Flags = npt.NDArray[np.bool_]
     Direction = Literal["head", "right", "left"]
 
 __all__ = ["prepare_trees"]
@@ -47,9 +44,9 @@ __all__ = ["prepare_trees"]
 class _Nodes(NamedTuple):
     """Constituents and tags of all trees in preorder, and their words."""
 
-    sizes: Ints  # nodes of the subtree without words: 1 for a tag
-    label: Ints  # places in ``names``
-    word: Ints
+    sizes: Int64s  # nodes of the subtree without words: 1 for a tag
+    label: Int64s  # places in ``names``
+    word: Int64s
     names: list[str]
 
 
@@ -101,19 +98,19 @@ def _no_tree() -> SettingsError:
     return SettingsError("a grammar needs at least one tree with words")
 
 
-def _sizes_of_kept(sizes: Ints, mask: Flags) -> Ints:
+def _sizes_of_kept(sizes: Int64s, mask: Bools) -> Int64s:
     """Sizes of the subtrees of the nodes kept, in nodes kept."""
     before = np.concatenate(([0], np.cumsum(mask)))
     nodes = np.flatnonzero(mask)
-    new_sizes: Ints = before[nodes + sizes[nodes]] - before[nodes]
+    new_sizes: Int64s = before[nodes + sizes[nodes]] - before[nodes]
     return new_sizes
 
 
-def _depths(sizes: Ints) -> Ints:
+def _depths(sizes: Int64s) -> Int64s:
     """Number of ancestors: of the nodes before, those whose subtrees have not ended."""
     n = len(sizes)
     at = np.arange(n)
-    depths: Ints = at - np.cumsum(np.bincount(at + sizes, minlength=n + 1)[:n])
+    depths: Int64s = at - np.cumsum(np.bincount(at + sizes, minlength=n + 1)[:n])
     return depths
 
 
@@ -159,11 +156,11 @@ def _cleaned(nodes: _Nodes, cut_tags: bool) -> tuple[_Nodes, str | None]:
 class _Collapsed(NamedTuple):
     """Nodes with two children and more, and tags; unary chains are one node each."""
 
-    sizes: Ints
-    top: Ints  # the first label of the chain, a place in ``names``
-    bottom: Ints  # the last
-    label: Ints  # the whole chain's, a place in ``grammar_names``
-    word: Ints
+    sizes: Int64s
+    top: Int64s  # the first label of the chain, a place in ``names``
+    bottom: Int64s  # the last
+    label: Int64s  # the whole chain's, a place in ``grammar_names``
+    word: Int64s
     names: list[str]
     grammar_names: Numbering[str]
 
@@ -195,7 +192,7 @@ def _collapsed(nodes: _Nodes) -> _Collapsed:
     return _Collapsed(new_sizes, label[first], bottom, composite, word, names, grammar_names)
 
 
-def _distinct(values: Ints, start: Ints, end: Ints) -> tuple[Ints, list[list[int]]]:
+def _distinct(values: Int64s, start: Int64s, end: Int64s) -> tuple[Int64s, list[list[int]]]:
     """For each of the runs values[start:end] a number, and the distinct runs by number."""
     packed = values.astype(np.int32).tobytes()
     numbers = Numbering[bytes]()
@@ -211,7 +208,7 @@ def _resolved(
     direction: Direction,
     h: int | None,
     grammar_names: Numbering[str],
-) -> tuple[Ints, Ints, Ints]:
+) -> tuple[Int64s, Int64s, Int64s]:
     """Head child of each production, where its intermediate labels begin, and those end to end.
 
     A node with two children has its head by the rules whatever the direction.

@@ -27,8 +27,7 @@ from eigentext.constituency.chart.skeleton import skeleton_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.constituency.chart.kbest import Forest
     from eigentext.constituency.chart.skeleton import Skeleton
     from eigentext.constituency.grammar import Grammar
@@ -127,7 +126,7 @@ def plain_log_p(grammar: Grammar, skeleton: Skeleton, emissions: Sequence[Emissi
 
 def forest_log_p(
     grammar: Grammar, forest: Forest, emissions: Sequence[Sequence[Emission]]
-) -> npt.NDArray[np.float64]:
+) -> Float64s:
     """(k,) the same for all trees of a forest at once: what they share is worked out once."""
     from eigentext.constituency.kernels.forest_inside import bottom_up
 
@@ -146,10 +145,10 @@ def forest_log_p(
 class _Rows(NamedTuple):
     """Rows of a forest, children first: their places, labels, and words (-1 over none)."""
 
-    order: npt.NDArray[np.int64]
-    position: npt.NDArray[np.int64]
-    label: npt.NDArray[np.int64]
-    word: npt.NDArray[np.int64]
+    order: Int64s
+    position: Int64s
+    label: Int64s
+    word: Int64s
 
 
 def _forest_log_scores(

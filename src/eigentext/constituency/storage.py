@@ -1,185 +1,407 @@
-"""Models as parts of a file, and back; a latent tagger keeps its grammars the same way."""
+"""Grammars as parts of a model file, and back; a latent tagger keeps its grammars the same way.
+
+1. :class:`ModelContent` is one model: tensors as counts, whole or in low rank, its lexicon and
+   the vectors of words where it has them;
+2. :class:`ParamsContent` is all models of a file, with the words that they share;
+3. :class:`Content` is a file: the plain grammar, the models, brackets and a reranker.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from eigentext.base.fields import Ints, Pointers, Reals, Shares, Strings
 from eigentext.base.ragged import pointers
-from eigentext.constituency import lexicon_moments
+from eigentext.base.records import (
+    Called,
+    Each,
+    Facts,
+    Group,
+    Numbers,
+    OrNull,
+    Record,
+    When,
+    stored,
+)
+from eigentext.base.values import Listed, Named, Real, Text, Whole
+from eigentext.constituency.brackets import BITS, BracketModel
+from eigentext.constituency.chart.coarse import CoarseGrammar
 from eigentext.constituency.class_counts import ClassCounts
+from eigentext.constituency.grammar import Grammar
 from eigentext.constituency.lexicon import Lexicon
+from eigentext.constituency.lexicon_moments import MomentLexicon
 from eigentext.constituency.low_rank import LowRank, n_numbers
-from eigentext.constituency.params import LatentParams, RuleCounts, few_enough
+from eigentext.constituency.params import LatentParams, RuleCounts, few_enough, tensor_layout
+from eigentext.constituency.rerank.reranker import DECODER, Reranker
+from eigentext.constituency.settings import Smoothing
+from eigentext.features.signatures import LANGUAGES
 from eigentext.features.spectrum import Spectra
 from eigentext.features.word_classes import WordClasses
+from eigentext.linear.lists import Weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import SimpleNamespace
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float32s, Float64s, Int64s
+    from eigentext.constituency.model import LPCFG
     from eigentext.features.signatures import Language
 
-__all__ = ["PackedParams", "pack_params", "unpack_params"]
+__all__ = ["LANGUAGE", "MOST_MODELS", "RULES", "Content", "ParamsContent"]
 
-_LEXICON_ARRAYS = (
-    "tags",
-    "tag_ptr",
-    "base",
-    "word_ptr",
-    "word_ts",
-    "word_n",
-    "shape_ptr",
-    "shape_ts",
-    "shape_n",
-    "emits",
+MOST_MODELS = 1000
+LANGUAGE = Text(LANGUAGES)
+RULES = Ints(("rules", 3), low=0, below="labels")
+_MOST_STATES = 10_000  # of one nonterminal
+_MOST = 1e12  # words counted
+_LARGE = 1e30
+_STRENGTH = Real(0, 1e12)
+_STRENGTHS = dict.fromkeys(("k_sig", "k_base", "k_state", "trust"), _STRENGTH)
+_VECTOR_STRENGTHS = dict.fromkeys(("k_word", "k_shape"), _STRENGTH)
+_LEXICON = Named(
+    {
+        **_STRENGTHS,
+        "of_models": Listed(Named(_STRENGTHS, closed=True), MOST_MODELS),
+        "classes": Named(
+            {"sizes": Listed(Whole(1, 10**9), 100), "strength": Real(-100, 100)}, optional=True
+        ),
+        "vectors": Named(_VECTOR_STRENGTHS, closed=True, optional=True),
+    },
+    closed=True,
 )
-_LEXICON_STATES, _LEXICON_COUNTS = ("word_ts", "shape_ts"), ("word_n", "shape_n")
-_LEXICON_NUMBERS = ("k_sig", "k_base", "k_state", "trust")
 
 
-class PackedParams(NamedTuple):
-    """Models as named arrays, lists of strings and numbers: parts of a model file."""
-
-    arrays: Mapping[str, npt.NDArray[Any]]
-    strings: Mapping[str, Sequence[str]]
-    numbers: Mapping[str, Any]
+def _has_classes(values: Mapping[str, Any]) -> bool:
+    return values["lexicon"].get("classes") is not None
 
 
-def pack_params(params: Sequence[LatentParams]) -> PackedParams:
-    """The parts of all models that a file keeps; their rules are left to the caller."""
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    strings: dict[str, Sequence[str]] = {}
-    for number, model in enumerate(params):
-        prefix = f"model{number}."
-        arrays[prefix + "m"] = model.m
-        arrays[prefix + "rule_ptr"] = model.rule_ptr
-        known = model.counts
-        if known is not None and few_enough(len(known.places), len(model.tensor)):
-            arrays |= {
-                f"{prefix}counts.{name}": np.asarray(v) for name, v in known._asdict().items()
-            }
-            arrays[prefix + "counts.places"] = _narrow(known.places)
-            arrays[prefix + "counts.numbers"] = known.numbers.astype(np.float32)
-        elif model.low_rank is None:
-            arrays[prefix + "tensor"] = model.tensor
-        else:
-            arrays[prefix + "low.rank"] = model.low_rank.rank.astype(np.uint8)
-            arrays[prefix + "low.values"] = model.low_rank.values
-            arrays[prefix + "low.factor"] = model.low_rank.factor
-        arrays[prefix + "root"] = model.root
-        lexicon = model.lexicon.tag_level
-        for name in _LEXICON_ARRAYS:
-            arrays[f"{prefix}lexicon.{name}"] = getattr(lexicon, name)
-        for name in _LEXICON_STATES:
-            arrays[f"{prefix}lexicon.{name}"] = _narrow(getattr(lexicon, name))
-        for name in _LEXICON_COUNTS:
-            arrays[f"{prefix}lexicon.{name}"] = _single(getattr(lexicon, name))
-        if lexicon.by_class is not None:
-            arrays[f"{prefix}class_counts"] = lexicon.by_class.counts
-        if model.spectra is not None:
-            arrays[f"{prefix}singular_values"] = model.spectra.values
-            arrays[f"{prefix}singular_ptr"] = model.spectra.ptr
-            if model.spectra.smallest is not None:
-                arrays[f"{prefix}smallest"] = model.spectra.smallest
-        if isinstance(model.lexicon, lexicon_moments.MomentLexicon):
-            for name in lexicon_moments.ARRAYS:
-                arrays[f"{prefix}vectors.{name}"] = getattr(model.lexicon, name)
-    lexicon = params[0].lexicon.tag_level  # words and signatures are the same in every model
-    strings["words"], strings["shapes"] = lexicon.words, lexicon.shapes
-    numbers = {name: getattr(lexicon, name) for name in _LEXICON_NUMBERS}
-    if lexicon.by_class is not None:
-        classes = lexicon.by_class.classes
-        strings["class_words"], arrays["class_numbers"] = classes.words, classes.numbers
-        numbers["classes"] = {"sizes": classes.sizes, "strength": lexicon.by_class.strength}
-    # in a mixed ensemble they differ
-    numbers["of_models"] = [
-        {name: getattr(model.lexicon.tag_level, name) for name in _LEXICON_NUMBERS}
-        for model in params
-    ]
-    for model in params:
-        if isinstance(model.lexicon, lexicon_moments.MomentLexicon):
-            numbers["vectors"] = {
-                name: getattr(model.lexicon, name) for name in lexicon_moments.NUMBERS
-            }
-    return PackedParams(arrays, strings, numbers)
+def _numbers_narrow(size: str, below: str, **rules: Any) -> Ints:
+    """Half as many bytes where the numbers fit."""
+    return Ints((size,), ("int32", "int64"), 0, below, held="int64", **rules)
 
 
-def _narrow(numbers: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-    """Half as many bytes where they do."""
-    fits = not len(numbers) or int(numbers.max()) <= np.iinfo(np.int32).max
-    return numbers.astype(np.int32) if fits else numbers
-
-
-def _single(numbers: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+def _counts_narrow(size: str) -> Reals:
     """The same for numbers that single precision holds exactly."""
-    narrow = numbers.astype(np.float32)
-    return narrow if np.array_equal(narrow, numbers) else numbers
+    return Reals((size,), ("float32", "float64"), 0, _MOST, held="float64")
 
 
-def unpack_params(
-    packed: PackedParams, rules: npt.NDArray[Any], n_models: int, language: Language
-) -> list[LatentParams]:
-    """What :func:`pack_params` packed."""
-    a, numbers = packed.arrays, dict(packed.numbers)
-    vectors, of_models = numbers.pop("vectors", None), numbers["of_models"]
-    of_classes, classes = numbers.pop("classes", None), None
-    if of_classes is not None:
-        sizes = tuple(of_classes["sizes"])
-        classes = WordClasses(tuple(packed.strings["class_words"]), a["class_numbers"], sizes)
-    words, shapes = tuple(packed.strings["words"]), tuple(packed.strings["shapes"])
-    params = []
-    for number in range(n_models):
-        prefix = f"model{number}."
-        fields: dict[str, Any] = {name: a[f"{prefix}lexicon.{name}"] for name in _LEXICON_ARRAYS}
-        fields |= {name: fields[name].astype(np.int64) for name in _LEXICON_STATES}
-        fields |= {name: fields[name].astype(np.float64) for name in _LEXICON_COUNTS}
-        fields.update(of_models[number], words=words, shapes=shapes)
-        if classes is not None:
-            of_class = a[f"{prefix}class_counts"]
-            fields["by_class"] = ClassCounts(classes, of_class, of_classes["strength"])
-        lexicon = Lexicon(**fields, language=language)
-        if vectors is not None and f"{prefix}vectors.m" in a:
-            more: dict[str, Any] = {
-                name: a[f"{prefix}vectors.{name}"] for name in lexicon_moments.ARRAYS
-            }
-            signed = lexicon_moments.MomentLexicon(tag_level=lexicon, **more, **vectors)
+_COUNTS = Record(
+    RuleCounts,
+    prefix="counts.",
+    optional=True,
+    places=_numbers_narrow("counts#", "tensor#", rising=True),
+    numbers=Reals(("counts#",), ("float32",), 0, _MOST, held="float64"),
+    states=Reals(("states#",), low=0, high=_MOST),
+    rules=Reals(("rules",), low=0, high=_MOST),
+    labels=Reals(("labels",), low=1e-30, high=_MOST),
+    strengths=Numbers(Reals((3,), low=0, high=_MOST), tuple),
+)
+_LOW_RANK = Group(
+    prefix="low.",
+    optional=True,
+    rank=Ints(("rules", 3), ("uint8",), held="int64"),
+    values=Reals(("low#",), ("float16",), -65504, 65504),
+    factor=Reals(("rules",), ("float32",), 0, _LARGE),
+)
+_LEXICON_COUNTS = Group(
+    prefix="lexicon.",
+    tags=Ints(("tags#",), low=0, below="labels", rising=True),
+    tag_ptr=Pointers("tags#", "tag_states#"),
+    base=Ints(("tags#",), low=0, below="tags#"),
+    word_ptr=Pointers("words", "word_counts#"),
+    word_ts=_numbers_narrow("word_counts#", "tag_states#"),
+    word_n=_counts_narrow("word_counts#"),
+    shape_ptr=Pointers("shapes", "shape_counts#"),
+    shape_ts=_numbers_narrow("shape_counts#", "tag_states#"),
+    shape_n=_counts_narrow("shape_counts#"),
+    emits=Reals(("tag_states#",), low=0, high=_LARGE),
+)
+_VECTORS = Group(
+    prefix="vectors.",
+    optional=True,
+    m=Ints(("tags#",), low=1, below=_MOST_STATES + 1),
+    word_vector=Reals(("word_vectors#",), ("float32",), -_LARGE, _LARGE),
+    shape_vector=Reals(("shape_vectors#",), ("float32",), -_LARGE, _LARGE),
+    word_weight=Reals(("word_counts#",), low=0, high=_MOST),
+    shape_weight=Reals(("shape_counts#",), low=0, high=_MOST),
+    tag_mean=Reals(("vector_states#",), low=-_LARGE, high=_LARGE),
+)
+_SPECTRA = Record(
+    Spectra,
+    optional=True,
+    ptr=Called("singular_ptr", Pointers("labels", "values#")),
+    values=Called("singular_values", Reals(("values#",))),
+    smallest=Reals(("labels",), optional=True),
+)
+
+
+def _few_counts(params: LatentParams) -> RuleCounts | None:
+    counts = params.counts
+    if counts is None or not few_enough(len(counts.places), len(params.tensor)):
+        return None
+    return counts
+
+
+def _vectors(params: LatentParams) -> MomentLexicon | None:
+    return params.lexicon if isinstance(params.lexicon, MomentLexicon) else None
+
+
+@dataclass
+class ModelContent:
+    """One model; sizes of its own have its number behind them."""
+
+    m: Int64s = stored(Ints(("labels",), low=1, below=_MOST_STATES + 1))
+    rule_ptr: Int64s = stored(Pointers("rules", "tensor#"))
+    root: Float64s = stored(Reals(("states#",), low=-_LARGE, high=_LARGE))
+    counts: RuleCounts | None = stored(_COUNTS, of=_few_counts)
+    low_rank: SimpleNamespace | None = stored(
+        _LOW_RANK, of=lambda params: None if _few_counts(params) else params.low_rank
+    )
+    tensor: Float32s | None = stored(
+        Reals(("tensor#",), ("float32",), -_LARGE, _LARGE, optional=True),
+        of=lambda params: None if _few_counts(params) or params.low_rank else params.tensor,
+    )
+    lexicon: SimpleNamespace = stored(_LEXICON_COUNTS, of="lexicon.tag_level")
+    class_counts: Float64s | None = stored(
+        When(
+            _has_classes,
+            Reals(
+                (lambda values: sum(values["lexicon"]["classes"]["sizes"]), "bases#"),
+                low=0,
+                high=_MOST,
+            ),
+        ),
+        of=lambda params: getattr(params.lexicon.tag_level.by_class, "counts", None),
+    )
+    spectra: Spectra | None = stored(_SPECTRA)
+    vectors: SimpleNamespace | None = stored(
+        When(lambda values: bool(values["lexicon"].get("vectors")), _VECTORS), of=_vectors
+    )
+
+    def check(self, rules: Int64s, name: str) -> None:
+        """Raise ValueError where layouts of tensors and states do not fit."""
+        lexicon, vectors = self.lexicon, self.vectors
+        of_tag = self.m[lexicon.tags]
+        if not np.array_equal(self.rule_ptr, tensor_layout(rules, self.m)):
+            raise ValueError(f"array '{name}rule_ptr' does not fit the rules and their states")
+        _length(f"{name}root", self.root, int(self.m.sum()))
+        self._check_tensors(rules, name)
+        if vectors is not None:
+            if not np.array_equal(vectors.m, of_tag):
+                raise ValueError(f"array '{name}vectors.m' does not fit the states of the tags")
+            for part, n_numbers_ in (
+                ("word_vector", of_tag[lexicon.word_ts].sum()),
+                ("shape_vector", of_tag[lexicon.shape_ts].sum()),
+                ("tag_mean", of_tag.sum()),
+            ):
+                _length(f"{name}vectors.{part}", getattr(vectors, part), int(n_numbers_))
+            of_tag = np.ones_like(of_tag)
+        if not np.array_equal(np.diff(lexicon.tag_ptr), of_tag):
+            raise ValueError(f"array '{name}lexicon.tag_ptr' does not fit the states of the tags")
+        n = lexicon.word_n
+        of_word = np.diff(np.concatenate([[0.0], np.cumsum(n)])[lexicon.word_ptr])
+        if not len(lexicon.tags) or not len(n) or float(of_word.min()) <= 0:
+            raise ValueError(f"array '{name}lexicon.word_n' has a word that was never seen")
+        if self.class_counts is not None:
+            bases = int(lexicon.base.max()) + 1
+            if self.class_counts.shape[1] != bases:
+                raise ValueError(f"array '{name}class_counts' does not fit {bases} base tags")
+
+    def _check_tensors(self, rules: Int64s, name: str) -> None:
+        """Tensors are there in one way, and no rank is larger than it can be."""
+        ways = sum(way is not None for way in (self.counts, self.low_rank, self.tensor))
+        if ways != 1:
+            raise ValueError(f"arrays of '{name}' say rules in {ways} ways, expected one")
+        n_cells = int(self.rule_ptr[-1])
+        if self.tensor is not None:
+            _length(f"{name}tensor", self.tensor, n_cells)
+        elif self.counts is not None:
+            if not few_enough(len(self.counts.places), n_cells):
+                raise ValueError(
+                    f"array '{name}counts.places' is too short for {n_cells:,} numbers"
+                )
+        elif self.low_rank is not None:
+            shape, rank = self.m[rules], self.low_rank.rank
+            none = rank == 0
+            products = ~none[:, 0] & none[:, 1:].all(axis=1)  # as many as there are numbers for
+            in_part = none.any(axis=1) != none.all(axis=1)
+            too_large = (rank > shape).any(axis=1)
+            if bool(np.any((too_large | in_part) & ~products)):
+                raise ValueError(f"array '{name}low.rank' does not fit the states of the rules")
+            n_values = int(n_numbers(shape, rank).sum())
+            _length(f"{name}low.values", self.low_rank.values, n_values)
+
+    def params(
+        self, rules: Int64s, lexicon: Lexicon, strengths: Mapping[str, Any] | None
+    ) -> LatentParams:
+        """The model with these rules; ``strengths`` of the smoothing of vectors."""
+        if self.vectors is not None and strengths is not None:
+            signed = MomentLexicon(tag_level=lexicon, **vars(self.vectors), **strengths)
             lexicon = cast("Lexicon", signed)  # it answers like one
-        spectra = None
-        if f"{prefix}singular_ptr" in a:
-            smallest = a.get(f"{prefix}smallest")
-            spectra = Spectra(a[f"{prefix}singular_values"], a[f"{prefix}singular_ptr"], smallest)
-        low = None
-        if f"{prefix}low.rank" in a:
-            rank = a[f"{prefix}low.rank"].astype(np.int64)
-            ptr = pointers(n_numbers(a[prefix + "m"][rules], rank))
-            low = LowRank(rank, ptr, a[f"{prefix}low.values"], a[f"{prefix}low.factor"])
-        counts: RuleCounts | None = None
-        tensor = a.get(prefix + "tensor", np.empty(0, np.float32))
-        if f"{prefix}counts.places" in a:
-            first, second, third = a[f"{prefix}counts.strengths"].tolist()
-            counts = RuleCounts(
-                a[f"{prefix}counts.places"].astype(np.int64),
-                a[f"{prefix}counts.numbers"].astype(np.float64),
-                a[f"{prefix}counts.states"],
-                a[f"{prefix}counts.rules"],
-                a[f"{prefix}counts.labels"],
-                (first, second, third),
-            )
-            tensor = counts.smoothed(rules, a[prefix + "m"])
-        params.append(
-            LatentParams(
-                a[prefix + "m"],
-                rules,
-                a[prefix + "rule_ptr"],
-                tensor,
-                a[prefix + "root"],
-                lexicon,
-                spectra,
-                low,
-                counts,
-            )
+        low_rank, tensor = None, np.empty(0, np.float32) if self.tensor is None else self.tensor
+        if self.low_rank is not None:
+            ptr = pointers(n_numbers(self.m[rules], self.low_rank.rank))
+            low_rank = LowRank(**vars(self.low_rank), ptr=ptr)
+        if self.counts is not None:
+            tensor = self.counts.smoothed(rules, self.m)
+        return LatentParams(
+            self.m,
+            rules,
+            self.rule_ptr,
+            tensor,
+            self.root,
+            lexicon,
+            self.spectra,
+            low_rank,
+            self.counts,
         )
-    return params
+
+
+def _length(name: str, array: npt.NDArray[Any], expected: int) -> None:
+    if len(array) != expected:
+        raise ValueError(f"array {name!r} has {len(array)} numbers, expected {expected}")
+
+
+def _first_lexicon(params: Sequence[LatentParams]) -> Lexicon:
+    return params[0].lexicon.tag_level  # words and signatures are the same in every model
+
+
+def _lexicon_numbers(params: Sequence[LatentParams]) -> dict[str, Any]:
+    first = _first_lexicon(params)
+    numbers: dict[str, Any] = _named(first, _STRENGTHS)
+    # in a mixed ensemble they differ
+    numbers["of_models"] = [_named(model.lexicon.tag_level, _STRENGTHS) for model in params]
+    for vectors in map(_vectors, params):
+        if vectors is not None:
+            numbers["vectors"] = _named(vectors, _VECTOR_STRENGTHS)
+    if first.by_class is not None:
+        sizes, strength = first.by_class.classes.sizes, first.by_class.strength
+        numbers["classes"] = {"sizes": sizes, "strength": strength}
+    return numbers
+
+
+def _named(record: Any, names: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}
+
+
+@dataclass
+class ParamsContent:
+    """All models of a file; their rules are left to the caller."""
+
+    words: tuple[str, ...] = stored(
+        Strings("words", distinct=True), of=lambda models: _first_lexicon(models).words
+    )
+    shapes: tuple[str, ...] = stored(
+        Strings("shapes", distinct=True), of=lambda models: _first_lexicon(models).shapes
+    )
+    classes: SimpleNamespace | None = stored(
+        When(
+            _has_classes,
+            Group(
+                prefix="class_",
+                words=Strings("class_words", distinct=True),
+                numbers=Ints(
+                    ("class_words", lambda values: len(values["lexicon"]["classes"]["sizes"])),
+                    low=0,
+                ),
+            ),
+        ),
+        of=lambda models: getattr(_first_lexicon(models).by_class, "classes", None),
+    )
+    lexicon: dict[str, Any] = stored(_LEXICON, of=_lexicon_numbers)
+    models: tuple[ModelContent, ...] = stored(
+        Each(Record(ModelContent), "n_models", "model{}."), of=list
+    )
+
+    def params(self, rules: Int64s, language: Language) -> list[LatentParams]:
+        """The models, once they are checked."""
+        numbers, by_class = self.lexicon, self.lexicon.get("classes", {})
+        if len(numbers["of_models"]) != len(self.models):
+            raise ValueError(f"settings.lexicon.of_models are not {len(self.models)}")
+        classes = None
+        if self.classes is not None:
+            classes = WordClasses(
+                self.classes.words, self.classes.numbers, tuple(by_class["sizes"])
+            )
+            if bool(np.any(classes.numbers >= np.array(classes.sizes))):
+                raise ValueError("array 'class_numbers' holds a class beyond the last")
+        for number, model in enumerate(self.models):
+            model.check(rules, f"model{number}.")
+        params = []
+        for model, strengths in zip(self.models, numbers["of_models"], strict=True):
+            counts = None
+            if classes is not None and model.class_counts is not None:
+                counts = ClassCounts(classes, model.class_counts, by_class["strength"])
+            lexicon = Lexicon(
+                **vars(model.lexicon),
+                **strengths,
+                words=self.words,
+                shapes=self.shapes,
+                by_class=counts,
+                language=language,
+            )
+            params.append(model.params(rules, lexicon, numbers.get("vectors")))
+        return params
+
+
+@dataclass
+class Content:
+    """What the file of a parser holds; one without a reranker has none of its parts."""
+
+    labels: tuple[str, ...] = stored(Strings("labels", distinct=True), of="grammar_.labels")
+    coarse: CoarseGrammar = stored(
+        Record(
+            CoarseGrammar,
+            rules=RULES,
+            rule_p=Shares(("rules",)),
+            root_p=Shares(("labels",)),
+            prior=Shares(("labels",)),
+            emits=Shares(("labels",)),
+        ),
+        of="grammar_.coarse",
+    )
+    params: ParamsContent = stored(Record(ParamsContent), of="grammar_.params")
+    brackets: BracketModel | None = stored(
+        Record(
+            BracketModel,
+            prefix="brackets.",
+            optional=True,
+            places=Ints(("brackets",), ("int32",), low=0, below=1 << BITS, rising=True),
+            values=Reals(("brackets",), ("float16",), -65504, 65504),
+        ),
+        of="grammar_.brackets",
+    )
+    reranker: Any = stored(
+        Group(
+            optional=True,
+            weights=Group(
+                keys=Called(
+                    "reranker.features", Ints(("rerank_features",), ("uint64",), rising=True)
+                ),
+                values=Called(
+                    "reranker.weights", Reals(("rerank_features",), ("float32",), -1e6, 1e6)
+                ),
+            ),
+            words=Called("reranker_words", Strings("rerank_words", distinct=True, optional=True)),
+        ),
+        of="reranker_",
+    )
+    wrapper: str | None = stored(OrNull(Text(optional=True)), of="grammar_.wrapper")
+    smoothing: Smoothing = stored(Facts(Smoothing, Named({})), of="settings_.smoothing")
+
+    def restore(self, parser: LPCFG) -> None:
+        """Set what ``fit`` would have learned."""
+        parser.smoothing, parser.semi_, parser.reranker_ = self.smoothing, None, None
+        params = self.params.params(self.coarse.rules, parser.language)
+        parser.grammar_ = Grammar(
+            self.labels, self.wrapper, self.coarse, tuple(params), self.brackets
+        )
+        if self.reranker is not None:
+            weights, words = self.reranker.weights, tuple(self.reranker.words or ())
+            dense = Weights(weights.keys, weights.values, np.array(DECODER))
+            parser.reranker_ = Reranker(words, dense, parser.language)

@@ -20,11 +20,8 @@ from eigentext.features.signatures import Language, signatures
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Bools, Int64s
     from eigentext.features.word_classes import WordClasses
-
-    Ints = npt.NDArray[np.int64]
 
 __all__ = ["FlatTrees", "Numbering", "Treebank", "assemble"]
 
@@ -46,30 +43,30 @@ class Treebank:
     """
 
     labels: tuple[str, ...]
-    rules: Ints
-    label: Ints
-    rule: Ints
-    left: Ints
-    right: Ints
-    parent: Ints
-    sibling: Ints
-    side: Ints
-    start: Ints
-    end: Ints
-    head: Ints
-    offset: Ints
-    length: Ints
-    depth: Ints
-    token: Ints
-    roots: Ints
+    rules: Int64s
+    label: Int64s
+    rule: Int64s
+    left: Int64s
+    right: Int64s
+    parent: Int64s
+    sibling: Int64s
+    side: Int64s
+    start: Int64s
+    end: Int64s
+    head: Int64s
+    offset: Int64s
+    length: Int64s
+    depth: Int64s
+    token: Int64s
+    roots: Int64s
     words: tuple[str, ...]  # the running text, one string a token
-    first_in_sentence: npt.NDArray[np.bool_]
-    word_at: Ints
-    tag_at: Ints
-    word_class: Ints
-    signature: Ints
-    suffix2: Ints
-    suffix3: Ints
+    first_in_sentence: Bools
+    word_at: Int64s
+    tag_at: Int64s
+    word_class: Int64s
+    signature: Int64s
+    suffix2: Int64s
+    suffix3: Int64s
     classes: WordClasses | None = None  # of words, from elsewhere
     _once: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -107,11 +104,11 @@ class FlatTrees(NamedTuple):
     ``head``   (N,) the head word's place in the running text
     """
 
-    sizes: Ints
-    label: Ints
+    sizes: Int64s
+    label: Int64s
     label_names: Sequence[str]
-    head: Ints
-    word: Ints
+    head: Int64s
+    word: Int64s
     word_names: Sequence[str]
 
 
@@ -180,7 +177,7 @@ def assemble(flat: FlatTrees, *, rare: int, language: Language) -> Treebank:
     )
 
 
-def _as_they_come(numbers: Ints, bound: int) -> tuple[Ints, Ints]:
+def _as_they_come(numbers: Int64s, bound: int) -> tuple[Int64s, Int64s]:
     """The distinct numbers in the order of their first coming, and for each number its place."""
     first = np.full(bound, len(numbers))
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several, the last assigned holds
@@ -190,7 +187,7 @@ def _as_they_come(numbers: Ints, bound: int) -> tuple[Ints, Ints]:
     return used, rank_of[numbers]
 
 
-def _rules(parent: Ints, left: Ints, right: Ints, n_labels: int) -> tuple[Ints, Ints]:
+def _rules(parent: Int64s, left: Int64s, right: Int64s, n_labels: int) -> tuple[Int64s, Int64s]:
     """The distinct (parent, left, right) in order, and for each node the place of its own."""
     if n_labels >= 1 << 21:  # three of them do not fit into one int64
         pairs, right = np.unique(left * n_labels + right, return_inverse=True)
@@ -206,12 +203,12 @@ def _rules(parent: Ints, left: Ints, right: Ints, n_labels: int) -> tuple[Ints, 
 
 
 def _word_numbers(
-    word: Ints,
+    word: Int64s,
     names: Sequence[str],
-    first: npt.NDArray[np.bool_],
+    first: Bools,
     rare: int,
     language: Language,
-) -> Ints:
+) -> Int64s:
     """(4, n tokens): numbers of word classes, signatures, endings of two and three letters."""
     counts = np.bincount(word, minlength=len(names))
     pairs, pair_at = _as_they_come(2 * word + first, 2 * len(names))

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.engines import Engine, LocalEngine, cluster_in_use
 from eigentext.base.files.opening import expand
@@ -43,11 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Int64s
     from eigentext.counting.shards import Shard
 
 __all__ = ["count", "count_sentences"]
-
-Int64s = npt.NDArray[np.int64]
 
 
 def count(

@@ -10,56 +10,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base import modelfile
-from eigentext.base.fields import Flag, Ints, Parts, Sparse, Spec, Strings, Text, Whole
-from eigentext.base.packing import pack_csr
-from eigentext.base.stored import Packed, Stored
+from eigentext.base.fields import Ints, Sparse, Strings
+from eigentext.base.records import Each, Group
+from eigentext.base.stored import Stored
+from eigentext.base.values import Flag, Named, Text, Whole
 from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.interning import Types, WordTable
 from eigentext.counting.vocabulary import Vocabulary, select
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from eigentext.base.files.opening import Source
+    from eigentext.base.parts import Packed
+    from eigentext.base.types import Int64s
 
 __all__ = ["Counts"]
 
-Int64s = npt.NDArray[np.int64]
 _MOST = 10**15  # tokens
 
 
-def _parts(settings: dict[str, Any]) -> Parts:
+def _span_names(values: Mapping[str, Any]) -> list[str]:
     try:
-        spans = parse_contexts(settings["contexts"]).spans
+        spans = parse_contexts(values["contexts"]).spans
     except SettingsError as error:
         raise ValueError(f"settings.contexts: {error}") from error
-    square = Sparse(("words+1", "words+1"), low=0, high=_MOST)
-    return Parts(
-        {
-            "unigrams": Ints(("words+1",), low=0, below=_MOST),
-            **{f"pairs/{near}-{far}": square for near, far in spans},
-        },
-        {"words": Strings("words", distinct=True)},
-    )
-
-
-_SPEC = Spec(
-    {
-        "contexts": Text(),
-        "n_tokens": Whole(0, _MOST),
-        "n_sentences": Whole(0, _MOST),
-        "n_skipped": Whole(0, _MOST),
-        "complete": Flag(),
-    },
-    _parts,
-)
+    return [f"{near}-{far}" for near, far in spans]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +57,16 @@ class Counts(Stored):
     """
 
     KIND = "counts"
-    SPEC = _SPEC
+    CONTENT = Group(
+        words=Strings("words", distinct=True),
+        unigrams=Ints(("words+1",), low=0, below=_MOST),
+        halves=Each(Sparse(("words+1", "words+1"), low=0, high=_MOST), _span_names, "pairs/{}"),
+        n_tokens=Whole(0, _MOST),
+        n_sentences=Whole(0, _MOST),
+        n_skipped=Whole(0, _MOST),
+        complete=Flag(),
+    )
+    SIZED_BY = Named({"contexts": Text()})
 
     vocabulary: Vocabulary
     unigrams: Int64s
@@ -218,7 +210,7 @@ class Counts(Stored):
     @classmethod
     def load(cls, path: Source, *, mapped: bool = False, **unstored: Any) -> Counts:
         """Read what :meth:`save` wrote; ``mapped`` leaves large matrices in the file."""
-        file = modelfile.load(path, cls.KIND, {cls.VERSION}, cls.SPEC, mapped=mapped)
+        file = modelfile.load(path, cls.KIND, {cls.VERSION}, cls._contents(), mapped=mapped)
         return cls._from_file(file, unstored)
 
     @classmethod
@@ -228,32 +220,20 @@ class Counts(Stored):
         return sum(shape[0] for name, (_, shape) in arrays.items() if name.endswith("/indices"))
 
     def _pack(self) -> Packed:
-        arrays: dict[str, npt.NDArray[Any]] = {"unigrams": self.unigrams}
-        for (near, far), half in zip(self.contexts.spans, self.halves, strict=True):
-            arrays |= pack_csr(f"pairs/{near}-{far}", half)
-        facts = {
-            "n_tokens": self.n_tokens,
-            "n_sentences": self.n_sentences,
-            "n_skipped": self.n_skipped,
-            "complete": self.complete,
-        }
-        settings = {"contexts": str(self.contexts)}
-        return Packed(arrays, {"words": self.words[:-1]}, facts, settings)
+        return self._packed({"contexts": str(self.contexts)})
+
+    def _content(self) -> SimpleNamespace:
+        names = _span_names({"contexts": self.contexts})
+        halves = dict(zip(names, self.halves, strict=True))
+        return SimpleNamespace(**{**vars(self), "words": self.words[:-1], "halves": halves})
 
     @classmethod
     def _unpack(cls, packed: Packed, **unstored: Any) -> Counts:
+        content = vars(cls._unpacked(packed))
+        vocabulary = Vocabulary.from_words(content.pop("words"))
+        halves = tuple(content.pop("halves").values())
         contexts = parse_contexts(packed.settings["contexts"])
-        facts = packed.facts
-        return cls(
-            Vocabulary.from_words(packed.strings["words"]),
-            packed.arrays["unigrams"],
-            contexts,
-            tuple(packed.csr(f"pairs/{near}-{far}") for near, far in contexts.spans),
-            facts["n_tokens"],
-            facts["n_sentences"],
-            facts["n_skipped"],
-            facts["complete"],
-        )
+        return cls(vocabulary, halves=halves, contexts=contexts, **content)
 
 
 def _same_matrix(a: Any, b: Any) -> bool:

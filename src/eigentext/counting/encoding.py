@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.files.opening import expand
 from eigentext.base.files.scratch import scratch_folder
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Int32s
     from eigentext.errors import DataError
 
 __all__ = ["EncodedText", "encode_files", "encode_sentences"]
-
-Int32s = npt.NDArray[np.int32]
 
 
 class EncodedText(NamedTuple):

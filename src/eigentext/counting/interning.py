@@ -17,19 +17,17 @@ import numpy.typing as npt
 from eigentext.base.ragged import pointers
 
 if TYPE_CHECKING:
+    from eigentext.base.types import Int32s, Int64s, UInt8s, UInt64s
     from eigentext.counting.kernels.interning import TableArrays
 
 __all__ = ["PAD", "Types", "WordTable", "every_byte"]
 
-Bytes = npt.NDArray[np.uint8]
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
 
 PAD = 16  # bytes that the kernels may read beyond the end of a text
 _ALL_BITS = np.uint64(2**64 - 1)
 
 
-def every_byte(buffer: Bytes) -> npt.NDArray[np.uint64]:
+def every_byte(buffer: UInt8s) -> UInt64s:
     """The buffer as the 8-byte numbers that begin at each of its bytes (a view)."""
     return np.ndarray((len(buffer) - 8,), np.uint64, buffer.data, 0, (1,))
 
@@ -41,7 +39,7 @@ class Types:
     ``blob`` has PAD bytes more than the words need.
     """
 
-    blob: Bytes
+    blob: UInt8s
     offsets: Int64s
     counts: Int64s
 
@@ -123,7 +121,7 @@ class WordTable:
         """Line number of the first occurrence of each word, counted from 0."""
         return self._first_lines[: len(self)]
 
-    def intern(self, text: Bytes, begin: int, end: int, out: Int32s) -> int:
+    def intern(self, text: UInt8s, begin: int, end: int, out: Int32s) -> int:
         """Ids of the tokens in ``text[begin:end]`` into ``out``; returns how many.
 
         ``text[end - 1]`` is white space, ``text`` has PAD bytes after ``end``, and ``out`` has

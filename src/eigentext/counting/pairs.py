@@ -8,14 +8,16 @@ runs add up.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.counting.spill import Run
 
-__all__ = ["count_pairs"]
+if TYPE_CHECKING:
+    from eigentext.base.types import Int32s
 
-Int32s = npt.NDArray[np.int32]
+__all__ = ["count_pairs"]
 
 
 def count_pairs(ids: Int32s, begin: int, end: int, span: tuple[int, int], n_words: int) -> Run:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.fingerprint import fingerprint
@@ -34,14 +33,13 @@ if TYPE_CHECKING:
 
     from eigentext.base.engines import Engine
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Int32s, Int64s
     from eigentext.counting.contexts import Contexts
     from eigentext.counting.interning import Types
     from eigentext.counting.memory import Budget
 
 __all__ = ["Job", "first_pass", "second_pass_away", "second_pass_here"]
 
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
 Piece = tuple[Handle, int, int]
 
 

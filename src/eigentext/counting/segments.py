@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.tokens import each_sentence
 from eigentext.counting.interning import PAD, Types, WordTable
@@ -30,9 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from eigentext.base.types import Int32s
+
 __all__ = ["Handle", "SegmentStore", "ShardResult", "handle_of"]
 
-Int32s = npt.NDArray[np.int32]
 _BLOCK_BYTES = 1 << 20  # text interned at once
 
 

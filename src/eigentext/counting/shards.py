@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import (
@@ -43,6 +42,7 @@ from eigentext.language.formats.records import FIELD, fault, kind_of
 from eigentext.language.formats.text import check_text
 
 if TYPE_CHECKING:
+    from eigentext.base.types import Int32s, Int64s
     from eigentext.counting.memory import Budget
 
 __all__ = ["Segment", "Shard", "ShardErrors", "look_at", "plan_shards", "read_segments"]
@@ -79,7 +79,7 @@ class Segment:
     """Ids of a stretch of text, in terms of its own types; -1 ends a sentence."""
 
     types: Types
-    ids: tuple[npt.NDArray[np.int32], ...]
+    ids: tuple[Int32s, ...]
     n_tokens: int
     n_sentences: int
 
@@ -329,7 +329,7 @@ def read_segments(
     from eigentext.counting.kernels import interning as kernels
 
     table = WordTable(min(1 << 14, budget.segment_types))
-    chunks: list[npt.NDArray[np.int32]] = []
+    chunks: list[Int32s] = []
     out = np.empty(0, dtype=np.int32)
     n_ids = 0
     seen = 0
@@ -435,7 +435,7 @@ def _report(shard: Shard, seen: int, fresh: int, on_bytes: OnBytes | None) -> in
     return seen + fresh
 
 
-def _closed(shard: Shard, table: WordTable, chunks: list[npt.NDArray[np.int32]]) -> Segment:
+def _closed(shard: Shard, table: WordTable, chunks: list[Int32s]) -> Segment:
     from eigentext.counting.kernels.interning import N_SENTENCES, N_TOKENS
 
     types = table.types
@@ -452,7 +452,7 @@ def _closed(shard: Shard, table: WordTable, chunks: list[npt.NDArray[np.int32]])
     return Segment(types, tuple(chunks), int(state[N_TOKENS]), int(state[N_SENTENCES]))
 
 
-def _raise_bad_word(shard: Shard, types: Types, first_lines: npt.NDArray[np.int64]) -> None:
+def _raise_bad_word(shard: Shard, types: Types, first_lines: Int64s) -> None:
     """Name the first line that holds a word that is not UTF-8."""
     for number in np.argsort(first_lines, kind="stable"):
         try:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eigentext.base.engines import Engine
+    from eigentext.base.types import Int32s, Int64s, UInt8s
 
 __all__ = [
     "ArrayStore",
@@ -42,8 +43,6 @@ __all__ = [
     "saved",
 ]
 
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
 
 _ABOUT = "about.json"
 _ALIGNED = 8  # arrays in a file begin at multiples of this
@@ -340,9 +339,7 @@ class ArrayStore:
         """Bytes of the largest file: what a buffer for :meth:`get` needs."""
         return max((_file_bytes(groups) for groups in self._away.values()), default=0)
 
-    def get(
-        self, key: Hashable, buffer: npt.NDArray[np.uint8] | None = None
-    ) -> list[npt.NDArray[Any]]:
+    def get(self, key: Hashable, buffer: UInt8s | None = None) -> list[npt.NDArray[Any]]:
         """The arrays of a key; what is read from disk may be put into a buffer, and stay there."""
         groups = list(self._here.get(key, []))
         if key in self._away:

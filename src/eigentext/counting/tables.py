@@ -33,9 +33,10 @@ from eigentext.language.formats.parquet import columns, write_columns
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from eigentext.base.types import Int64s
+
 __all__ = ["counts_from_tables", "write_tables"]
 
-Int64s = npt.NDArray[np.int64]
 
 _WHITE = re.compile(r"[ \t\n\r\v\f]")
 _MOST = 10**15  # the largest count

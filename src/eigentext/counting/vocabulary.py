@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.engines import LocalEngine
 from eigentext.base.ragged import pointers
@@ -24,15 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from eigentext.base.engines import Engine
+    from eigentext.base.types import Bools, Int32s, Int64s, UInt64s
 
 __all__ = ["UNKNOWN", "Vocabulary", "merge_types", "select"]
 
 UNKNOWN = "<unk>"
 _UNKNOWN_NUMBER = int.from_bytes(UNKNOWN.encode().ljust(8, b"\0"), "big")  # as in _prefixes
 _WHITE = frozenset(" \t\n\r\v\f")
-
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +256,7 @@ def _sorted(types: Types, chosen: Int64s) -> Int64s:
     return chosen[order]
 
 
-def _tied(same_as_next: npt.NDArray[np.bool_]) -> tuple[Int64s, Int64s]:
+def _tied(same_as_next: Bools) -> tuple[Int64s, Int64s]:
     """The places that belong to a group of equals, and the number of the group of each."""
     padded = np.concatenate([[False], same_as_next, [False]])
     positions = np.flatnonzero(padded[1:] | padded[:-1])
@@ -267,7 +264,7 @@ def _tied(same_as_next: npt.NDArray[np.bool_]) -> tuple[Int64s, Int64s]:
     return positions, groups
 
 
-def _prefixes(types: Types, chosen: Int64s, skip: int) -> npt.NDArray[np.uint64]:
+def _prefixes(types: Types, chosen: Int64s, skip: int) -> UInt64s:
     from eigentext.counting.kernels import interning as kernels
 
     out = np.empty(len(chosen), dtype=np.uint64)

@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
+    from eigentext.base.types import Int64s
 
 __all__ = ["Arc", "Piece", "Row", "lay_out"]
 
@@ -193,7 +193,7 @@ def _pieces(arcs: Sequence[Arc], first: int, last: int) -> list[Piece]:
 
 def _levels(pieces: Sequence[Piece], n_words: int) -> list[int]:
     """The level of each piece: above all pieces before it that share a gap with it."""
-    highest: npt.NDArray[np.int64] = np.zeros(n_words + 1, dtype=np.int64)  # per gap
+    highest: Int64s = np.zeros(n_words + 1, dtype=np.int64)  # per gap
     levels = []
     for piece in pieces:
         below = highest[piece.left + 1 : piece.right + 1]

@@ -8,7 +8,7 @@ all would be a black disc.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    Floats = np.ndarray[Any, np.dtype[np.float64]]
+    from eigentext.base.types import Float64s
+
     Point = tuple[float, float]
 
 __all__ = ["state_graph"]
@@ -97,7 +98,7 @@ def state_graph(
 
 
 def _arrows(
-    T: Floats, centres: Sequence[Point], radii: Sequence[float], most: int, least: float
+    T: Float64s, centres: Sequence[Point], radii: Sequence[float], most: int, least: float
 ) -> Iterator[str]:
     """Bent lines from state to state, from the rim of one circle to that of the other."""
     for i, row in enumerate(T):

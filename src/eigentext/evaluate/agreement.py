@@ -33,8 +33,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from eigentext.base.types import Float64s
 from eigentext.errors import SettingsError
 from eigentext.evaluate.bootstrap import f1, interval
 from eigentext.evaluate.parseval import score_pair
@@ -60,7 +60,7 @@ __all__ = [
     "span_counts",
 ]
 
-Counts = npt.NDArray[np.float64]
+Counts = Float64s
 Triple = tuple[int, int, int]
 Arc: TypeAlias = "tuple[int, str] | None"
 

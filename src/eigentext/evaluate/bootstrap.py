@@ -27,13 +27,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from eigentext.base.types import Float64s
 from eigentext.errors import SettingsError
 
 __all__ = ["Comparison", "Interval", "compare", "difference", "f1", "interval", "median_interval"]
 
-Counts = npt.NDArray[np.float64]
+Counts = Float64s
 Figure = Callable[[Counts], Counts]
 _CELLS_AT_ONCE = 1 << 22  # random numbers held at a time: 32 MB
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.counting.counts import Counts
 
 __all__ = [
@@ -51,14 +52,12 @@ def information_of_pairs(pairs: npt.NDArray[Any]) -> float:
     return float(entropy / total + np.log(total))
 
 
-def _x_log_x(x: npt.NDArray[np.float64]) -> float:
+def _x_log_x(x: Float64s) -> float:
     seen = x[x > 0]
     return float((seen * np.log(seen)).sum())
 
 
-def cluster_pairs(
-    pairs: Any, labels: npt.NDArray[np.integer[Any]], n_clusters: int
-) -> npt.NDArray[np.int64]:
+def cluster_pairs(pairs: Any, labels: npt.NDArray[np.integer[Any]], n_clusters: int) -> Int64s:
     """How often cluster a stands before cluster b: (m, m), from (n, n) CSR counts of words.
 
     >>> from scipy.sparse import csr_array
@@ -137,9 +136,7 @@ def paths_information(
 # ---------------------------------------------------------------- against tags
 
 
-def contingency(
-    clusters: npt.NDArray[np.integer[Any]], tags: Sequence[str]
-) -> npt.NDArray[np.int64]:
+def contingency(clusters: npt.NDArray[np.integer[Any]], tags: Sequence[str]) -> Int64s:
     """How often each cluster (a row) meets each tag (a column, by name).
 
     >>> contingency(np.array([0, 0, 2]), ["b", "a", "b"]).tolist()

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float64s
+
 __all__ = ["npmi_coherence"]
 
 
-def npmi_coherence(
-    topics: Sequence[Sequence[int]] | npt.NDArray[Any], counts: Any
-) -> npt.NDArray[np.float64]:
+def npmi_coherence(topics: Sequence[Sequence[int]] | npt.NDArray[Any], counts: Any) -> Float64s:
     """(k,) the coherence of topics, each given as columns of ``counts`` (documents, words).
 
     A pair of which one word stands in no document says nothing and counts as 0.

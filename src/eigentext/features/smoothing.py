@@ -22,10 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s, Int64s
 
 __all__ = ["Evidence", "Strengths", "of_signature", "smoothed"]
 
@@ -54,19 +51,19 @@ class Evidence(NamedTuple):
     ``given_base``    (E,) P(ts | B) of all words
     """
 
-    cell: Ints
-    group: Ints
-    counts: Floats
-    n: Floats
-    seen: Floats
-    p_shape: Floats
-    p_shape_base: Floats
-    p_text: Floats
-    p_text_base: Floats
-    given_base: Floats
+    cell: Int64s
+    group: Int64s
+    counts: Float64s
+    n: Float64s
+    seen: Float64s
+    p_shape: Float64s
+    p_shape_base: Float64s
+    p_text: Float64s
+    p_text_base: Float64s
+    given_base: Float64s
 
 
-def of_signature(n: Floats, p_rare: Floats, total: float | Floats) -> Floats:
+def of_signature(n: Float64s, p_rare: Float64s, total: float | Float64s) -> Float64s:
     """P(. | sig) from counts ``n`` under the signature, ``total`` in all, and P(.) of rare words.
 
     >>> of_signature(np.array([2.0, 0.0]), np.array([0.5, 0.5]), 2.0).tolist()
@@ -75,7 +72,7 @@ def of_signature(n: Floats, p_rare: Floats, total: float | Floats) -> Floats:
     return np.asarray((_RARE * p_rare + n) / (_RARE + total))
 
 
-def smoothed(known: Evidence, k: Strengths) -> Floats:
+def smoothed(known: Evidence, k: Strengths) -> Float64s:
     """(E,) P(ts | w)."""
     cell, n = known.cell, known.n
     unseen = n == 0
@@ -91,7 +88,7 @@ def smoothed(known: Evidence, k: Strengths) -> Floats:
     if not k.k_state:
         return np.asarray(p)
 
-    def in_group(values: Floats) -> Floats:
+    def in_group(values: Float64s) -> Float64s:
         return np.asarray(np.bincount(known.group, weights=values)[known.group], dtype=float)
 
     prior = within / np.maximum(in_group(within), _NONE)

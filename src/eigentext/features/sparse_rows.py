@@ -17,7 +17,7 @@ from eigentext.base.hashing import MIXER, SPREAD
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    Floats = npt.NDArray[np.float32]
+    from eigentext.base.types import Float32s, Int32s, UInt64s
 
 __all__ = ["FeatureRows", "feature_numbers", "scaled_rows"]
 
@@ -25,11 +25,11 @@ __all__ = ["FeatureRows", "feature_numbers", "scaled_rows"]
 class FeatureRows(NamedTuple):
     """A sparse matrix with F entries in each of its M rows: places and values, both (M, F)."""
 
-    columns: npt.NDArray[np.int32]
-    values: Floats
+    columns: Int32s
+    values: Float32s
     width: int
 
-    def times(self, W: Floats) -> Floats:
+    def times(self, W: Float32s) -> Float32s:
         """X W, dense (M, k)."""
         from eigentext.features.kernels.feature_rows import project
 
@@ -37,7 +37,7 @@ class FeatureRows(NamedTuple):
         project(self.columns, self.values, W, out)
         return out
 
-    def transposed_times(self, other: FeatureRows, W: Floats) -> Floats:
+    def transposed_times(self, other: FeatureRows, W: Float32s) -> Float32s:
         """X' (Y W), dense (d, k), where Y is the other matrix over the same rows."""
         from eigentext.features.kernels.feature_rows import cross
 
@@ -46,7 +46,7 @@ class FeatureRows(NamedTuple):
         return out
 
 
-def feature_numbers(template: int, *values: npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
+def feature_numbers(template: int, *values: npt.NDArray[np.integer]) -> UInt64s:
     """One 64-bit number per row from a template number and columns of values (FNV-like mix).
 
     >>> one, two = feature_numbers(1, np.array([3, 3]), np.array([4, 5])).tolist()
@@ -61,7 +61,7 @@ def feature_numbers(template: int, *values: npt.NDArray[np.integer]) -> npt.NDAr
     return state
 
 
-def scaled_rows(features: npt.NDArray[np.uint64], kappa: float) -> FeatureRows:
+def scaled_rows(features: UInt64s, kappa: float) -> FeatureRows:
     """Sparse (M, d) matrix of one label's nodes, entries sqrt(M / (count + kappa)).
 
     >>> import numpy as np

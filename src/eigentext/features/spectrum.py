@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float32s, Float64s, Int64s
     from eigentext.features.sparse_rows import FeatureRows
-
-    Floats = npt.NDArray[np.float32]
 
 __all__ = [
     "Spectra",
@@ -55,9 +54,9 @@ _SPARE = 6  # directions beyond those asked for: they make the last ones converg
 class Spectrum(NamedTuple):
     """Coordinates Y (M, k), Z (M, k) and singular values s (k,) of one nonterminal."""
 
-    Y: Floats
-    Z: Floats
-    s: Floats
+    Y: Float32s
+    Z: Float32s
+    s: Float32s
 
 
 class Spectra(NamedTuple):
@@ -70,26 +69,26 @@ class Spectra(NamedTuple):
     [3.0, 1.0]
     """
 
-    values: npt.NDArray[np.float64]
-    ptr: npt.NDArray[np.int64]
-    smallest: npt.NDArray[np.float64] | None = None
+    values: Float64s
+    ptr: Int64s
+    smallest: Float64s | None = None
 
     @classmethod
     def of(
         cls,
         values: Sequence[npt.NDArray[np.floating]],
-        smallest: npt.NDArray[np.float64] | None = None,
+        smallest: Float64s | None = None,
     ) -> Spectra:
         """From one vector for each nonterminal; an empty one where none was computed."""
         ptr = pointers(map(len, values))
         return cls(np.concatenate([*values, np.empty(0)]).astype(np.float64), ptr, smallest)
 
-    def at(self, a: int) -> npt.NDArray[np.float64]:
+    def at(self, a: int) -> Float64s:
         """The singular values of nonterminal a."""
         return self.values[self.ptr[a] : self.ptr[a + 1]]
 
 
-def orthonormal(W: Floats, times: int) -> Floats:
+def orthonormal(W: Float32s, times: int) -> Float32s:
     """Columns that span those of W, through W'W; once loses half the digits, twice does not."""
     for _ in range(times):
         values, vectors = np.linalg.eigh((W.T @ W).astype(np.float64))
@@ -153,8 +152,8 @@ def significant(s: npt.NDArray[np.floating], noise: float) -> int:
 
 
 def converged_coordinates(
-    Phi: FeatureRows, Psi: FeatureRows, weights: npt.NDArray[np.float64], rank: int
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    Phi: FeatureRows, Psi: FeatureRows, weights: Float64s, rank: int
+) -> tuple[Float64s, Float64s, Float64s]:
     """Y = Phi U, Z = Psi V and s of Omega = Phi' diag(w) Psi, converged and in 64 bits.
 
     ``weights`` are scaled to sum to 1.

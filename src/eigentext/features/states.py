@@ -28,33 +28,29 @@ from eigentext.linalg.ties import number_alike, unit_rows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Int64s
     from eigentext.features.sparse_rows import FeatureRows
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float32]
 
 __all__ = ["Clustering", "kmeans_states", "states_by_label"]
 
-Views: TypeAlias = "Callable[[Ints, np.random.Generator], tuple[FeatureRows, FeatureRows]]"
+Views: TypeAlias = "Callable[[Int64s, np.random.Generator], tuple[FeatureRows, FeatureRows]]"
 """From the numbers of the nodes of one label to Phi and Psi."""
 
-KMeans: TypeAlias = "Callable[[Floats, int, np.random.Generator], Ints]"
+KMeans: TypeAlias = "Callable[[Float32s, int, np.random.Generator], Int64s]"
 """From coordinates (M, k) and a number of states to the state of each row."""
 
 
 class Clustering(NamedTuple):
     """(N,) the state of every node, (labels,) states of every label, singular values."""
 
-    state: Ints
-    m: Ints
+    state: Int64s
+    m: Int64s
     spectra: Spectra
 
 
 def states_by_label(
-    label: Ints,
+    label: Int64s,
     n_labels: int,
     views: Views,
     kmeans: KMeans,
@@ -79,7 +75,7 @@ def states_by_label(
     bounds = np.searchsorted(label[order], np.arange(n_labels + 1))
     state = np.zeros(len(label), dtype=np.int64)
     m = np.ones(n_labels, dtype=np.int64)
-    spectra: list[Floats] = [np.empty(0, np.float32)] * n_labels
+    spectra: list[Float32s] = [np.empty(0, np.float32)] * n_labels
 
     def of_label(a: int) -> None:
         nodes = order[bounds[a] : bounds[a + 1]]
@@ -112,13 +108,13 @@ def states_by_label(
 
 
 def kmeans_states(
-    X: Floats,
+    X: Float32s,
     m: int,
     rng: np.random.Generator,
     *,
     fit_rows: int,
     seed_rows: int | None = None,
-) -> Ints:
+) -> Int64s:
     """A state for each row; where fewer than m rows differ, each kind has a state of its own.
 
     ``fit_rows``   the centres are fitted on so many rows at most; the rest are assigned
@@ -148,5 +144,5 @@ def kmeans_states(
     return np.asarray(labels, dtype=np.int64)
 
 
-def _sample(X: Floats, most: int, rng: np.random.Generator) -> Floats:
+def _sample(X: Float32s, most: int, rng: np.random.Generator) -> Float32s:
     return X if len(X) <= most else X[rng.choice(len(X), most, replace=False)]

@@ -27,10 +27,9 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
+    from eigentext.base.types import Int64s, UInt64s
 
-    Ints = npt.NDArray[np.int64]
-    Keys = npt.NDArray[np.uint64]
+    Keys = UInt64s
 
 __all__ = ["Grammar", "Item", "Template", "distinct", "seeds_of"]
 
@@ -120,7 +119,7 @@ class Grammar:
             raise SettingsError(f"template {text!r} has more than {self.most} items{of_word}")
         return Template(text, tuple(items), extra)
 
-    def places(self, templates: Sequence[Template], role: str = "") -> Ints:
+    def places(self, templates: Sequence[Template], role: str = "") -> Int64s:
         """(T, most, 2) column and offset of each item with this role; -1 where there is none."""
         places = np.full((len(templates), self.most, 2), -1, np.int64)
         for row, template in enumerate(templates):

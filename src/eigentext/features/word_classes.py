@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float32s, Int64s
     from eigentext.language.formats.brown_paths import PathEntry
-
-    Ints = npt.NDArray[np.int64]
 
 __all__ = [
     "WordClasses",
@@ -67,7 +66,7 @@ def clusters_of(source: str | os.PathLike[str] | Mapping[str, str] | None) -> di
     return bits_of
 
 
-class WordVectors(Mapping[str, "npt.NDArray[np.float32]"]):
+class WordVectors(Mapping[str, "Float32s"]):
     """Vectors by word, over the rows of one matrix: small to show, to keep and to send.
 
     >>> vectors = WordVectors(["a", "b"], np.eye(2, dtype=np.float32))
@@ -75,15 +74,15 @@ class WordVectors(Mapping[str, "npt.NDArray[np.float32]"]):
     (<2 vectors of 2 numbers>, [0.0, 1.0], ['a', 'b'])
     """
 
-    def __init__(self, words: Sequence[str], matrix: npt.NDArray[np.float32]) -> None:
+    def __init__(self, words: Sequence[str], matrix: Float32s) -> None:
         self.words, self.matrix = tuple(words), matrix
 
     @cached_property
     def _row_of(self) -> dict[str, int]:
         return {word: row for row, word in enumerate(self.words)}
 
-    def __getitem__(self, word: str) -> npt.NDArray[np.float32]:
-        row: npt.NDArray[np.float32] = self.matrix[self._row_of[word]]
+    def __getitem__(self, word: str) -> Float32s:
+        row: Float32s = self.matrix[self._row_of[word]]
         return row
 
     def __iter__(self) -> Iterator[str]:
@@ -101,7 +100,7 @@ class WordVectors(Mapping[str, "npt.NDArray[np.float32]"]):
 
 def vectors_of(
     source: str | os.PathLike[str] | Mapping[str, Any] | None, scale: float
-) -> tuple[list[str], npt.NDArray[np.float32]]:
+) -> tuple[list[str], Float32s]:
     """Words, and their vectors, each scaled to the length ``scale``.
 
     What has that length but for rounding stays as it is: scaled once more, nothing changes.
@@ -137,9 +136,7 @@ def vectors_of(
     return words, np.where(done, matrix, scaled).astype(np.float32)
 
 
-def means_bits(
-    words: Sequence[str], vectors: npt.NDArray[np.float32], *, seed: int = 0
-) -> dict[str, str]:
+def means_bits(words: Sequence[str], vectors: Float32s, *, seed: int = 0) -> dict[str, str]:
     """Nine bits for each word; near vectors, all of length 1, share their first bits.
 
     k-means with eight means, then eight within each, then eight within those.
@@ -160,7 +157,7 @@ def means_bits(
     return {word: f"{group:0{width}b}" for word, group in zip(words, groups.tolist(), strict=True)}
 
 
-def _nearest_means(X: npt.NDArray[np.float32], seed: int) -> Ints:
+def _nearest_means(X: Float32s, seed: int) -> Int64s:
     """Which of at most eight means each row is nearest to."""
     from sklearn.cluster import KMeans
 
@@ -172,7 +169,7 @@ def _nearest_means(X: npt.NDArray[np.float32], seed: int) -> Ints:
     return np.asarray(fitted.labels_, np.int64)
 
 
-def _n_means(X: npt.NDArray[np.float32], most: int) -> int:
+def _n_means(X: Float32s, most: int) -> int:
     """So many means at most, and no more than there are different rows."""
     from eigentext.linalg.ties import number_alike
 
@@ -258,7 +255,7 @@ class WordClasses:
     """
 
     words: tuple[str, ...]
-    numbers: Ints
+    numbers: Int64s
     sizes: tuple[int, ...]
 
     @classmethod
@@ -326,7 +323,7 @@ class WordClasses:
         row = looked_up(self._row_of, word, capital=False)
         return (0,) * len(self.sizes) if row is None else tuple(self.numbers[row].tolist())
 
-    def of_all(self, words: Iterable[str]) -> Ints:
+    def of_all(self, words: Iterable[str]) -> Int64s:
         """(len, K) the classes of many words."""
         classes = np.array([self.of(word) for word in words], np.int64)
         return classes.reshape(-1, len(self.sizes))

@@ -12,7 +12,6 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.model import NotFittedError
 from eigentext.base.tokens import checked_tokens
@@ -28,11 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Self
 
+    from eigentext.base.types import Float64s
     from eigentext.lexical.analysis import Analyzer
 
 __all__ = ["MostFrequent", "label_counts"]
-
-Floats = npt.NDArray[np.float64]
 
 
 class MostFrequent:
@@ -80,7 +78,7 @@ class MostFrequent:
         self._learn(self.encoder_(documents, self.observed_, training=numbers), documents)
         return self
 
-    def score_documents(self, documents: Sequence[Document]) -> tuple[Encoded, Floats]:
+    def score_documents(self, documents: Sequence[Document]) -> tuple[Encoded, Float64s]:
         """The words as arrays, and the score of every row."""
         if not hasattr(self, "encoder_"):
             raise NotFittedError("nothing was learned yet: call fit first")
@@ -102,7 +100,7 @@ class MostFrequent:
     def _learn(self, encoded: Encoded, documents: Sequence[Document]) -> None:
         self.counts_ = label_counts(documents)
 
-    def _score(self, encoded: Encoded) -> Floats:
+    def _score(self, encoded: Encoded) -> Float64s:
         return np.array(
             [
                 1000.0 * self.counts_[word][candidate.label] + candidate.prior

@@ -19,22 +19,19 @@ import numpy as np
 from eigentext.linalg.ties import TIE
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
+    from eigentext.base.types import Float64s, Int64s
 
 __all__ = ["convex_weights", "corners", "simplex_weights"]
 
 
 def corners(
-    points: Floats,
+    points: Float64s,
     most: int,
     *,
-    centre: Floats | None = None,
-    mass: Floats | None = None,
+    centre: Float64s | None = None,
+    mass: Float64s | None = None,
     nothing: float = 1e-9,
-) -> Ints:
+) -> Int64s:
     """Rows of ``points`` (n, d) that are corners of all of them, in the order they are found.
 
     The first is the farthest from ``centre`` (the mean, unless given), the next the farthest from
@@ -70,7 +67,7 @@ def corners(
     return np.array(found, np.int64)
 
 
-def simplex_weights(points: Floats, corners: Floats) -> Floats:
+def simplex_weights(points: Float64s, corners: Float64s) -> Float64s:
     """(n, k) weights, 0 or more and with sum 1, that bring the corners nearest to each point.
 
     The nearest point of a hull is nonnegative least squares with one more equation: for
@@ -98,7 +95,7 @@ def simplex_weights(points: Floats, corners: Floats) -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def convex_weights(points: Floats, corners: Floats, n_iter: int = 100) -> Floats:
+def convex_weights(points: Float64s, corners: Float64s, n_iter: int = 100) -> Float64s:
     """What :func:`simplex_weights` finds, nearly, for many points at once.
 
     The answer without bounds, brought into them, then projected gradients with momentum (Beck and
@@ -122,7 +119,7 @@ def convex_weights(points: Floats, corners: Floats, n_iter: int = 100) -> Floats
     return X
 
 
-def _on_simplex(X: Floats) -> Floats:
+def _on_simplex(X: Float64s) -> Float64s:
     """The nearest rows that are not negative and sum to one."""
     falling = -np.sort(-X, axis=1)
     over = np.cumsum(falling, axis=1) - 1

@@ -30,11 +30,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float32s, Float64s, Int32s, Int64s, UInt64s
     from eigentext.linear.kernels.lists import Instances
 
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
-    Keys = npt.NDArray[np.uint64]
+    Keys = UInt64s
 
 __all__ = [
     "LearningList",
@@ -64,9 +63,9 @@ class ListFeatures(NamedTuple):
     ``features``     64-bit numbers
     """
 
-    node_ptr: Ints
-    groups: npt.NDArray[np.int32]
-    feature_ptr: Ints
+    node_ptr: Int64s
+    groups: Int32s
+    feature_ptr: Int64s
     features: Keys
 
 
@@ -74,30 +73,30 @@ class LearningList(NamedTuple):
     """A list to learn from: its features, and of each tree the dense columns and the gain."""
 
     features: ListFeatures
-    dense: Floats
-    gains: Floats
+    dense: Float64s
+    gains: Float64s
 
 
 class Weights(NamedTuple):
     """Features, rising, the weight of each, and the weights (D,) of the dense columns."""
 
     keys: Keys
-    values: npt.NDArray[np.float32]
-    dense: Floats
+    values: Float32s
+    dense: Float64s
 
 
 class _Block(NamedTuple):
     """Lists end to end; ``features`` are places in ``keys``, ``n_lists`` counts lists of each."""
 
     keys: Keys
-    n_lists: Ints
-    features: npt.NDArray[np.int32]
-    feature_ptr: Ints
-    groups: Ints
-    n_nodes: Ints
-    n_trees: Ints
-    dense: Floats
-    gains: Floats
+    n_lists: Int64s
+    features: Int32s
+    feature_ptr: Int64s
+    groups: Int64s
+    n_nodes: Int64s
+    n_trees: Int64s
+    dense: Float64s
+    gains: Float64s
 
 
 def _block(lists: Sequence[LearningList]) -> _Block:
@@ -132,7 +131,7 @@ def _kept(blocks: Sequence[_Block], least: int) -> Keys:
 
 def to_instances(
     lists: Iterable[LearningList], least: int
-) -> tuple[Instances, Floats, Keys] | None:
+) -> tuple[Instances, Float64s, Keys] | None:
     """All lists in numbers, the gains of their trees, and the features; None without any list."""
     from eigentext.linear.kernels.lists import Instances, keep_features
 
@@ -163,7 +162,7 @@ def to_instances(
     return instances, np.concatenate([b.gains for b in blocks]), kept
 
 
-def places(keys: Keys, wanted: Keys) -> npt.NDArray[np.int32]:
+def places(keys: Keys, wanted: Keys) -> Int32s:
     """Where each of ``wanted`` stands among the rising ``keys``; -1 for one that is not there.
 
     >>> places(np.array([3, 5], np.uint64), np.array([5, 4, 9], np.uint64)).tolist()
@@ -177,12 +176,12 @@ def places(keys: Keys, wanted: Keys) -> npt.NDArray[np.int32]:
 
 def objective(
     instances: Instances,
-    gains: Floats,
+    gains: Float64s,
     n_features: int,
     l2: float,
     target: Target = "risk",
-    fixed: Floats | None = None,
-) -> Callable[[Floats], tuple[float, Floats]]:
+    fixed: Float64s | None = None,
+) -> Callable[[Float64s], tuple[float, Float64s]]:
     """The function to be made small, with its gradient: of v, then w; ``fixed``: of w alone."""
     from eigentext.linear.kernels.lists import loss_and_gradient
 
@@ -191,7 +190,7 @@ def objective(
     n_dense = 0 if fixed is not None else instances.dense.shape[1]
     slopes, gradient = np.empty(instances.dense.shape[1]), np.empty(n_features)
 
-    def loss(x: Floats) -> tuple[float, Floats]:
+    def loss(x: Float64s) -> tuple[float, Float64s]:
         dense = x[:n_dense] if fixed is None else fixed
         weights = x[n_dense:]
         value = loss_and_gradient(
@@ -246,7 +245,7 @@ def learn_weights(
     return Weights(keys, values, first if fixed else found.x[: len(free)] / unit)
 
 
-def spread(dense: npt.NDArray[Any], tree_ptr: Ints) -> Floats:
+def spread(dense: npt.NDArray[Any], tree_ptr: Int64s) -> Float64s:
     """(D,) root mean square distance of each dense column from its list's mean; 1 for none.
 
     Only differences within a list matter: a column that is high for a whole list says nothing.
@@ -257,7 +256,7 @@ def spread(dense: npt.NDArray[Any], tree_ptr: Ints) -> Floats:
     return np.asarray(np.where(rms > 1e-12, rms, 1.0))
 
 
-def list_scores(features: ListFeatures, dense: Floats, weights: Weights) -> Floats:
+def list_scores(features: ListFeatures, dense: Float64s, weights: Weights) -> Float64s:
     """The score of each tree of a list."""
     from eigentext.linear.kernels.lists import ListTrees, sum_groups, sum_trees
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from eigentext.base.cores import using_cores
-from eigentext.base.fields import Bits, Flag, Named, Parts, Real, Spec, Strings
-from eigentext.base.model import Model, Packed, from_bytes
+from eigentext.base.fields import Strings
+from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
+from eigentext.base.records import As, Each, Inner, learned
 from eigentext.base.registry import wrong_kind
+from eigentext.base.values import Flag, Named, Real
 from eigentext.errors import SettingsError
 from eigentext.evaluate.conll18 import MEASURES
 from eigentext.language.sentence import Alternatives, Sentence
@@ -35,6 +35,7 @@ from eigentext.pipeline.settings import TEXT_FEATURES, VALUES, PipelineSettings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    import numpy as np
     import numpy.typing as npt
 
     from eigentext.base.files.opening import OnError, Source
@@ -75,6 +76,10 @@ _CHUNK = 32  # texts annotated at a time
 _one_at_a_time = RLock()  # stages keep tables of words met, which threads must not fill together
 
 
+def _stage(name: str) -> Inner:
+    return Inner(KIND_OF[name], optional=True)
+
+
 @dataclass(eq=False, repr=False)
 class Pipeline(Model, PipelineSettings):
     """Segmentation, morphology and trees by models that were trained together.
@@ -88,18 +93,19 @@ class Pipeline(Model, PipelineSettings):
     """
 
     KIND = "pipeline"
-    SPEC = Spec(
-        {
-            "counts": Named({}),
-            "dev_scores": Named({}),
-            "universal": Flag(),
-            "choices": _CHOICES,
-        },
-        Parts(
-            {f"stage.{name}": Bits((name,), optional=True) for name in KIND_OF},
-            {name: Strings(f"n_{name}", distinct=True) for name in VALUES},
-        ),
+    segmenter_: Segmenter | None = learned(_stage("segmenter"), "stage.segmenter")
+    morphology_: MorphTagger | None = learned(_stage("morphology"), "stage.morphology")
+    parser_: DependencyParser | None = learned(_stage("parser"), "stage.parser")
+    reranker_: Reranker | None = learned(_stage("reranker"), "stage.reranker")
+    const_: LPCFG | None = learned(_stage("const"), "stage.const")
+    ner_: SequenceTagger | None = learned(_stage("ner"), "stage.ner")
+    values_: dict[str, list[str]] = learned(
+        Each(As(Strings("n_#", distinct=True), list, list), lambda values: VALUES, "{}")
     )
+    counts_: dict[str, Any] = learned(Named({}))
+    dev_scores_: dict[str, Any] = learned(Named({}))
+    universal_: bool = learned(Flag())
+    choices_: dict[str, Any] = learned(As(_CHOICES, lambda choices: choices or None, dict))
 
     def check(self) -> None:
         """Raise SettingsError for settings that no pipeline can have."""
@@ -299,12 +305,12 @@ class Pipeline(Model, PipelineSettings):
 
     def _take(self, stages: Mapping[str, Any]) -> None:
         """Have these models; a stage that is not named is left out."""
-        self.segmenter_: Segmenter | None = stages.get("segmenter")
-        self.morphology_: MorphTagger | None = stages.get("morphology")
-        self.parser_: DependencyParser | None = stages.get("parser")
-        self.reranker_: Reranker | None = stages.get("reranker")
-        self.const_: LPCFG | None = stages.get("const")
-        self.ner_: SequenceTagger | None = stages.get("ner")
+        self.segmenter_ = stages.get("segmenter")
+        self.morphology_ = stages.get("morphology")
+        self.parser_ = stages.get("parser")
+        self.reranker_ = stages.get("reranker")
+        self.const_ = stages.get("const")
+        self.ner_ = stages.get("ner")
 
     def stages(self) -> dict[str, Any]:
         """The models there are, by the name of their stage."""
@@ -321,35 +327,10 @@ class Pipeline(Model, PipelineSettings):
             raise wrong_kind(f"<{name}>", model.KIND, KIND_OF[name])
         setattr(self, f"{name}_", model)
 
-    def _pack_learned(self) -> Packed:
-        arrays = {
-            f"stage.{name}": np.frombuffer(model.to_bytes(), np.uint8)
-            for name, model in self.stages().items()
-        }
-        facts = {
-            "counts": self.counts_,
-            "dev_scores": self.dev_scores_,
-            "universal": self.universal_,
-            **({"choices": self.choices_} if self.choices_ else {}),
-        }
-        return Packed(arrays, self.values_, facts)
-
-    def _restore(self, packed: Packed) -> None:
-        stages: dict[str, Any] = {}
-        for name, kind in KIND_OF.items():
-            raw = packed.arrays.get(f"stage.{name}")
-            if raw is not None:
-                where = f"{packed.path}: {name}"
-                stages[name] = from_bytes(raw.tobytes(), name=where)
-                if kind != stages[name].KIND:
-                    raise wrong_kind(where, stages[name].KIND, kind)
-        self._take(stages)
-        self.values_ = {name: list(packed.strings[name]) for name in VALUES}
-        self.counts_ = dict(packed.facts["counts"])
-        scores = packed.facts["dev_scores"]  # JSON keeps no order
+    def _restore(self, content: Pipeline) -> None:
+        scores = self.dev_scores_  # JSON keeps no order
         self.dev_scores_ = {name: scores[name] for name in MEASURES if name in scores}
-        self.universal_ = bool(packed.facts["universal"])
-        self.choices_ = dict(packed.facts.get("choices", {}))
+        self.choices_ = self.choices_ or {}
         # the tagger knows it: a pipeline of the same settings can be trained
         self.analyzer = (self.morphology_ and self.morphology_.analyzer_name_) or None
 

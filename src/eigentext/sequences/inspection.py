@@ -22,13 +22,10 @@ from eigentext.sequences.observations import Encoded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.sequences.hmm.parameters import Parameters
     from eigentext.sequences.observations import Symbols
     from eigentext.sequences.tagger.model import LatentTagger
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "StateView",
@@ -65,7 +62,7 @@ class TextSpectrum(NamedTuple):
     suggested: int
 
 
-def shares(parameters: Parameters) -> Floats:
+def shares(parameters: Parameters) -> Float64s:
     """(k,) share of each state among the first 50 tokens of a sequence.
 
     >>> from eigentext.sequences import Parameters
@@ -113,7 +110,7 @@ def graph_of_tags(tagger: LatentTagger, *, words: int = 2, title: str = "") -> s
 
 
 def _graph(
-    transition: Floats, views: Sequence[StateView], names: Sequence[str], words: int, title: str
+    transition: Float64s, views: Sequence[StateView], names: Sequence[str], words: int, title: str
 ) -> str:
     from eigentext.drawing.state_graph import state_graph
 
@@ -149,7 +146,7 @@ def tags_of(tagger: LatentTagger, *, top: int = 10) -> list[StateView]:
     return views
 
 
-def _tag_transitions(tagger: LatentTagger) -> Floats:
+def _tag_transitions(tagger: LatentTagger) -> Float64s:
     tagger.check_fitted()
     return np.asarray(np.mean([chain.tag_transitions() for chain in tagger.chains_], axis=0))
 
@@ -165,7 +162,7 @@ def perplexity(log_likelihood: float, n_tokens: int) -> float | None:
     return exp(-log_likelihood / n_tokens)
 
 
-def _largest(row: Floats, top: int) -> list[tuple[int, float]]:
+def _largest(row: Float64s, top: int) -> list[tuple[int, float]]:
     """The largest positive numbers with their places, largest first, ties by place."""
     fit = np.flatnonzero(row > 0)
     if top < len(fit):  # sorting a whole vocabulary takes long
@@ -210,7 +207,7 @@ def _singular_values(
             asked = error.got
 
 
-def kneser_ney_surprisals(train: Encoded, test: Encoded, n_symbols: int) -> Floats:
+def kneser_ney_surprisals(train: Encoded, test: Encoded, n_symbols: int) -> Float64s:
     """(N,) ``-log p(x_t | x_t-1)`` of the tokens of ``test``; counts are those of ``train``.
 
     >>> text = Encoded.of([[0, 1, 0, 1]])
@@ -230,7 +227,7 @@ def kneser_ney_surprisals(train: Encoded, test: Encoded, n_symbols: int) -> Floa
     return np.asarray(-np.log(probabilities))
 
 
-def kneser_ney_trigram_surprisals(train: Encoded, test: Encoded, n_symbols: int) -> Floats:
+def kneser_ney_trigram_surprisals(train: Encoded, test: Encoded, n_symbols: int) -> Float64s:
     """(N,) ``-log p(x_t | x_t-2 x_t-1)`` of an interpolated modified Kneser-Ney trigram."""
     from eigentext.words.lm.kneser_ney import KneserNeyTrigram
 
@@ -238,7 +235,7 @@ def kneser_ney_trigram_surprisals(train: Encoded, test: Encoded, n_symbols: int)
     return np.asarray(-np.log(model.probabilities(_two_before(test, n_symbols), test.ids)))
 
 
-def _two_before(data: Encoded, beginning: int) -> npt.NDArray[np.int64]:
+def _two_before(data: Encoded, beginning: int) -> Int64s:
     """(N, 2) the two symbols before each, the nearer one last."""
     near = _before(data, beginning)
     far = np.concatenate([np.zeros(1, np.int64), near[:-1]])[: data.n_tokens]
@@ -246,7 +243,7 @@ def _two_before(data: Encoded, beginning: int) -> npt.NDArray[np.int64]:
     return np.stack([far, near], axis=1)
 
 
-def _before(data: Encoded, beginning: int) -> npt.NDArray[np.int64]:
+def _before(data: Encoded, beginning: int) -> Int64s:
     """(N,) the symbol before each; one of its own at the beginning of a sequence."""
     before = np.concatenate([np.zeros(1, np.int64), data.ids[:-1]])[: data.n_tokens]
     before[data.first[:-1][data.lengths > 0]] = beginning

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from eigentext.base.cores import row_blocks
-from eigentext.base.fields import Named, Text
-from eigentext.base.model import Packed
+from eigentext.base.fields import Ints, Named, Strings, Text
 from eigentext.base.ragged import pointers
+from eigentext.base.records import Called, Record
 from eigentext.base.tokens import each_sentence
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.signatures import LANGUAGES, Language, signatures
@@ -38,11 +38,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["SYMBOLS", "Encoded", "NumberedText", "Symbols"]
+    from eigentext.base.types import Float64s, Int32s, Int64s
 
-SYMBOLS = Named(  # what a model file says of symbols besides names and counts
-    {"unknown": Text(get_args(Unknown)), "language": Text(LANGUAGES)}, closed=True
-)
+__all__ = ["SYMBOLS", "Encoded", "NumberedText", "Symbols"]
 _FEW = 10  # a class with fewer tokens gives way to a coarser one
 _BLOCK = 1 << 20  # tokens that are looked up at once
 _REMEMBERED = 500_000  # unknown words whose class is kept in memory
@@ -60,8 +58,8 @@ class Encoded:
     (3, 4, [0, 3, 3, 4], [3, 0, 1])
     """
 
-    ids: npt.NDArray[np.int32]
-    first: npt.NDArray[np.int64]
+    ids: Int32s
+    first: Int64s
 
     def __post_init__(self) -> None:
         ids, first = np.asarray(self.ids), np.asarray(self.first)
@@ -88,7 +86,7 @@ class Encoded:
         """Number of sequences."""
         return len(self.first) - 1
 
-    def __getitem__(self, at: int) -> npt.NDArray[np.int32]:
+    def __getitem__(self, at: int) -> Int32s:
         """The numbers of one sequence."""
         if not -len(self) <= at < len(self):
             raise IndexError(f"sequence {at} of {len(self)}")
@@ -101,7 +99,7 @@ class Encoded:
         return len(self.ids)
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Int64s:
         """(S,) number of tokens of each sequence."""
         return np.diff(self.first)
 
@@ -114,7 +112,7 @@ class Encoded:
         first = self.first[begin : end + 1]
         return Encoded(self.ids[first[0] : first[-1]], first - first[0])
 
-    def only(self, chosen: npt.NDArray[np.int64]) -> Encoded:
+    def only(self, chosen: Int64s) -> Encoded:
         """The sequences of these numbers, in this order.
 
         >>> Encoded.of([[0, 1], [2], [3, 4]]).only(np.array([2, 0])).ids.tolist()
@@ -133,7 +131,7 @@ class Encoded:
         """
         return np.split(values, self.first[1:-1]) if len(self) else []
 
-    def sums(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def sums(self, values: Float64s) -> Float64s:
         """(S,) the sum over each sequence, of a number for every token; 0 for an empty one.
 
         >>> Encoded.of([[0, 0], [], [0]]).sums(np.array([1.0, 2.0, 4.0])).tolist()
@@ -240,7 +238,7 @@ class Symbols:
     """
 
     names: tuple[str, ...]
-    counts: npt.NDArray[np.int64]
+    counts: Int64s
     unknown: Unknown = "signature"
     language: Language = "english"
 
@@ -327,16 +325,10 @@ class Symbols:
         counts = np.bincount(data.ids, minlength=len(self.names)).astype(np.int64)
         return Symbols(self.names, counts, self.unknown, self.language)
 
-    def packed(self) -> Packed:
-        """The symbols as parts of a model file."""
-        classes = {"unknown": self.unknown, "language": self.language}
-        return Packed({"counts": self.counts}, {"names": self.names}, {"symbols": classes})
-
-    @classmethod
-    def unpacked(cls, packed: Packed) -> Symbols:
-        """The symbols of a model file."""
-        names = tuple(packed.strings["names"])
-        return cls(names, packed.arrays["counts"], **packed.facts["symbols"])
+    @property
+    def unknowns(self) -> dict[str, str]:
+        """What becomes of words that are no symbols."""
+        return {"unknown": self.unknown, "language": self.language}
 
     def __len__(self) -> int:
         """Number of symbols, V."""
@@ -386,7 +378,7 @@ class Symbols:
         """
         return [[self.names[i] for i in encoded[at].tolist()] for at in range(len(encoded))]
 
-    def unigram(self, smooth: float = 0.5) -> npt.NDArray[np.float64]:
+    def unigram(self, smooth: float = 0.5) -> Float64s:
         """(V,) probability of each symbol, none of them 0: ``(n_x + smooth) / (n + V smooth)``.
 
         >>> Symbols.fit([["a", "a", "b"]]).unigram().round(3).tolist()
@@ -396,6 +388,17 @@ class Symbols:
             raise SettingsError(f"smooth {smooth}: expected more than 0")
         counts = self.counts + smooth
         return np.asarray(counts / counts.sum())
+
+
+SYMBOLS = Record(
+    lambda names, counts, unknowns: Symbols(names, counts, **unknowns),
+    names=Strings("symbols", distinct=True),
+    counts=Ints(("symbols",), low=0, below=10**15),
+    unknowns=Called(
+        "symbols",
+        Named({"unknown": Text(get_args(Unknown)), "language": Text(LANGUAGES)}, closed=True),
+    ),
+)
 
 
 def _shapes(token: str, language: Language) -> tuple[str, ...]:

@@ -1,23 +1,25 @@
-"""Scores of sequences: one home for every model that gives a surprisal to each token."""
+"""Scores of sequences, and of their states: one home for what several models answer alike.
+
+1. :class:`ScoresSequences` is for every model that gives a surprisal to each token;
+2. :class:`HiddenStates` for those with hidden states, whose recursions stand in a module
+   ``inference`` of their own.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from eigentext.errors import DataError
+from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int32s
     from eigentext.sequences.observations import Encoded, Symbols
 
-    Floats = npt.NDArray[np.float64]
-
-__all__ = ["ScoresSequences"]
+__all__ = ["HiddenStates", "ScoresSequences"]
 
 
 class ScoresSequences:
@@ -32,19 +34,19 @@ class ScoresSequences:
     if TYPE_CHECKING:
 
         def check_fitted(self) -> None: ...  # noqa: D102
-        def surprisals_encoded(self, data: Encoded) -> Floats: ...  # noqa: D102
+        def surprisals_encoded(self, data: Encoded) -> Float64s: ...  # noqa: D102
 
     def _encoded(self, X: Iterable[Sequence[str]]) -> Encoded:
         """Sequences as numbers of symbols."""
         self.check_fitted()
         return self.symbols_.encode(X)
 
-    def surprisals(self, X: Iterable[Sequence[str]]) -> list[Floats]:
+    def surprisals(self, X: Iterable[Sequence[str]]) -> list[Float64s]:
         """``-log p(x_t | x_1 .. x_t-1)`` of every token, one array a sequence."""
         data = self._encoded(X)
         return data.split(self.surprisals_encoded(data))
 
-    def log_prob(self, X: Iterable[Sequence[str]]) -> Floats:
+    def log_prob(self, X: Iterable[Sequence[str]]) -> Float64s:
         """(S,) log p of each sequence; 0 for an empty one."""
         data = self._encoded(X)
         return data.sums(-self.surprisals_encoded(data))
@@ -59,3 +61,31 @@ class ScoresSequences:
     def perplexity(self, X: Iterable[Sequence[str]]) -> float:
         """``exp(- log p / number of tokens)``."""
         return float(np.exp(-self.score(X)))
+
+
+class HiddenStates(ScoresSequences):
+    """Answers of ``parameters_`` by the functions of the module ``_inference``."""
+
+    _inference: ClassVar[Any]
+    parameters_: Any
+
+    def surprisals_encoded(self, data: Encoded) -> Float64s:
+        """(N,) for sequences that are numbers already."""
+        self.check_fitted()
+        surprisals: Float64s = self._inference.surprisals(self.parameters_, data)
+        return surprisals
+
+    def next_symbols(self, X: Iterable[Sequence[str]]) -> Float64s:
+        """(S, V) distribution of the symbol after each sequence, in the order of ``symbols_``."""
+        shares: Float64s = self._inference.next_symbols(self.parameters_, self._encoded(X))
+        return shares
+
+    def predict(
+        self, X: Iterable[Sequence[str]], *, method: Literal["viterbi", "posterior"] = "viterbi"
+    ) -> list[Int32s]:
+        """States of each sequence: the best path, or the best state for each token by itself."""
+        if method not in ("viterbi", "posterior"):
+            raise SettingsError(f"method {method!r}: expected viterbi or posterior")
+        data, of = self._encoded(X), self._inference
+        decode = of.viterbi if method == "viterbi" else of.posterior_decode
+        return data.split(decode(self.parameters_, data))

@@ -5,26 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eigentext.base import fields, modelfile
-from eigentext.base.fields import (
-    Auto,
-    Bits,
-    Flag,
-    Ints,
-    Listed,
-    Named,
-    Parts,
-    Pointers,
-    Real,
-    Reals,
-    Shares,
-    Sparse,
-    Spec,
-    Strings,
-    Text,
-    Whole,
-)
+from eigentext.base import modelfile
+from eigentext.base.fields import Bits, Contents, Ints, Pointers, Reals, Shares, Sparse, Strings
+from eigentext.base.packing import pack_csr
+from eigentext.base.parts import Packed
+from eigentext.base.records import Group
 from eigentext.base.registry import KINDS
+from eigentext.base.values import Auto, Flag, Listed, Named, Real, Text, Whole
 from eigentext.errors import ModelFileError
 from helpers import foreign_models as foreign
 
@@ -69,26 +56,22 @@ def test_the_message_names_the_file_and_the_field(tmp_path):
 
 # ---------------------------------------------------------------- the fields themselves
 
-_SPEC = Spec(
-    {
-        "n": Whole(1, 9),
-        "x": Real(0, 1),
-        "name": Text(("a", "b"), optional=True),
-        "on": Flag(),
-        "beam": Auto(Whole(1)),
-        "inner": Named({"list": Listed(Whole(0), 3)}, closed=True),
-    },
-    lambda settings: Parts(
-        {
-            "ids": Ints(("words",), low=0, below=settings["n"], rising=True),
-            "ptr": Pointers("words", "cells"),
-            "cells": Reals(("cells", 2), ("float32",), -1, 5),
-            "p": Shares(("words+1",)),
-            "matrix": Sparse(("words", "columns")),
-            "raw": Bits(("bytes",), optional=True),
-        },
-        {"words": Strings("words", distinct=True), "bits": Strings("words", bits=True)},
+_CONTENTS = Contents(
+    Group(
+        words=Strings("words", distinct=True),
+        bits=Strings("words", bits=True),
+        ids=Ints(("words",), low=0, below="n", rising=True),
+        ptr=Pointers("words", "cells"),
+        cells=Reals(("cells", 2), ("float32",), -1, 5),
+        p=Shares(("words+1",)),
+        matrix=Sparse(("words", "columns")),
+        raw=Bits(optional=True),
+        x=Real(0, 1),
+        name=Text(("a", "b"), optional=True),
+        on=Flag(),
+        inner=Named({"list": Listed(Whole(0), 3)}, closed=True),
     ),
+    Named({"n": Whole(1, 9), "beam": Auto(Whole(1))}),
 )
 
 
@@ -100,7 +83,7 @@ def _content():
         "ptr": np.array([0, 1, 3]),
         "cells": np.zeros((3, 2), np.float32),
         "p": np.array([0.5, 0.5, 0.0]),
-        **modelfile.pack_csr("matrix", csr_array(np.array([[0, 2, 1], [1, 0, 0]]))),
+        **pack_csr("matrix", csr_array(np.array([[0, 2, 1], [1, 0, 0]]))),
     }
     strings = {"words": ["a", "b"], "bits": ["01", ""]}
     settings = {
@@ -114,14 +97,18 @@ def _content():
     return arrays, strings, settings
 
 
+def _check(arrays, strings, settings):
+    _CONTENTS.check(Packed(arrays, strings, settings=settings))
+
+
 def test_sound_content_passes():
-    fields.check(_SPEC, *_content())
+    _check(*_content())
 
 
 @pytest.mark.parametrize(
     ("part", "name", "value", "why"),
     [
-        (0, "ids", np.array([0, 5]), r"'ids' holds 5, expected less than 5"),
+        (0, "ids", np.array([0, 5]), r"'ids' holds 5, expected less than 5 \(n\)"),
         (0, "ids", np.array([-1, 4]), r"'ids' holds -1, expected at least 0"),
         (0, "ids", np.array([3, 3]), r"'ids' does not rise"),
         (0, "ids", np.array([0, 1, 2]), r"'ids' has length 3, expected 2 \(words\)"),
@@ -171,10 +158,10 @@ def test_each_field_says_what_is_wrong(part, name, value, why):
     else:
         content[part][name] = value
     if why is None:
-        fields.check(_SPEC, *content)
+        _check(*content)
         return
     with pytest.raises(ValueError, match=why):
-        fields.check(_SPEC, *content)
+        _check(*content)
 
 
 def test_errors_while_a_model_is_made_are_the_files(tmp_path):

@@ -13,8 +13,9 @@ import pytest
 from sklearn.base import clone
 
 from eigentext.base import modelfile, registry
-from eigentext.base.fields import Parts, Reals, Spec, Strings
-from eigentext.base.model import Model, NotFittedError, Packed, from_bytes, load
+from eigentext.base.fields import Reals, Strings
+from eigentext.base.model import Model, NotFittedError, from_bytes, load
+from eigentext.base.records import learned
 from eigentext.base.settings import NOT_KEPT, declared, setting
 from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
 from eigentext.errors import EigentextError, ModelFileError, SettingsError
@@ -40,24 +41,17 @@ class Mean(Model, MeanSettings):
     """The mean of numbers."""
 
     KIND = "test-mean"
-    SPEC = Spec(
-        {"seen": Whole(0)}, Parts({"mean": Reals((1,))}, {"names": Strings("names")}, {"names": 2})
-    )
+
+    mean_: np.ndarray = learned(Reals((1,)))
+    names_: tuple[str, ...] = learned(Strings(2))
+    seen_: int = learned(Whole(0))
 
     def fit(self, X: Any, y: object = None) -> Mean:
         self.check()
         self.mean_ = np.array([np.mean(np.asarray(X, float) ** self.power)])
-        self.names_ = ["x", "y"]
+        self.names_ = ("x", "y")
         self.seen_ = len(X)
         return self
-
-    def _pack_learned(self) -> Packed:
-        return Packed({"mean": self.mean_}, {"names": self.names_}, {"seen": self.seen_})
-
-    def _restore(self, packed: Packed) -> None:
-        self.mean_ = packed.arrays["mean"]
-        self.names_ = list(packed.strings["names"])
-        self.seen_ = packed.facts["seen"]
 
     def _summary(self) -> str:
         return f"{self.seen_} numbers"

@@ -23,7 +23,8 @@ from scipy.sparse import coo_array, csr_array, random_array
 
 from eigentext.base.files.archives import SUFFIXES, packer
 from eigentext.base.files.opening import RawChunks
-from eigentext.base.modelfile import Header, load, pack_csr, read_header, save, unpack_csr
+from eigentext.base.modelfile import Header, load, read_header, save
+from eigentext.base.packing import pack_csr, unpack_csr
 from eigentext.errors import (
     DataError,
     EigentextError,
@@ -86,7 +87,7 @@ def test_golden_file_of_version_1_loads_for_ever() -> None:
     assert sorted(model.arrays) == sorted(expected)
     for name, array in expected.items():
         assert same(model.arrays[name], array), name
-    assert model.csr("pairs").toarray().tolist() == values.MATRIX
+    assert unpack_csr("pairs", model.arrays).toarray().tolist() == values.MATRIX
 
 
 # ------------------------------------------------------------ round trips
@@ -229,7 +230,7 @@ def test_csr_round_trip(shape: tuple[int, int], dtype: str, seed: int) -> None:
     matrix = random_array(shape, density=0.4, rng=rng).astype(dtype).tocsr()
     path = "memory://sparse/m.eig"
     small(path, arrays=pack_csr("m", matrix))
-    back = load(path).csr("m")
+    back = unpack_csr("m", load(path).arrays)
     assert (back.dtype, back.shape) == (matrix.dtype, matrix.shape)
     assert np.array_equal(back.toarray(), matrix.toarray())
 

@@ -101,7 +101,7 @@ def test_xpos_alone_is_what_the_tagger_learns() -> None:
         make_sentence(["b", "x", "y"], xpos=["B", "Q", "P"], head=[0, 1, 1]),
     ] * 10
     own = OwnTags().fit(text)
-    for tagger in (own, OwnTags.from_arrays(own.as_arrays())):
+    for tagger in (own, OwnTags.of(own.by_name())):
         for forms, xpos in (
             (("a", "x", "y"), ("A", "P", "Q")),
             (("b", "x", "y"), ("B", "Q", "P")),

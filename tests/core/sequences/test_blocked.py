@@ -25,6 +25,7 @@ from eigentext.sequences.blocked.start import choose_states, lifted
 from eigentext.sequences.hmm import inference as dense_inference
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.inspection import kneser_ney_trigram_surprisals
+from helpers.changed_files import changed
 from oracle import hmm_paths
 
 OF_WORD, SIZES = np.array([0, 1, 1, 2, 0, 3]), np.array([2, 3, 1, 2])
@@ -253,22 +254,16 @@ def test_bad_settings_and_data(model):
 
 
 @pytest.mark.parametrize("name", ["first", "emission", "transition", "block"])
-def test_a_wrong_file_is_refused(model, name, tmp_path):
-    packed = model._pack_learned()
-    array = packed.arrays[name].copy()
+def test_a_wrong_file_is_refused(model, name):
+    array = model._pack().arrays[name].copy()
     if name == "first":
         array[1] = 0
     elif name == "block":
         array[:2] = array[1], array[0]
     else:
         array = array[:-1]
-    packed.arrays[name] = array
-    changed = BlockedHMM(30, n_groups=3, n_iter=2)
-    changed.__dict__.update(model.__dict__)
-    changed._pack_learned = lambda: packed
-    changed.save(tmp_path / "bad.hmm")
     with pytest.raises(ModelFileError, match=name):
-        BlockedHMM.load(tmp_path / "bad.hmm")
+        BlockedHMM.from_bytes(changed(model, arrays={name: array}))
 
 
 def test_the_example_of_the_page():

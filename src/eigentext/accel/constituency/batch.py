@@ -21,8 +21,7 @@ from eigentext.constituency.low_rank import LowRank
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float32s, Float64s, Int32s, Int64s
     from eigentext.constituency.grammar import Grammar
 
     Arrays = dict[str, Any]
@@ -69,10 +68,10 @@ def grammar_arrays(grammar: Grammar) -> Arrays:
 class _Row(NamedTuple):
     """What the kernels know of a word: labels over it, their scores, and those of their states."""
 
-    label: npt.NDArray[np.int32]
-    score: npt.NDArray[np.float64]
-    n_states: npt.NDArray[np.int64]
-    states: npt.NDArray[np.float32]
+    label: Int32s
+    score: Float64s
+    n_states: Int64s
+    states: Float32s
 
 
 class WordTable:

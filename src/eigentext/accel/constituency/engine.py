@@ -22,6 +22,8 @@ from eigentext.base.hashing import MIXER
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from eigentext.base.types import UInt64s
+
 __all__ = [
     "DEFINES",
     "SOURCE",
@@ -97,7 +99,7 @@ class Job:
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
-    def table(self, address: Any) -> npt.NDArray[np.uint64]:
+    def table(self, address: Any) -> UInt64s:
         """(fields,) addresses of arrays, by ``address``, and the bits of numbers."""
         bits = np.zeros(len(fields()), np.uint64)
         for at, (name, (dtype, is_array)) in enumerate(fields().items()):

@@ -34,9 +34,8 @@ from eigentext.language.trees.constituent import Tree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.device import Device
+    from eigentext.base.types import Float64s, Int32s
     from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.model import LPCFG
     from eigentext.constituency.settings import Decoder
@@ -98,11 +97,11 @@ class Trees(NamedTuple):
     ``label, rule``  nodes in preorder: those of sentence b from 2 first_word[b] - b on
     """
 
-    status: npt.NDArray[np.int32]
-    score: npt.NDArray[np.float64]
-    log_p: npt.NDArray[np.float64]
-    label: npt.NDArray[np.int32]
-    rule: npt.NDArray[np.int32]
+    status: Int32s
+    score: Float64s
+    log_p: Float64s
+    label: Int32s
+    rule: Int32s
 
 
 class CardParser:

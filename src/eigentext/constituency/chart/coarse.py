@@ -23,15 +23,11 @@ from eigentext.constituency.params import Totals, root_prior
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Bools, Float64s, Int32s, Int64s
     from eigentext.constituency.chart.constraints import Masks
     from eigentext.constituency.kernels.coarse import Cells, Survivors
     from eigentext.constituency.lexicon import Emission, Lexicon
     from eigentext.constituency.treebank import Treebank
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "STEPS",
@@ -57,12 +53,12 @@ class RulesByLeft(NamedTuple):
     are too many labels for a table of pairs.
     """
 
-    ptr: Ints
-    pair: npt.NDArray[np.int32]
-    right: npt.NDArray[np.int32]
-    parent: npt.NDArray[np.int32]
-    p: Floats
-    rule: npt.NDArray[np.int32]
+    ptr: Int64s
+    pair: Int32s
+    right: Int32s
+    parent: Int32s
+    p: Float64s
+    rule: Int32s
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,11 +69,11 @@ class CoarseGrammar:
     ``emits``    (labels,) p(a stands over a word | a)
     """
 
-    rules: Ints
-    rule_p: Floats
-    root_p: Floats
-    prior: Floats
-    emits: Floats
+    rules: Int64s
+    rule_p: Float64s
+    root_p: Float64s
+    prior: Float64s
+    emits: Float64s
 
     @cached_property
     def by_left(self) -> RulesByLeft:
@@ -125,12 +121,12 @@ class CoarseGrammar:
 class Applications(NamedTuple):
     """Rule applications, as compiled loops take them; see :class:`Chart`."""
 
-    rule: Ints
-    parent: Ints
-    left: Ints
-    right: Ints
-    group_ptr: Ints
-    group_span: Ints
+    rule: Int64s
+    parent: Int64s
+    left: Int64s
+    right: Int64s
+    group_ptr: Int64s
+    group_span: Int64s
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,18 +143,18 @@ class Chart:
     """
 
     n: int
-    rule: Ints
-    parent: Ints
-    left: Ints
-    right: Ints
-    group_ptr: Ints
-    group_span: Ints
-    item_label: Ints
-    item_span: Ints
-    span_items: Ints
-    word_of_item: Ints
-    posterior: Floats
-    weight: Floats
+    rule: Int64s
+    parent: Int64s
+    left: Int64s
+    right: Int64s
+    group_ptr: Int64s
+    group_span: Int64s
+    item_label: Int64s
+    item_span: Int64s
+    span_items: Int64s
+    word_of_item: Int64s
+    posterior: Float64s
+    weight: Float64s
     relaxed: int
     log_z: float
 
@@ -175,7 +171,7 @@ class Chart:
         return range(int(self.span_items[self.n - 1]), int(self.span_items[self.n]))
 
     @property
-    def spans(self) -> Ints:
+    def spans(self) -> Int64s:
         """(S, 2) first word and end of every span number."""
         first, last = np.triu_indices(self.n)
         return np.stack([first, last + 1], axis=1)
@@ -225,7 +221,7 @@ def best_pieces(
     *,
     beam: float,
     masks: Masks,
-    cuts: npt.NDArray[np.bool_],
+    cuts: Bools,
 ) -> list[tuple[int, int]]:
     """(start, end) of the constituents, two or more, that best make up what has no parse.
 
@@ -334,7 +330,7 @@ def _pruned(
     return _numbered_items(grammar, masks.weight, n, survivors, relaxed, log_z)
 
 
-def _single_word(labels: npt.NDArray[np.int32], relaxed: int, log_z: float) -> Chart:
+def _single_word(labels: Int32s, relaxed: int, log_z: float) -> Chart:
     """The chart of a sentence of one word: its tags, and no application of any rule."""
     none, items = np.empty(0, np.int64), np.sort(labels).astype(np.int64)
     return Chart(
@@ -358,7 +354,7 @@ def _single_word(labels: npt.NDArray[np.int32], relaxed: int, log_z: float) -> C
 
 def _numbered_items(
     grammar: CoarseGrammar,
-    weight: Floats,
+    weight: Float64s,
     n: int,
     survivors: Survivors,
     relaxed: int,

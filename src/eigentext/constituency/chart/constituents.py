@@ -24,12 +24,8 @@ from eigentext.constituency.treebank import Numbering
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.constituency.chart.coarse import Chart
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["Chains", "expected_gains"]
 
@@ -43,8 +39,8 @@ class Chains(NamedTuple):
     ``bound``   all numbers are smaller
     """
 
-    ptr: Ints
-    number: Ints
+    ptr: Int64s
+    number: Int64s
     bound: int
 
     @classmethod
@@ -67,7 +63,7 @@ class Chains(NamedTuple):
         return cls(pointers(map(len, chains)), np.array(flat, np.int64), len(numbers))
 
 
-def expected_gains(chart: Chart, posteriors: Floats, chains: Chains) -> Floats:
+def expected_gains(chart: Chart, posteriors: Float64s, chains: Chains) -> Float64s:
     """(I,) what each item adds to a tree, by the (I,) posteriors of all items; see the module."""
     label = chart.item_label
     n = np.diff(chains.ptr)[label]

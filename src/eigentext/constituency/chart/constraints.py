@@ -20,7 +20,7 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
+    from eigentext.base.types import Bools, Float64s, Int32s
 
 __all__ = ["Constraints", "Masks", "Span", "build_masks", "span_number"]
 
@@ -75,11 +75,11 @@ class Masks(NamedTuple):
     ``weight``   (S,) log of what a tree is multiplied with for its bracket over the span
     """
 
-    of_span: npt.NDArray[np.int32]
-    labels: npt.NDArray[np.bool_]
-    marginal: npt.NDArray[np.float64]
+    of_span: Int32s
+    labels: Bools
+    marginal: Float64s
     threshold: float
-    weight: npt.NDArray[np.float64]
+    weight: Float64s
 
     def opened(self, share: float = 0.0) -> Masks:
         """The same with no span closed, or those below this share of the threshold."""
@@ -113,7 +113,7 @@ def build_masks(
         return Masks(of_span, np.array(rows), *unweighed)
     chains = [user_labels(label) for label in labels]
     _check(n, chains, constraints, wrapper)
-    per_span: dict[int, npt.NDArray[np.bool_]] = {}
+    per_span: dict[int, Bools] = {}
 
     def narrow(start: int, end: int, admitted: Iterable[bool]) -> None:
         number = span_number(start, end, n)

@@ -27,16 +27,13 @@ from eigentext.constituency.chart.skeleton import Skeleton
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.chart.constituents import Chains
     from eigentext.constituency.chart.fine import FinePass
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
 
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["LIKELY", "best_skeleton", "decoder_scores", "viterbi_skeleton"]
 
@@ -49,7 +46,7 @@ def decoder_scores(
     passes: Sequence[FinePass],
     decoder: Literal["max-constituents", "max-rule-product", "max-recall"],
     chains: Chains,
-) -> tuple[Floats, Floats]:
+) -> tuple[Float64s, Float64s]:
     """Additive scores of applications (A,) and of items taken as leaves (I,).
 
     Several models: the product of the posteriors of their rules, that is the sum of the
@@ -71,7 +68,7 @@ def decoder_scores(
     return gains[chart.parent] + weight * applications, gains + weight * leaves
 
 
-def _rule_scores(chart: Chart, passes: Sequence[FinePass]) -> tuple[Floats, Floats]:
+def _rule_scores(chart: Chart, passes: Sequence[FinePass]) -> tuple[Float64s, Float64s]:
     total = np.zeros(len(chart.rule))
     for p in passes:
         total += np.log(np.maximum(p.applications, _TINY))
@@ -83,7 +80,9 @@ def _rule_scores(chart: Chart, passes: Sequence[FinePass]) -> tuple[Floats, Floa
     return total, leaves
 
 
-def best_skeleton(chart: Chart, scores: tuple[Floats, Floats]) -> tuple[float, Skeleton] | None:
+def best_skeleton(
+    chart: Chart, scores: tuple[Float64s, Float64s]
+) -> tuple[float, Skeleton] | None:
     """The binarised tree with the largest sum of additive scores; of equals that of the chart."""
     from eigentext.constituency.kernels.decode import best_by_score
 
@@ -101,7 +100,7 @@ def best_skeleton(chart: Chart, scores: tuple[Floats, Floats]) -> tuple[float, S
     return float(item_score[root]), _skeleton(chart, chosen, root)
 
 
-def _skeleton(chart: Chart, chosen: Ints, root: int) -> Skeleton:
+def _skeleton(chart: Chart, chosen: Int64s, root: int) -> Skeleton:
     """Lay the chosen application of each item out in preorder, without recursion."""
     label: list[int] = []
     rule: list[int] = []

@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float32s, Float64s, Int64s
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
-
-    Floats32 = npt.NDArray[np.float32]
 
 __all__ = [
     "FinePass",
@@ -48,8 +47,8 @@ class FinePass(NamedTuple):
     ``sign``      -1 when Z itself was negative (``log_z`` is then log |Z|), else 1
     """
 
-    applications: Floats32
-    items: Floats32
+    applications: Float32s
+    items: Float32s
     log_z: float
     negative: float = 0.0
     sign: int = 1
@@ -63,11 +62,11 @@ class Sweeps(NamedTuple):
     ``applications``     (A,) posterior of each application
     """
 
-    item_ptr: npt.NDArray[np.int64]
-    inside: Floats32
-    outside: Floats32
-    scale: npt.NDArray[np.float64]
-    applications: Floats32
+    item_ptr: Int64s
+    inside: Float32s
+    outside: Float32s
+    scale: Float64s
+    applications: Float32s
     log_z: float
     sign: int
 
@@ -150,9 +149,9 @@ def fine_sweeps(
 def fill_word_states(
     params: LatentParams,
     emissions: Sequence[Emission],
-    label: npt.NDArray[np.int64],
-    word: npt.NDArray[np.int64],
-    ptr: npt.NDArray[np.int64],
+    label: Int64s,
+    word: Int64s,
+    ptr: Int64s,
     into: npt.NDArray[np.floating],
 ) -> None:
     """Scores of the states of tags over words: of item i at ``into[ptr[i] : ptr[i + 1]]``.
@@ -167,7 +166,7 @@ def fill_word_states(
         into[ptr[item] : ptr[item + 1]] = emissions[word[item]].states[of_tag]
 
 
-def settle_negatives(applications: Floats32, items: Floats32, chart: Chart) -> float:
+def settle_negatives(applications: Float32s, items: Float32s, chart: Chart) -> float:
     """Clip posteriors in place, and say which share of the applications was negative.
 
     The one policy for negative numbers: what has been divided by the signed Z and is still

@@ -15,13 +15,9 @@ from eigentext.constituency.chart.skeleton import Skeleton
 from eigentext.features.sparse_rows import feature_numbers
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from eigentext.base.types import Bools, Float64s, Int64s
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.kernels.kbest import Derivations
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["Forest", "kbest_forest"]
 
@@ -33,10 +29,10 @@ class Forest(NamedTuple):
 
     chart: Chart
     table: Derivations
-    roots: Ints
+    roots: Int64s
 
     @property
-    def scores(self) -> Floats:
+    def scores(self) -> Float64s:
         """(k,) the decoder's scores of the trees."""
         return self.table.score[self.roots]
 
@@ -59,9 +55,9 @@ class Forest(NamedTuple):
 
 def kbest_forest(
     chart: Chart,
-    scores: tuple[Floats, Floats],
+    scores: tuple[Float64s, Float64s],
     k: int,
-    spliced: npt.NDArray[np.bool_] | None = None,
+    spliced: Bools | None = None,
 ) -> Forest:
     """At most k trees by falling score; ties in the order of the chart.
 

@@ -15,11 +15,8 @@ from eigentext.language.trees.constituent import Tree
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Int64s
     from eigentext.constituency.grammar import RuleNumbers
-
-    Ints = npt.NDArray[np.int64]
 
 __all__ = ["Skeleton", "skeleton_of"]
 
@@ -27,10 +24,10 @@ __all__ = ["Skeleton", "skeleton_of"]
 class Skeleton(NamedTuple):
     """A binarised tree in preorder without its words: labels, rules (-1 over a word), children."""
 
-    label: Ints
-    rule: Ints
-    left: Ints
-    right: Ints
+    label: Int64s
+    rule: Int64s
+    left: Int64s
+    right: Int64s
 
     @classmethod
     def of(cls, label: Sequence[int], rule: Sequence[int]) -> Skeleton:

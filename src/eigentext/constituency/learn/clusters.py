@@ -19,13 +19,10 @@ from eigentext.features.sparse_rows import FeatureRows, scaled_rows
 from eigentext.features.states import Clustering, kmeans_states, states_by_label
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Int64s
     from eigentext.constituency.settings import LPCFGSettings
     from eigentext.constituency.treebank import Treebank
-
-    Ints = npt.NDArray[np.int64]
 
 __all__ = ["cluster_states", "noised"]
 
@@ -52,7 +49,7 @@ def cluster_states(
     inside = inside_features(bank, settings.inside)
     outside = outside_features(bank, settings.outside)
 
-    def views(nodes: Ints, rng: np.random.Generator) -> tuple[FeatureRows, FeatureRows]:
+    def views(nodes: Int64s, rng: np.random.Generator) -> tuple[FeatureRows, FeatureRows]:
         Phi = noised(scaled_rows(inside[nodes], settings.kappa), settings, rng)
         Psi = noised(scaled_rows(outside[nodes], settings.kappa), settings, rng)
         return Phi, Psi

@@ -30,16 +30,12 @@ from eigentext.constituency.params import (
 from eigentext.features.smoothing import Evidence, of_signature, smoothed
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from eigentext.base.em import EMResult
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Float64s, Int64s
     from eigentext.constituency.lexicon import Lexicon, WordIndex
     from eigentext.constituency.settings import LPCFGSettings
     from eigentext.constituency.treebank import Treebank
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["LEAST_COUNT", "expect_states", "random_start", "run_em", "word_scores"]
 
@@ -48,7 +44,7 @@ _MOST_BLOCKS = 64
 LEAST_COUNT = 1e-3  # of a rule with states, expected, in the last estimate
 
 
-def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
+def word_scores(lexicon: Lexicon, index: WordIndex) -> Float32s:
     """``Lexicon.emission`` of every preterminal for the states of its own tag, laid end to end.
 
     Each (word, first in its sentence, tag) is scored once, all of them in one stroke.
@@ -65,7 +61,7 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> npt.NDArray[np.float32]:
     word, lower = x.type_word[of_type], x.type_lower[of_type]
     shape, base = x.type_shape[of_type], lexicon.base[tag]
 
-    def table(n: Floats, column: Ints, start: Ints, width: int) -> csr_array:
+    def table(n: Float64s, column: Int64s, start: Int64s, width: int) -> csr_array:
         """Counts by rows, and one empty row at the end that answers for -1."""
         ends = np.append(start, start[-1])
         counts_by_row = csr_array((n.copy(), column.copy(), ends), shape=(len(start), width))
@@ -157,7 +153,7 @@ def run_em(
 
 def expect_states(
     bank: Treebank, params: LatentParams, index: WordIndex
-) -> tuple[LatentCounts, Floats, float]:
+) -> tuple[LatentCounts, Float64s, float]:
     """The E-step: counts, the states of all preterminals end to end, and the log-likelihood.
 
     The cores in use share out trees, then rules, then trees again: a rule's tensor is added up by
@@ -186,11 +182,11 @@ def expect_states(
     tensor = np.zeros(len(params.tensor))
     of_trees, of_rules = _shared_out(bank, m)
 
-    def sweep(trees: Ints) -> None:
+    def sweep(trees: Int64s) -> None:
         grammar = (skeletons, bank.roots, trees, params.tensors, params.root, params.label_ptr)
         sweep_trees(*grammar, sweeps, likelihood)
 
-    def summed(trees: Ints) -> Floats:
+    def summed(trees: Int64s) -> Float64s:
         """(2, sum m): states, and those of roots."""
         sums = np.zeros((2, n_states))
         count_states(skeletons, bank.roots, trees, params.label_ptr, sweeps, *sums)
@@ -204,7 +200,7 @@ def expect_states(
     return counts, sweeps.outside[mask].astype(float), total
 
 
-def _shared_out(bank: Treebank, m: Ints) -> tuple[list[Ints], list[Ints]]:
+def _shared_out(bank: Treebank, m: Int64s) -> tuple[list[Int64s], list[Int64s]]:
     """Trees (begin, end) in blocks of about equal work; nodes by their rules, in blocks likewise.
 
     The work at a node is the size of its rule's tensor.
@@ -221,7 +217,7 @@ def _shared_out(bank: Treebank, m: Ints) -> tuple[list[Ints], list[Ints]]:
     return trees, rules
 
 
-def _cuts(work: Ints) -> list[int]:
+def _cuts(work: Int64s) -> list[int]:
     """Where to cut a list whose items need ``diff(work)`` each, into about equal blocks.
 
     >>> _cuts(np.array([0, 10, 10, 15, 200_000]))
@@ -232,7 +228,7 @@ def _cuts(work: Ints) -> list[int]:
     return [*first.tolist(), len(work) - 1]
 
 
-def random_start(bank: Treebank, m: Ints, settings: LPCFGSettings) -> LatentParams:
+def random_start(bank: Treebank, m: Int64s, settings: LPCFGSettings) -> LatentParams:
     """Parameters near the plain PCFG, jittered: where EM without a spectral start begins."""
     rng = np.random.default_rng(settings.seed)
     size = m[bank.rules].prod(axis=1)

@@ -48,16 +48,11 @@ from eigentext.linalg.ties import fix_signs
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Float64s, Int64s, UInt64s
     from eigentext.constituency.lexicon import Lexicon
     from eigentext.constituency.settings import LPCFGSettings, Scheme
     from eigentext.constituency.treebank import Treebank
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
-    Floats32 = npt.NDArray[np.float32]
 
 __all__ = [
     "Coordinates",
@@ -78,14 +73,14 @@ class Coordinates(NamedTuple):
     ``rows``  (n,) the nodes;  ``s``  the singular values, (m,) or one fewer with a constant
     """
 
-    rows: Ints
-    Y: Floats
-    Z: Floats
-    inverse: Floats
-    s: Floats
+    rows: Int64s
+    Y: Float64s
+    Z: Float64s
+    inverse: Float64s
+    s: Float64s
 
 
-def node_weights(bank: Treebank, scheme: Scheme, rng: np.random.Generator) -> Floats:
+def node_weights(bank: Treebank, scheme: Scheme, rng: np.random.Generator) -> Float64s:
     """(N,) how much each node counts.
 
     ``all``           every node once
@@ -106,13 +101,13 @@ def node_weights(bank: Treebank, scheme: Scheme, rng: np.random.Generator) -> Fl
 def singular_coordinates(
     Phi: FeatureRows,
     Psi: FeatureRows,
-    weights: Floats,
+    weights: Float64s,
     rank: int,
     rng: np.random.Generator,
     *,
     centre: bool,
     n_iter: int = 3,
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[Float64s, Float64s, Float64s]:
     """Y = Phi U, Z = Psi V and s for the leading directions of Omega = Phi' diag(w) Psi.
 
     ``weights`` are scaled to sum to 1; with ``centre``, Omega is the covariance instead,
@@ -124,12 +119,12 @@ def singular_coordinates(
     ones = np.ones((1, 1), np.float32)
     of_phi, of_psi = (X.transposed_times(_column_of(w), ones) for X in (Phi, Psi))  # means
 
-    def forth(V: Floats32) -> Floats32:
+    def forth(V: Float32s) -> Float32s:
         """Omega V."""
         product = Phi.transposed_times(weighted, V)
         return product - of_phi @ (of_psi.T @ V) if centre else product
 
-    def back(U: Floats32) -> Floats32:
+    def back(U: Float32s) -> Float32s:
         """Omega' U."""
         product = weighted.transposed_times(Phi, U)
         return product - of_psi @ (of_phi.T @ U) if centre else product
@@ -154,7 +149,7 @@ def singular_coordinates(
     return Y @ signed, Z @ (right[:k] if along is None else along).T, s[:k]
 
 
-def _column_of(w: Floats32) -> FeatureRows:
+def _column_of(w: Float32s) -> FeatureRows:
     """One column as a feature matrix."""
     return FeatureRows(np.zeros((len(w), 1), np.int32), w, 1)
 
@@ -162,7 +157,7 @@ def _column_of(w: Floats32) -> FeatureRows:
 def project(
     bank: Treebank,
     settings: LPCFGSettings,
-    weights: Floats,
+    weights: Float64s,
     *,
     progress: Progress | None = None,
 ) -> list[Coordinates]:
@@ -218,8 +213,8 @@ def project(
 def _above_noise(
     Phi: FeatureRows,
     Psi: FeatureRows,
-    w: Floats,
-    s: Floats,
+    w: Float64s,
+    s: Float64s,
     rng: np.random.Generator,
     *,
     centre: bool,
@@ -232,11 +227,9 @@ def _above_noise(
     return significant(s, float(largest[0]) if len(largest) else 0.0)
 
 
-def _rows(
-    features: npt.NDArray[np.uint64], settings: LPCFGSettings, rng: np.random.Generator
-) -> FeatureRows:
+def _rows(features: UInt64s, settings: LPCFGSettings, rng: np.random.Generator) -> FeatureRows:
     X = scaled_rows(features, settings.kappa)
-    values: Floats32 = np.ones_like(X.values) if settings.plain else X.values
+    values: Float32s = np.ones_like(X.values) if settings.plain else X.values
     if not settings.noised:
         return X._replace(values=values)
     if settings.dropout:
@@ -248,13 +241,15 @@ def _rows(
     return X._replace(values=values)
 
 
-def _inverse_of_sigma(Y: Floats, Z: Floats, w: Floats) -> Floats:
+def _inverse_of_sigma(Y: Float64s, Z: Float64s, w: Float64s) -> Float64s:
     """Sigma = sum of w y z' / sum of w, inverted on the directions that it can carry."""
     sigma = (Y * w[:, None]).T @ Z / w.sum()
     return guarded_pinv(sigma, max_condition=1e8, on_rank="ignore", symbol="Sigma")[0]
 
 
-def rule_moment(Z: Floats, Y2: Floats, Y3: Floats, w: Floats, smoothing: Smoothing) -> Floats:
+def rule_moment(
+    Z: Float64s, Y2: Float64s, Y3: Float64s, w: Float64s, smoothing: Smoothing
+) -> Float64s:
     """E[z y2 y3] over the nodes of one rule, weights w, axes (parent, left, right).
 
     This is the one place where the order of the axes of D is decided (parent, left, right).
@@ -272,7 +267,7 @@ def rule_moment(Z: Floats, Y2: Floats, Y3: Floats, w: Floats, smoothing: Smoothi
         for mean in means:
             mean[1:] *= n / (n + smoothing.C_mean)
         z, y2, y3 = means
-        return cast("Floats", z[:, None, None] * (y2[:, None] * y3))
+        return cast("Float64s", z[:, None, None] * (y2[:, None] * y3))
     root = np.sqrt(n)
     p = (w / n)[:, None]
     keep_pair = root / (smoothing.C_pair + root)
@@ -288,17 +283,17 @@ def rule_moment(Z: Floats, Y2: Floats, Y3: Floats, w: Floats, smoothing: Smoothi
     if keep_triple:
         pairs = (Lc[:, :, None] * Rc[:, None, :]).reshape(len(w), -1)
         D += keep_triple * (pZ.T @ pairs).reshape(D.shape)
-    return cast("Floats", D)
+    return cast("Float64s", D)
 
 
-def _nodes_of_rules(bank: Treebank, weights: Floats) -> list[Ints]:
+def _nodes_of_rules(bank: Treebank, weights: Float64s) -> list[Int64s]:
     """Nodes that count, by their rule."""
     nodes = np.flatnonzero((bank.rule >= 0) & (weights > 0))
     nodes = nodes[np.argsort(bank.rule[nodes], kind="stable")]
     return np.split(nodes, np.searchsorted(bank.rule[nodes], np.arange(1, len(bank.rules))))
 
 
-def _row_of(bank: Treebank, coordinates: Sequence[Coordinates]) -> Ints:
+def _row_of(bank: Treebank, coordinates: Sequence[Coordinates]) -> Int64s:
     """(N,) the row of each node in the coordinates of its nonterminal."""
     row_of = np.empty(len(bank.label), dtype=np.int64)
     for c in coordinates:
@@ -307,14 +302,14 @@ def _row_of(bank: Treebank, coordinates: Sequence[Coordinates]) -> Ints:
 
 
 def _rule_moments(
-    bank: Treebank, coordinates: Sequence[Coordinates], weights: Floats, smoothing: Smoothing
-) -> Callable[[int], Floats]:
+    bank: Treebank, coordinates: Sequence[Coordinates], weights: Float64s, smoothing: Smoothing
+) -> Callable[[int], Float64s]:
     """From the number of a rule to its D: E[[r] z y2 y3 | a]."""
     row_of = _row_of(bank, coordinates)
     of_label = np.bincount(bank.label, weights=weights, minlength=len(bank.labels))
     nodes_of_rules = _nodes_of_rules(bank, weights) if len(bank.rules) else []
 
-    def of_rule(r: int) -> Floats:
+    def of_rule(r: int) -> Float64s:
         nodes, (a, b, c) = nodes_of_rules[r], bank.rules[r].tolist()
         A, B, C = coordinates[a], coordinates[b], coordinates[c]
         if not len(nodes):
@@ -322,14 +317,14 @@ def _rule_moments(
         w = weights[nodes]
         Z = A.Z[row_of[nodes]]
         Y2, Y3 = B.Y[row_of[bank.left[nodes]]], C.Y[row_of[bank.right[nodes]]]
-        return cast("Floats", w.sum() / of_label[a] * rule_moment(Z, Y2, Y3, w, smoothing))
+        return cast("Float64s", w.sum() / of_label[a] * rule_moment(Z, Y2, Y3, w, smoothing))
 
     return of_rule
 
 
 def _tensors(
-    bank: Treebank, coordinates: Sequence[Coordinates], moment_of: Callable[[int], Floats]
-) -> tuple[Ints, Floats32, Floats]:
+    bank: Treebank, coordinates: Sequence[Coordinates], moment_of: Callable[[int], Float64s]
+) -> tuple[Int64s, Float32s, Float64s]:
     """Places and numbers of all tensors; (R,) the smallest absolute value in each rule's D.
 
     The cores in use share out the rules; only the D at hand are in memory.
@@ -353,10 +348,10 @@ def _tensors(
 def _roots(
     bank: Treebank,
     coordinates: Sequence[Coordinates],
-    weights: Floats,
+    weights: Float64s,
     C_root: float,
     k_root: float = 0.0,
-) -> list[Floats]:
+) -> list[Float64s]:
     """c_1 of every nonterminal: E[[a] y | root]; if no drawn node is a root, all roots count.
 
     ``k_root`` trees more have roots like any constituent, whose mean y is (1, 0, 0, ...).
@@ -430,7 +425,7 @@ def fit_moments(
     )
 
 
-def observable_tensor(D: Floats, inverse: Floats) -> Floats:
+def observable_tensor(D: Float64s, inverse: Float64s) -> Float64s:
     """Equation 2: C[p, l, r] = sum over k of D[k, l, r] inverse[k, p], ``inverse`` of Sigma.
 
     >>> observable_tensor(np.ones((2, 1, 1)), np.diag([1.0, 0.5])).ravel().tolist()

@@ -41,9 +41,8 @@ from eigentext.linalg.determinism import single_threaded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.chart.fine import Sweeps
     from eigentext.constituency.grammar import Grammar
@@ -52,9 +51,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.settings import LPCFGSettings
     from eigentext.constituency.treebank import Treebank
     from eigentext.language.trees.constituent import Tree
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["FreeText", "SemiResult", "add_sentence", "learn_semi", "partial_brackets"]
 
@@ -110,9 +106,9 @@ class _Sentence(NamedTuple):
 class Expected(NamedTuple):
     """What the sentences add to one model's counts: flat tensors, roots, and (word, ts) pairs."""
 
-    tensor: Floats
-    roots: Floats
-    pairs: list[tuple[str, Ints, Floats]]
+    tensor: Float64s
+    roots: Float64s
+    pairs: list[tuple[str, Int64s, Float64s]]
 
     @classmethod
     def none(cls, params: LatentParams) -> Expected:
@@ -338,7 +334,7 @@ def _maximise(
     return estimate(bank, params.m, summed, lexicon, settings.smoothing, totals), log_prob
 
 
-def _states(params: LatentParams, new: Expected) -> Floats:
+def _states(params: LatentParams, new: Expected) -> Float64s:
     """(sum m,) expected states: as parents of rules and over words, so that they share to one."""
     a, b, c = params.rules.T
     m, n_states = params.m, int(params.m.sum())

@@ -21,13 +21,12 @@ from eigentext.linear.lists import ListFeatures
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Int32s, UInt64s
     from eigentext.constituency.kernels.flat_trees import FlatTrees
     from eigentext.constituency.rerank.lists import LabelTable
     from eigentext.features.signatures import Language
 
-    Keys = npt.NDArray[np.uint64]
+    Keys = UInt64s
 
 __all__ = ["ALL", "GROUPS", "WordKeys", "bits_of", "list_features"]
 
@@ -130,7 +129,7 @@ def list_features(
     )
 
 
-def _n_children(trees: FlatTrees, group: npt.NDArray[np.int32], n_groups: int) -> int:
+def _n_children(trees: FlatTrees, group: Int32s, n_groups: int) -> int:
     """How many children the first node of every group has, all together."""
     first = np.full(n_groups, -1, np.int64)
     first[group[::-1]] = np.arange(len(group))[::-1]  # of several, the last assigned holds

@@ -24,14 +24,13 @@ from eigentext.language.trees.binarise import is_intermediate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Bools, Float64s, Int64s, UInt64s
     from eigentext.constituency.chart.kbest import Forest
     from eigentext.constituency.kernels.flat_trees import FlatTrees
     from eigentext.language.trees.constituent import Tree
     from eigentext.language.trees.heads import HeadRules
 
-    Keys = npt.NDArray[np.uint64]
+    Keys = UInt64s
 
 __all__ = ["Gold", "LabelTable", "TreeList", "tree_list"]
 
@@ -49,18 +48,16 @@ class LabelTable(NamedTuple):
     ``chain``       keys of the labels of each chain as EVALB names them, at ``chain_ptr``
     """
 
-    spliced: npt.NDArray[np.bool_]
+    spliced: Bools
     whole: Keys
     top: Keys
     bottom: Keys
-    head_right: npt.NDArray[np.bool_]
-    chain_ptr: npt.NDArray[np.int64]
-    chain: npt.NDArray[np.int64]
+    head_right: Bools
+    chain_ptr: Int64s
+    chain: Int64s
 
     @classmethod
-    def of(
-        cls, labels: Sequence[str], rules: npt.NDArray[np.int64], heads: HeadRules
-    ) -> LabelTable:
+    def of(cls, labels: Sequence[str], rules: Int64s, heads: HeadRules) -> LabelTable:
         """The table of a grammar."""
         spliced = np.array([is_intermediate(label) for label in labels])
         chains = [user_labels(label) or ("",) for label in labels]
@@ -92,7 +89,7 @@ class TreeList(NamedTuple):
     """The k best trees of a sentence, and the decoder's scores."""
 
     trees: FlatTrees
-    scores: npt.NDArray[np.float64]
+    scores: Float64s
 
 
 def tree_list(forest: Forest, table: LabelTable) -> TreeList:
@@ -129,8 +126,8 @@ class Gold(NamedTuple):
     ``position``  (n + 1,) how many words that count come before each word
     """
 
-    brackets: npt.NDArray[np.int64]
-    position: npt.NDArray[np.int64]
+    brackets: Int64s
+    position: Int64s
 
     @classmethod
     def of(cls, tree: Tree) -> Gold:
@@ -142,7 +139,7 @@ class Gold(NamedTuple):
         counts = [tag not in _RULES.deleted_tags for tag in tree.tags]
         return cls(np.array(brackets, np.int64).reshape(-1, 3), pointers(counts))
 
-    def counts(self, trees: FlatTrees, table: LabelTable) -> npt.NDArray[np.int64]:
+    def counts(self, trees: FlatTrees, table: LabelTable) -> Int64s:
         """(k, 2) brackets of each tree: how many are gold, how many there are."""
         from eigentext.constituency.kernels.flat_trees import bracket_counts
 

@@ -30,9 +30,8 @@ from eigentext.linear.lists import LearningList, Weights, learn_weights, list_sc
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Int64s
     from eigentext.constituency.chart.kbest import Forest
     from eigentext.features.signatures import Language
     from eigentext.language.trees.constituent import Tree
@@ -75,7 +74,7 @@ class Reranker:
 
     def order(
         self, trees: TreeList, n_models: int, words: Sequence[str], table: LabelTable
-    ) -> npt.NDArray[np.int64]:
+    ) -> Int64s:
         """Ranks of the trees, the best first; of equals the decoder's first."""
         flat, scores = trees
         if len(scores) < 2:

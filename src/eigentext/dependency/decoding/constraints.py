@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Bools, Float64s, Int32s
+
 __all__ = ["Arc", "Heads", "Scores", "checked_arc", "checked_sib", "constrained", "no_tree"]
 
 Arc: TypeAlias = tuple[int, int]  # (head, dependent)
-Scores: TypeAlias = "npt.NDArray[np.float64]"
-Heads: TypeAlias = "npt.NDArray[np.int32]"
+Scores: TypeAlias = "Float64s"
+Heads: TypeAlias = "Int32s"
 
 
 def checked_arc(arc: npt.ArrayLike) -> Scores:
@@ -73,7 +75,7 @@ def checked_sib(sib: npt.ArrayLike, n: int) -> Scores:
     return scores
 
 
-def _meant_siblings(n: int) -> npt.NDArray[np.bool_]:
+def _meant_siblings(n: int) -> Bools:
     """Where sib[h, s, d] means something: d beyond s seen from h, or s == h; the root's s is 0."""
     h, s, d = np.ogrid[: n + 1, : n + 1, : n + 1]
     beyond = ((h < s) & (s < d)) | ((d < s) & (s < h)) | ((s == h) & (d != h))

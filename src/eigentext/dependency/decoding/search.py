@@ -27,8 +27,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from eigentext.base.types import Float64s, Int32s
 from eigentext.dependency.decoding import decoders
 from eigentext.dependency.decoding.constraints import constrained, no_tree
 from eigentext.errors import SettingsError
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Search"]
 
-Scores = npt.NDArray[np.float64]
-Heads = npt.NDArray[np.int32]
+Scores = Float64s
+Heads = Int32s
 
 
 class Search:

@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.base.em import iterate
+from eigentext.base.fields import Ints, Reals, Shares
+from eigentext.base.records import stored
 from eigentext.dependency.generative.views import N_LENGTHS, VIEWS, Corpus, length_classes
 from eigentext.features.sparse_rows import scaled_rows
 from eigentext.features.states import kmeans_states, states_by_label
@@ -31,13 +33,9 @@ from eigentext.linalg.determinism import single_threaded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.features.sparse_rows import FeatureRows
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "N_LENGTHS",
@@ -83,30 +81,38 @@ class GenerativeParams:
     ``E``     (words, M)    p(word | h-th state of its tag); 0 beyond m
     """
 
-    first: Ints
-    m: Ints
-    T: Floats
-    go: Floats
-    root: Floats
-    E: Floats
+    first: Int64s = stored(Ints(("tags",), low=0))
+    m: Int64s = stored(Ints(("tags",), low=1, below=10_000))
+    T: Float64s = stored(Shares((2, "siblings", "states", "states")))
+    go: Float64s = stored(Reals((2, "siblings", N_LENGTHS, "states"), low=0, high=1))
+    root: Float64s = stored(Shares(("states",)))
+    E: Float64s = stored(Shares(("words", "most")))
+
+    def _holds(self) -> None:
+        if not len(self.m):
+            raise ValueError("strings 'tags' are none, expected some")
+        if not np.array_equal(self.first, np.cumsum(self.m) - self.m):
+            raise ValueError("array 'first' does not fit the states of the tags")
+        if len(self.root) != self.m.sum() or self.E.shape[1] != self.m.max():
+            raise ValueError(f"arrays 'root' and 'E' do not fit {self.m.sum()} states")
 
 
 class Counts(NamedTuple):
     """(Expected) counts in the shapes of :class:`GenerativeParams`; ``stop`` beside ``go``."""
 
-    T: Floats
-    go: Floats
-    stop: Floats
-    root: Floats
-    E: Floats
+    T: Float64s
+    go: Float64s
+    stop: Float64s
+    root: Float64s
+    E: Float64s
 
 
-def _tables(corpus: Corpus, m: Ints) -> tuple[Ints, int, int, int, int]:
+def _tables(corpus: Corpus, m: Int64s) -> tuple[Int64s, int, int, int, int]:
     first = np.concatenate([[0], np.cumsum(m)[:-1]]).astype(np.int64)
     return first, int(m.sum()), int(m.max()), int(corpus.kind_of.max()) + 1, len(corpus.tag_of)
 
 
-def empty_counts(corpus: Corpus, m: Ints) -> Counts:
+def empty_counts(corpus: Corpus, m: Int64s) -> Counts:
     """Counts of nothing, for so many states of each tag."""
     _, S, M, Q, V = _tables(corpus, m)
     shape = (2, Q, N_LENGTHS, S)
@@ -128,7 +134,7 @@ def em_counts(corpus: Corpus, params: GenerativeParams) -> tuple[Counts, float]:
     return counts, float(likelihood)
 
 
-def count_states(corpus: Corpus, state: Ints, m: Ints) -> Counts:
+def count_states(corpus: Corpus, state: Int64s, m: Int64s) -> Counts:
     """Counts when every word's state is known: parameters that allow only these, one E step."""
     first, S, M, Q, _ = _tables(corpus, m)
     # every word of the corpus becomes a word of its own, which only its state can say
@@ -143,7 +149,7 @@ def count_states(corpus: Corpus, state: Ints, m: Ints) -> Counts:
     return counts._replace(E=by_word)
 
 
-def smoothed(corpus: Corpus, m: Ints, counts: Counts, c: Smoothing) -> GenerativeParams:
+def smoothed(corpus: Corpus, m: Int64s, counts: Counts, c: Smoothing) -> GenerativeParams:
     """Parameters from counts, see the module's docstring."""
     first, S, M, _, _ = _tables(corpus, m)
     n_tags = len(m)
@@ -154,7 +160,7 @@ def smoothed(corpus: Corpus, m: Ints, counts: Counts, c: Smoothing) -> Generativ
     base = to_tag.sum((0, 1, 2)) + counts.root @ onehot + 0.5
     base /= base.sum()
 
-    def step(n: Floats, backoff: Floats, strength: float) -> Floats:
+    def step(n: Float64s, backoff: Float64s, strength: float) -> Float64s:
         total = n.sum(-1, keepdims=True)
         return np.asarray((n + strength * backoff) / (total + strength))
 
@@ -167,7 +173,7 @@ def smoothed(corpus: Corpus, m: Ints, counts: Counts, c: Smoothing) -> Generativ
     by_state = child.sum((0, 1)) + counts.root + 0.1  # (S,)
     p_state = by_state / (onehot @ (by_state @ onehot))
 
-    def within(n: Floats, backoff: Floats) -> Floats:
+    def within(n: Float64s, backoff: Float64s) -> Float64s:
         total = (n @ onehot)[..., tag]
         return np.asarray((n + c.state * backoff) / (total + c.state))
 
@@ -175,7 +181,7 @@ def smoothed(corpus: Corpus, m: Ints, counts: Counts, c: Smoothing) -> Generativ
     of_state = within(child, of_tag[:, tag])  # (2, S, S)
     T = p_tag[..., tag] * of_state[:, None]
 
-    def chance(go: Floats, stop: Floats, backoff: Floats | float) -> Floats:
+    def chance(go: Float64s, stop: Float64s, backoff: Float64s | float) -> Float64s:
         return np.asarray((go + c.go * backoff) / (go + stop + c.go))
 
     go_tag, stop_tag = counts.go @ onehot, counts.stop @ onehot  # (2, Q, L, tags)
@@ -196,7 +202,7 @@ def smoothed(corpus: Corpus, m: Ints, counts: Counts, c: Smoothing) -> Generativ
 
 def cluster_states(
     corpus: Corpus, states: int, *, per_state: int = 100, seed: int = 0, start: str = "spectral"
-) -> tuple[Ints, Ints]:
+) -> tuple[Int64s, Int64s]:
     """A state for every word, (N,), and the number of states of every tag, (tags,).
 
     ``start`` is one of ``VIEWS``.
@@ -206,7 +212,7 @@ def cluster_states(
         return np.zeros(len(corpus.word), np.int64), np.ones(n_tags, np.int64)
     first, second = VIEWS[start](corpus)
 
-    def views(words: Ints, rng: np.random.Generator) -> tuple[FeatureRows, FeatureRows]:
+    def views(words: Int64s, rng: np.random.Generator) -> tuple[FeatureRows, FeatureRows]:
         return scaled_rows(first[words], _KAPPA), scaled_rows(second[words], _KAPPA)
 
     with single_threaded():

@@ -22,14 +22,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Unpack
 
 import numpy as np
 
-from eigentext.base.fields import Ints, Listed, Parts, Real, Reals, Shares, Spec, Strings
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Ints, Strings
+from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.ragged import pointers
+from eigentext.base.records import As, Record, stored
 from eigentext.base.registry import part
 from eigentext.base.tokens import checked_item, checked_list, checked_tokens
+from eigentext.base.values import Listed, Real
 from eigentext.dependency.generative.learn import (
-    N_LENGTHS,
     Corpus,
     GenerativeParams,
     fit_states,
@@ -45,18 +46,18 @@ from eigentext.language.formats.conllu import ConlluBlock, each_conllu
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy.typing as npt
 
     from eigentext.base.em import EMResult
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.dependency.generative.learn import Counts
     from eigentext.dependency.kernels.generative import Automaton, Words
     from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
 
-    Numbers = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # of (word, tag) pairs, of tags
-    Floats = npt.NDArray[np.float64]
+    Numbers = tuple[Int64s, Int64s]  # of (word, tag) pairs, of tags
 
 __all__ = ["GenerativeParse", "GenerativeParser", "TextLearner"]
 
@@ -77,41 +78,22 @@ _KINDS = {
     "INTJ": 4,
     "PUNCT": 5,
 }
-_PARAMS = ("first", "m", "T", "go", "root", "E")
 
 
-def _holds(arrays: Mapping[str, npt.NDArray[Any]], *_: object) -> None:
-    m = arrays["m"]
-    if not len(m):
-        raise ValueError("strings 'tags' are none, expected some")
-    if not np.array_equal(arrays["first"], np.cumsum(m) - m):
-        raise ValueError("array 'first' does not fit the states of the tags")
-    if len(arrays["root"]) != m.sum() or arrays["E"].shape[1] != m.max():
-        raise ValueError(f"arrays 'root' and 'E' do not fit {m.sum()} states")
+@dataclass
+class _Content:
+    """What a file holds; a word is there once for each of its tags."""
 
-
-_SPEC = Spec(
-    {
-        "log_likelihoods": Listed(Real()),
-    },
-    Parts(
-        {
-            "m": Ints(("tags",), low=1, below=10_000),
-            "first": Ints(("tags",), low=0),
-            "T": Shares((2, "siblings", "states", "states")),
-            "go": Reals((2, "siblings", N_LENGTHS, "states"), low=0, high=1),
-            "root": Shares(("states",)),
-            "E": Shares(("words", "most")),
-            "tag_of": Ints(("words",), low=0, below="tags"),
-        },
-        {
-            "tags": Strings("tags", distinct=True),
-            "words": Strings("words"),  # a word is there once for each of its tags
-            "known": Strings("known"),
-        },
-    ),
-    _holds,
-)
+    params: GenerativeParams = stored(Record(GenerativeParams), of="params_")
+    tags: tuple[str, ...] = stored(
+        Strings("tags", distinct=True), of=lambda parser: list(parser._tag_ids)
+    )
+    words: tuple[str, ...] = stored(
+        Strings("words"), of=lambda parser: [word for word, _ in parser._word_ids]
+    )
+    tag_of: Int64s = stored(Ints(("words",), low=0, below="tags"), of="_tag_of")
+    known: tuple[str, ...] = stored(Strings("known"), of=lambda parser: sorted(parser._known))
+    log_likelihoods_: list[float] = stored(As(Listed(Real()), list, list))
 
 
 class GenerativeParse(NamedTuple):
@@ -156,7 +138,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
     """
 
     KIND = "dependency-generative"
-    SPEC = _SPEC
+    CONTENT = _Content
 
     # ---------------------------------------------------------------- learning
 
@@ -253,7 +235,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
     def _kind(self, tag: str) -> int:
         return _KINDS.get(tag.partition("+")[0], 5) if self.siblings else 1
 
-    def _finish(self, params: GenerativeParams, tag_of: npt.NDArray[np.int64]) -> None:
+    def _finish(self, params: GenerativeParams, tag_of: Int64s) -> None:
         self.params_ = params
         for cached in ("_automaton", "_log_automaton"):
             self.__dict__.pop(cached, None)
@@ -338,7 +320,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
         sentence: Sequence[str] | TaggedSentence,
         trees: npt.ArrayLike,
         **tags: Unpack[TagColumns],
-    ) -> Floats:
+    ) -> Float64s:
         """log p(words, tree) for many trees, heads (K, n), over one sentence.
 
         A tree with several roots or a cycle has probability 0.  Non-projective trees get the same
@@ -354,7 +336,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
             raise ValueError(f"trees of {heads.shape[1]} words for {n} tokens")
         if heads.min(initial=0) < 0 or heads.max(initial=0) > n:
             raise ValueError("a head is out of range")
-        logs: Floats = trees_log_probs(heads, words, self._automaton)
+        logs: Float64s = trees_log_probs(heads, words, self._automaton)
         return logs
 
     def log_prob(self, tree: DependencyTree, **tags: Unpack[TagColumns]) -> float:
@@ -366,7 +348,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def marginals(
         self, sentence: Sequence[str] | TaggedSentence, **tags: Unpack[TagColumns]
-    ) -> tuple[Floats, float]:
+    ) -> tuple[Float64s, float]:
         """(n + 1, n + 1) posterior of every arc [head, dependent], 0 the root; and log p(words).
 
         Every column but the first sums to one; all are 0 where p(words) is.
@@ -452,34 +434,21 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     # ---------------------------------------------------------------- storage
 
-    def _pack_learned(self) -> Packed:
-        params = self.params_
-        arrays = {name: getattr(params, name) for name in _PARAMS}
-        strings = {
-            "tags": list(self._tag_ids),
-            "words": [word for word, _ in self._word_ids],
-            "known": sorted(self._known),
-        }
-        facts = {"log_likelihoods": self.log_likelihoods_}
-        return Packed({**arrays, "tag_of": self._tag_of}, strings, facts)
-
-    def _restore(self, packed: Packed) -> None:
-        arrays, strings = packed.arrays, packed.strings
-        self._known = frozenset(strings["known"])
-        self._tag_ids = {tag: number for number, tag in enumerate(strings["tags"])}
-        pairs = zip(strings["words"], arrays["tag_of"].tolist(), strict=True)
+    def _restore(self, content: _Content) -> None:
+        self._known = frozenset(content.known)
+        self._tag_ids = {tag: number for number, tag in enumerate(content.tags)}
+        pairs = zip(content.words, content.tag_of.tolist(), strict=True)
         self._word_ids = {pair: number for number, pair in enumerate(pairs)}
-        self.log_likelihoods_ = list(packed.facts["log_likelihoods"])
-        params = GenerativeParams(*(arrays[name] for name in _PARAMS))
-        self._finish(params, arrays["tag_of"])
-        if self._kinds.max() >= params.T.shape[1]:
-            raise ValueError(f"{params.T.shape[1]} kinds of siblings")
+        self._finish(content.params, content.tag_of)
+        n_siblings = content.params.T.shape[1]
+        if self._kinds.max() >= n_siblings:
+            raise ValueError(f"{n_siblings} kinds of siblings")
 
     def _summary(self) -> str:
         return f"{len(self.params_.root)} states of {len(self._tag_ids)} tags"
 
 
-def _tag_of_most(tag_of: npt.NDArray[np.int64]) -> int:
+def _tag_of_most(tag_of: Int64s) -> int:
     """What a tag that was not seen counts as: the tag that most different words have."""
     return int(np.argmax(np.bincount(tag_of)))
 

@@ -28,10 +28,9 @@ from eigentext.features.sparse_rows import feature_numbers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
+    from eigentext.base.types import Int64s, UInt64s
 
-    Ints = npt.NDArray[np.int64]
-    Features = npt.NDArray[np.uint64]
+    Features = UInt64s
 
 __all__ = ["N_LENGTHS", "VIEWS", "Corpus", "length_classes"]
 
@@ -48,16 +47,16 @@ class Corpus(NamedTuple):
     ``kind_of``   (tags,) the sibling class of a tag, 1 and up
     """
 
-    ptr: Ints
-    word: Ints
-    tag: Ints
-    heads: Ints
-    relation: Ints
-    tag_of: Ints
-    kind_of: Ints
+    ptr: Int64s
+    word: Int64s
+    tag: Int64s
+    heads: Int64s
+    relation: Int64s
+    tag_of: Int64s
+    kind_of: Int64s
 
 
-def length_classes(longest: int) -> Ints:
+def length_classes(longest: int) -> Int64s:
     """Class of every number of words up to ``longest``.
 
     >>> length_classes(9).tolist()
@@ -76,13 +75,13 @@ class _Links(NamedTuple):
     ``number``     (2, N) of dependents on each side
     """
 
-    head: Ints
-    side: Ints
-    near: Ints
-    far: Ints
-    previous: Ints
-    following: Ints
-    number: Ints
+    head: Int64s
+    side: Int64s
+    near: Int64s
+    far: Int64s
+    previous: Int64s
+    following: Int64s
+    number: Int64s
 
 
 def _links(corpus: Corpus) -> _Links:
@@ -112,9 +111,9 @@ def _links(corpus: Corpus) -> _Links:
 class _Known(NamedTuple):
     """Numbers of words by their places; the last is that of no word."""
 
-    tag: Ints
-    word: Ints
-    relation: Ints
+    tag: Int64s
+    word: Int64s
+    relation: Int64s
 
     @classmethod
     def of(cls, corpus: Corpus) -> _Known:
@@ -125,12 +124,12 @@ class _Known(NamedTuple):
         )
 
 
-def _rows(*columns: Ints) -> Features:
+def _rows(*columns: Int64s) -> Features:
     """(N, F) numbers of features with their template."""
     return np.stack([feature_numbers(k, x) for k, x in enumerate(columns)], axis=1)
 
 
-def _above(corpus: Corpus, links: _Links, known: _Known) -> list[Ints]:
+def _above(corpus: Corpus, links: _Links, known: _Known) -> list[Int64s]:
     """What is outside of the words below a word."""
     head, side, previous = links.head, links.side, links.previous
     tag, word, relation = known
@@ -177,7 +176,7 @@ def _inside_outside(corpus: Corpus) -> tuple[Features, Features]:
     return inside, _rows(*_above(corpus, links, known))
 
 
-def _pieces(links: _Links, symbol: Ints, side: int) -> list[Ints]:
+def _pieces(links: _Links, symbol: Int64s, side: int) -> list[Int64s]:
     """Pieces of the strings of dependents on one side; -1 in a piece is the end of the string."""
     following, previous = (np.append(x, -1) for x in (links.following, links.previous))
     first = links.near[side]

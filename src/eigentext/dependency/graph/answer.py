@@ -10,9 +10,7 @@ from eigentext.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s
     from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.language.trees.dependency import DependencyTree
 
@@ -60,7 +58,7 @@ def in_conllu(
     parse: Parse,
     *,
     rank: int | None = None,
-    marginals: npt.NDArray[np.float64] | None = None,
+    marginals: Float64s | None = None,
 ) -> ConlluBlock:
     """The sentence with this tree.
 

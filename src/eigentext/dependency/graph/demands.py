@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from eigentext.base.types import Int64s
     from eigentext.dependency.graph.labels import LabelModel
 
 __all__ = ["AnyArc", "Demands"]
@@ -35,7 +35,7 @@ class Demands(NamedTuple):
 
     required: list[tuple[int, int]]
     forbidden: list[tuple[int, int]]
-    relations: npt.NDArray[np.int64] = _NO_ROWS
+    relations: Int64s = _NO_ROWS
 
     @property
     def any(self) -> bool:

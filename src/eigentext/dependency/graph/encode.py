@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.features.attributes import PARSING, Word
 from eigentext.features.shapes import lowered
@@ -24,6 +23,7 @@ from eigentext.language.tokenise.typed_forms import familiar_forms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from eigentext.base.types import Int32s, Int64s, UInt64s
     from eigentext.dependency.sentence import TaggedSentence
 
 __all__ = ["Batch", "Encoder"]
@@ -45,11 +45,11 @@ class Batch:
     ``labels``  (rows,) int32: number of the relation, -1 where there is none
     """
 
-    starts: npt.NDArray[np.int64]
-    keys: npt.NDArray[np.uint64]
-    tags: npt.NDArray[np.int32]
-    heads: npt.NDArray[np.int32]
-    labels: npt.NDArray[np.int32]
+    starts: Int64s
+    keys: UInt64s
+    tags: Int32s
+    heads: Int32s
+    labels: Int32s
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -59,7 +59,7 @@ class Batch:
         """Words in all, roots not counted."""
         return len(self.keys) - len(self)
 
-    def part(self, sentences: npt.NDArray[np.int64]) -> Batch:
+    def part(self, sentences: Int64s) -> Batch:
         """A batch of these sentences alone, in this order."""
         cut = self.starts
         starts = np.concatenate([[0], np.cumsum(cut[sentences + 1] - cut[sentences])])

@@ -17,8 +17,7 @@ import numpy as np
 from eigentext.base.cores import each
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s
     from eigentext.dependency.graph.encode import Batch
     from eigentext.dependency.graph.training import ArcModel
 
@@ -35,7 +34,7 @@ def fitted_heat(model: ArcModel, test: Batch) -> float:
     short = np.flatnonzero((lengths > 1) & (lengths <= _MOST_WORDS))
     chosen = short[:: max(1, -(-len(short) // _MOST_SENTENCES))]
 
-    def logs(number: int) -> npt.NDArray[np.float64]:
+    def logs(number: int) -> Float64s:
         """(heats,) log probabilities of the gold heads of one sentence."""
         search = model.search(test, number)
         gold = test.heads[test.starts[number] + 1 : test.starts[number + 1]]

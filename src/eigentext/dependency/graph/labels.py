@@ -17,7 +17,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.averaging import Averaged
 from eigentext.base.settings import check, setting
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Int16s, Int32s, Int64s, UInt64s
     from eigentext.dependency.graph.encode import Batch
     from eigentext.dependency.kernels.labels import LabelWeights
 
@@ -58,7 +58,7 @@ class LabelSettings:
 @lru_cache(maxsize=32)
 def compiled_labels(
     names: tuple[str, ...],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+) -> tuple[Int64s, UInt64s]:
     """(T, items, 3) role, attribute and offset of each item, and the seeds (T,).
 
     Attribute -1: there are no more items.
@@ -83,10 +83,10 @@ class LabelledList(NamedTuple):
     there is no choice
     """
 
-    relations: npt.NDArray[np.int32]
-    margins: npt.NDArray[np.int32]
+    relations: Int32s
+    margins: Int32s
 
-    def columns(self) -> npt.NDArray[np.float32]:
+    def columns(self) -> Float32s:
         """(K, 2): the sum of each tree's margins, and that of their signed logarithms.
 
         The sum is mostly of words whose relation is sure, the logarithms tell of the others.
@@ -111,9 +111,9 @@ class LabelModel:
     names: tuple[str, ...]
     relations: tuple[str, ...]
     root: int
-    weights: npt.NDArray[np.int16]
+    weights: Int16s
 
-    def label(self, batch: Batch, heads: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    def label(self, batch: Batch, heads: Int32s) -> Int32s:
         """(rows,): numbers of the relations under these heads (rows,); -1 in the roots' rows."""
         from eigentext.dependency.kernels.labels import Trees, label_all
 
@@ -124,10 +124,10 @@ class LabelModel:
 
     def label_list(
         self,
-        keys: npt.NDArray[np.uint64],
-        heads: npt.NDArray[np.int32],
-        relations: npt.NDArray[np.int32] | None = None,
-        demands: npt.NDArray[np.int64] | None = None,
+        keys: UInt64s,
+        heads: Int32s,
+        relations: Int32s | None = None,
+        demands: Int64s | None = None,
     ) -> LabelledList:
         """Relations of the trees (K, n) of one sentence, whose keys have the root's in front.
 
@@ -162,7 +162,7 @@ def train_labels(
     names: Sequence[str],
     settings: LabelSettings,
     *,
-    sentences: npt.NDArray[np.int64] | None = None,
+    sentences: Int64s | None = None,
     progress: Progress | None = None,
 ) -> LabelModel:
     """Learn from the gold heads and labels of a batch (``sentences``: of these numbers alone)."""

@@ -17,13 +17,13 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.cores import beside
 from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.progress import one_at_a_time
 from eigentext.base.tokens import checked_item, checked_sentences, each_sentence
+from eigentext.base.values import Named, Text
 from eigentext.dependency.graph.answer import Parse, with_heads
 from eigentext.dependency.graph.demands import Demands
 from eigentext.dependency.graph.encode import Encoder, fine_tag, usual_upos, with_upos
@@ -35,7 +35,7 @@ from eigentext.dependency.graph.labels import (
     train_labels,
 )
 from eigentext.dependency.graph.projectivity import choose_projectivity
-from eigentext.dependency.graph.storage import SPEC, pack, restore
+from eigentext.dependency.graph.storage import Content
 from eigentext.dependency.graph.tags import OwnTags, fitted_and_jackknifed
 from eigentext.dependency.graph.templates import (
     arc_templates,
@@ -67,8 +67,8 @@ from eigentext.language.trees.dependency import DependencyTree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from eigentext.base.model import Packed
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int32s
     from eigentext.dependency.decoding.search import Search
     from eigentext.dependency.graph.demands import AnyArc
     from eigentext.dependency.graph.encode import Batch
@@ -99,7 +99,8 @@ class DependencyParser(Model, DependencyParserSettings):
 
     KIND = "graph-parser"
     VERSION = 2
-    SPEC = SPEC
+    CONTENT = Content
+    SIZED_BY = Named({"tags": Text(("gold", "own"))})
 
     # ------------------------------------------------------------ training
 
@@ -399,14 +400,14 @@ class DependencyParser(Model, DependencyParserSettings):
         required_arcs: Iterable[AnyArc] = (),
         forbidden_arcs: Iterable[AnyArc] = (),
         **tags: Unpack[TagColumns],
-    ) -> npt.NDArray[np.float64]:
+    ) -> Float64s:
         """(n+1, n+1): probability of arc [h, d] under p(tree) ~ exp(score)."""
         tagged = self.tagged(sentence, **tags)
         return self._search(tagged, self._demands(required_arcs, forbidden_arcs)).marginals()
 
     def scores(
         self, sentence: AnySentence, **tags: Unpack[TagColumns]
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+    ) -> tuple[Float64s, Float64s | None]:
         """``arc`` (n+1, n+1) and, for order 2, ``sib`` (n+1, n+1, n+1)."""
         tagged = self.tagged(sentence, **tags)
         check_length(len(tagged.forms), "scores are")
@@ -415,7 +416,7 @@ class DependencyParser(Model, DependencyParserSettings):
     def _labelled(
         self,
         sentence: TaggedSentence,
-        heads: npt.NDArray[np.int32],
+        heads: Int32s,
         scores: Sequence[float],
         approximate: bool,
         demands: Demands,
@@ -533,12 +534,6 @@ class DependencyParser(Model, DependencyParserSettings):
         return [flat[cut[k] + 1 : cut[k + 1]] for k in range(len(batch))], names
 
     # ------------------------------------------------------------ storage
-
-    def _pack_learned(self) -> Packed:
-        return pack(self)
-
-    def _restore(self, packed: Packed) -> None:
-        restore(self, packed)
 
     def _summary(self) -> str:
         relations = len(self.relations_.relations) if self.relations_ else 0

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.dependency.graph.heat import fitted_heat
 from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Int32s
     from eigentext.dependency.graph.encode import Batch
 
 __all__ = ["Projectivity", "choose_projectivity"]
@@ -144,12 +144,12 @@ def _crossing_uas(model: ArcModel, test: Batch) -> dict[float, float]:
     return {charge: _uas(heads, test) for charge, heads in zip(CHARGES, decoded, strict=True)}
 
 
-def _uas(heads: npt.NDArray[np.int32], test: Batch) -> float:
+def _uas(heads: Int32s, test: Batch) -> float:
     words = test.heads >= 0
     return 100.0 * float((heads[words] == test.heads[words]).mean())
 
 
-def _crosses(heads: npt.NDArray[np.int32]) -> bool:
+def _crosses(heads: Int32s) -> bool:
     """Has the tree in these rows, the root's first, a crossing arc?"""
     return not DependencyTree([""] * (len(heads) - 1), heads[1:]).is_projective()
 

@@ -10,10 +10,13 @@ cost next to nothing.
 from __future__ import annotations
 
 import zlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from eigentext.base.types import Int16s, UInt8s
 
 __all__ = ["packed", "rounded", "unit_of", "unpacked"]
 
@@ -31,7 +34,7 @@ def unit_of(weights: npt.NDArray[Any], most: float) -> float:
     return min(most, top / 63) if top > 0 else most
 
 
-def rounded(weights: npt.NDArray[Any], scale: float) -> npt.NDArray[np.int16]:
+def rounded(weights: npt.NDArray[Any], scale: float) -> Int16s:
     """Weights as whole numbers of this size.
 
     >>> rounded(np.array([0.5, -1.0, 0.001]), 0.01).tolist()
@@ -44,13 +47,13 @@ def rounded(weights: npt.NDArray[Any], scale: float) -> npt.NDArray[np.int16]:
     return whole
 
 
-def packed(weights: npt.NDArray[np.int16]) -> npt.NDArray[np.uint8]:
+def packed(weights: Int16s) -> UInt8s:
     """Bytes for a file."""
     pairs = weights.astype("<i2").view(np.uint8).reshape(-1, 2)
     return np.frombuffer(zlib.compress(pairs.T.tobytes(), 9), np.uint8)
 
 
-def unpacked(raw: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.int16]:
+def unpacked(raw: UInt8s, size: int) -> Int16s:
     """The other way; ValueError if it is not a table of so many weights.
 
     >>> unpacked(packed(np.array([3, 0, -1000], np.int16)), 3).tolist()

@@ -10,23 +10,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 from eigentext.base.parallel import side_by_side
 from eigentext.dependency.sentence import TaggedSentence, with_other_upos
-from eigentext.tagging.sequence import SequenceTagger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
     from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.tagging.morphology import Morphology, MorphTagger
+    from eigentext.tagging.sequence import SequenceTagger
 
 __all__ = ["OwnTags", "fitted_and_jackknifed", "jackknifed", "with_tags"]
 
-_MORPHOLOGY, _XPOS_ALONE = "morphology", "morphology_of_xpos"  # names of the tagger in a file
 WAYS = 5  # stretches of the training set
 
 
@@ -80,26 +76,21 @@ class OwnTags:
             answers.append(TaggedSentence(tuple(forms), upos, xpos, blank, blank))
         return answers
 
-    def as_arrays(self) -> dict[str, npt.NDArray[np.uint8]]:
-        """The model file of each tagger as bytes."""
-        models: dict[str, Any] = dict(self.taggers)
-        if self.morphology is not None:
-            models[_XPOS_ALONE if self.xpos_alone else _MORPHOLOGY] = self.morphology
-        return {name: np.frombuffer(model.to_bytes(), np.uint8) for name, model in models.items()}
+    def by_name(self) -> dict[str, Any]:
+        """The taggers by their names in a file."""
+        if self.morphology is None:
+            return dict(self.taggers)
+        name = "morphology_of_xpos" if self.xpos_alone else "morphology"
+        return {**self.taggers, name: self.morphology}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, npt.NDArray[np.uint8]]) -> OwnTags:
-        """The other way."""
-        from eigentext.tagging.morphology import MorphTagger
-
+    def of(cls, taggers: Mapping[str, Any]) -> OwnTags:
+        """The other way; a tagger that there is not may be None."""
         own = cls()
-        for name, raw in arrays.items():
-            if name in (_MORPHOLOGY, _XPOS_ALONE):
-                own.morphology = MorphTagger.from_bytes(raw.tobytes(), name=f"tagger_{name}")
-                own.xpos_alone = name == _XPOS_ALONE
-            else:
-                tagger = SequenceTagger.from_bytes(raw.tobytes(), name=f"tagger_{name}")
-                own.taggers[name] = tagger
+        rest = {name: tagger for name, tagger in taggers.items() if tagger is not None}
+        own.xpos_alone = "morphology_of_xpos" in rest
+        both = rest.pop("morphology", None), rest.pop("morphology_of_xpos", None)
+        own.morphology, own.taggers = both[own.xpos_alone], rest
         return own
 
 

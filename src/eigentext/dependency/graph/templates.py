@@ -28,10 +28,9 @@ from eigentext.features.templates import Grammar, Template, distinct, seeds_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
+    from eigentext.base.types import Int64s, UInt64s
 
-    Keys = npt.NDArray[np.uint64]
-    Ints = npt.NDArray[np.int64]
+    Keys = UInt64s
 
 __all__ = ["GRAMMAR", "FeatureArrays", "arc_templates", "compiled", "sibling_templates"]
 
@@ -55,21 +54,21 @@ class FeatureArrays(NamedTuple):
     ``*_seeds``              a hash of each template's name and role, with which its parts begin
     """
 
-    head_spec: Ints
+    head_spec: Int64s
     head_seeds: Keys
-    mod_spec: Ints
+    mod_spec: Int64s
     mod_seeds: Keys
-    pair_spec: Ints
+    pair_spec: Int64s
     pair_seeds: Keys
-    pair_bounds: Ints
-    sib_spec: Ints
+    pair_bounds: Int64s
+    sib_spec: Int64s
     sib_seeds: Keys
-    sib_bounds: Ints
-    grand_spec: Ints
+    sib_bounds: Int64s
+    grand_spec: Int64s
     grand_seeds: Keys
 
 
-def _parts(templates: Sequence[Template], roles: str) -> tuple[Ints, Keys]:
+def _parts(templates: Sequence[Template], roles: str) -> tuple[Int64s, Keys]:
     """(roles, T, items, 2) places of the items of each role, and seeds of their parts."""
     places = np.stack([GRAMMAR.places(templates, role) for role in roles])
     return places, np.stack([seeds_of(role, templates) for role in roles])

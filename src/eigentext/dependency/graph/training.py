@@ -23,11 +23,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.averaging import Averaged
 from eigentext.base.cores import each, row_blocks
 from eigentext.base.settings import check, setting
+from eigentext.base.types import Float32s, Float64s, Int16s, Int32s, Int64s
 from eigentext.base.values import Flag, Real, Text, Whole
 from eigentext.dependency.graph.rounding import rounded, unit_of
 from eigentext.dependency.graph.templates import FeatureArrays, coarse_templates, compiled
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ArcModel", "ArcSettings", "Grandparents", "train_arcs"]
 
-Scores = npt.NDArray[np.float64]
+Scores = Float64s
 COARSE_EPOCHS, COARSE_BITS, COARSE_RATE = 2, 18, 0.05
 MORE_MARGIN = 1.0  # of arcs that are looked at while weights are learned
 LOCK_STEP = 8  # sentences that are held against the same weights
@@ -108,7 +108,7 @@ class ArcModel:
     arc_names: tuple[str, ...]
     sib_names: tuple[str, ...]
     n_tags: int
-    weights: npt.NDArray[np.int16] | npt.NDArray[np.float32]
+    weights: Int16s | Float32s
     grand_names: tuple[str, ...] = ()
     scale: float = 1.0
     coarse: ArcModel | None = None
@@ -129,12 +129,12 @@ class ArcModel:
         """Bits dropped from a 64-bit hash."""
         return np.uint64(64 - self.settings.bits)
 
-    def decode(self, batch: Batch) -> npt.NDArray[np.int32]:
+    def decode(self, batch: Batch) -> Int32s:
         """(rows,): the best heads of all sentences; -1 in the roots' rows."""
-        heads: npt.NDArray[np.int32] = self.decode_charged(batch, [self.settings.charge])[0]
+        heads: Int32s = self.decode_charged(batch, [self.settings.charge])[0]
         return heads
 
-    def decode_charged(self, batch: Batch, charges: Sequence[float]) -> npt.NDArray[np.int32]:
+    def decode_charged(self, batch: Batch, charges: Sequence[float]) -> Int32s:
         """(charges, rows): the same for several charges of order 2; infinity: projective trees."""
         from eigentext.dependency.kernels.train import decode_all
 
@@ -234,7 +234,7 @@ class ArcModel:
             settings.heat,
         )
 
-    def tree_score(self, batch: Batch, number: int, heads: npt.NDArray[np.int32]) -> float:
+    def tree_score(self, batch: Batch, number: int, heads: Int32s) -> float:
         """What any tree of sentence ``number`` scores, also with arcs that no search looks at."""
         from eigentext.dependency.kernels.eisner import siblings_score, tree_score
         from eigentext.dependency.kernels.rearrange import crossing_arcs
@@ -255,7 +255,7 @@ class Grandparents:
         self._settings, self._n_templates = model.settings, len(model.grand_names)
         self._model, self._sentence = model.linear(), model.sentence(batch, number)
 
-    def best(self, arc: Scores, sib: Scores) -> tuple[npt.NDArray[np.int32], float]:
+    def best(self, arc: Scores, sib: Scores) -> tuple[Int32s, float]:
         """The best projective tree, rearranged if arcs may cross.
 
         Arcs of -inf are left out, and those far below the best.
@@ -279,7 +279,7 @@ class Grandparents:
             score = rearrange_kernel(arc, sib, grand, governors.index, settings.charge, heads)
         return heads, float(score)
 
-    def totals(self, heads: npt.NDArray[np.int32]) -> Scores:
+    def totals(self, heads: Int32s) -> Scores:
         """(K,) what grandparents add to the scores of trees (K, n)."""
         from eigentext.dependency.kernels.features import grand_totals
 
@@ -287,7 +287,7 @@ class Grandparents:
         grand_totals(self._sentence, self._model, np.ascontiguousarray(heads, np.int32), totals_of)
         return totals_of
 
-    def in_tree(self, h: int, d: int, heads: npt.NDArray[np.int32]) -> float:
+    def in_tree(self, h: int, d: int, heads: Int32s) -> float:
         """What the grandparent would add to the arc from h to d in the place of d's own.
 
         If h is below d in the tree, it takes d's place.
@@ -315,7 +315,7 @@ def train_coarse(
     n_tags: int,
     settings: ArcSettings,
     *,
-    sentences: npt.NDArray[np.int64] | None = None,
+    sentences: Int64s | None = None,
 ) -> ArcModel:
     """The model that says which arcs of order 2 are scored: few templates, few passes."""
     from eigentext.dependency.kernels.train import coarse_pass
@@ -342,7 +342,7 @@ def train_arcs(
     *,
     grand_names: Sequence[str] = (),
     coarse: ArcModel | None = None,
-    sentences: npt.NDArray[np.int64] | None = None,
+    sentences: Int64s | None = None,
     after_pass: Callable[[ArcModel], bool] | None = None,
     progress: Progress | None = None,
 ) -> ArcModel:

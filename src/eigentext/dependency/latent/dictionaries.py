@@ -23,11 +23,8 @@ from eigentext.linalg.svd import truncated_svd
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Bools, Float64s
     from eigentext.dependency.latent.observations import Forest
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "Dictionary",
@@ -45,10 +42,10 @@ class Dictionary:
     [[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]
     """
 
-    U: Floats
+    U: Float64s
     kind: Literal["svd", "cca", "other"]
-    p: Floats | None = None
-    correlations: Floats | None = None
+    p: Float64s | None = None
+    correlations: Float64s | None = None
 
     def __post_init__(self) -> None:
         if self.U.ndim != 2 or not np.isfinite(self.U).all():
@@ -63,7 +60,7 @@ class Dictionary:
         """Number of dimensions."""
         return int(self.U.shape[1])
 
-    def y(self) -> Floats | None:
+    def y(self) -> Float64s | None:
         """(n, k) y_x for each x; None for kind ``other``: that takes moments of neighbours."""
         if self.kind == "other":
             return None
@@ -74,7 +71,7 @@ class Dictionary:
             return np.asarray(V @ inverse.T)
 
 
-def neighbour_counts(forest: Forest, size: int) -> Sequence[npt.NDArray[np.float64]]:
+def neighbour_counts(forest: Forest, size: int) -> Sequence[Float64s]:
     """Sparse (size, size) counts of each node against its parent as left and as right child.
 
     Entry [x, z] counts the children x of parents z; the transposes are the other two views.
@@ -137,5 +134,5 @@ def treebank_dictionary(
     return Dictionary(rows[:, None] * svd.U * np.sqrt(n), "cca", weights / n, svd.S)
 
 
-def _inverse_root(totals: Floats, present: npt.NDArray[np.bool_]) -> Floats:
+def _inverse_root(totals: Float64s, present: Bools) -> Float64s:
     return np.where(present, 1.0 / np.sqrt(np.where(present, totals, 1.0)), 0.0)

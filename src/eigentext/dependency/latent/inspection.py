@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float64s
     from eigentext.dependency.latent.model import LatentTreeModel
 
 __all__ = ["LatentState", "sample_words", "states_of"]
@@ -73,7 +74,7 @@ def states_of(model: LatentTreeModel, *, top: int = 8) -> Iterator[LatentState]:
         yield LatentState(int(h), tag, float(share[h]), words, children)
 
 
-def _first(values: npt.NDArray[np.float64], top: int) -> npt.NDArray[np.intp]:
+def _first(values: Float64s, top: int) -> npt.NDArray[np.intp]:
     order = np.argsort(-values, kind="stable")[:top]
     return order[values[order] > 0]
 
@@ -109,7 +110,7 @@ def sample_words(
     ]
 
 
-def _drawn(distribution: npt.NDArray[np.float64], draw: float) -> int:
+def _drawn(distribution: Float64s, draw: float) -> int:
     """The place where the running sum passes ``draw`` in [0, 1)."""
     total = np.cumsum(distribution)
     return int(np.searchsorted(total, draw * total[-1], side="right").clip(max=len(total) - 1))

@@ -31,13 +31,9 @@ from eigentext.linalg.ties import number_alike, unit_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Bools, Float64s, Int32s, Int64s
     from eigentext.dependency.latent.observations import Forest
-
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
 
 __all__ = [
     "EDGES",
@@ -92,19 +88,19 @@ class EncodedForest(NamedTuple):
     observations, then of structure.
     """
 
-    ids: Ints
-    lo: Ints
-    hi: Ints
-    heads: npt.NDArray[np.int32]
-    ptr: Ints
-    classes: Ints
-    weights: Floats
-    starts: Ints
+    ids: Int64s
+    lo: Int64s
+    hi: Int64s
+    heads: Int32s
+    ptr: Int64s
+    classes: Int64s
+    weights: Float64s
+    starts: Int64s
     n_channels: int
     n_classes: int
 
     @property
-    def roots(self) -> npt.NDArray[np.bool_]:
+    def roots(self) -> Bools:
         """(N,) is it a root?"""
         return np.asarray(self.heads == 0)
 
@@ -114,17 +110,17 @@ class Tables(NamedTuple):
     emission tables of all channels, one above the other, each channel's columns sum to one.
     """
 
-    pi: Floats
-    T: Floats
-    rows: Floats
+    pi: Float64s
+    T: Float64s
+    rows: Float64s
 
 
 class Counts(NamedTuple):
     """(Expected) counts, shaped as :class:`Tables`."""
 
-    pi: Floats
-    T: Floats
-    rows: Floats
+    pi: Float64s
+    T: Float64s
+    rows: Float64s
 
     @classmethod
     def zeros(cls, n_rows: int, n_classes: int, k: int) -> Counts:
@@ -141,9 +137,9 @@ class StateRanges:
     states are shared by all tags.
     """
 
-    lo: Ints
-    hi: Ints
-    group: Ints
+    lo: Int64s
+    hi: Int64s
+    group: Int64s
 
     @classmethod
     def shared(cls, n: int, k: int) -> StateRanges:
@@ -151,7 +147,7 @@ class StateRanges:
         return cls(np.zeros(n + 1, np.int64), np.full(n + 1, k), np.zeros(k, np.int64))
 
     @classmethod
-    def by_tag(cls, tag_of: Ints, per_tag: Sequence[int]) -> StateRanges:
+    def by_tag(cls, tag_of: Int64s, per_tag: Sequence[int]) -> StateRanges:
         """Tag t has ``per_tag[t]`` states of its own; an unknown tag can have all."""
         ends = np.cumsum([0, *per_tag])
         tag = np.append(tag_of, -1)
@@ -160,7 +156,7 @@ class StateRanges:
         return cls(lo, hi, np.repeat(np.arange(len(per_tag)), per_tag))
 
 
-def states_per_tag(forest: Forest, tag_of: Ints, k: int) -> list[int]:
+def states_per_tag(forest: Forest, tag_of: Int64s, k: int) -> list[int]:
     """k states shared out among the tags by the root of their frequency, at least one each."""
     seen = forest.seen[0]
     present = np.unique(seen[seen >= 0])
@@ -195,7 +191,7 @@ def kinds_of_structure(structure: str) -> tuple[str, ...]:
     return tuple(kind for kind in STRUCTURE if kind in asked)
 
 
-def table_starts(sizes: Sequence[int], structure: str) -> Ints:
+def table_starts(sizes: Sequence[int], structure: str) -> Int64s:
     """Where the emission table of each channel begins in the stack of them, and its end."""
     more = [STRUCTURE[kind] for kind in kinds_of_structure(structure)]
     return np.cumsum([0, *sizes, *more])
@@ -232,7 +228,7 @@ def encode_structure(
     )
 
 
-def spectral_states(forest: Forest, size: int, ranges: StateRanges, *, seed: int = 0) -> Ints:
+def spectral_states(forest: Forest, size: int, ranges: StateRanges, *, seed: int = 0) -> Int64s:
     """(n,) a state for each observation of the first channel: CCA rows, k-means by frequency."""
     k = len(ranges.group)
     seen = forest.seen[0]
@@ -258,7 +254,7 @@ def spectral_states(forest: Forest, size: int, ranges: StateRanges, *, seed: int
     return state
 
 
-def _by_vectors(vectors: Floats, totals: Floats, n_states: int, seed: int) -> Ints:
+def _by_vectors(vectors: Float64s, totals: Float64s, n_states: int, seed: int) -> Int64s:
     """(n,) states of observations by weighted k-means; without enough vectors, by frequency."""
     from sklearn.cluster import KMeans
 
@@ -272,7 +268,7 @@ def _by_vectors(vectors: Floats, totals: Floats, n_states: int, seed: int) -> In
     return np.asarray(means.fit_predict(vectors, sample_weight=totals), np.int64)
 
 
-def counts_of_states(encoded: EncodedForest, states: Ints, k: int) -> Counts:
+def counts_of_states(encoded: EncodedForest, states: Int64s, k: int) -> Counts:
     """Counts when every node has a known state, (N,)."""
     counts = Counts.zeros(int(encoded.starts[-1]), encoded.n_classes, k)
     roots = encoded.roots
@@ -305,25 +301,25 @@ def estimate(
     return Tables(_to_one(pi), _rows_to_one(T), rows)
 
 
-def _to_one(x: Floats) -> Floats:
+def _to_one(x: Float64s) -> Float64s:
     return np.asarray(x / x.sum())
 
 
-def _rows_to_one(x: Floats) -> Floats:
+def _rows_to_one(x: Float64s) -> Float64s:
     total = x.sum(axis=-1, keepdims=True)
     return np.asarray(np.where(total > 0, x / np.where(total > 0, total, 1.0), 1.0 / x.shape[-1]))
 
 
-def _columns_to_one(x: Floats) -> Floats:
+def _columns_to_one(x: Float64s) -> Float64s:
     total = x.sum(axis=0)
     return np.asarray(np.where(total > 0, x / np.where(total > 0, total, 1.0), 1.0 / len(x)))
 
 
-def _fill_columns(counts: Floats, prior: Floats, strength: float, out: Floats) -> None:
+def _fill_columns(counts: Float64s, prior: Float64s, strength: float, out: Float64s) -> None:
     """``_columns_to_one(counts + strength * prior)`` of a large table, block by block."""
     blocks = row_blocks(len(out), _ROWS_OF_A_BLOCK)
 
-    def add(block: slice) -> Floats:
+    def add(block: slice) -> Float64s:
         np.multiply(prior[block], strength, out=out[block])
         out[block] += counts[block]
         return np.asarray(out[block].sum(axis=0))
@@ -339,7 +335,7 @@ def _fill_columns(counts: Floats, prior: Floats, strength: float, out: Floats) -
     each(divide, blocks)
 
 
-def spread_of(counts: Counts, starts: Ints, ranges: StateRanges) -> Tables:
+def spread_of(counts: Counts, starts: Int64s, ranges: StateRanges) -> Tables:
     """How pseudo-counts are spread: as all states (of the same tag) together.
 
     What no state of the tag has done gets a little of what all states do, so that nothing that
@@ -384,7 +380,7 @@ def softened(tables: Tables, prior: Tables, share: float) -> Tables:
 
 
 def expected_counts(
-    encoded: EncodedForest, tables: Tables, spare: list[Floats] | None = None
+    encoded: EncodedForest, tables: Tables, spare: list[Float64s] | None = None
 ) -> tuple[float, Counts]:
     """Log likelihood and expected counts, over blocks of trees by the cores in use.
 
@@ -436,7 +432,7 @@ def run_em(
 ) -> tuple[Tables, list[float], Counts | None]:
     """So many iterations; the log likelihood before each of them; the last expected counts."""
     last: Counts | None = None
-    spare: list[Floats] = []
+    spare: list[Float64s] = []
 
     def step(tables: Tables) -> tuple[Tables, float]:
         nonlocal last

@@ -23,27 +23,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from eigentext.base.fields import (
-    Array,
-    Flag,
-    Listed,
-    Parts,
-    Pointers,
-    Real,
-    Shares,
-    Sparse,
-    Spec,
-    Strings,
-    Text,
-    Whole,
-)
-from eigentext.base.fields import (
-    Ints as IntArray,
-)
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Ints, Shares, Strings
+from eigentext.base.model import Model
+from eigentext.base.records import As, Each, Record, stored
 from eigentext.base.registry import part
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item
+from eigentext.base.values import Flag, Listed, Named, Real, Text, Whole
 from eigentext.dependency.latent import learn
 from eigentext.dependency.latent.learn import (
     EDGES,
@@ -66,66 +52,45 @@ from eigentext.features.symbols import UNKNOWN
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
-
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
 
 __all__ = ["LatentTreeModel", "LatentTreeParams"]
 
-_TABLES = ("pi", "T", "rows")
 # share of each table that all states of a tag have in common at the start: EM cannot leave a state
 # that is certain
 _SOFTEN = 0.6
 
 
-def _parts(settings: dict[str, Any]) -> Parts:
-    k, classes = settings["n_states"], N_CLASSES[EDGES[settings["edges"]]]
-    arrays: dict[str, Array | Pointers | Sparse] = {
-        "group": IntArray((k,), low=0, below=k),
-        "shares": Shares((k,)),
-    }
-    for member in range(settings["n_models"]):
-        arrays |= {
-            f"{member}.pi": Shares((k,)),
-            f"{member}.T": Shares((classes, k, k)),
-            f"{member}.rows": Shares(("rows", k)),
-        }
-    channels = range(settings["observations"].count("+") + 1)
-    return Parts(arrays, {f"names{at}": Strings(f"names{at}", distinct=True) for at in channels})
-
-
-def _holds(
-    arrays: Mapping[str, npt.NDArray[Any]],
-    strings: Mapping[str, list[str]],
-    settings: dict[str, Any],
-) -> None:
-    sizes = [len(strings[f"names{at}"]) for at in range(len(strings))]
-    rows = int(table_starts(sizes, settings["structure"])[-1])
-    if len(arrays["0.rows"]) != rows:
-        raise ValueError(f"array '0.rows' has {len(arrays['0.rows'])} rows, expected {rows}")
-    if any(UNKNOWN not in names for names in strings.values()):
-        raise ValueError(f"strings 'names': one list is without {UNKNOWN}")
-
-
-_SPEC = Spec(
-    {
-        "n_states": Whole(1, 10**6),
-        "n_models": Whole(1, 1000),
-        "edges": Text(tuple(EDGES)),
-        "structure": Text(),
-        "observations": Text(),
-        "split": Flag(),
-        "log_likelihoods": Listed(Real()),
-    },
-    _parts,
-    _holds,
+_MEMBERS = Each(
+    Record(
+        Tables,
+        pi=Shares(("n_states",)),
+        T=Shares((lambda v: N_CLASSES[EDGES[v["edges"]]], "n_states", "n_states")),
+        rows=Shares(("rows", "n_states")),
+    ),
+    "n_models",
+    "{}.",
 )
+_NAMES = Each(
+    Strings("names#", distinct=True), lambda v: v["observations"].count("+") + 1, "names{}"
+)
+
+
+@dataclass
+class _Content:
+    """What a file holds."""
+
+    group: Int64s = stored(Ints(("n_states",), low=0, below="n_states"), of="ranges_.group")
+    shares_: Float64s = stored(Shares(("n_states",)))
+    members_: list[Tables] = stored(As(_MEMBERS, list, list))
+    names: tuple[tuple[str, ...], ...] = stored(_NAMES, of="observations_.names")  # by channel
+    log_likelihoods_: list[float] = stored(As(Listed(Real()), list, list))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,12 +104,12 @@ class LatentTreeParams:
     ``T``        (classes, k, k) [class, child, parent] for all classes of edges
     """
 
-    pi: Floats
-    T_left: Floats
-    T_right: Floats
-    O: Floats  # noqa: E741
-    more: tuple[Floats, ...] = ()
-    T: Floats | None = None
+    pi: Float64s
+    T_left: Float64s
+    T_right: Float64s
+    O: Float64s  # noqa: E741
+    more: tuple[Float64s, ...] = ()
+    T: Float64s | None = None
 
 
 class TreeLists(Protocol):
@@ -175,7 +140,17 @@ class LatentTreeModel(Model, LatentTreeSettings):
     """
 
     KIND = "latent-tree"
-    SPEC = _SPEC
+    CONTENT = _Content
+    SIZED_BY = Named(
+        {
+            "n_states": Whole(1, 10**6),
+            "n_models": Whole(1, 1000),
+            "edges": Text(tuple(EDGES)),
+            "structure": Text(),
+            "observations": Text(),
+            "split": Flag(),
+        }
+    )
 
     def check(self) -> None:
         """Raise SettingsError for settings that no such model can have."""
@@ -207,7 +182,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
 
     def scores_of(
         self, trees: list[DependencyTree], text: TreeLists, weight: float
-    ) -> Callable[[Sequence[str], Sequence[str] | None, npt.ArrayLike], Floats]:
+    ) -> Callable[[Sequence[str], Sequence[str] | None, npt.ArrayLike], Float64s]:
         """The scores of trees by a model with these settings, of other trees."""
         other = type(self)(**values_of(self))
         try:
@@ -259,7 +234,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
         encoded: learn.EncodedForest,
         member: int,
         progress: Progress | None,
-    ) -> tuple[Tables, list[float], Floats]:
+    ) -> tuple[Tables, list[float], Float64s]:
         """Tables, log likelihoods and shares of the states of one model."""
         seed, smoothing = self.seed + member, self.smoothing or LatentSmoothing()
         if self.start == "random":
@@ -313,11 +288,11 @@ class LatentTreeModel(Model, LatentTreeSettings):
         )
 
     @property
-    def _starts(self) -> Ints:
+    def _starts(self) -> Int64s:
         return learn.table_starts(self.observations_.sizes, self.settings_.structure)
 
     @property
-    def _structure_starts(self) -> Ints:
+    def _structure_starts(self) -> Int64s:
         """(3,) the first row of each kind of structure, -1 where it is not shown."""
         kinds = learn.kinds_of_structure(self.settings_.structure)
         first = dict(zip(kinds, self._starts[len(self.observations_.sizes) :], strict=False))
@@ -347,7 +322,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
 
     def log_probs(
         self, forms: Sequence[str], tags: Sequence[str] | None, heads: npt.ArrayLike
-    ) -> Floats:
+    ) -> Float64s:
         """log p for each of several trees over one sentence, heads (trees, n) or a list of them.
 
         Words and tags may be None where they are not known; they are summed out.
@@ -368,7 +343,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
             total += logs
         return total / len(self.members_)
 
-    def posteriors(self, tree: DependencyTree) -> Floats:
+    def posteriors(self, tree: DependencyTree) -> Float64s:
         """(n, k) p(state of each word | words, tree)."""
         from eigentext.dependency.kernels.latent import posteriors_and_counts
 
@@ -401,39 +376,25 @@ class LatentTreeModel(Model, LatentTreeSettings):
 
     # ---------------------------------------------------------------- storage
 
-    def _pack_learned(self) -> Packed:
-        arrays = {"group": self.ranges_.group, "shares": self.shares_}
-        for member, tables in enumerate(self.members_):
-            arrays.update({f"{member}.{name}": getattr(tables, name) for name in _TABLES})
-        names = self.observations_.names
-        return Packed(
-            arrays,
-            {f"names{at}": channel for at, channel in enumerate(names)},
-            {"log_likelihoods": self.log_likelihoods_},
+    def _restore(self, content: _Content) -> None:
+        names = content.names
+        expected = int(table_starts([*map(len, names)], self.structure)[-1])
+        found = len(content.members_[0].rows)
+        if found != expected:
+            raise ValueError(f"array '0.rows' has {found} rows, expected {expected}")
+        if any(UNKNOWN not in channel for channel in names):
+            raise ValueError(f"strings 'names': one list is without {UNKNOWN}")
+        observed = self.observations_ = Observations(
+            self.observations, names, self.min_count, language=self.language
         )
-
-    def _restore(self, packed: Packed) -> None:
-        arrays, strings = packed.arrays, packed.strings
-        shown = self.observations_ = Observations(
-            self.observations,
-            tuple(tuple(strings[f"names{at}"]) for at in range(len(strings))),
-            self.min_count,
-            language=self.language,
-        )
-        if len(shown.channels) != len(shown.names):
-            raise ValueError(f"names of {len(shown.names)} channels")
-        self.members_ = [
-            Tables(*(arrays[f"{member}.{name}"] for name in _TABLES))
-            for member in range(self.n_models)
-        ]
-        self.log_likelihoods_ = list(packed.facts["log_likelihoods"])
-        self.shares_ = arrays["shares"]
+        if len(observed.channels) != len(names):
+            raise ValueError(f"names of {len(names)} channels")
         if self.split:
-            per_tag = np.bincount(arrays["group"], minlength=len(shown.tags)).tolist()
-            self.ranges_ = StateRanges.by_tag(shown.tag_of, per_tag)
+            per_tag = np.bincount(content.group, minlength=len(observed.tags)).tolist()
+            self.ranges_ = StateRanges.by_tag(observed.tag_of, per_tag)
         else:
-            self.ranges_ = StateRanges.shared(shown.sizes[0], self.n_states)
-        if not np.array_equal(self.ranges_.group, arrays["group"]):
+            self.ranges_ = StateRanges.shared(observed.sizes[0], self.n_states)
+        if not np.array_equal(self.ranges_.group, content.group):
             raise ValueError("the states do not fit the tags")
 
     def _summary(self) -> str:

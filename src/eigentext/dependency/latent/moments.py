@@ -42,12 +42,8 @@ from eigentext.linalg.determinism import single_threaded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.dependency.latent.observations import Forest
-
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
 
 __all__ = ["InstrumentMoments", "TreeMoments", "link_moments"]
 
@@ -62,16 +58,16 @@ class TreeMoments:
     the module's docstring; ``root`` (k,) sum of u over roots; ``n`` events and ``n_roots`` roots.
     """
 
-    K: Floats
-    Sigma_L: Floats
-    Sigma_R: Floats
-    Omega: Floats
-    root: Floats
+    K: Float64s
+    Sigma_L: Float64s
+    Sigma_R: Float64s
+    Omega: Float64s
+    root: Float64s
     n: float
     n_roots: float
 
     @classmethod
-    def of(cls, forest: Forest, U: Floats, *, directed: bool = True) -> TreeMoments:
+    def of(cls, forest: Forest, U: Float64s, *, directed: bool = True) -> TreeMoments:
         """Moments of trees; ``U`` (n, k) is the dictionary of the first channel.
 
         A node whose first channel is missing takes part in no event.
@@ -108,7 +104,7 @@ class TreeMoments:
 
     def observables(
         self, *, max_condition: float = 1e12, on_rank: OnRank = "error"
-    ) -> tuple[Floats, Floats, Floats, tuple[ConditionReport, ...]]:
+    ) -> tuple[Float64s, Float64s, Float64s, tuple[ConditionReport, ...]]:
         """``E_L, E_R`` (k, k), ``D`` (k, k, k) with D(y) = sum_j y_j D[:, j, :], and reports."""
         _need(self.n, "a node with a left and a right child")
         how: dict[str, Any] = {"max_condition": max_condition, "on_rank": on_rank}
@@ -134,15 +130,15 @@ class InstrumentMoments:
     ``n`` (2,) events per side; ``root`` and ``n_roots`` as in :class:`TreeMoments`.
     """
 
-    cz: Floats
-    iz: Floats
-    ciz: Floats
-    n: Floats
-    root: Floats
+    cz: Float64s
+    iz: Float64s
+    ciz: Float64s
+    n: Float64s
+    root: Float64s
     n_roots: float
 
     @classmethod
-    def of(cls, forest: Forest, U: Floats, *, directed: bool = True) -> InstrumentMoments:
+    def of(cls, forest: Forest, U: Float64s, *, directed: bool = True) -> InstrumentMoments:
         """Moments of trees.
 
         The instrument of child c of node i: the vector of i's parent, and that of another child
@@ -199,7 +195,7 @@ class InstrumentMoments:
 
     def observables(
         self, *, max_condition: float = 1e12, on_rank: OnRank = "error"
-    ) -> tuple[Floats, Floats, Floats, tuple[ConditionReport, ...]]:
+    ) -> tuple[Float64s, Float64s, Float64s, tuple[ConditionReport, ...]]:
         """As :meth:`TreeMoments.observables`; a side without children has E = 0.
 
         Each side gives an estimate of D; they are averaged by their numbers of events.
@@ -226,7 +222,9 @@ class InstrumentMoments:
         return E[0], E[1], D, tuple(reports)
 
 
-def link_moments(forest: Forest, U: Floats, sizes: Sequence[int]) -> tuple[list[Floats], Floats]:
+def link_moments(
+    forest: Forest, U: Float64s, sizes: Sequence[int]
+) -> tuple[list[Float64s], Float64s]:
     """Sums over nodes of delta_x z' for each channel, (n_c, 4k), and of u z', (k, 4k).
 
     z is what surrounds the node: the parent's vector in one of two blocks by the node's side, the
@@ -253,7 +251,7 @@ def link_moments(forest: Forest, U: Floats, sizes: Sequence[int]) -> tuple[list[
         return sums, vector[ok].T @ flat[ok]
 
 
-def _roots(forest: Forest, U: Floats) -> tuple[Floats, float]:
+def _roots(forest: Forest, U: Float64s) -> tuple[Float64s, float]:
     """(k,) the sum of u over roots, and how many there are."""
     roots = np.flatnonzero((forest.parents < 0) & (forest.seen[0] >= 0))
     times = forest.node_weights[roots]
@@ -265,7 +263,7 @@ def _need(n: float, what: str) -> None:
         raise SettingsError(f"no event to take moments from: the trees have not once {what}")
 
 
-def _children(forest: Forest) -> tuple[Ints, Ints, Ints]:
+def _children(forest: Forest) -> tuple[Int64s, Int64s, Int64s]:
     """Children sorted by parent and position, their parents, and starts (N + 1,) by parent."""
     child = np.flatnonzero(forest.parents >= 0)
     parent = forest.parents[child]
@@ -274,7 +272,7 @@ def _children(forest: Forest) -> tuple[Ints, Ints, Ints]:
     return child[order], parent[order], starts
 
 
-def _triples(forest: Forest) -> tuple[Ints, Ints, Ints]:
+def _triples(forest: Forest) -> tuple[Int64s, Int64s, Int64s]:
     """Every left child with every right child of the same parent."""
     child, parent, starts = _children(forest)
     n_left = np.bincount(parent[child < parent], minlength=len(forest.heads))
@@ -286,7 +284,7 @@ def _triples(forest: Forest) -> tuple[Ints, Ints, Ints]:
     return _spread(a, p, first, n_right, child)
 
 
-def _pairs(forest: Forest) -> tuple[Ints, Ints, Ints]:
+def _pairs(forest: Forest) -> tuple[Int64s, Int64s, Int64s]:
     """Every ordered pair of two children of the same parent."""
     child, parent, starts = _children(forest)
     a, p, b = _spread(child, parent, starts[parent], starts[parent + 1] - starts[parent], child)
@@ -294,14 +292,16 @@ def _pairs(forest: Forest) -> tuple[Ints, Ints, Ints]:
     return a[different], p[different], b[different]
 
 
-def _spread(a: Ints, p: Ints, first: Ints, n: Ints, child: Ints) -> tuple[Ints, Ints, Ints]:
+def _spread(
+    a: Int64s, p: Int64s, first: Int64s, n: Int64s, child: Int64s
+) -> tuple[Int64s, Int64s, Int64s]:
     """Row r of (a, p) repeated n[r] times, with b = child[first[r] + 0 .. n[r] - 1]."""
     row = np.repeat(np.arange(len(a)), n)
     within = np.arange(len(row)) - np.repeat(np.cumsum(n) - n, n)
     return a[row], p[row], child[first[row] + within]
 
 
-def _other_child(forest: Forest) -> Ints:
+def _other_child(forest: Forest) -> Int64s:
     """(N,) for each child the child of the same parent before it, or else after it; else -1."""
     child, parent, _ = _children(forest)
     other = np.full(len(forest.heads), -1)

@@ -31,11 +31,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float64s, Int8s, Int32s, Int64s
     from eigentext.features.signatures import Language
-
-    Ints = npt.NDArray[np.int64]
-    Small = npt.NDArray[np.int32]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["Forest", "Observations", "channels_of", "check_heads", "each_tree"]
 
@@ -140,13 +137,13 @@ class Observations:
         return tuple(sorted({name.rpartition("|")[2] for name in self.names[0][:-1]}))
 
     @cached_property
-    def tag_of(self) -> Ints:
+    def tag_of(self) -> Int64s:
         """(n,) for each observation of the first channel the number of its tag, or -1."""
         number = {tag: at for at, tag in enumerate(self.tags)}
         tags = [number.get(name.rpartition("|")[2], -1) for name in self.names[0][:-1]]
         return np.array([*tags, -1], np.int64)
 
-    def encode(self, forms: Sequence[str | None], tags: Sequence[str | None] | None) -> Small:
+    def encode(self, forms: Sequence[str | None], tags: Sequence[str | None] | None) -> Int32s:
         """(channels, n) numbers; -1 where the form or tag is None."""
         checked_tokens(forms, gaps=True)
         n = len(forms)
@@ -198,7 +195,7 @@ def each_tree(trees: object) -> Iterator[DependencyTree]:
     return each_of(DependencyTree, trees, "dependency trees")
 
 
-def check_heads(heads: npt.ArrayLike, n: int) -> Small:
+def check_heads(heads: npt.ArrayLike, n: int) -> Int32s:
     """(trees, n) heads for one sentence as int32; a cycle or a head out of range is an error.
 
     >>> check_heads([[0, 1], [2, 0]], 2).tolist()
@@ -225,17 +222,17 @@ class Forest:
     ``weights`` (trees,) how often each tree counts; None: once
     """
 
-    seen: Small
-    heads: Small
-    ptr: Ints
-    weights: Floats | None = None
+    seen: Int32s
+    heads: Int32s
+    ptr: Int64s
+    weights: Float64s | None = None
 
     @classmethod
     def of(
         cls,
         trees: Iterable[DependencyTree],
         observations: Observations,
-        weights: Floats | None = None,
+        weights: Float64s | None = None,
     ) -> Forest:
         """Encode trees."""
         seen, heads = [], []
@@ -253,25 +250,25 @@ class Forest:
         return len(self.ptr) - 1
 
     @cached_property
-    def parents(self) -> Ints:
+    def parents(self) -> Int64s:
         """(N,) place of each node's parent in the flat arrays, -1 for a root."""
         start = np.repeat(self.ptr[:-1], np.diff(self.ptr))
         return np.where(self.heads > 0, start + self.heads - 1, -1)
 
     @cached_property
-    def sides(self) -> npt.NDArray[np.int8]:
+    def sides(self) -> Int8s:
         """(N,) 0 for a left child, 1 for a right child, -1 for a root."""
         here = np.arange(len(self.heads))
         side = np.where(self.parents > here, 0, 1).astype(np.int8)
         return np.where(self.parents < 0, -1, side).astype(np.int8)
 
     @cached_property
-    def tree_weights(self) -> Floats:
+    def tree_weights(self) -> Float64s:
         """(trees,) how often each tree counts."""
         return np.ones(len(self)) if self.weights is None else self.weights
 
     @cached_property
-    def node_weights(self) -> Floats:
+    def node_weights(self) -> Float64s:
         """(N,) how often each node counts: as often as its tree."""
         return np.repeat(self.tree_weights, np.diff(self.ptr))
 

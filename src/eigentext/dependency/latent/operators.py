@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
 from eigentext.base.tokens import checked_item
 from eigentext.dependency.latent.dictionaries import Dictionary, treebank_dictionary
 from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.parts import Packed
+    from eigentext.base.types import Float64s, Int8s
 
 __all__ = ["SpectralTreeOperators", "TreeOperators", "make_operators"]
 
@@ -61,18 +62,18 @@ class TreeOperators:
     D[:, j, :]; ``y`` for each channel (n_c, k), row x is y_x.
     """
 
-    c_1: Floats
-    c_inf: Floats
-    E: Floats
-    D: Floats
-    y: tuple[Floats, ...]
+    c_1: Float64s
+    c_inf: Float64s
+    E: Float64s
+    D: Float64s
+    y: tuple[Float64s, ...]
 
 
 def make_operators(
     moments: TreeMoments | InstrumentMoments,
     dictionary: Dictionary,
     *,
-    links: tuple[Sequence[Floats], Floats] | None = None,
+    links: tuple[Sequence[Float64s], Float64s] | None = None,
     on_rank: OnRank = "error",
 ) -> tuple[TreeOperators, tuple[ConditionReport, ...]]:
     """Observables from moments; ``links`` (:func:`link_moments`) give y where U does not.
@@ -160,7 +161,7 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
         )
         return self
 
-    def _pack_learned(self) -> Packed:
+    def _pack(self) -> Packed:
         raise SettingsError("the raw operators are a reference and are not stored")
 
     @property
@@ -177,14 +178,14 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
 
     def log_scores(
         self, forms: Sequence[str], tags: Sequence[str] | None, heads: npt.ArrayLike
-    ) -> Floats:
+    ) -> Float64s:
         """Log scores of several trees (trees, n) over one sentence."""
         signs, logs = self.signed_scores(forms, tags, heads)
         return self.by_policy(signs, logs, len(forms))
 
     def signed_scores(
         self, forms: Sequence[str], tags: Sequence[str] | None, heads: npt.ArrayLike
-    ) -> tuple[npt.NDArray[np.int8], Floats]:
+    ) -> tuple[Int8s, Float64s]:
         """Sign (-1, 0, 1) and log of the absolute score of several trees over one sentence."""
         from eigentext.dependency.kernels.latent import Observables, operator_scores
 
@@ -202,7 +203,7 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
             raise ValueError("heads form a cycle")
         return signs, logs
 
-    def by_policy(self, signs: npt.NDArray[np.int8], logs: Floats, n_words: int) -> Floats:
+    def by_policy(self, signs: Int8s, logs: Float64s, n_words: int) -> Float64s:
         """Log scores, with what is not positive treated as ``negatives`` says, and counted."""
         self.check_fitted()
         bad = signs <= 0

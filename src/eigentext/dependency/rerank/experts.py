@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Float64s
     from eigentext.dependency.rerank.lists import KBestLists
     from eigentext.language.formats.conllu import ConlluBlock
 
@@ -51,11 +52,9 @@ class _OfTags:
     def __init__(self, model: Any, method: str = "log_probs") -> None:
         self.model, self.method = model, method
 
-    def log_probs(
-        self, sentence: TaggedSentence, heads: npt.NDArray[Any]
-    ) -> npt.NDArray[np.float64]:
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
         ask = getattr(self.model, self.method)
-        logs: npt.NDArray[np.float64] = ask(sentence.forms, sentence.coarse, heads)
+        logs: Float64s = ask(sentence.forms, sentence.coarse, heads)
         return logs
 
 
@@ -63,10 +62,8 @@ class _Generative:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def log_probs(
-        self, sentence: TaggedSentence, heads: npt.NDArray[Any]
-    ) -> npt.NDArray[np.float64]:
-        logs: npt.NDArray[np.float64] = self.model.log_probs(sentence, heads)
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
+        logs: Float64s = self.model.log_probs(sentence, heads)
         return logs
 
 
@@ -153,7 +150,7 @@ def jackknifed(
     *,
     folds: int = 3,
     progress: Progress | None = None,
-) -> npt.NDArray[np.float32]:
+) -> Float32s:
     """One column: every list's trees under an expert of the other folds.
 
     ``fit`` makes an expert from sentences.  The folds are those of ``lists``.

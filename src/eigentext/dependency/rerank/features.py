@@ -29,12 +29,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float32s, Float64s, Int32s, Int64s
     from eigentext.dependency.rerank.learners import Weights
     from eigentext.dependency.rerank.lists import KBestLists
     from eigentext.dependency.sentence import TaggedSentence
-
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
 
 __all__ = [
     "Distance",
@@ -51,7 +49,7 @@ _MOST_TAGS = 150  # of templates: 10 million numbers
 class Expert(Protocol):
     """A model of trees; ``heads`` (K, n), one answer for each tree of one sentence."""
 
-    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Floats:
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
         """(K,) log p."""
         ...
 
@@ -84,9 +82,7 @@ class Templates:
         """How many different numbers there are."""
         return 3 * (len(self.tags) + 2) ** 3
 
-    def codes(
-        self, tags: Sequence[str], heads: npt.NDArray[Any]
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def codes(self, tags: Sequence[str], heads: npt.NDArray[Any]) -> tuple[Int32s, Int32s]:
         """The tree and the number of every template that applies, sorted by tree."""
         # tags are digits in base A: 0 unknown, A - 1 the root; the first A^3 numbers are pairs of
         # children, the other 2 A^3 (side, modifier, head, grandparent)
@@ -170,7 +166,7 @@ class Valence:
                 counts[tag, int(pair)] += 1
         return cls(counts)
 
-    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Floats:
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
         """(K,) log p of the valences of each tree."""
         log, tags = self.table.log, sentence.fine
         return np.array(
@@ -178,7 +174,7 @@ class Valence:
         )
 
 
-def _valences(heads: npt.NDArray[Any], cap: int = 4) -> Ints:
+def _valences(heads: npt.NDArray[Any], cap: int = 4) -> Int64s:
     """(K, n): number of left children, capped, times (cap + 1), plus those on the right."""
     K, n = heads.shape
     words = np.arange(1, n + 1)
@@ -207,7 +203,7 @@ class Distance:
                     counts[f"{tags[h]} {tags[d]}", _side_length(d, h)] += 1
         return cls(counts)
 
-    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Floats:
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
         """(K,) log p of the lengths of each tree's arcs."""
         tags, log = ("", *sentence.fine), self.table.log
         n = len(sentence.forms)
@@ -233,13 +229,13 @@ class FeatureTable:
     ``lengths``  (N,)        words of each sentence
     """
 
-    tree_at: Ints
-    indptr: Ints
-    codes: npt.NDArray[np.int32]
-    dense: npt.NDArray[np.float32]
+    tree_at: Int64s
+    indptr: Int64s
+    codes: Int32s
+    dense: Float32s
     names: tuple[str, ...]
-    right: npt.NDArray[np.int32] | None
-    lengths: Ints
+    right: Int32s | None
+    lengths: Int64s
 
     @classmethod
     def of(
@@ -276,7 +272,7 @@ class FeatureTable:
             lists.lengths,
         )
 
-    def part(self, numbers: Ints) -> FeatureTable:
+    def part(self, numbers: Int64s) -> FeatureTable:
         """The same of these sentences alone."""
         sizes, widths = np.diff(self.tree_at)[numbers], np.diff(self.indptr)
         trees = _stretches(self.tree_at, numbers)
@@ -290,7 +286,7 @@ class FeatureTable:
             self.lengths[numbers],
         )
 
-    def scores(self, weights: Weights) -> Floats:
+    def scores(self, weights: Weights) -> Float64s:
         """(trees,) the score of every tree."""
         if self.names != weights.names:
             raise SettingsError(f"columns {self.names}, the weights are for {weights.names}")
@@ -318,7 +314,7 @@ class FeatureTable:
         )
 
 
-def _stretches(starts: Ints, numbers: Ints) -> Ints:
+def _stretches(starts: Int64s, numbers: Int64s) -> Int64s:
     """All places from ``starts[k]`` to ``starts[k + 1]``, for each of these k in turn."""
     sizes = np.diff(starts)[numbers]
     before = pointers(sizes)
@@ -328,7 +324,7 @@ def _stretches(starts: Ints, numbers: Ints) -> Ints:
 
 def expert_column(
     expert: Expert, sentences: Sequence[TaggedSentence], lists: KBestLists, least: float = -1e4
-) -> npt.NDArray[np.float32]:
+) -> Float32s:
     """log p of every tree of every list; what is impossible counts ``least``."""
     columns = [
         np.maximum(expert.log_probs(sentence, lists[number].heads.astype(np.int32)), least)

@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float32s, Float64s, Int64s
     from eigentext.dependency.rerank.features import FeatureTable
     from eigentext.dependency.rerank.tree_features import TreeTable
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "HeldOut",
@@ -82,8 +81,8 @@ class Weights:
     """``dense`` (D,) of the raw columns named ``names``; ``templates`` (numbers,)."""
 
     names: tuple[str, ...]
-    dense: Floats
-    templates: npt.NDArray[np.float32]
+    dense: Float64s
+    templates: Float32s
 
 
 def checked_right(table: Table) -> npt.NDArray[Any]:
@@ -95,7 +94,7 @@ def checked_right(table: Table) -> npt.NDArray[Any]:
     return table.right
 
 
-def choose(table: Table, scores: Floats) -> npt.NDArray[np.int64]:
+def choose(table: Table, scores: Float64s) -> Int64s:
     """(N,) the place of each list's best tree; of equal ones the first."""
     at = table.tree_at
     return np.array([int(scores[a:b].argmax()) for a, b in pairwise(at)])
@@ -191,14 +190,14 @@ def log_linear(
     is_best = right == np.repeat(most, sizes)
     list_of = np.repeat(np.arange(len(sizes)), sizes)
 
-    def normal(scores: Floats) -> tuple[Floats, Floats]:
+    def normal(scores: Float64s) -> tuple[Float64s, Float64s]:
         """Probabilities within each list, and the log of each list's sum."""
         top = np.maximum.reduceat(scores, starts)
         raised = np.exp(scores - top[list_of])
         total = np.add.reduceat(raised, starts)
         return raised / total[list_of], np.log(total) + top
 
-    def loss(x: Floats) -> tuple[float, Floats]:
+    def loss(x: Float64s) -> tuple[float, Float64s]:
         v, w = x[:D], x[D:]
         scores = dense @ v + X @ w
         p, log_sum = normal(scores)

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eigentext.base.cores import cores_in_use, row_blocks
-from eigentext.base.fields import Ints, Parts, Reals, Spec, Strings
+from eigentext.base.fields import Ints, Reals, Strings
 from eigentext.base.fingerprint import fingerprint
 from eigentext.base.folds import held_out
 from eigentext.base.parallel import in_order
 from eigentext.base.ragged import pointers
-from eigentext.base.stored import Packed, Stored
+from eigentext.base.records import Called, Group, Record
+from eigentext.base.stored import Stored
 from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.parts import Packed
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Int16s, Int32s, Int64s
     from eigentext.dependency.graph.labels import LabelledList
     from eigentext.dependency.graph.parser import DependencyParser
     from eigentext.dependency.sentence import TaggedSentence
@@ -45,37 +48,6 @@ __all__ = [
 ]
 
 
-def _holds(
-    arrays: Mapping[str, npt.NDArray[Any]], strings: Mapping[str, Sequence[str]], *_: object
-) -> None:
-    """The lists fit into the arrays, and no head lies beyond its sentence."""
-    lengths, sizes, heads = arrays["lengths"], arrays["sizes"], arrays["heads"]
-    if len(heads) != int((lengths * sizes).sum()) or len(arrays["scores"]) != int(sizes.sum()):
-        raise ValueError("arrays 'heads' and 'scores' do not fit the lengths and sizes of lists")
-    if bool(np.any(heads > np.repeat(lengths, lengths * sizes))):
-        raise ValueError("array 'heads' holds a head beyond the end of its sentence")
-    parts = ("relations" in arrays, "margins" in arrays, "names" in strings)
-    if any(parts) and not all(parts):
-        raise ValueError("arrays 'relations' and 'margins' and strings 'names' go together")
-    if any(parts) and bool(np.any(arrays["relations"] >= len(strings["names"]))):
-        raise ValueError("array 'relations' holds a relation without a name")
-
-
-_SPEC = Spec(
-    {},
-    Parts(
-        {
-            "lengths": Ints(("lists",), low=0, below=1 << 15),
-            "sizes": Ints(("lists",), low=1, below=1 << 30),
-            "heads": Ints(("heads",), ("int16",), 0),
-            "scores": Reals(("trees",), ("float32",)),
-            "relations": Ints(("heads",), ("int16",), 0, optional=True),
-            "margins": Reals(("trees", 2), ("float32",), optional=True),
-        },
-        {"names": Strings("names", distinct=True, optional=True)},
-    ),
-    _holds,
-)
 _ARRAYS = ("lengths", "sizes", "heads", "scores")
 _STRETCH = 500  # sentences a file
 
@@ -83,8 +55,8 @@ _STRETCH = 500  # sentences a file
 class OneList(NamedTuple):
     """heads (K, n) and scores (K,) of one sentence, best first."""
 
-    heads: npt.NDArray[np.int16]
-    scores: npt.NDArray[np.float32]
+    heads: Int16s
+    scores: Float32s
 
 
 class Relations(NamedTuple):
@@ -96,8 +68,8 @@ class Relations(NamedTuple):
     """
 
     names: tuple[str, ...]
-    numbers: npt.NDArray[np.int16]
-    margins: npt.NDArray[np.float32]
+    numbers: Int16s
+    margins: Float32s
 
 
 class KBestLists(Stored):
@@ -111,14 +83,26 @@ class KBestLists(Stored):
     """
 
     KIND = "kbest-lists"
-    SPEC = _SPEC
+    CONTENT = Group(
+        lengths=Ints(("lists",), low=0, below=1 << 15),
+        sizes=Ints(("lists",), low=1, below=1 << 30),
+        heads=Ints(("heads",), ("int16",), 0),
+        scores=Reals(("trees",), ("float32",)),
+        relations=Record(
+            Relations,
+            optional=True,
+            names=Strings("names", distinct=True),
+            numbers=Called("relations", Ints(("heads",), ("int16",), 0)),
+            margins=Reals(("trees", 2), ("float32",)),
+        ),
+    )
 
     def __init__(
         self,
-        lengths: npt.NDArray[np.int64],
-        sizes: npt.NDArray[np.int64],
-        heads: npt.NDArray[np.int16],
-        scores: npt.NDArray[np.float32],
+        lengths: Int64s,
+        sizes: Int64s,
+        heads: Int16s,
+        scores: Float32s,
         *,
         relations: Relations | None = None,
         made_with: Mapping[str, Any] | None = None,
@@ -170,11 +154,11 @@ class KBestLists(Stored):
         return OneList(flat.reshape(b - a, -1), self.scores[a:b])
 
     @property
-    def tree_at(self) -> npt.NDArray[np.int64]:
+    def tree_at(self) -> Int64s:
         """(N + 1,): where the trees of each sentence begin among all trees."""
         return self._tree_at
 
-    def right(self, gold: Sequence[Sequence[int]]) -> npt.NDArray[np.int32]:
+    def right(self, gold: Sequence[Sequence[int]]) -> Int32s:
         """Number of right heads of every tree of every list, end to end."""
         self._check_gold([len(heads) for heads in gold])
         counts = []
@@ -192,7 +176,7 @@ class KBestLists(Stored):
                     f"gold tree {number} has {length} words, its list {self.lengths[number]}"
                 )
 
-    def best_indices(self, gold: Sequence[Sequence[int]]) -> npt.NDArray[np.int64]:
+    def best_indices(self, gold: Sequence[Sequence[int]]) -> Int64s:
         """For every sentence the index of the tree with most right heads, the first of equals."""
         right = self.right(gold)
         at = self._tree_at
@@ -211,7 +195,7 @@ class KBestLists(Stored):
             else Relations(known.names, known.numbers[heads], known.margins[trees]),
         )
 
-    def relations_of(self, number: int) -> npt.NDArray[np.int32]:
+    def relations_of(self, number: int) -> Int32s:
         """(K, n) relations of the trees of one list, as places in the names."""
         if self.relations is None:
             raise SettingsError("the trees of these lists have no relations")
@@ -237,24 +221,21 @@ class KBestLists(Stored):
         return np.concatenate(counts)
 
     def _pack(self) -> Packed:
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
-        known = self.relations
-        if known is None:
-            return Packed(arrays, settings=self.made_with)
-        arrays |= {"relations": known.numbers, "margins": known.margins}
-        return Packed(arrays, {"names": known.names}, settings=self.made_with)
+        return self._packed(self.made_with)
 
     @classmethod
     def _unpack(cls, packed: Packed, **unstored: Any) -> KBestLists:
-        relations = None
-        if "relations" in packed.arrays:
-            names = tuple(packed.strings["names"])
-            relations = Relations(names, packed.arrays["relations"], packed.arrays["margins"])
-        return cls(
-            *(packed.arrays[name] for name in _ARRAYS),
-            relations=relations,
-            made_with=packed.settings,
-        )
+        lists = cls(**vars(cls._unpacked(packed)), made_with=packed.settings)
+        lengths, sizes, relations = lists.lengths, lists.sizes, lists.relations
+        # the lists fit into the arrays, and no head lies beyond its sentence
+        n_heads = lengths * sizes
+        if len(lists.heads) != int(n_heads.sum()) or len(lists.scores) != int(sizes.sum()):
+            raise ValueError("arrays 'heads' and 'scores' do not fit lengths and sizes of lists")
+        if bool(np.any(lists.heads > np.repeat(lengths, n_heads))):
+            raise ValueError("array 'heads' holds a head beyond the end of its sentence")
+        if relations and bool(np.any(relations.numbers >= len(relations.names))):
+            raise ValueError("array 'relations' holds a relation without a name")
+        return lists
 
 
 def _flat_relations(names: Sequence[str], lists: Sequence[LabelledList]) -> Relations:

@@ -14,24 +14,15 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base.fields import (
-    Bits,
-    Ints,
-    Listed,
-    Named,
-    Parts,
-    Reals,
-    Spec,
-    Strings,
-    Text,
-    Whole,
-)
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Bits, Ints, Reals, Strings
+from eigentext.base.model import Model
+from eigentext.base.records import Each, Facts, Record, When, stored
 from eigentext.base.tokens import checked_item
+from eigentext.base.values import Listed, Named, Text, Whole
 from eigentext.dependency.graph.tags import jackknifed, with_tags
 from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.dependency.rerank import experts
@@ -71,44 +62,73 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.parts import Packed
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Float64s, Int64s, UInt8s, UInt64s
     from eigentext.dependency.graph.answer import Parse
     from eigentext.dependency.graph.parser import DependencyParser
 
 __all__ = ["Reranker"]
 
 
-def _parts(settings: dict[str, Any]) -> Parts:
-    names = settings["experts"]
-    experts_parts = {f"expert.{name}": Bits((f"{name}_bytes",)) for name in names}
-    if settings.get("features", "tags") == "tags":  # files made before there was a choice
-        return Parts(
-            {
-                "dense": Reals((1 + len(names),)),
-                "codes": Ints(("codes",), low=0),
-                "templates": Reals(("codes",), ("float32",), -1e9, 1e9),
-                **experts_parts,
-            },
-            {"tags": Strings("tags", distinct=True)},
+def _of_trees(values: Mapping[str, Any]) -> bool:
+    """Files made before there was a choice have features of tags."""
+    return bool(values.get("features", "tags") == "trees")
+
+
+class _OfTrees(NamedTuple):
+    """Weights by key of a feature of trees."""
+
+    features: UInt64s
+    weights: Float32s
+    fine: Sequence[str] | None
+
+
+class _OfTags(NamedTuple):
+    """Weights by code of a template of tags."""
+
+    codes: Int64s
+    templates: Float32s
+    tags: tuple[str, ...]
+
+
+@dataclass
+class _Content:
+    """What a file holds."""
+
+    dense: Float64s = stored(
+        Reals((lambda v: (len(COLUMNS) if _of_trees(v) else 1) + len(v["experts"]),))
+    )
+    experts: dict[str, UInt8s] = stored(
+        Each(Bits(), lambda values: values["experts"], "expert.{}")
+    )
+    of_trees: _OfTrees | None = stored(
+        When(
+            _of_trees,
+            Record(
+                _OfTrees,
+                features=Ints(("features",), ("uint64",), rising=True),
+                weights=Reals(("features",), ("float32",), -1e6, 1e6),
+                fine=Strings("fine", distinct=True, optional=True),
+            ),
         )
-    return Parts(
-        {
-            "dense": Reals((len(COLUMNS) + len(names),)),
-            "features": Ints(("features",), ("uint64",), rising=True),
-            "weights": Reals(("features",), ("float32",), -1e6, 1e6),
-            **experts_parts,
-        },
-        {"fine": Strings("fine", distinct=True, optional=True)},
+    )
+    of_tags: _OfTags | None = stored(
+        When(
+            lambda values: not _of_trees(values),
+            Record(
+                _OfTags,
+                codes=Ints(("codes",), low=0),
+                templates=Reals(("codes",), ("float32",), -1e9, 1e9),
+                tags=Strings("tags", distinct=True),
+            ),
+        )
+    )
+    held_out: HeldOut | None = stored(
+        Facts(HeldOut, Named(dict.fromkeys(HeldOut._fields, Whole(0)), closed=True, optional=True))
     )
 
 
-_SPEC = Spec(
-    {
-        "experts": Listed(Text(EXPERTS), len(EXPERTS)),
-        "held_out": Named(dict.fromkeys(HeldOut._fields, Whole(0)), closed=True, optional=True),
-    },
-    _parts,
-)
 _TREES_L2, _TAGS_L2 = 100.0, 3.0  # penalties, unless told
 _TURNS = 60  # of L-BFGS
 _MOST_BYTES = 1 << 28  # of one expert
@@ -124,7 +144,8 @@ class Reranker(Model, RerankerSettings):
     """
 
     KIND = "dependency-reranker"
-    SPEC = _SPEC
+    CONTENT = _Content
+    SIZED_BY = Named({"experts": Listed(Text(EXPERTS), len(EXPERTS))})
 
     def check(self) -> None:
         """Raise SettingsError for settings that no reranker can have."""
@@ -294,24 +315,18 @@ class Reranker(Model, RerankerSettings):
 
     # ---------------------------------------------------------------- storage
 
-    def _pack_learned(self) -> Packed:
-        weights = self.weights_
-        arrays: dict[str, npt.NDArray[Any]] = {"dense": weights.dense}
-        strings: dict[str, Sequence[str]] = {}
+    def _content(self) -> _Content:
+        weights, packed_experts, of_trees, of_tags = self.weights_, {}, None, None
         if self.settings_.features == "trees":
-            arrays |= {"features": weights.keys, "weights": weights.values}
-            strings |= {} if self.trees_.fine is None else {"fine": self.trees_.fine}
+            of_trees = _OfTrees(weights.keys, weights.values, self.trees_.fine)
         else:
-            used = np.flatnonzero(weights.templates)
-            arrays |= {"codes": used, "templates": weights.templates[used]}
-            strings["tags"] = self.templates_.tags
+            used, tags = np.flatnonzero(weights.templates), self.templates_.tags
+            of_tags = _OfTags(used, weights.templates[used], tags)
         for name, expert in self.experts_.items():
             raw = experts.expert_to_bytes(name, expert)
-            if self.settings_.features == "trees":  # most of an expert is zeros
-                raw = zlib.compress(raw)
-            arrays[f"expert.{name}"] = np.frombuffer(raw, np.uint8)
-        measured = {} if self.held_out_ is None else {"held_out": self.held_out_._asdict()}
-        return Packed(arrays, strings, measured)
+            # most of an expert is zeros
+            packed_experts[name] = np.frombuffer(zlib.compress(raw) if of_trees else raw, np.uint8)
+        return _Content(weights.dense, packed_experts, of_trees, of_tags, self.held_out_)
 
     @classmethod
     def _unpack(cls, packed: Packed, **unstored: Any) -> Reranker:
@@ -319,25 +334,22 @@ class Reranker(Model, RerankerSettings):
         settings = {"features": "tags", **packed.settings}
         return super()._unpack(replace(packed, settings=settings), **unstored)
 
-    def _restore(self, packed: Packed) -> None:
-        arrays = packed.arrays
-        if self.features == "trees":
-            self.trees_ = TreeFeatures(packed.strings.get("fine"))
-            self.weights_ = TreeWeights(
-                arrays["features"].astype(np.uint64), arrays["weights"], arrays["dense"]
-            )
-        else:
-            self.templates_ = Templates(tuple(packed.strings["tags"]))
+    def _restore(self, content: _Content) -> None:
+        experts_bytes = {name: raw.tobytes() for name, raw in content.experts.items()}
+        if content.of_trees is not None:
+            keys, values, fine = content.of_trees
+            self.trees_ = TreeFeatures(fine)
+            self.weights_ = TreeWeights(keys, values, content.dense)
+            experts_bytes = {name: _unpacked(name, raw) for name, raw in experts_bytes.items()}
+        elif content.of_tags is not None:
+            codes, weights, tags = content.of_tags
+            self.templates_ = Templates(tags)
             full = np.zeros(self.templates_.size, np.float32)
-            full[arrays["codes"]] = arrays["templates"]
-            self.weights_ = TagWeights(("base", *self.experts), arrays["dense"], full)
-        measured = packed.facts.get("held_out")
-        self.held_out_ = None if measured is None else HeldOut(**measured)
-        stored = {name: arrays[f"expert.{name}"].tobytes() for name in self.experts}
-        if self.features == "trees":
-            stored = {name: _unpacked(name, raw) for name, raw in stored.items()}
+            full[codes] = weights
+            self.weights_ = TagWeights(("base", *self.experts), content.dense, full)
+        self.held_out_ = content.held_out
         self.experts_ = {
-            name: experts.expert_from_bytes(name, raw) for name, raw in stored.items()
+            name: experts.expert_from_bytes(name, raw) for name, raw in experts_bytes.items()
         }
 
     def _summary(self) -> str:

@@ -26,13 +26,12 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float64s, Int32s, Int64s, UInt64s
     from eigentext.dependency.kernels.tree_features import Words
     from eigentext.dependency.rerank.lists import KBestLists
     from eigentext.dependency.sentence import TaggedSentence
     from eigentext.linear.lists import Weights
 
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
     Gold = Sequence[tuple[Sequence[int], Sequence[str]]]
 
 __all__ = ["COLUMNS", "TreeFeatures", "TreeTable"]
@@ -74,7 +73,7 @@ def _with_coarse(sentence: TaggedSentence) -> TaggedSentence:
     return sentence._replace(upos=tuple(sentence.coarse))
 
 
-def relation_keys(names: Sequence[str]) -> npt.NDArray[np.uint64]:
+def relation_keys(names: Sequence[str]) -> UInt64s:
     """Keys that are the same whatever other relations there are."""
     return np.array([text_key(f"relation\t{name}") for name in names], np.uint64)
 
@@ -82,8 +81,8 @@ def relation_keys(names: Sequence[str]) -> npt.NDArray[np.uint64]:
 def list_features(
     words: Words,
     heads: npt.NDArray[Any],
-    relations: npt.NDArray[np.int32],
-    names: npt.NDArray[np.uint64],
+    relations: Int32s,
+    names: UInt64s,
     *,
     every: bool,
 ) -> ListFeatures:
@@ -144,9 +143,9 @@ class TreeTable:
     kbest: KBestLists
     features: TreeFeatures
     names: tuple[str, ...]
-    dense: Floats
-    gains: Floats | None
-    numbers: Ints
+    dense: Float64s
+    gains: Float64s | None
+    numbers: Int64s
 
     @classmethod
     def of(
@@ -202,28 +201,28 @@ class TreeTable:
         return slice(self.kbest.tree_at[number], self.kbest.tree_at[number + 1])
 
     @property
-    def lengths(self) -> Ints:
+    def lengths(self) -> Int64s:
         """(N,) words of each sentence."""
         return self.kbest.lengths[self.numbers]
 
     @property
-    def tree_at(self) -> Ints:
+    def tree_at(self) -> Int64s:
         """(N + 1,) where each sentence's trees begin among all trees."""
         return pointers(self.kbest.sizes[self.numbers])
 
     @property
-    def right(self) -> Floats | None:
+    def right(self) -> Float64s | None:
         """(trees,) right words of each tree."""
         if self.gains is None:
             return None
         some = [self.gains[self._trees(number)] for number in self.numbers.tolist()]
         return np.concatenate([*some, np.empty(0)])
 
-    def part(self, numbers: Ints) -> TreeTable:
+    def part(self, numbers: Int64s) -> TreeTable:
         """The same of these sentences alone."""
         return replace(self, numbers=self.numbers[numbers])
 
-    def scores(self, weights: Weights) -> Floats:
+    def scores(self, weights: Weights) -> Float64s:
         """(trees,) the score of every tree."""
         some = [list_scores(item.features, item.dense, weights) for item in self.lists(every=True)]
         return np.concatenate([*some, np.empty(0)])

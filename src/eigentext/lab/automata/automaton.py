@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = ["Automaton"]
 
@@ -43,11 +43,11 @@ class Automaton:
     (0.03125, 0.0625)
     """
 
-    start: Floats
-    stop: Floats
-    total: Floats
-    usual: Floats
-    matrices: Floats
+    start: Float64s
+    stop: Float64s
+    total: Float64s
+    usual: Float64s
+    matrices: Float64s
 
     @classmethod
     def known(
@@ -79,7 +79,7 @@ class Automaton:
             np.ascontiguousarray(self.matrices[:, :k, :k]),
         )
 
-    def state(self, ids: Sequence[int]) -> Floats:
+    def state(self, ids: Sequence[int]) -> Float64s:
         """``B_xn ... B_x1 start``."""
         state = self.start
         for x in ids:

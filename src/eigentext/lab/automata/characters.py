@@ -25,12 +25,8 @@ from eigentext.sequences.tagger.shapes import LONGEST_SEEN
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.lab.automata.classes import ClassAutomata
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["POWERS", "RANKS", "CharacterTags"]
 
@@ -73,22 +69,22 @@ class CharacterTags:
         return cls(tuple(names), automata, power)
 
     @cached_property
-    def _columns(self) -> Ints:
+    def _columns(self) -> Int64s:
         number = {name: at for at, name in enumerate(self.names)}
         return np.array([number[name] for name in self.automata.classes_], dtype=np.int64)
 
-    def p(self, words: Sequence[str]) -> Floats:
+    def p(self, words: Sequence[str]) -> Float64s:
         """(S, T) P_characters(t | w), of which no share is less than a millionth."""
         shares = np.zeros((len(words), len(self.names)))
         shares[:, self._columns] = self.automata.posteriors([_seen(word) for word in words])
         shares = np.maximum(shares, _LEAST)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def joined(self, p: Floats, word: str) -> Floats:
+    def joined(self, p: Float64s, word: str) -> Float64s:
         """(T,) the opinion ``p`` on a word, and that of its characters."""
         return np.asarray(_product(p[None], self.p([word]), self.power)[0])
 
-    def chosen(self, words: Sequence[str], tags: Sequence[int], p: Floats) -> tuple[float, int]:
+    def chosen(self, words: Sequence[str], tags: Sequence[int], p: Float64s) -> tuple[float, int]:
         """Power and rank for which tags of held-out words are the most probable; power 0 if none.
 
         ``p`` (S, T) is what the words' shapes say of them.
@@ -107,7 +103,7 @@ class CharacterTags:
         return power, rank
 
 
-def _nats(tags: Sequence[int], p: Floats) -> Floats:
+def _nats(tags: Sequence[int], p: Float64s) -> Float64s:
     """(S,) -log of the share of the right tag."""
     right = p[np.arange(len(tags)), tags]
     return np.asarray(-np.log(np.maximum(right, 1e-300)))
@@ -118,6 +114,6 @@ def _seen(word: str) -> str:
     return word[-LONGEST_SEEN:]
 
 
-def _product(p: Floats, own: Floats, power: float) -> Floats:
+def _product(p: Float64s, own: Float64s, power: float) -> Float64s:
     both = p * own**power
     return np.asarray(both / both.sum(axis=1, keepdims=True))

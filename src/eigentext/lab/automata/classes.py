@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.fields import Bits, Ints, Parts, Spec, Strings, Whole
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Ints, Strings
+from eigentext.base.model import Model
+from eigentext.base.records import As, Each, Inner, stored
 from eigentext.base.settings import values_of
+from eigentext.base.values import Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.lab.automata.model import (
     StringAutomaton,
@@ -35,23 +37,26 @@ from eigentext.sequences.settings import ClassAutomataSettings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s, Int64s
 
 __all__ = ["ClassAutomata"]
 
 
-def _parts(facts: dict[str, Any]) -> Parts:
-    models = {f"model.{at}": Bits((f"bytes_{at}",)) for at in range(facts["n_models"])}
-    return Parts(
-        {
-            "sizes": Ints(("classes",), low=0, below=10**15),
-            "model_of": Ints(("classes",), low=0, below=facts["n_models"]),
-            **models,
-        },
-        {"classes": Strings("classes", distinct=True)},
+@dataclass
+class _Content:
+    """What a file holds."""
+
+    n_models: int = stored(Whole(1, 100_000), of=lambda model: len(model.models_))
+    classes_: tuple[str, ...] = stored(Strings("classes", distinct=True))
+    sizes_: Int64s = stored(Ints(("classes",), low=0, below=10**15))
+    model_of_: Int64s = stored(Ints(("classes",), low=0, below="n_models"))
+    models_: list[StringAutomaton] = stored(
+        As(Each(Inner("string-automaton"), "n_models", "model.{}"), list, list)
     )
+
+    def _holds(self) -> None:
+        if len({model.symbols_.names for model in self.models_}) > 1:
+            raise ValueError("automata have different symbols, expected the same")
 
 
 def _checked_classes(y: Iterable[str]) -> list[str]:
@@ -77,7 +82,7 @@ class ClassAutomata(Model, ClassAutomataSettings):
     """
 
     KIND = "class-automata"
-    SPEC = Spec({"n_models": Whole(1, 100_000)}, _parts)
+    CONTENT = _Content
 
     def fit(self, X: Iterable[Sequence[str]], y: Sequence[str]) -> ClassAutomata:
         """Learn from strings and the class of each."""
@@ -117,7 +122,7 @@ class ClassAutomata(Model, ClassAutomataSettings):
 
     # ---------------------------------------------------------------- queries
 
-    def log_probs(self, X: Iterable[Sequence[str]]) -> Floats:
+    def log_probs(self, X: Iterable[Sequence[str]]) -> Float64s:
         """(S, C) log p(string | class)."""
         self.check_fitted()
         data = self.models_[0].symbols_.encode(map(ended, checked_strings(X)))
@@ -129,7 +134,7 @@ class ClassAutomata(Model, ClassAutomataSettings):
         logs = 0.0 - np.add.reduceat(nats, data.first[:-1], axis=1)
         return np.asarray(logs.T[:, self.model_of_])
 
-    def posteriors(self, X: Iterable[Sequence[str]]) -> Floats:
+    def posteriors(self, X: Iterable[Sequence[str]]) -> Float64s:
         """(S, C) p(class | string); of a string that no class can have, p(class)."""
         logs = self.log_probs(X)
         logs[np.isneginf(logs).all(axis=1)] = 0.0
@@ -145,7 +150,7 @@ class ClassAutomata(Model, ClassAutomataSettings):
         """Share of strings whose class is right."""
         return share_right(self.predict(X), y)
 
-    def log_prob_of(self, X: Sequence[Sequence[str]], y: Sequence[str]) -> Floats:
+    def log_prob_of(self, X: Sequence[Sequence[str]], y: Sequence[str]) -> Float64s:
         """(S,) log p(string | its class); a class that was not seen has the automaton of all."""
         self.check_fitted()
         answer_as(self, self.models_)
@@ -161,22 +166,6 @@ class ClassAutomata(Model, ClassAutomataSettings):
         return logs
 
     # ---------------------------------------------------------------- storage
-
-    def _pack_learned(self) -> Packed:
-        arrays = {"sizes": self.sizes_, "model_of": self.model_of_}
-        for at, model in enumerate(self.models_):
-            arrays[f"model.{at}"] = np.frombuffer(model.to_bytes(), np.uint8)
-        return Packed(arrays, {"classes": self.classes_}, {"n_models": len(self.models_)})
-
-    def _restore(self, packed: Packed) -> None:
-        self.classes_ = tuple(packed.strings["classes"])
-        self.sizes_, self.model_of_ = packed.arrays["sizes"], packed.arrays["model_of"]
-        self.models_ = [
-            StringAutomaton.from_bytes(packed.arrays[f"model.{at}"].tobytes())
-            for at in range(packed.facts["n_models"])
-        ]
-        if len({model.symbols_.names for model in self.models_}) > 1:
-            raise ValueError("automata have different symbols, expected the same")
 
     def _summary(self) -> str:
         return f"{len(self.classes_)} classes, {len(self.models_)} automata"

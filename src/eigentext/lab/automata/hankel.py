@@ -39,11 +39,8 @@ from eigentext.linalg.svd import truncated_svd
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s
     from eigentext.sequences.settings import HankelScaling, Statistic
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "BEGIN",
@@ -144,12 +141,12 @@ class Hankel:
     ([[2.0, 1.0], [1.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]])
     """
 
-    block: Floats
+    block: Float64s
     by_symbol: Sequence[Any]
-    first: Floats
-    last: Floats
-    places: Floats
-    total: Floats
+    first: Float64s
+    last: Float64s
+    places: Float64s
+    total: Float64s
     n: float
 
     @classmethod

@@ -1,9 +1,9 @@
 """StringAutomaton: strings -> Hankel block -> weighted automaton -> predictions.
 
 1. ``fit`` numbers the symbols (characters of words, or tokens), with an end symbol among them.
-2. :func:`learned` counts the Hankel block and takes its SVD (hankel.py); rank, size of the basis
-   and weight of the unigram are those that say most of a tenth of the strings, held out; then all
-   strings are counted.
+2. :func:`learn_automaton` counts the Hankel block and takes its SVD (hankel.py); rank, size of the
+   basis and weight of the unigram are those that say most of a tenth of the strings, held out; all
+   strings are counted afterwards.
 3. A query runs the state along a string.  What comes next has the values
    ``total' B_x b`` (a symbol) and ``stop' b`` (the end), of which ``spectral/policy.py`` makes a
    distribution: so every string has a probability, and what was negative is counted.
@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base.fields import Ints, Parts, Real, Reals, Spec, Strings, Whole
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Reals
+from eigentext.base.model import Model
+from eigentext.base.records import learned
 from eigentext.base.settings import values_of
+from eigentext.base.values import Real, Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.symbols import UNKNOWN
 from eigentext.lab.automata.automaton import Automaton
@@ -32,9 +34,7 @@ from eigentext.sequences.spectral.policy import Predicting
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = [
     "STOP",
@@ -43,7 +43,7 @@ __all__ = [
     "answer_as",
     "checked_strings",
     "ended",
-    "learned",
+    "learn_automaton",
     "share_right",
     "symbols_of",
 ]
@@ -111,7 +111,7 @@ def share_right(found: Sequence[str], wanted: Iterable[str]) -> float:
 # ---------------------------------------------------------------- learning
 
 
-def learned(data: Encoded, symbols: Symbols, settings: AutomatonSettings) -> Learned:
+def learn_automaton(data: Encoded, symbols: Symbols, settings: AutomatonSettings) -> Learned:
     """Learn from strings that are numbers, each with the end symbol behind it."""
     ids = [tuple(data[at][:-1].tolist()) for at in range(len(data))]
     free = "auto" in (settings.n_states, settings.basis, settings.unigram_weight)
@@ -213,19 +213,12 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
     """
 
     KIND = "string-automaton"
-    SPEC = Spec(
-        {"symbols": SYMBOLS, "weight": Real(0, 1), "basis": Whole(1)},
-        Parts(
-            {
-                "start": Reals(("k",)),
-                "stop": Reals(("k",)),
-                "usual": Reals(("k",)),
-                "matrices": Reals(("symbols", "k", "k"), ("float64",), -1e30, 1e30),
-                "counts": Ints(("symbols",), low=0, below=10**15),
-            },
-            {"names": Strings("symbols", distinct=True)},
-        ),
+    symbols_: Symbols = learned(SYMBOLS)
+    operators_: Operators = learned(
+        Operators.stored(Reals(("symbols", "k", "k"), low=-1e30, high=1e30))
     )
+    weight_: float = learned(Real(0, 1))
+    basis_: int = learned(Whole(1))
 
     def fit(self, X: Iterable[Sequence[str]], y: object = None) -> StringAutomaton:
         """Learn from strings; one that comes twice counts twice."""
@@ -239,7 +232,7 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
     def fit_encoded(self, data: Encoded, symbols: Symbols) -> StringAutomaton:
         """Learn from numbers: strings with the end symbol behind each."""
         self.check()
-        found = learned(data, symbols, self)
+        found = learn_automaton(data, symbols, self)
         self.symbols_, self.basis_ = symbols, found.basis
         self._take_automaton(found.automaton, found.weight)
         return self
@@ -282,7 +275,7 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
         self.check_fitted()
         return self.symbols_.encode([list(one) for one in checked_strings(X)])
 
-    def weights(self, X: Iterable[Sequence[str]], *, prefixes: bool = False) -> Floats:
+    def weights(self, X: Iterable[Sequence[str]], *, prefixes: bool = False) -> Float64s:
         """(S,) the automaton's own weight of each string, or of all strings that begin so.
 
         >>> model = StringAutomaton(1, basis=9).fit(["a", "aa"])
@@ -293,7 +286,7 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
         ask = self.automaton_.prefix_weight if prefixes else self.automaton_.weight
         return np.array([ask(data[at].tolist()) for at in range(len(data))])
 
-    def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
+    def next_symbols(self, X: Iterable[Sequence[str]]) -> Float64s:
         """(S, V) distribution of what comes after each beginning: a symbol of ``symbols_``, or the
         end.
 
@@ -334,23 +327,13 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
 
     # ---------------------------------------------------------------- storage
 
-    def _pack_learned(self) -> Packed:
-        ops, symbols = self.operators_, self.symbols_.packed()
-        arrays = {name: getattr(ops, name) for name in ("start", "stop", "usual", "matrices")}
-        facts = {**symbols.facts, "weight": self.weight_, "basis": self.basis_}
-        return Packed({**arrays, **symbols.arrays}, symbols.strings, facts)
-
-    def _restore(self, packed: Packed) -> None:
-        arrays = packed.arrays
-        self.symbols_ = Symbols.unpacked(packed)
+    def _restore(self, content: StringAutomaton) -> None:
         if STOP not in self.symbols_.names:
             raise ValueError(f"strings 'names' lack {STOP!r}")
-        self.weight_, self.basis_ = packed.facts["weight"], packed.facts["basis"]
-        ops = Operators(**{name: arrays[name] for name in ("start", "stop", "matrices", "usual")})
-        bare = Automaton.without_end(ops, self._end)
-        none = np.zeros_like(ops.matrices[0])
+        bare = Automaton.without_end(self.operators_, self._end)
+        none = np.zeros_like(self.operators_.matrices[0])
         self.automaton_ = replace(bare, matrices=np.insert(bare.matrices, self._end, none, axis=0))
-        self._take(ops)
+        self._take(self.operators_)
 
     def _summary(self) -> str:
         return f"{self.automaton_.k} dimensions, {len(self.symbols_) - 2:,} symbols"

@@ -21,10 +21,7 @@ from eigentext.base.remembering import Remembered
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s, Int64s
 
 __all__ = ["BEFORE", "KneserNey"]
 
@@ -36,8 +33,8 @@ _CELLS = 4_000_000  # numbers of distributions that are remembered
 class _Row(NamedTuple):
     """What was seen behind a context, and how often."""
 
-    symbols: Ints
-    counts: Floats
+    symbols: Int64s
+    counts: Float64s
 
 
 class KneserNey:
@@ -50,7 +47,7 @@ class KneserNey:
     ([0.188, 0.312, 0.5], 1.0)
     """
 
-    def __init__(self, grams: Ints, counts: Ints, n_symbols: int) -> None:
+    def __init__(self, grams: Int64s, counts: Int64s, n_symbols: int) -> None:
         self.grams, self.counts, self.n_symbols = grams, counts, n_symbols
         self.order: int = grams.shape[1]
         own = dict(zip(map(tuple, grams.tolist()), counts.tolist(), strict=True))
@@ -59,7 +56,7 @@ class KneserNey:
             self._rows.update(_rows_of(own))
             own = Counter(gram[1:] for gram in own)
         self._even = np.full(n_symbols, 1 / n_symbols)
-        self._known: Remembered[tuple[int, ...], Floats] = Remembered(
+        self._known: Remembered[tuple[int, ...], Float64s] = Remembered(
             max(2, _CELLS // max(n_symbols, 1))
         )
 
@@ -87,7 +84,7 @@ class KneserNey:
         """The context behind symbol ``x``."""
         return (*context[1:], x) if context else ()
 
-    def shares(self, context: tuple[int, ...]) -> Floats:
+    def shares(self, context: tuple[int, ...]) -> Float64s:
         """(V,) p(x | context)."""
         while context and context not in self._rows:
             context = context[1:]

@@ -29,9 +29,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base.fields import Bits, Ints, Parts, Reals, Spec, Whole
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Ints, Reals
+from eigentext.base.model import Model
+from eigentext.base.records import Called, Inner, Record, stored
 from eigentext.base.settings import values_of
+from eigentext.base.values import Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.lab.automata.alignment import aligned, costs_of
 from eigentext.lab.automata.model import (
@@ -47,13 +49,10 @@ from eigentext.sequences.observations import Encoded
 from eigentext.sequences.settings import TransducerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.sequences.observations import Symbols
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["StringTransducer", "Transduced", "aligned", "sequences_of_pairs"]
 
@@ -64,12 +63,35 @@ _MOST_ASKED = 500  # held-out inputs
 _FEW, _OF_FEW = 30, 0.5  # strings, below which nothing is held out, and the weight then
 
 
-def _all_or_none(
-    arrays: Mapping[str, np.ndarray], strings: Mapping[str, list[str]], settings: dict[str, Any]
-) -> None:
-    there = [name in arrays for name in ("grams", "gram_counts", "gram_weight")]
-    if any(there) and not all(there):
-        raise ValueError("arrays 'grams', 'gram_counts', 'gram_weight': expected all of them")
+class _NGrams(NamedTuple):
+    """N-grams of pairs, and their weight."""
+
+    grams: Int64s
+    counts: Int64s
+    weight: Sequence[float]
+
+
+def _ngrams_of(model: StringTransducer) -> _NGrams | None:
+    ngrams = model.ngrams_
+    return None if ngrams is None else _NGrams(ngrams.grams, ngrams.counts, [model.weight_])
+
+
+@dataclass
+class _Content:
+    """What a file holds."""
+
+    automaton: StringAutomaton = stored(Inner("string-automaton"), of="automaton_")
+    ngrams: _NGrams | None = stored(
+        Record(
+            _NGrams,
+            optional=True,
+            grams=Ints(("grams", "order"), low=-1),
+            counts=Called("gram_counts", Ints(("grams",), low=1, below=10**15)),
+            weight=Called("gram_weight", Reals((1,), low=0, high=1)),
+        ),
+        of=_ngrams_of,
+    )
+    left_out_: int = stored(Whole(0))
 
 
 class Transduced(NamedTuple):
@@ -83,7 +105,7 @@ class Transduced(NamedTuple):
 
 
 class _Path(NamedTuple):
-    state: Floats
+    state: Float64s
     context: tuple[int, ...]
     output: str
     log_score: float
@@ -92,7 +114,7 @@ class _Path(NamedTuple):
 class _Step(NamedTuple):
     """The pairs of which one comes next, or what is copied."""
 
-    numbers: npt.NDArray[np.int64] | None
+    numbers: Int64s | None
     copied: str
 
 
@@ -111,20 +133,7 @@ class StringTransducer(Model, TransducerSettings):
     """  # noqa: E501
 
     KIND = "string-transducer"
-    SPEC = Spec(
-        {"left_out": Whole(0)},
-        Parts(
-            {
-                "automaton": Bits(("bytes",)),
-                # n-grams of pairs and their weight; all or none
-                "grams": Ints(("grams", "order"), low=-1, optional=True),
-                "gram_counts": Ints(("grams",), low=1, below=10**15, optional=True),
-                "gram_weight": Reals((1,), low=0, high=1, optional=True),
-            },
-            {},
-        ),
-        _all_or_none,
-    )
+    CONTENT = _Content
 
     def fit(self, X: Iterable[Sequence[str]], y: Iterable[Sequence[str]]) -> StringTransducer:
         """Learn from inputs and their outputs."""
@@ -225,7 +234,7 @@ class StringTransducer(Model, TransducerSettings):
         around = [_Step(np.array([self._contexts[symbol]]), "") for symbol in seen]
         return [*around, last, *steps, first, *reversed(around)]
 
-    def _shares(self, paths: Sequence[_Path]) -> Floats:
+    def _shares(self, paths: Sequence[_Path]) -> Float64s:
         """(paths, V) p(pair | what is before)."""
         weight = self._weight()
         if self.ngrams_ is None or weight == 0:
@@ -267,27 +276,16 @@ class StringTransducer(Model, TransducerSettings):
 
     # ---------------------------------------------------------------- storage
 
-    def _pack_learned(self) -> Packed:
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "automaton": np.frombuffer(self.automaton_.to_bytes(), np.uint8)
-        }
-        if self.ngrams_ is not None:
-            arrays["grams"], arrays["gram_counts"] = self.ngrams_.grams, self.ngrams_.counts
-            arrays["gram_weight"] = np.array([self.weight_])
-        return Packed(arrays, {}, {"left_out": self.left_out_})
-
-    def _restore(self, packed: Packed) -> None:
-        self.left_out_ = packed.facts["left_out"]
-        arrays = packed.arrays
-        automaton = StringAutomaton.from_bytes(arrays["automaton"].tobytes())
-        if "grams" not in arrays:
-            self._take(automaton)
+    def _restore(self, content: _Content) -> None:
+        ngrams = content.ngrams
+        if ngrams is None:
+            self._take(content.automaton)
             return
-        grams, n_symbols = np.asarray(arrays["grams"]), len(automaton.symbols_)
-        if not grams.shape[1] or grams.max(initial=-1) >= n_symbols:
+        n_symbols = len(content.automaton.symbols_)
+        if not ngrams.grams.shape[1] or ngrams.grams.max(initial=-1) >= n_symbols:
             raise ValueError(f"array 'grams': expected numbers of {n_symbols} pairs")
-        ngrams = KneserNey(grams, np.asarray(arrays["gram_counts"]), n_symbols)
-        self._take(automaton, ngrams, float(arrays["gram_weight"][0]))
+        model = KneserNey(ngrams.grams, ngrams.counts, n_symbols)
+        self._take(content.automaton, model, float(ngrams.weight[0]))
 
     def _summary(self) -> str:
         return f"{self.automaton_.automaton_.k} dimensions, {len(self.automaton_.symbols_)} pairs"

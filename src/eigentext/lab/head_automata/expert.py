@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float64s
     from eigentext.dependency.sentence import TaggedSentence
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["ROOT", "HeadAutomata", "dependents"]
 
@@ -85,7 +84,7 @@ class HeadAutomata:
         """Those whose automata have this model file."""
         return cls(ClassAutomata.from_bytes(raw))
 
-    def log_probs_of(self, tags: Sequence[str], trees: npt.ArrayLike) -> Floats:
+    def log_probs_of(self, tags: Sequence[str], trees: npt.ArrayLike) -> Float64s:
         """(K,) log p(tags, tree) of trees, heads (K, n)."""
         all_strings = [
             dependents(tags, heads) for heads in np.atleast_2d(np.asarray(trees)).tolist()
@@ -98,6 +97,6 @@ class HeadAutomata:
             self._known.update(zip(new, logs.tolist(), strict=True))
         return np.array([sum(map(self._known.__getitem__, one)) for one in all_strings])
 
-    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Floats:
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
         """(K,) of trees over one sentence, by its coarse tags: an expert of the reranker."""
         return self.log_probs_of(sentence.coarse, heads)

@@ -33,10 +33,7 @@ from eigentext.linalg.determinism import single_threaded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s, Int64s
 
 __all__ = [
     "N_LEVELS",
@@ -62,11 +59,11 @@ class TagText(NamedTuple):
     ``tag``      (N,) numbers of tags;  ``vectors`` (N, d) of words, less the mean of their tag
     """
 
-    ptr: Ints
-    tag: Ints
-    vectors: Floats
+    ptr: Int64s
+    tag: Int64s
+    vectors: Float64s
 
-    def part(self, sentences: Ints) -> TagText:
+    def part(self, sentences: Int64s) -> TagText:
         """Some of the sentences."""
         stretches = [np.arange(self.ptr[s], self.ptr[s + 1]) for s in sentences.tolist()]
         at = np.concatenate(stretches) if stretches else np.zeros(0, np.int64)
@@ -80,12 +77,12 @@ class Contexts(NamedTuple):
     ``own``    (tags + 1,) 1/2 log L(Sigma_ii) of each tag, and of a tag not seen
     """
 
-    keys: tuple[Ints, ...]
-    cross: tuple[Floats, ...]
-    own: Floats
+    keys: tuple[Int64s, ...]
+    cross: tuple[Float64s, ...]
+    own: Float64s
 
 
-def log_product(Sigma: Floats, m: int, scale: float = 1.0) -> Floats:
+def log_product(Sigma: Float64s, m: int, scale: float = 1.0) -> Float64s:
     """log of the product of the m largest singular values, over the last two axes.
 
     None of them counts as less than 1e-12 times ``scale``.
@@ -100,7 +97,7 @@ def log_product(Sigma: Floats, m: int, scale: float = 1.0) -> Floats:
 # ---------------------------------------------------------------- contexts
 
 
-def _pairs(ptr: Ints) -> tuple[Ints, Ints]:
+def _pairs(ptr: Int64s) -> tuple[Int64s, Int64s]:
     """All pairs of words of the same sentence, the first before the second."""
     first, second = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for start, end in zip(ptr[:-1].tolist(), ptr[1:].tolist(), strict=True):
@@ -111,7 +108,7 @@ def _pairs(ptr: Ints) -> tuple[Ints, Ints]:
     return np.concatenate(first), np.concatenate(second)
 
 
-def _keys(ptr: Ints, tag: Ints, n_tags: int, first: Ints, second: Ints) -> list[Ints]:
+def _keys(ptr: Int64s, tag: Int64s, n_tags: int, first: Int64s, second: Int64s) -> list[Int64s]:
     """The context of each pair at every level; a context says those of lower levels."""
     none, base = n_tags, n_tags + 1  # no neighbour
     before, after = np.full(len(tag), none), np.full(len(tag), none)
@@ -126,7 +123,7 @@ def _keys(ptr: Ints, tag: Ints, n_tags: int, first: Ints, second: Ints) -> list[
     return [np.zeros(len(first), np.int64), tags, near, between, around]
 
 
-def _places(keys: Ints, wanted: Ints) -> Ints:
+def _places(keys: Int64s, wanted: Int64s) -> Int64s:
     """Where each of the wanted keys is among the (rising) keys, -1 where it is not."""
     if not len(keys):
         return np.full(len(wanted), -1)
@@ -137,10 +134,10 @@ def _places(keys: Ints, wanted: Ints) -> Ints:
 class _Level(NamedTuple):
     """Contexts of one level: keys, the places of their own in the level below, counts, sums."""
 
-    keys: Ints
-    below: Ints
-    n: Floats
-    sums: Floats
+    keys: Int64s
+    below: Int64s
+    n: Float64s
+    sums: Float64s
 
 
 def _levels(text: TagText, n_tags: int) -> list[_Level]:
@@ -162,9 +159,9 @@ def _levels(text: TagText, n_tags: int) -> list[_Level]:
     return levels
 
 
-def _smoothed(levels: Sequence[_Level], strength: float) -> list[Floats]:
+def _smoothed(levels: Sequence[_Level], strength: float) -> list[Float64s]:
     """Sigma of every context, see the module."""
-    found: list[Floats] = []
+    found: list[Float64s] = []
     for level in levels:
         prior = found[-1][level.below] if found else np.zeros_like(level.sums)
         c = strength if found else 0.0
@@ -172,7 +169,7 @@ def _smoothed(levels: Sequence[_Level], strength: float) -> list[Floats]:
     return found
 
 
-def _finest(keys: Sequence[Ints], wanted: Sequence[Ints]) -> tuple[Ints, Ints]:
+def _finest(keys: Sequence[Int64s], wanted: Sequence[Int64s]) -> tuple[Int64s, Int64s]:
     """For each pair the highest level that knows its context, and the place there."""
     level, place = np.zeros(len(wanted[0]), np.int64), np.zeros(len(wanted[0]), np.int64)
     alive = np.ones(len(wanted[0]), bool)
@@ -229,7 +226,7 @@ def learn_contexts(text: TagText, n_tags: int, m: int, strength: float) -> Conte
     return Contexts(tuple(level.keys for level in levels), tuple(cross), own)
 
 
-def tree_distances(contexts: Contexts, tags: Ints) -> Floats:
+def tree_distances(contexts: Contexts, tags: Int64s) -> Float64s:
     """(n, n) distances of the words of a sentence with these tags; unseen ones are n_tags."""
     n, n_tags = len(tags), len(contexts.own) - 1
     i, j = np.triu_indices(n, 1)

@@ -18,7 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = ["Brackets", "brackets"]
 
@@ -64,7 +64,7 @@ def brackets(D: npt.ArrayLike, cut: int | None = None) -> Brackets:
     return Brackets(sorted(spans, key=lambda span: (span[0], -span[1])), float(length))
 
 
-def _middle(D: Floats, cuts: list[int]) -> int:
+def _middle(D: Float64s, cuts: list[int]) -> int:
     """The cut half-way between the first word and the last.
 
     The words between two cuts hang from one node of the way, which is nearer to the last word

@@ -15,14 +15,17 @@ import itertools
 import unicodedata
 import warnings
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.fields import Ints, Parts, Pointers, Real, Reals, Spec, Strings
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Ints, Pointers, Reals, Strings
+from eigentext.base.model import Model
 from eigentext.base.ragged import pointers
+from eigentext.base.records import As, Group, learned
 from eigentext.base.tokens import checked_tagged
+from eigentext.base.values import Real
 from eigentext.constituency.long_sentences import pieces
 from eigentext.constituency.settings import InductionSettings
 from eigentext.counting.vocabulary import UNKNOWN
@@ -41,13 +44,10 @@ from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import numpy.typing as npt
+    from collections.abc import Iterable, Sequence
 
     from eigentext.base.progress import Progress
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float32s, Float64s, Int64s
 
 __all__ = ["Bracketer", "is_punctuation"]
 
@@ -55,13 +55,23 @@ _MOST_TAGS = 900  # with more, the six tags of a context are no 64-bit number
 _BRACKETS = frozenset(("-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"))
 
 
-def _holds(arrays: Mapping[str, npt.NDArray[Any]], *_: object) -> None:
-    ptr, keys = arrays["level"], arrays["keys"]
-    if ptr[1] != 1 or keys[0] != 0:
+def _flat(known: Contexts) -> SimpleNamespace:
+    return SimpleNamespace(
+        level=pointers(map(len, known.keys)),
+        keys=np.concatenate(known.keys),
+        cross=np.concatenate(known.cross),
+        own=known.own,
+    )
+
+
+def _by_level(flat: SimpleNamespace) -> Contexts:
+    if flat.level[1] != 1 or flat.keys[0] != 0:
         raise ValueError("array 'keys' does not begin with the context of any pair")
-    for start, end in itertools.pairwise(ptr):
-        if bool(np.any(np.diff(keys[start:end]) <= 0)):
-            raise ValueError("array 'keys' does not rise")
+    cuts = flat.level[1:-1]
+    keys = tuple(np.split(flat.keys, cuts))
+    if any(bool(np.any(np.diff(of_level) <= 0)) for of_level in keys):
+        raise ValueError("array 'keys' does not rise")
+    return Contexts(keys, tuple(np.split(flat.cross, cuts)), flat.own)
 
 
 def is_punctuation(word: str) -> bool:
@@ -87,19 +97,20 @@ class Bracketer(Model, InductionSettings):
     """
 
     KIND = "bracketer"
-    SPEC = Spec(
-        {"smoothing": Real(0)},
-        Parts(
-            {
-                "level": Pointers(N_LEVELS, "contexts"),
-                "keys": Ints(("contexts",), low=0),
-                "cross": Reals(("contexts",), low=-1e6, high=1e6),
-                "own": Reals(("tags+1",), low=-1e6, high=1e6),
-            },
-            {"tags": Strings("tags", distinct=True)},
-        ),
-        _holds,
+    tags_: tuple[str, ...] = learned(Strings("tags", distinct=True))
+    contexts_: Contexts = learned(
+        As(
+            Group(
+                level=Pointers(N_LEVELS, "contexts"),
+                keys=Ints(("contexts",), low=0),
+                cross=Reals(("contexts",), low=-1e6, high=1e6),
+                own=Reals(("tags+1",), low=-1e6, high=1e6),
+            ),
+            _flat,
+            _by_level,
+        )
     )
+    smoothing_: float = learned(Real(0))
 
     # ---------------------------------------------------------------- learning
 
@@ -144,10 +155,10 @@ class Bracketer(Model, InductionSettings):
     def _centred(
         self,
         words: list[list[str]],
-        tag: npt.NDArray[np.int64],
+        tag: Int64s,
         vectors: Any,
         progress: Progress | None,
-    ) -> Floats:
+    ) -> Float64s:
         """(N, d) vectors of all words less the mean of their tag; 0 for a word without one."""
         from eigentext.features.word_classes import vectors_of
 
@@ -177,7 +188,7 @@ class Bracketer(Model, InductionSettings):
 
     def _own_vectors(
         self, words: list[list[str]], progress: Progress | None
-    ) -> tuple[Sequence[str], npt.NDArray[np.float32]]:
+    ) -> tuple[Sequence[str], Float32s]:
         from eigentext.counting.counting import count_sentences
         from eigentext.words.embeddings.cca import cca_embeddings
         from eigentext.words.settings import CCASettings
@@ -200,7 +211,7 @@ class Bracketer(Model, InductionSettings):
 
     # ---------------------------------------------------------------- answers
 
-    def distances(self, tags: Sequence[str]) -> Floats:
+    def distances(self, tags: Sequence[str]) -> Float64s:
         """(n, n) distances of the words of a sentence with these tags."""
         self.check_fitted()
         unseen = len(self.tags_)
@@ -252,27 +263,8 @@ class Bracketer(Model, InductionSettings):
 
     # ---------------------------------------------------------------- storage
 
-    def _pack_learned(self) -> Packed:
-        known = self.contexts_
-        arrays = {
-            "level": pointers(map(len, known.keys)),
-            "keys": np.concatenate(known.keys),
-            "cross": np.concatenate(known.cross),
-            "own": known.own,
-        }
-        return Packed(arrays, {"tags": list(self.tags_)}, {"smoothing": self.smoothing_})
-
-    def _restore(self, packed: Packed) -> None:
-        arrays = packed.arrays
-        cuts = arrays["level"][1:-1]
-        self.tags_ = tuple(packed.strings["tags"])
+    def _restore(self, content: Bracketer) -> None:
         self._number_tags()
-        self.smoothing_ = float(packed.facts["smoothing"])
-        self.contexts_ = Contexts(
-            tuple(np.split(arrays["keys"], cuts)),
-            tuple(np.split(arrays["cross"], cuts)),
-            arrays["own"],
-        )
 
     def _summary(self) -> str:
         n = sum(map(len, self.contexts_.keys))

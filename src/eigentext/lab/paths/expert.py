@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = ["PathHMM", "SurfaceHMM", "root_paths"]
 
@@ -72,7 +72,9 @@ class _ChainModel:
             except RankError as error:  # small data show fewer directions than words
                 n_states = max(1, error.got)
 
-    def _steps(self, forms: Sequence[str], tags: Sequence[str]) -> tuple[Floats, Floats, Floats]:
+    def _steps(
+        self, forms: Sequence[str], tags: Sequence[str]
+    ) -> tuple[Float64s, Float64s, Float64s]:
         """First distribution, transitions [from, to], and p(word | state) of each word."""
         tables = self.model.tables_
         seen = self.model.observations_.encode(forms, tags)[0]
@@ -111,7 +113,7 @@ class PathHMM(_ChainModel):
 
     def log_probs(
         self, forms: Sequence[str], tags: Sequence[str], heads: npt.NDArray[np.integer]
-    ) -> Floats:
+    ) -> Float64s:
         """(K,) for heads (K, n): the forward algorithm, shared by paths with the same start."""
         pi, T, emit = self._steps(forms, tags)
         K, n = heads.shape
@@ -148,7 +150,7 @@ class SurfaceHMM(_ChainModel):
 
     def log_probs(
         self, forms: Sequence[str], tags: Sequence[str], heads: npt.NDArray[np.integer]
-    ) -> Floats:
+    ) -> Float64s:
         """(K,) the same number K times."""
         chain = np.arange(len(forms))[None]
         return np.repeat(self.model.log_probs(forms, tags, chain), len(heads))

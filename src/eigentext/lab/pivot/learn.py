@@ -49,11 +49,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Float64s, Int64s
     from eigentext.constituency.settings import LPCFGSettings
     from eigentext.constituency.treebank import Treebank
 
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
     Matrix = npt.NDArray[np.floating]
 
 __all__ = [
@@ -81,18 +80,18 @@ class Decomposition(NamedTuple):
     ``pivots``   (m,) inside features that stand with one state alone
     """
 
-    gamma: Floats
-    inside: Floats
-    outside: Floats
-    pivots: Ints
+    gamma: Float64s
+    inside: Float64s
+    outside: Float64s
+    pivots: Int64s
 
 
 class PivotCounts(NamedTuple):
     """Expected counts, the states of all preterminals end to end, states, singular values."""
 
     counts: LatentCounts
-    words: Floats
-    m: Ints
+    words: Float64s
+    m: Int64s
     spectra: Spectra
 
 
@@ -102,7 +101,7 @@ def decompose(
     coordinates: Matrix,
     most: int,
     *,
-    weights: Floats | None = None,
+    weights: Float64s | None = None,
     drawn: float = 0.0,
     least: float = 0.0,
 ) -> Decomposition:
@@ -136,7 +135,7 @@ def decompose(
     return Decomposition(gamma, W, V, found)
 
 
-def _mean_rows(rows: FeatureRows, W: Floats) -> Floats:
+def _mean_rows(rows: FeatureRows, W: Float64s) -> Float64s:
     """(n, m) the mean of the rows of W that a node's features have."""
     total = W[rows.columns[:, 0]]
     for t in range(1, rows.columns.shape[1]):
@@ -144,7 +143,7 @@ def _mean_rows(rows: FeatureRows, W: Floats) -> Floats:
     return np.asarray(total / rows.columns.shape[1])
 
 
-def _ones(rows: FeatureRows, w: Floats) -> Any:
+def _ones(rows: FeatureRows, w: Float64s) -> Any:
     """(n, d) sparse, the node's weight at each of its features."""
     from scipy.sparse import csr_array
 
@@ -153,7 +152,7 @@ def _ones(rows: FeatureRows, w: Floats) -> Any:
     return csr_array((np.repeat(w, width), rows.columns.reshape(-1), first), (n, rows.width))
 
 
-def _without_negatives(M: Floats, target: Floats, n_iter: int = _STEPS) -> Floats:
+def _without_negatives(M: Float64s, target: Float64s, n_iter: int = _STEPS) -> Float64s:
     """X (m, d) without negative numbers for which M X is near to the target.
 
     The least squares answer where it has none; else EM's steps for the divergence of M X from the
@@ -173,7 +172,7 @@ def mixture_weights(
     views: tuple[Matrix, Matrix, Matrix],
     start: Matrix,
     *,
-    weights: Floats | None = None,
+    weights: Float64s | None = None,
     n_iter: int = _ROUNDS,
     tol: float = 0.0,
 ) -> Matrix:
@@ -212,10 +211,10 @@ def mixture_weights(
 class _Seen(NamedTuple):
     """One nonterminal: its nodes, gamma, and P(inside | h), P(outside | h) up to a factor."""
 
-    rows: Ints
-    gamma: npt.NDArray[np.float32]
-    inside: npt.NDArray[np.float32]
-    outside: npt.NDArray[np.float32]
+    rows: Int64s
+    gamma: Float32s
+    inside: Float32s
+    outside: Float32s
     s: npt.NDArray[np.floating]
 
 
@@ -297,7 +296,7 @@ def _decomposed(bank: Treebank, settings: LPCFGSettings, progress: Progress | No
     return [one for one in seen if one is not None]
 
 
-def _likelihood(rows: FeatureRows, shares: Floats) -> npt.NDArray[np.float32]:
+def _likelihood(rows: FeatureRows, shares: Float64s) -> Float32s:
     """(n, m) P(features | h) up to a factor of each node, whose largest is 1.
 
     P(feature | h) is P(h | feature) / P(h) times P(feature); P(h) is that of the template.
@@ -313,7 +312,9 @@ def _likelihood(rows: FeatureRows, shares: Floats) -> npt.NDArray[np.float32]:
     return np.asarray(np.exp(logs), np.float32)
 
 
-def _of_rules(bank: Treebank, seen: list[_Seen], place: Ints, m: Ints) -> tuple[Floats, Floats]:
+def _of_rules(
+    bank: Treebank, seen: list[_Seen], place: Int64s, m: Int64s
+) -> tuple[Float64s, Float64s]:
     """Step 2 for every rule: counts with states, and those of the states of their parents."""
     rule_ptr, label_ptr = tensor_layout(bank.rules, m), pointers(m)
     tensor, states = np.zeros(int(rule_ptr[-1])), np.zeros(int(label_ptr[-1]))

@@ -25,7 +25,7 @@ from eigentext.linalg.ties import TIE
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = ["Products", "cp_fit"]
 
@@ -35,11 +35,11 @@ _RIDGE = 1e-13  # of the trace of (B'B) * (C'C): two products that are alike do 
 class Products(NamedTuple):
     """A (n, x, k), B (n, y, k) and C (n, z, k)."""
 
-    A: Floats
-    B: Floats
-    C: Floats
+    A: Float64s
+    B: Float64s
+    C: Float64s
 
-    def whole(self) -> Floats:
+    def whole(self) -> Float64s:
         """(n, x, y, z) the tensors that they are the form of."""
         pairs = _pairs(self.A, self.B)
         n, x, y, z = len(self.A), *(X.shape[1] for X in self)
@@ -51,8 +51,8 @@ class Products(NamedTuple):
 
 
 def cp_fit(
-    tensors: Floats, rank: int, *, signed: bool, n_iter: int = 50, tol: float = 1e-4
-) -> tuple[Products, Floats]:
+    tensors: Float64s, rank: int, *, signed: bool, n_iter: int = 50, tol: float = 1e-4
+) -> tuple[Products, Float64s]:
     """Products of this rank, and the error of each, a share of the tensor's norm.
 
     ``signed``  whether numbers of the factors may be negative
@@ -75,7 +75,7 @@ def cp_fit(
     return found, _error(tensors, found, size)
 
 
-def _start(tensors: Floats, rank: int, *, signed: bool) -> Products:
+def _start(tensors: Float64s, rank: int, *, signed: bool) -> Products:
     """Products through the largest numbers, one after the other."""
     n, x, y, z = tensors.shape
     each = np.arange(n)
@@ -100,8 +100,8 @@ def _start(tensors: Floats, rank: int, *, signed: bool) -> Products:
 
 
 def _round(
-    tensors: Floats, found: Products, size: Floats, *, signed: bool
-) -> tuple[Products, Floats]:
+    tensors: Float64s, found: Products, size: Float64s, *, signed: bool
+) -> tuple[Products, Float64s]:
     """A, then B, then C anew; the error after that, as far as rounding lets it be seen."""
     A, B, C = found
     n, x, y, z = tensors.shape
@@ -118,7 +118,7 @@ def _round(
     return Products(A, B, C), np.sqrt(relative)
 
 
-def _solved(X: Floats, target: Floats, G: Floats, *, signed: bool) -> Floats:
+def _solved(X: Float64s, target: Float64s, G: Float64s, *, signed: bool) -> Float64s:
     """The X for which X G is the target, or nearest to it among those without negative numbers."""
     k = G.shape[1]
     if signed:
@@ -135,22 +135,22 @@ def _solved(X: Floats, target: Floats, G: Floats, *, signed: bool) -> Floats:
     return X
 
 
-def _error(tensors: Floats, found: Products, size: Floats) -> Floats:
+def _error(tensors: Float64s, found: Products, size: Float64s) -> Float64s:
     apart = tensors - found.whole()
     square = np.einsum("nxyz,nxyz->n", apart, apart)
     return np.asarray(np.sqrt(square / np.where(size > 0, size, 1.0)))
 
 
-def _gram(X: Floats) -> Floats:
+def _gram(X: Float64s) -> Float64s:
     return X.transpose(0, 2, 1) @ X
 
 
-def _pairs(A: Floats, B: Floats) -> Floats:
+def _pairs(A: Float64s, B: Float64s) -> Float64s:
     """(n, x y, k) the products of the columns of A and B."""
     pairs = A[:, :, None, :] * B[:, None, :, :]
     return pairs.reshape(len(A), -1, A.shape[2])
 
 
-def _unit_columns(X: Floats) -> Floats:
+def _unit_columns(X: Float64s) -> Float64s:
     length = np.sqrt(np.einsum("nxk,nxk->nk", X, X))[:, None, :]
     return X / np.where(length > 0, length, 1.0)

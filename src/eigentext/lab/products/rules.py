@@ -18,15 +18,14 @@ from eigentext.lab.products.cp import Products, cp_fit
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float32s, Float64s, Int64s
 
 __all__ = ["in_products"]
 
 
 def in_products(
     tensor: npt.NDArray[np.floating],
-    shape: Ints,
+    shape: Int64s,
     rank: int,
     *,
     signed: bool,
@@ -51,8 +50,8 @@ def in_products(
 
 
 def _fitted(
-    stack: Floats, shape: Ints, most: int, signed: bool, error: float, worth: float
-) -> tuple[Ints, list[npt.NDArray[np.float32]]]:
+    stack: Float64s, shape: Int64s, most: int, signed: bool, error: float, worth: float
+) -> tuple[Int64s, list[Float32s]]:
     """Ranks (N, 3) and numbers of tensors (N, numbers) of one shape, as sums of products."""
     rank = np.zeros((len(stack), 3), np.int64)
     parts = [numbers.astype(np.float32) for numbers in stack]
@@ -84,7 +83,7 @@ def _ranks(most: int) -> list[int]:
     return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
 
 
-def _with_shares(found: Products, whole: Floats) -> Products:
+def _with_shares(found: Products, whole: Float64s) -> Products:
     """The same with sums over the children that are those of the tensors, for each parent state.
 
     A state that no product has gets all of them alike.

@@ -34,9 +34,7 @@ from eigentext.sequences.spectral.operators import tensor_of_triples
 from eigentext.sequences.spectral.recover import negative_rows, valid_rows
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = ["RecoveredStates", "likely_pairs", "parameters_from_tensor", "states_from_tensor"]
 
@@ -54,9 +52,9 @@ class RecoveredStates(NamedTuple):
     ``tensor``    what the power method found, and its residuals
     """
 
-    emission: Floats
-    pairs: Floats
-    initial: Floats
+    emission: Float64s
+    pairs: Float64s
+    initial: Float64s
     tensor: TensorPairs
 
 
@@ -92,8 +90,8 @@ def states_from_tensor(moments: Moments, k: int, *, seed: int = 0) -> RecoveredS
 
 
 def likely_pairs(
-    pairs: Floats, emission: Floats, moments: Moments, *, n_iter: int = 100
-) -> Floats:
+    pairs: Float64s, emission: Float64s, moments: Moments, *, n_iter: int = 100
+) -> Float64s:
     """p(h, h') >= 0 under which the pairs of symbols are likely, for valid emissions.
 
     The likelihood has no local optima in it: ``sum n_xy log(sum O[h, x] J[h, h'] O[h', y])``.
@@ -107,7 +105,7 @@ def likely_pairs(
     share = counted.data / counted.data.sum()
     keep = np.einsum("xh,xh->x", O, O) > 0  # symbols that some state shows
 
-    def step(J: Floats) -> tuple[Floats, float]:
+    def step(J: Float64s) -> tuple[Float64s, float]:
         likely = np.einsum("nh,nh->n", (O @ J)[rows], O[counted.indices])
         possible = (likely > 0) & keep[rows]
         ratio = np.where(possible, share / np.where(possible, likely, 1.0), 0.0)
@@ -144,7 +142,7 @@ def _left_right(moments: Moments) -> Any:
     return coo_array((weights, (moments.left, moments.right)), shape=(V, V)).tocsr()
 
 
-def _steady_inverse(matrix: Floats, error: float) -> tuple[Floats, float]:
+def _steady_inverse(matrix: Float64s, error: float) -> tuple[Float64s, float]:
     """The inverse with ``s / (s^2 + error^2)`` for 1 / s, and the least s; s_1 is 1.
 
     Directions that drown in the noise of counting come to nothing instead of filling the tensor.
@@ -158,7 +156,7 @@ def _steady_inverse(matrix: Floats, error: float) -> tuple[Floats, float]:
     return Vt.T @ (steady[:, None] * U.T), float(share[-1])
 
 
-def _whitening(M2: Floats, least: float) -> tuple[Floats, Floats]:
+def _whitening(M2: Float64s, least: float) -> tuple[Float64s, Float64s]:
     """W with ``W' M_2 W = I``, and inv(W'); eigenvalues are raised to a share of the first."""
     values, vectors = np.linalg.eigh(M2)
     if not values[-1] > 0:

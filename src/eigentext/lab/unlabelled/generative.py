@@ -41,13 +41,10 @@ from eigentext.language.formats.conllu import each_conllu
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Int64s
     from eigentext.dependency.generative.parser import GenerativeParser, Numbers
     from eigentext.language.formats.conllu import ConlluBlock
-
-    Ints = npt.NDArray[np.int64]
 
 __all__ = [
     "FOLDS",
@@ -102,9 +99,9 @@ def usable_text(unlabelled: Unlabelled) -> tuple[Unlabelled, int]:
 class TagText(NamedTuple):
     """Sentences end to end; numbers of (word, tag) pairs and of tags as in ``Corpus``."""
 
-    ptr: Ints
-    word: Ints
-    tag: Ints
+    ptr: Int64s
+    word: Int64s
+    tag: Int64s
 
 
 def all_trees_counts(
@@ -180,7 +177,7 @@ def improve(
     return iterate(params, step, n_iter=settings.rounds, progress=progress, stage="text")
 
 
-def parts_of(n_trees: int) -> list[tuple[Ints, Ints]]:
+def parts_of(n_trees: int) -> list[tuple[Int64s, Int64s]]:
     """The trees that are learned from and those that are held out, by turns."""
     if n_trees < 2:
         raise SettingsError("the weight of sentences without trees is chosen by two trees or more")
@@ -188,7 +185,7 @@ def parts_of(n_trees: int) -> list[tuple[Ints, Ints]]:
 
 
 def chosen_weight(
-    right: Callable[[float, Ints, Ints], float], n_trees: int, n_words: int
+    right: Callable[[float, Int64s, Int64s], float], n_trees: int, n_words: int
 ) -> tuple[float, dict[float, float]]:
     """The weight of most right heads in held-out trees, the least of equal ones; UAS of all.
 
@@ -240,7 +237,7 @@ def fit_generative(
     unlabelled, n_left_out = usable_text(unlabelled)
     sentences = list(unlabelled.sentences)
 
-    def right_heads(weight: float, others: Ints, fold: Ints) -> int:
+    def right_heads(weight: float, others: Int64s, fold: Int64s) -> int:
         text = Text(sentences, unlabelled, weight) if weight else None
         other = type(parser)(**values_of(parser)).fit_trees([trees[k] for k in others], text, None)
         gold = [trees[k] for k in fold.tolist()]

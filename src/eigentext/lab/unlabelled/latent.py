@@ -34,16 +34,13 @@ from eigentext.language.trees.dependency import DependencyTree
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.dependency.latent.model import LatentTreeModel
     from eigentext.features.signatures import Language
     from eigentext.language.formats.conllu import ConlluBlock
 
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
-    Scored = Callable[[Sequence[str], Sequence[str] | None, Ints], Floats]
+    Scored = Callable[[Sequence[str], Sequence[str] | None, Int64s], Float64s]
 
 __all__ = ["KBEST", "TreeText", "Weighted", "fit_latent", "parser_of", "tree_list", "weight_by"]
 
@@ -54,7 +51,7 @@ class Weighted(NamedTuple):
     """Trees, and how often each counts, (trees,)."""
 
     trees: list[DependencyTree]
-    weights: Floats
+    weights: Float64s
 
 
 def parser_of(trees: Sequence[DependencyTree], language: Language) -> GenerativeParser:
@@ -65,7 +62,7 @@ def parser_of(trees: Sequence[DependencyTree], language: Language) -> Generative
 
 def tree_list(
     parser: GenerativeParser, forms: Sequence[str], tags: Sequence[str], k: int = KBEST
-) -> tuple[Ints, Floats]:
+) -> tuple[Int64s, Float64s]:
     """Heads (K, n) of k trees at most, and q (K,); none where no tree has any probability."""
     sentence = TaggedSentence.of(forms, upos=tags)
     arcs, log_p = parser.marginals(sentence)
@@ -86,14 +83,14 @@ class TreeText:
     """
 
     trees: list[DependencyTree]
-    shares: Floats
-    first: Ints
+    shares: Float64s
+    first: Int64s
 
     @classmethod
     def of(cls, parser: GenerativeParser, text: Sequence[ConlluBlock], k: int) -> TreeText:
         """The k best trees of each sentence by a parser."""
         trees: list[DependencyTree] = []
-        shares: list[Floats] = []
+        shares: list[Float64s] = []
         first: list[int] = []
         for sentence in text:
             tags = TaggedSentence.from_conllu(sentence).coarse
@@ -122,7 +119,7 @@ class _Fold(NamedTuple):
 
     others: list[DependencyTree]
     text: TreeText
-    wrong: list[tuple[DependencyTree, Ints]]
+    wrong: list[tuple[DependencyTree, Int64s]]
 
 
 def weight_by(
@@ -152,7 +149,7 @@ def weight_by(
             wrong.append((tree, heads))
         folds[int(fold[0])] = _Fold(known, TreeText.of(parser, text, k), wrong)
 
-    def in_order(weight: float, _: Ints, fold: Ints) -> float:
+    def in_order(weight: float, _: Int64s, fold: Int64s) -> float:
         own = folds[int(fold[0])]
         scores = fitted(own.others, own.text, weight)
         right = 0.0

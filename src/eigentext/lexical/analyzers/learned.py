@@ -17,15 +17,18 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from eigentext.base import settings
-from eigentext.base.fields import Ints, Parts, Pointers, Spec, Strings, Text, Whole
+from eigentext.base.fields import Ints, Pointers, Strings
 from eigentext.base.ragged import pointers
+from eigentext.base.records import As, Called, Group
 from eigentext.base.remembering import Remembering
-from eigentext.base.stored import Packed, Stored
+from eigentext.base.stored import Stored
+from eigentext.base.values import Named, Text, Whole
 from eigentext.errors import SettingsError
 from eigentext.language.formats.conllu import each_conllu
 from eigentext.lexical.analysis import Analysis, check_word
@@ -34,10 +37,9 @@ from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule, fold, fo
 from eigentext.lexical.settings import LearnedAnalyzerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    import numpy.typing as npt
-
+    from eigentext.base.parts import Packed
     from eigentext.language.formats.conllu import ConlluBlock
 
 __all__ = ["LearnedAnalyzer"]
@@ -62,34 +64,44 @@ class _Reading(NamedTuple):
     features: tuple[tuple[str, str], ...]
 
 
-def _holds(
-    arrays: Mapping[str, npt.NDArray[Any]], strings: Mapping[str, list[str]], stored: object
-) -> None:
-    for name in ("forms", "endings"):
-        readings, counts = arrays[f"{name}_counts"].T
-        if bool(np.any(readings >= len(strings["readings"]))):
-            raise ValueError(f"array '{name}_counts' names a reading that is not there")
-        if bool(np.any(counts < 1)):
-            raise ValueError(f"array '{name}_counts' holds a count below 1")
+def _flat(table: Table) -> SimpleNamespace:
+    pairs = [pair for counts in table.values() for pair in counts.items()]
+    return SimpleNamespace(
+        keys=list(table),
+        starts=pointers(map(len, table.values())),
+        counts=np.array(pairs, np.int64).reshape(-1, 2),
+    )
 
 
-_SPEC = Spec(
-    {"language": Text(), "limit": Whole(1, 10**9)},
-    Parts(
-        {
-            "forms_starts": Pointers("forms", "form_counts"),
-            "forms_counts": Ints(("form_counts", 2), low=0, below=_MOST_COUNTED),
-            "endings_starts": Pointers("endings", "ending_counts"),
-            "endings_counts": Ints(("ending_counts", 2), low=0, below=_MOST_COUNTED),
-        },
-        {
-            "forms": Strings("forms", distinct=True),
-            "endings": Strings("endings", distinct=True),
-            "readings": Strings("readings"),
-        },
-    ),
-    _holds,
-)
+def _by_key(flat: SimpleNamespace) -> Table:
+    if bool(np.any(flat.counts[:, 1] < 1)):
+        raise ValueError("a count is below 1")
+    starts, pairs = flat.starts.tolist(), flat.counts.tolist()
+    keys = zip(flat.keys, starts[:-1], starts[1:], strict=True)
+    return {key: dict(pairs[start:end]) for key, start, end in keys}
+
+
+def _table(name: str) -> As:
+    """Readings of keys with their counts."""
+    parts = Group(
+        keys=Called(name, Strings(name, distinct=True)),
+        starts=Called(f"{name}_starts", Pointers(name, f"{name}_counts")),
+        counts=Called(f"{name}_counts", Ints((f"{name}_counts", 2), low=0, below=_MOST_COUNTED)),
+    )
+    return As(parts, _flat, _by_key)
+
+
+def _to_json(reading: _Reading) -> str:
+    return json.dumps([*reading.rule, reading.tag, reading.features], ensure_ascii=False)
+
+
+def _from_json(text: str) -> _Reading:
+    lowered, front, new_front, back, new_back, tag, features = json.loads(text)
+    texts = (front, new_front, back, new_back, tag, *(part for pair in features for part in pair))
+    if not all(isinstance(piece, str) for piece in texts):
+        raise ValueError(f"{text!r} is no reading")
+    rule = EditRule(bool(lowered), front, new_front, back, new_back)
+    return _Reading(rule, tag, tuple((name, value) for name, value in features))
 
 
 class LearnedAnalyzer(RememberingAnalyzer, Stored):
@@ -107,7 +119,16 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
 
     name = "learned"
     KIND = "learned-analyzer"
-    SPEC = _SPEC
+    CONTENT = Group(
+        forms=_table("forms"),
+        endings=_table("endings"),
+        readings=As(
+            Strings("readings"),
+            lambda readings: list(map(_to_json, readings)),
+            lambda texts: list(map(_from_json, texts)),
+        ),
+    )
+    SIZED_BY = Named({"language": Text(), "limit": Whole(1, 10**9)})
 
     def __init__(
         self,
@@ -332,39 +353,20 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         return back.endswith(ending) or ending.endswith(back)
 
     def _pack(self) -> Packed:
-        strings, arrays = {}, {}
-        for name, table in (("forms", self._forms), ("endings", self._endings)):
-            strings[name] = list(table)
-            arrays[f"{name}_starts"] = pointers(map(len, table.values()))
-            pairs = [pair for counts in table.values() for pair in counts.items()]
-            arrays[f"{name}_counts"] = np.array(pairs, np.int64).reshape(-1, 2)
-        strings["readings"] = [
-            json.dumps([*reading.rule, reading.tag, reading.features], ensure_ascii=False)
-            for reading in self._readings
-        ]
-        return Packed(arrays, strings, settings=settings.values_of(self.settings))
+        return self._packed(settings.values_of(self.settings))
+
+    def _content(self) -> SimpleNamespace:
+        return SimpleNamespace(forms=self._forms, endings=self._endings, readings=self._readings)
 
     @classmethod
     def _unpack(cls, packed: Packed, **unstored: Any) -> LearnedAnalyzer:
-        readings = [_from_json(text) for text in packed.strings["readings"]]
-        tables: dict[str, Table] = {}
-        for name in ("forms", "endings"):
-            starts = packed.arrays[f"{name}_starts"].tolist()
-            pairs = packed.arrays[f"{name}_counts"].tolist()
-            keys = zip(packed.strings[name], starts[:-1], starts[1:], strict=True)
-            tables[name] = {key: dict(pairs[start:end]) for key, start, end in keys}
+        content = cls._unpacked(packed)
+        for table in (content.forms, content.endings):
+            if any(max(counts, default=0) >= len(content.readings) for counts in table.values()):
+                raise ValueError("a count is of a reading that is not there")
         options = LearnedAnalyzerSettings(**{**packed.settings, **unstored})
         settings.check(options)
-        return cls(readings, tables["forms"], tables["endings"], options)
-
-
-def _from_json(text: str) -> _Reading:
-    lowered, front, new_front, back, new_back, tag, features = json.loads(text)
-    texts = (front, new_front, back, new_back, tag, *(part for pair in features for part in pair))
-    if not all(isinstance(piece, str) for piece in texts):
-        raise ValueError(f"{text!r} is no reading")
-    rule = EditRule(bool(lowered), front, new_front, back, new_back)
-    return _Reading(rule, tag, tuple((name, value) for name, value in features))
+        return cls(content.readings, content.forms, content.endings, options)
 
 
 def _ends(text: str, longest: int) -> set[str]:

@@ -5,18 +5,19 @@ p(l | t) = softmax(s / T); T is chosen so that held-out gold labels are most pro
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.lexical.ranker.softmax import probabilities
 
+if TYPE_CHECKING:
+    from eigentext.base.types import Bools, Float64s, Int64s
+
 __all__ = ["calibration_error", "temperature"]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
-
-def temperature(first: Ints, row_scores: Floats, gold_row: Ints, words: Ints) -> float:
+def temperature(first: Int64s, row_scores: Float64s, gold_row: Int64s, words: Int64s) -> float:
     """The temperature that makes the gold rows of these words most probable.
 
     >>> first = np.arange(0, 402, 2)
@@ -35,7 +36,7 @@ def temperature(first: Ints, row_scores: Floats, gold_row: Ints, words: Ints) ->
     return float(np.exp(optimum.x))
 
 
-def calibration_error(sure: Floats, right: npt.NDArray[np.bool_], bins: int = 10) -> float:
+def calibration_error(sure: Float64s, right: Bools, bins: int = 10) -> float:
     """Expected calibration error: the mean gap between how sure and how often right, by tenths.
 
     >>> calibration_error(np.array([0.75] * 4), np.array([True, True, True, False]))

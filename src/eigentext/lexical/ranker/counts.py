@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
 from eigentext.lexical.ranker.records import CountColumns, Counted
@@ -25,6 +24,7 @@ from eigentext.lexical.ranker.records import CountColumns, Counted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from eigentext.base.types import Bools, Float32s, Int8s, Int32s, Int64s, UInt8s
     from eigentext.lexical.ranker.encoding import Encoded
     from eigentext.lexical.ranker.features import Hashes
 
@@ -39,8 +39,6 @@ __all__ = [
     "statistics",
 ]
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 _NOTHING = np.zeros(1, np.uint64)
 _PART = 500  # words counted at a time
@@ -54,16 +52,14 @@ class CountTable:
     not counted.
     """
 
-    def __init__(
-        self, used: npt.NDArray[np.bool_], *, least: int = 1, capacity: int = 1 << 16
-    ) -> None:
+    def __init__(self, used: Bools, *, least: int = 1, capacity: int = 1 << 16) -> None:
         self.used = used
         self.least = least
         self.n_words = 0
         self.filled = 0
         self.slots = np.zeros(capacity, np.uint64)
 
-    def add(self, atoms: Hashes, gold: Hashes, words: Ints) -> None:
+    def add(self, atoms: Hashes, gold: Hashes, words: Int64s) -> None:
         """Count the features and gold values of these words (rows of both tables)."""
         from eigentext.lexical.ranker.kernels import counting
 
@@ -93,13 +89,13 @@ class CountTable:
             hash_table.moved(self.slots, larger)
             self.slots = larger
 
-    def sorted_items(self) -> tuple[Hashes, npt.NDArray[np.int32]]:
+    def sorted_items(self) -> tuple[Hashes, Int32s]:
         """All keys in order, with their counts: for files and comparisons."""
         # a slot is 40 bits of key over 24 of count, so that slots sort as keys do
         slots = np.sort(self.slots[self.slots != 0])
         return slots >> np.uint64(24), (slots & np.uint64(0xFFFFFF)).astype(np.int32)
 
-    def packed(self) -> npt.NDArray[np.uint8]:
+    def packed(self) -> UInt8s:
         """All keys and counts in few bytes: gaps between keys in order, seven bits a byte."""
         from eigentext.lexical.ranker.kernels import hash_table
 
@@ -108,9 +104,7 @@ class CountTable:
         return out[: hash_table.pack(keys, values, out)].copy()
 
     @classmethod
-    def unpacked(
-        cls, used: npt.NDArray[np.bool_], packed: npt.NDArray[np.uint8], n: int, n_words: int
-    ) -> CountTable:
+    def unpacked(cls, used: Bools, packed: UInt8s, n: int, n_words: int) -> CountTable:
         """The table of which :meth:`packed` wrote the n keys."""
         from eigentext.lexical.ranker.kernels import hash_table
 
@@ -124,7 +118,7 @@ class CountTable:
         return table
 
 
-def _in_parts(words: Ints) -> Iterator[Ints]:
+def _in_parts(words: Int64s) -> Iterator[Int64s]:
     """Some words at a time: the table need not grow for more at once."""
     for start in range(0, len(words), _PART):
         yield words[start : start + _PART]
@@ -134,10 +128,10 @@ def _in_parts(words: Ints) -> Iterator[Ints]:
 class Statistics:
     """Counts of units [U, A], of features [n, A], of values [U], and of all words [n]."""
 
-    together: npt.NDArray[np.int32]
-    alone: npt.NDArray[np.int32]
-    base: npt.NDArray[np.int32]
-    words: Ints
+    together: Int32s
+    alone: Int32s
+    base: Int32s
+    words: Int64s
 
 
 def statistics(
@@ -145,7 +139,7 @@ def statistics(
     encoded: Encoded,
     atoms: Hashes,
     *,
-    leave_out: Sequence[npt.NDArray[np.int64]] = (),
+    leave_out: Sequence[Int64s] = (),
 ) -> Statistics:
     """Look every unit up.
 
@@ -179,8 +173,8 @@ def _parts(
     counted: CountTable,
     encoded: Encoded,
     atoms: Hashes,
-    leave_out: Sequence[npt.NDArray[np.int64]],
-) -> Iterator[tuple[Ints, Hashes, int]]:
+    leave_out: Sequence[Int64s],
+) -> Iterator[tuple[Int64s, Hashes, int]]:
     """Words with the counts to take off, and of how many words these are."""
     rest = np.ones(len(atoms), np.bool_)  # words of documents that were not counted
     for counted_words in leave_out:
@@ -198,13 +192,13 @@ def ratio_columns(
     counted: CountTable,
     encoded: Encoded,
     atoms: Hashes,
-    z: Floats,
-    bucket: npt.NDArray[np.int8],
+    z: Float32s,
+    bucket: Int8s,
     start: int,
     *,
-    leave_out: Sequence[npt.NDArray[np.int64]] = (),
+    leave_out: Sequence[Int64s] = (),
     strength: float = 1.0,
-) -> Floats:
+) -> Float32s:
     """log p(value | feature) / p(value), smoothed: see ``kernels.counting.ratios``.
 
     z [U, .] and its bucket [n, .] are filled from column ``start`` on; the logarithm [U] of every
@@ -230,18 +224,18 @@ def ratio_columns(
     return _log_shares(base, words_counted, encoded)
 
 
-def shares(stats: Statistics, encoded: Encoded) -> Floats:
+def shares(stats: Statistics, encoded: Encoded) -> Float32s:
     """The logarithm [U] of how often each unit's value is the right one at all."""
     return _log_shares(stats.base, stats.words, encoded)
 
 
-def _log_shares(base: npt.NDArray[np.int32], words: Ints, encoded: Encoded) -> Floats:
+def _log_shares(base: Int32s, words: Int64s, encoded: Encoded) -> Float32s:
     of_unit = np.repeat(np.maximum(words, 1).astype(np.float32), np.diff(encoded.unit_first))
-    log_shares: Floats = np.log((base + np.float32(0.5)) / (of_unit + np.float32(1.0)))
+    log_shares: Float32s = np.log((base + np.float32(0.5)) / (of_unit + np.float32(1.0)))
     return log_shares
 
 
-def columns(stats: Statistics, encoded: Encoded, transform: str) -> Floats:
+def columns(stats: Statistics, encoded: Encoded, transform: str) -> Float32s:
     """What stage 2 weighs where it is no ratio: z [U, A + 1], the value's own count last.
 
     ``transform``: ``count``, or ``variance``: counts of features divided by their variance.
@@ -252,14 +246,14 @@ def columns(stats: Statistics, encoded: Encoded, transform: str) -> Floats:
     return z
 
 
-def _counts(stats: Statistics) -> Floats:
+def _counts(stats: Statistics) -> Float32s:
     """[U, A + 1] of each unit with every feature, and alone."""
     return np.column_stack([stats.together, stats.base]).astype(np.float32)
 
 
 def noise(
     stats: Statistics, encoded: Encoded, *, transform: str = "ratio", strength: float = 1.0
-) -> Floats:
+) -> Float32s:
     """How much of what stage 2 weighs is chance: its variance [U, A + 1].
 
     A count c is taken as Poisson, so that Var(c) = c; counts of features and values alone are so
@@ -279,12 +273,12 @@ def noise(
     return variance
 
 
-def _binomial_variance(stats: Statistics, encoded: Encoded) -> Floats:
+def _binomial_variance(stats: Statistics, encoded: Encoded) -> Float32s:
     """v [U, A] = N p (1 - p) of each unit's feature, p its share of the N words."""
     per_unit = np.repeat(np.arange(len(stats.alone)), np.diff(encoded.unit_first))
     words = np.maximum(stats.words[per_unit], 1).astype(np.float32)[:, None]
     share = stats.alone[per_unit] / words
-    variance: Floats = np.maximum(words * share * (1 - share), 1e-3)
+    variance: Float32s = np.maximum(words * share * (1 - share), 1e-3)
     return variance
 
 
@@ -357,12 +351,12 @@ class DocumentCounts:
     def column(
         self,
         encoded: Encoded,
-        log_share: Floats,
+        log_share: Float32s,
         numbers: Sequence[int],
         *,
         strength: float = 1.0,
-        noise: Floats | None = None,
-    ) -> Floats:
+        noise: Float32s | None = None,
+    ) -> Float32s:
         """z of every unit; ``numbers`` gives each document's number here, or -1.
 
         ``log_share`` [U] is the logarithm of how often the value is the right one at all;
@@ -401,5 +395,5 @@ class DocumentCounts:
             # Var of a sum of s n with Var(n) = n is the sum of s^2 n; then the slope of the log
             noise[:] = spread / (together + strength * np.exp(log_share)) ** 2
         ratio = (together * np.exp(-log_share) + strength) / (mass[of_unit] + strength)
-        out: Floats = np.log(ratio).astype(np.float32)
+        out: Float32s = np.log(ratio).astype(np.float32)
         return out

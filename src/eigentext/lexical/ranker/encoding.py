@@ -29,6 +29,7 @@ from eigentext.lexical.ranker.records import CandidateRows, FeatureTable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from eigentext.base.types import Bools, Float32s, Int32s, Int64s
     from eigentext.lexical.documents import Document
     from eigentext.lexical.schemes.labels import Label, LabelScheme
 
@@ -38,7 +39,6 @@ NUMERIC = ("prior", "no prior", "guess", "only observed", "spelling")
 """What a row says by numbers."""
 GUESS = NUMERIC.index("guess")
 
-Ints = npt.NDArray[np.int64]
 
 LABELS_KEPT = 1 << 15
 """How many labels' hashes are remembered: about 20 MB."""
@@ -182,28 +182,28 @@ class Encoded:
 
     words: list[str]
     typed: Typed  # [n] forms, and their hashes
-    sentence_of: Ints  # [n]
-    document_of: Ints  # [n]
-    first: Ints  # [n + 1] rows of each word
-    unit_first: Ints  # [n + 1]
+    sentence_of: Int64s  # [n]
+    document_of: Int64s  # [n]
+    first: Int64s  # [n + 1] rows of each word
+    unit_first: Int64s  # [n + 1]
     unit_hash: Hashes  # [U]
-    unit_target: npt.NDArray[np.int32]  # [U]
-    row_units: npt.NDArray[np.int32]  # [R, T]: -1 where the word's candidates agree
+    unit_target: Int32s  # [U]
+    row_units: Int32s  # [R, T]: -1 where the word's candidates agree
     row_hash: Hashes  # [R, T]
-    numeric: npt.NDArray[np.float32]  # [R, K]
+    numeric: Float32s  # [R, K]
     gold_hash: Hashes  # [n, T]: zeros where there is no gold
-    gold_row: Ints  # [n]: -1 where gold is not among the candidates
-    scored: npt.NDArray[np.bool_]  # [n]: who counts in figures; all with gold are learned from
+    gold_row: Int64s  # [n]: -1 where gold is not among the candidates
+    scored: Bools  # [n]: who counts in figures; all with gold are learned from
     class_hash: Hashes  # [n]: what the candidates leave open
     candidates: list[list[Candidate]]
 
     @property
-    def learnable(self) -> Ints:
+    def learnable(self) -> Int64s:
         """Words from which weights can be learned: gold among two or more rows."""
         several = np.diff(self.first) > 1
         return np.flatnonzero((self.gold_row >= 0) & several)
 
-    def feature_table(self, atoms: Hashes, used: npt.NDArray[np.bool_]) -> FeatureTable:
+    def feature_table(self, atoms: Hashes, used: Bools) -> FeatureTable:
         """Features of the words beside their units, for compiled loops."""
         return FeatureTable(atoms, used, self.unit_first, self.unit_hash, self.unit_target)
 
@@ -213,7 +213,7 @@ class Encoded:
         return CandidateRows(self.first, self.row_units, self.numeric)
 
     @property
-    def countable(self) -> Ints:
+    def countable(self) -> Int64s:
         """Words that are counted: those with gold."""
         return np.flatnonzero(self.gold_hash[:, 0] != 0)
 
@@ -222,10 +222,10 @@ class _Entry(NamedTuple):
     candidates: list[Candidate]
     row_of: dict[Label, int]
     unit_hash: Hashes
-    unit_target: npt.NDArray[np.int32]
-    row_units: npt.NDArray[np.int32]
+    unit_target: Int32s
+    row_units: Int32s
     row_hash: Hashes
-    numeric: npt.NDArray[np.float32]
+    numeric: Float32s
     open_values: int
 
 

@@ -15,10 +15,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.hashing import MIXER, text_key
 from eigentext.base.remembering import Remembering
+from eigentext.base.types import Int64s, UInt64s
 from eigentext.errors import SettingsError
 from eigentext.features.attributes import RANKING, Word
 from eigentext.lexical.ranker.templates import parse
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Forms", "Typed", "hash64", "table"]
 
-Hashes = npt.NDArray[np.uint64]
+Hashes = UInt64s
 
 _MULTIPLY = np.uint64(MIXER)
 _SPREAD = np.uint64(0xD6E8FEB86659FD93)
@@ -51,7 +51,7 @@ FORMS_KEPT = 1 << 15
 class Typed(NamedTuple):
     """Words as typed: the number of each word's form, and the hashes [forms, kinds]."""
 
-    numbers: npt.NDArray[np.int64]
+    numbers: Int64s
     hashes: Hashes
 
 
@@ -91,7 +91,7 @@ class Forms:
 def table(
     templates: Sequence[str],
     typed: Typed,
-    sentence_of: npt.NDArray[np.int64],
+    sentence_of: Int64s,
     predicted: Mapping[str, Hashes] | None = None,
 ) -> Hashes:
     """The features [n, templates] of n words.
@@ -100,7 +100,7 @@ def table(
     """
     n = len(typed.numbers)
     out = np.zeros((n, len(templates)), np.uint64)
-    shifts: dict[int, npt.NDArray[np.int64]] = {}
+    shifts: dict[int, Int64s] = {}
     columns: dict[str, Hashes] = {}
     position = np.arange(n)
     for column, template in enumerate(templates):

@@ -19,11 +19,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.cores import beside
 from eigentext.base.model import Model
 from eigentext.base.tokens import checked_tokens, each_of
+from eigentext.base.values import Flag, Named, Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.word_classes import clusters_of, means_bits, vectors_of
 from eigentext.lexical.analyzers import open_analyzer
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from eigentext.base.modelfile import ModelFile
     from eigentext.base.progress import Progress
     from eigentext.base.stored import Packed
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.lexical.analysis import Analyzer
     from eigentext.lexical.ranker.features import Hashes
     from eigentext.lexical.ranker.records import Weights
@@ -85,7 +86,8 @@ class LexicalRanker(Model, RankerSettings):
 
     KIND = "lexical"
     VERSION = 3
-    SPEC = storage.SPEC
+    CONTENT = storage.Content
+    SIZED_BY = Named({"passes": Whole(1, 5), "document_counts": Flag()})
 
     oracle = False  # benchmarks only: neighbours' gold labels in later passes
 
@@ -226,9 +228,7 @@ class LexicalRanker(Model, RankerSettings):
                     names, part_inputs.encoded, rows, oracle=self.oracle
                 )
 
-    def _learn(
-        self, inputs: Inputs, bits: int, words: npt.NDArray[np.int64] | None = None
-    ) -> Weights:
+    def _learn(self, inputs: Inputs, bits: int, words: Int64s | None = None) -> Weights:
         chosen = inputs.encoded.learnable if words is None else words
         if self.weights != "adagrad":
             from eigentext.lexical.ranker.weights import fit_weights
@@ -292,7 +292,7 @@ class LexicalRanker(Model, RankerSettings):
 
     def score_documents(
         self, documents: Sequence[Document], *, fixed: Mapping[int, Label] | None = None
-    ) -> tuple[Encoded, npt.NDArray[np.float64]]:
+    ) -> tuple[Encoded, Float64s]:
         """The words as arrays, and the score of every row; ``fixed`` is by the word's number."""
         self.check_fitted()
         documents = list(each_of(Document, documents, "documents"))
@@ -359,8 +359,8 @@ class LexicalRanker(Model, RankerSettings):
     def _ranked(
         self,
         encoded: Encoded,
-        row_scores: npt.NDArray[np.float64],
-        shares: npt.NDArray[np.float64],
+        row_scores: Float64s,
+        shares: Float64s,
         fixed: Mapping[int, Label],
     ) -> Iterator[RankedWord]:
         """Every word with its candidates in order; equals stay as they are."""
@@ -415,9 +415,3 @@ class LexicalRanker(Model, RankerSettings):
             "clusters": dict(clusters) or None,
         }
         return super()._unpack(packed, **{**inside, **unstored})
-
-    def _pack_learned(self) -> Packed:
-        return storage.pack(self)
-
-    def _restore(self, packed: Packed) -> None:
-        storage.restore(self, packed)

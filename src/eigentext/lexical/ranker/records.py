@@ -12,12 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from eigentext.base.types import Bools, Float32s, Float64s, Int8s, Int32s, Int64s
     from eigentext.lexical.ranker.features import Hashes
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["BUCKETS", "CandidateRows", "CountColumns", "Counted", "FeatureTable", "Weights"]
 
@@ -29,10 +25,10 @@ class FeatureTable(NamedTuple):
     """Words with their features and units."""
 
     atoms: Hashes  # [n, A] hashes of features; 0: none
-    used: npt.NDArray[np.bool_]  # [A, T] which (feature, target) pairs count
-    unit_first: Ints  # [n + 1] where the units of each word begin
+    used: Bools  # [A, T] which (feature, target) pairs count
+    unit_first: Int64s  # [n + 1] where the units of each word begin
     unit_hash: Hashes  # [U]
-    unit_target: npt.NDArray[np.int32]  # [U]
+    unit_target: Int32s  # [U]
 
 
 class Counted(NamedTuple):
@@ -46,24 +42,24 @@ class Counted(NamedTuple):
 class CandidateRows(NamedTuple):
     """The candidates of words."""
 
-    first: Ints  # [n + 1] where the rows of each word begin
-    row_units: npt.NDArray[np.int32]  # [R, T] -1: the word's candidates agree
-    numeric: npt.NDArray[np.float32]  # [R, K]
+    first: Int64s  # [n + 1] where the rows of each word begin
+    row_units: Int32s  # [R, T] -1: the word's candidates agree
+    numeric: Float32s  # [R, K]
 
 
 class CountColumns(NamedTuple):
     """What is made of counts."""
 
-    z: npt.NDArray[np.float32]  # [U, C]
-    bucket: npt.NDArray[np.int8]  # [n, C] which of the weights counts
+    z: Float32s  # [U, C]
+    bucket: Int8s  # [n, C] which of the weights counts
 
 
 class Weights(NamedTuple):
     """Weights of columns, of numbers and of (feature, value) pairs."""
 
-    dense: Floats  # [BUCKETS, C, T]
-    numeric: Floats  # [K]
-    sparse: npt.NDArray[np.float32]  # [2^bits]
+    dense: Float64s  # [BUCKETS, C, T]
+    numeric: Float64s  # [K]
+    sparse: Float32s  # [2^bits]
     bits: int
 
     @classmethod

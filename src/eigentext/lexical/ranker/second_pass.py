@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.lexical.ranker.counts import (
     CountTable,
@@ -32,6 +31,7 @@ from eigentext.lexical.ranker.templates import PAPER, parse
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from eigentext.base.types import Bools, Float32s, Float64s, Int8s, Int64s
     from eigentext.lexical.ranker.encoding import Encoded
     from eigentext.lexical.ranker.records import Weights
 
@@ -45,7 +45,6 @@ __all__ = [
     "predicted_targets",
 ]
 
-Ints = npt.NDArray[np.int64]
 _WHOLE = ("label", "lemma", "morph", "hard")
 
 
@@ -62,15 +61,15 @@ class Columns:
     """Features and columns of a pass for some words; the first pass' own come first."""
 
     atoms: Hashes
-    used: npt.NDArray[np.bool_]
-    z: npt.NDArray[np.float32]
-    bucket: npt.NDArray[np.int8]
+    used: Bools
+    z: Float32s
+    bucket: Int8s
     first_pass: int  # columns of the first pass
     first_pass_atoms: int
-    noise: npt.NDArray[np.float32] | None = None  # the variance of z, where it is asked for
+    noise: Float32s | None = None  # the variance of z, where it is asked for
 
 
-def counted_pairs(templates: Sequence[str], targets: Sequence[str]) -> npt.NDArray[np.bool_]:
+def counted_pairs(templates: Sequence[str], targets: Sequence[str]) -> Bools:
     """Which (template, target) pairs are counted.
 
     The paper's templates go with every target.  In a larger set a template that holds the word and
@@ -117,7 +116,7 @@ def pass_columns(
     """
     atoms = _atoms(templates, encoded, predicted)
     counted = encoded.countable
-    left_out: Sequence[Ints] = ()
+    left_out: Sequence[Int64s] = ()
     if training:
         counts.add(atoms, encoded.gold_hash, counted)
         left_out = np.split(counted, np.flatnonzero(np.diff(encoded.document_of[counted])) + 1)
@@ -209,7 +208,7 @@ def together(encoded: Encoded, part: Columns) -> Inputs:
     return Inputs(encoded, part.atoms, part.used, part.z, part.bucket, part.noise)
 
 
-def best_rows(first: Ints, scores: npt.NDArray[np.float64]) -> Ints:
+def best_rows(first: Int64s, scores: Float64s) -> Int64s:
     """The best row of each word; the first of equals (rows are in an order of their own).
 
     >>> best_rows(np.array([0, 2, 5]), np.array([0.0, 1.0, 3.0, 3.0, 2.0])).tolist()
@@ -226,7 +225,7 @@ def best_rows(first: Ints, scores: npt.NDArray[np.float64]) -> Ints:
 def predicted_targets(
     names: Sequence[str],
     encoded: Encoded,
-    rows: Ints,
+    rows: Int64s,
     *,
     fixed: Mapping[int, Hashes] | None = None,
     oracle: bool = False,

@@ -14,17 +14,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.lexical.ranker.records import CandidateRows, CountColumns, FeatureTable, Weights
 
 if TYPE_CHECKING:
+    from eigentext.base.types import Bools, Float32s, Float64s, Int8s, Int64s
     from eigentext.lexical.ranker.encoding import Encoded
     from eigentext.lexical.ranker.features import Hashes
 
 __all__ = ["Inputs", "fit_softmax", "probabilities", "scores"]
 
-Floats = npt.NDArray[np.float64]
 _RATE = 0.05  # of AdaGrad's steps
 
 
@@ -37,10 +36,10 @@ class Inputs:
 
     encoded: Encoded
     atoms: Hashes
-    used: npt.NDArray[np.bool_]
-    z: npt.NDArray[np.float32]
-    bucket: npt.NDArray[np.int8]
-    noise: npt.NDArray[np.float32] | None = None
+    used: Bools
+    z: Float32s
+    bucket: Int8s
+    noise: Float32s | None = None
 
     @property
     def records(self) -> tuple[FeatureTable, CandidateRows, CountColumns]:
@@ -49,7 +48,7 @@ class Inputs:
         return table, self.encoded.rows, CountColumns(self.z, self.bucket)
 
 
-def scores(inputs: Inputs, weights: Weights) -> Floats:
+def scores(inputs: Inputs, weights: Weights) -> Float64s:
     """The score of every row."""
     from eigentext.lexical.ranker.kernels import weighing
 
@@ -60,7 +59,7 @@ def scores(inputs: Inputs, weights: Weights) -> Floats:
 
 def fit_softmax(
     inputs: Inputs,
-    words: npt.NDArray[np.int64],
+    words: Int64s,
     *,
     bits: int,
     epochs: int,
@@ -81,7 +80,7 @@ def fit_softmax(
     return weights._replace(sparse=weights.sparse.astype(np.float16).astype(np.float32))
 
 
-def probabilities(first: npt.NDArray[np.int64], row_scores: Floats) -> Floats:
+def probabilities(first: Int64s, row_scores: Float64s) -> Float64s:
     """Softmax within each word's rows; ``first`` [n + 1] tells where they begin.
 
     >>> probabilities(np.array([0, 2, 3]), np.array([0.0, 0.0, 7.0])).tolist()
@@ -93,5 +92,5 @@ def probabilities(first: npt.NDArray[np.int64], row_scores: Floats) -> Floats:
     top = np.repeat(np.maximum.reduceat(row_scores, first[:-1]), sizes)
     raised = np.exp(row_scores - top)
     total = np.repeat(np.add.reduceat(raised, first[:-1]), sizes)
-    shares: Floats = raised / total
+    shares: Float64s = raised / total
     return shares

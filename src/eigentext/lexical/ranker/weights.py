@@ -17,7 +17,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
 from eigentext.errors import SettingsError
@@ -27,13 +26,12 @@ from eigentext.lexical.ranker.softmax import Inputs, probabilities
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eigentext.base.types import Float64s, Int64s
+
 __all__ = ["METHODS", "design", "fit_weights"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
-
-def design(inputs: Inputs, words: Ints) -> tuple[Floats, Floats, Ints]:
+def design(inputs: Inputs, words: Int64s) -> tuple[Float64s, Float64s, Int64s]:
     """Rows [R, A * T] of these words, which of them are right, and where each word's begin."""
     e = inputs.encoded
     sizes = np.diff(e.first)[words]
@@ -50,7 +48,7 @@ def design(inputs: Inputs, words: Ints) -> tuple[Floats, Floats, Ints]:
     return x.reshape(len(rows), -1), right, first
 
 
-def fit_weights(inputs: Inputs, words: Ints, method: str, *, seed: int = 0) -> Weights:
+def fit_weights(inputs: Inputs, words: Int64s, method: str, *, seed: int = 0) -> Weights:
     """The weights that a method gives."""
     if method not in METHODS:
         raise SettingsError(f"weights: expected one of {', '.join(METHODS)}, found {method!r}")
@@ -63,7 +61,7 @@ def fit_weights(inputs: Inputs, words: Ints, method: str, *, seed: int = 0) -> W
     return _weights(inputs, _FITTED[method](x, x / spread, right, first, seed) / spread)
 
 
-def _weights(inputs: Inputs, solution: Floats) -> Weights:
+def _weights(inputs: Inputs, solution: Float64s) -> Weights:
     """One weight for each (column, target), whatever the frequency class."""
     e = inputs.encoded
     weights = Weights.full(0.0, inputs.z.shape[1], e.row_units.shape[1], e.numeric.shape[1])
@@ -71,7 +69,7 @@ def _weights(inputs: Inputs, solution: Floats) -> Weights:
     return weights
 
 
-def _james_stein(inputs: Inputs, words: Ints) -> Floats:
+def _james_stein(inputs: Inputs, words: Int64s) -> Float64s:
     """w of every (column, target): nothing is fitted, the right candidates are not looked at."""
     if inputs.noise is None:
         raise SettingsError("james-stein needs the variance of the columns")
@@ -83,52 +81,54 @@ def _james_stein(inputs: Inputs, words: Ints) -> Floats:
     return np.where(squares > 0, np.maximum(shrunk, 0.0), 0.0)
 
 
-def _regression(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -> Floats:
+def _regression(
+    x: Float64s, scaled: Float64s, right: Float64s, first: Int64s, seed: int
+) -> Float64s:
     # ridge regression with an intercept: centred columns and answers
     centred = scaled - scaled.mean(axis=0)
     gram = centred.T @ centred + 1e-3 * len(right) * np.eye(scaled.shape[1])
-    solved: Floats = np.linalg.solve(gram, centred.T @ (right - right.mean()))
+    solved: Float64s = np.linalg.solve(gram, centred.T @ (right - right.mean()))
     return solved
 
 
-def _svr(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -> Floats:
+def _svr(x: Float64s, scaled: Float64s, right: Float64s, first: Int64s, seed: int) -> Float64s:
     from sklearn.svm import LinearSVR
 
     learner = LinearSVR(
         C=0.1, epsilon=0.1, loss="squared_epsilon_insensitive", dual=False, random_state=seed
     )
-    coefficients: Floats = learner.fit(scaled, right).coef_.ravel()
+    coefficients: Float64s = learner.fit(scaled, right).coef_.ravel()
     return coefficients
 
 
-def _svc(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -> Floats:
+def _svc(x: Float64s, scaled: Float64s, right: Float64s, first: Int64s, seed: int) -> Float64s:
     from sklearn.svm import LinearSVC
 
     learner = LinearSVC(C=0.1, dual=False, random_state=seed)
-    coefficients: Floats = learner.fit(scaled, right).coef_.ravel()
+    coefficients: Float64s = learner.fit(scaled, right).coef_.ravel()
     return coefficients
 
 
-def _softmax(x: Floats, scaled: Floats, right: Floats, first: Ints, seed: int) -> Floats:
+def _softmax(x: Float64s, scaled: Float64s, right: Float64s, first: Int64s, seed: int) -> Float64s:
     from scipy.optimize import minimize
 
     gold = np.flatnonzero(right)
     strength = 1e-4 * len(gold)
 
-    def loss(weights: Floats) -> tuple[float, Floats]:
+    def loss(weights: Float64s) -> tuple[float, Float64s]:
         shares = probabilities(first, scaled @ weights)
         value = -np.log(np.maximum(shares[gold], 1e-300)).sum() + strength * weights @ weights
         slope = scaled.T @ (shares - right) + 2 * strength * weights
         return float(value) / len(gold), slope / len(gold)
 
     start = np.zeros(scaled.shape[1])
-    solution: Floats = minimize(
+    solution: Float64s = minimize(
         loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 100}
     ).x
     return solution
 
 
-_FITTED: dict[str, Callable[[Floats, Floats, Floats, Ints, int], Floats]] = {
+_FITTED: dict[str, Callable[[Float64s, Float64s, Float64s, Int64s, int], Float64s]] = {
     "regression": _regression,
     "svr": _svr,
     "svc": _svc,

@@ -7,6 +7,7 @@ surprisal inf, and for what follows all states of its block are alike.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,12 +21,19 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float64s, Int32s, Int64s
     from eigentext.sequences.blocked.parameters import BlockedParameters
     from eigentext.sequences.observations import Encoded
 
-    Floats = npt.NDArray[np.float64]
-
-__all__ = ["filtered_last", "next_symbols", "posteriors", "sample", "surprisals", "viterbi"]
+__all__ = [
+    "filtered_last",
+    "next_symbols",
+    "posterior_decode",
+    "posteriors",
+    "sample",
+    "surprisals",
+    "viterbi",
+]
 
 _CELLS = 20_000_000  # numbers of matrices that are gathered at once
 
@@ -35,10 +43,10 @@ class _Part(NamedTuple):
 
     begin: int  # of the first token
     data: Encoded
-    at: npt.NDArray[np.int64]
+    at: Int64s
     T: npt.NDArray[Any]
     alpha: npt.NDArray[Any]
-    scale: Floats
+    scale: Float64s
 
 
 def _parts(parameters: BlockedParameters, data: Encoded) -> Iterator[tuple[slice, _Part]]:
@@ -67,7 +75,7 @@ def _parts(parameters: BlockedParameters, data: Encoded) -> Iterator[tuple[slice
         begin = end
 
 
-def surprisals(parameters: BlockedParameters, data: Encoded) -> Floats:
+def surprisals(parameters: BlockedParameters, data: Encoded) -> Float64s:
     """(N,) ``-log p(x_t | x_1 .. x_t-1)``, natural logarithm."""
     values = np.zeros(data.n_tokens)
     for _, part in _parts(parameters, data):
@@ -79,7 +87,7 @@ def surprisals(parameters: BlockedParameters, data: Encoded) -> Floats:
     return values
 
 
-def viterbi(parameters: BlockedParameters, data: Encoded) -> npt.NDArray[np.int32]:
+def viterbi(parameters: BlockedParameters, data: Encoded) -> Int32s:
     """(N,) the states of the most probable path of each sequence."""
     states = np.zeros(data.n_tokens, np.int32)
     for _, part in _parts(parameters, data):
@@ -91,9 +99,7 @@ def viterbi(parameters: BlockedParameters, data: Encoded) -> npt.NDArray[np.int3
     return states
 
 
-def posteriors(
-    parameters: BlockedParameters, data: Encoded
-) -> tuple[Floats, npt.NDArray[np.int64]]:
+def posteriors(parameters: BlockedParameters, data: Encoded) -> tuple[Float64s, Int64s]:
     """``p(h_t | x_1 .. x_n)`` for the states of the block of each token, end to end, and (N + 1,)
     where those of a token begin."""
     blocks = parameters.blocks
@@ -109,7 +115,16 @@ def posteriors(
     return values, place
 
 
-def filtered_last(parameters: BlockedParameters, data: Encoded) -> Floats:
+def posterior_decode(parameters: BlockedParameters, data: Encoded) -> Int32s:
+    """(N,) the best state of each token by itself."""
+    values, place = posteriors(parameters, data)
+    best = [int(np.argmax(values[a:b])) for a, b in pairwise(place)]
+    blocks = parameters.blocks
+    states = blocks.first[blocks.of_word[data.ids]] + np.array(best, np.int64)
+    return states.astype(np.int32)
+
+
+def filtered_last(parameters: BlockedParameters, data: Encoded) -> Float64s:
     """(S, most) ``p(h_n | x_1 .. x_n)`` for the states of the block of each last token; the
     beginning, 1, for an empty sequence."""
     most = int(parameters.blocks.sizes.max())
@@ -122,7 +137,7 @@ def filtered_last(parameters: BlockedParameters, data: Encoded) -> Floats:
     return out
 
 
-def next_symbols(parameters: BlockedParameters, data: Encoded) -> Floats:
+def next_symbols(parameters: BlockedParameters, data: Encoded) -> Float64s:
     """(S, V) distribution of the symbol after each sequence; after an empty one, of the first."""
     blocks = parameters.blocks
     last = filtered_last(parameters, data)
@@ -157,6 +172,6 @@ def _word(parameters: BlockedParameters, state: int, chance: float) -> int:
     return int(words[_draw(np.asarray(shown, np.float64), chance)])
 
 
-def _draw(weights: Floats, chance: float) -> int:
+def _draw(weights: Float64s, chance: float) -> int:
     sums = np.cumsum(weights)
     return int(min(np.searchsorted(sums, chance * sums[-1], side="right"), len(sums) - 1))

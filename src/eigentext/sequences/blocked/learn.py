@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Int32s, Int64s
     from eigentext.sequences.observations import Encoded
 
     Floats = npt.NDArray[Any]  # float32, or float64 in tests
-    Ints = npt.NDArray[np.int64]
 
 __all__ = ["NONE", "Counts", "Discounts", "Smoothing", "Trainer", "choose_discounts"]
 
@@ -85,7 +85,7 @@ class Trainer:
         longest, most = int(data.lengths.max()), int(blocks.sizes.max())
         self._room = np.zeros((longest + 1, most), dtype), np.zeros(longest)
 
-    def expect(self, parameters: BlockedParameters, chosen: Ints) -> tuple[float, Counts]:
+    def expect(self, parameters: BlockedParameters, chosen: Int64s) -> tuple[float, Counts]:
         """Log likelihood of these sequences, and expected counts."""
         moved, emitted = np.zeros(self.pairs.at[-1], self.dtype), np.zeros(self.blocks.emit[-1])
         ids, first, T, E = self.data.ids, self.data.first, *_tables(parameters)
@@ -96,14 +96,14 @@ class Trainer:
             raise DataError("sequences", None, f"{n_bad} token(s) have probability 0")
         return float(value), Counts(moved, emitted)
 
-    def log_likelihood(self, parameters: BlockedParameters, chosen: Ints) -> float:
+    def log_likelihood(self, parameters: BlockedParameters, chosen: Int64s) -> float:
         """Of these sequences."""
         values = np.zeros(self.data.n_tokens)
         ids, first, T, E = self.data.ids, self.data.first, *_tables(parameters)
         kernels.surprisals(ids, first, chosen, self.blocks, self.at, T, E, *self._room, values)
         return -float(values.sum())
 
-    def pairs_of(self, chosen: Ints) -> Ints:
+    def pairs_of(self, chosen: Int64s) -> Int64s:
         """The pairs that come in these sequences."""
         first = self.data.first
         parts = [self.pair[first[s] : first[s + 1]] for s in chosen.tolist()]
@@ -132,9 +132,7 @@ class _Weights(NamedTuple):
 class Smoothing:
     """Counts, added up level by level; :meth:`parameters` for any discounts."""
 
-    def __init__(
-        self, counts: Counts, blocks: Blocks, pairs: BlockPairs, group: npt.NDArray[np.int32]
-    ) -> None:
+    def __init__(self, counts: Counts, blocks: Blocks, pairs: BlockPairs, group: Int32s) -> None:
         self.counts, self.blocks, self.pairs, self.group = counts, blocks, pairs, group
         S, B, G = blocks.n_states, len(blocks.first) - 1, int(group.max()) + 1
         self._levels = _Levels(
@@ -148,7 +146,7 @@ class Smoothing:
         self._owner = np.repeat(np.arange(B), blocks.sizes)
 
     def parameters(
-        self, discounts: Discounts, which: Ints | None = None, into: Floats | None = None
+        self, discounts: Discounts, which: Int64s | None = None, into: Floats | None = None
     ) -> BlockedParameters:
         """Parameters of the counts; with ``which``, transitions of these pairs alone."""
         moved, dtype = self.counts.moved, self.counts.moved.dtype

@@ -10,66 +10,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from eigentext.base.fields import Ints, Listed, Parts, Pointers, Real, Shares, Spec, Strings
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Listed, Real
+from eigentext.base.model import Model
+from eigentext.base.records import As, learned
 from eigentext.counting.memory import parse_memory
 from eigentext.errors import SettingsError
 from eigentext.sequences.blocked import inference
 from eigentext.sequences.blocked.learn import Discounts, Smoothing, Trainer, choose_discounts
-from eigentext.sequences.blocked.parameters import BlockedParameters, BlockPairs, Blocks, Lower
+from eigentext.sequences.blocked.parameters import PARAMETERS, BlockedParameters
 from eigentext.sequences.blocked.start import Chosen, choose_states, lifted
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
-from eigentext.sequences.scoring import ScoresSequences
+from eigentext.sequences.scoring import HiddenStates
 from eigentext.sequences.settings import BlockedHMMSettings
 from eigentext.sequences.spectral.moments import Moments
 from eigentext.sequences.spectral.recover import cluster_symbols, spectral_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import numpy.typing as npt
+    from collections.abc import Iterable, Sequence
 
     from eigentext.base.progress import Progress
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s, Int64s
 
 __all__ = ["BlockedHMM"]
 
 _STRETCHES = 10  # parts of the text that are held out, a fiftieth of it together
 _HELD = 0.02
-_FLOAT = ("float32",)
 # bytes: libraries; a token of the text, with what the small model holds of it
 _LIBRARIES, _TOKEN = 350_000_000, 200
 
 
-def _sound(
-    arrays: Mapping[str, npt.NDArray[Any]], strings: Mapping[str, list[str]], settings: Any
-) -> None:
-    """Sizes that come from others: kernels trust them."""
-    if len(settings["discounts"]) != len(Discounts._fields):
-        raise ValueError(f"settings have {len(settings['discounts'])} discounts")
-    first, of_word = arrays["first"], arrays["of_word"]
-    sizes = np.diff(first)
-    if bool((sizes < 1).any()) or sizes[-1] != 1:
-        raise ValueError("array 'first' has a block without states, or a beginning of several")
-    if len(arrays["emission"]) != int(sizes[of_word].sum()):
-        raise ValueError("array 'emission' does not fit the blocks of words")
-    before = np.repeat(np.arange(len(sizes)), np.diff(arrays["ptr"]))
-    block = arrays["block"]
-    if len(arrays["transition"]) != int((sizes[before] * sizes[block]).sum()):
-        raise ValueError("array 'transition' does not fit the pairs of blocks")
-    inside = np.diff(before) == 0
-    if bool((np.diff(block)[inside] <= 0).any()):
-        raise ValueError("array 'block' does not rise")
-
-
 @dataclass(eq=False, repr=False)
-class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
+class BlockedHMM(HiddenStates, Model, BlockedHMMSettings):
     """A hidden Markov model with blocked emissions; settings: :class:`BlockedHMMSettings`.
 
     After ``fit``: ``symbols_``, ``parameters_``, ``discounts_`` and ``history_`` (mean log
@@ -83,29 +58,11 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
     """
 
     KIND = "blocked-hmm"
-    SPEC = Spec(
-        {
-            "discounts": Listed(Real(0, 1)),
-            "history": Listed(Real()),
-            "symbols": SYMBOLS,
-        },
-        Parts(
-            {
-                "first": Pointers("blocks+1", "states+1"),
-                "of_word": Ints(("symbols",), ("int32",), 0, "blocks"),
-                "emission": Shares(("emissions",), _FLOAT),
-                "ptr": Pointers("blocks+1", "pairs"),
-                "block": Ints(("pairs",), ("int32",), 0, "blocks"),
-                "transition": Shares(("transitions",), _FLOAT),
-                "leave": Shares(("states+1",), _FLOAT),
-                "rows": Shares(("groups", "states"), _FLOAT),
-                "group": Ints(("states+1",), ("int32",), 0, "groups"),
-                "counts": Ints(("symbols",), low=0, below=10**15),
-            },
-            {"names": Strings("symbols", distinct=True)},
-        ),
-        _sound,
-    )
+    _inference: ClassVar[Any] = inference
+    symbols_: Symbols = learned(SYMBOLS)
+    parameters_: BlockedParameters = learned(PARAMETERS)
+    discounts_: Discounts = learned(As(Listed(Real(0, 1)), list, Discounts._make))
+    history_: tuple[float, ...] = learned(Listed(Real()))
 
     # ------------------------------------------------------------ learning
 
@@ -166,7 +123,7 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
     def _em(
         self,
         expecting: BlockedParameters,
-        inner: npt.NDArray[np.int64],
+        inner: Int64s,
         chosen: Chosen,
         judge: _Judge,
         told: _Told,
@@ -195,7 +152,7 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
         self.history_ = tuple(history)
         return expecting, smoothing, discounts
 
-    def _blocks(self, moments: Moments) -> npt.NDArray[np.int64]:
+    def _blocks(self, moments: Moments) -> Int64s:
         """(V,) the block of every word."""
         V = moments.n_symbols
         if self.n_blocks is None or self.n_blocks >= V:
@@ -210,17 +167,7 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
             )
         return of_word
 
-    # ------------------------------------------------------------ probabilities
-
-    def surprisals_encoded(self, data: Encoded) -> Floats:
-        """(N,) for sequences that are numbers already."""
-        self.check_fitted()
-        return inference.surprisals(self.parameters_, data)
-
-    def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
-        """(S, V) distribution of the symbol after each sequence, in the order of ``symbols_``."""
-        data = self._encoded(X)
-        return inference.next_symbols(self.parameters_, data)
+    # ------------------------------------------------------------ queries
 
     def sample(self, n: int = 1, length: int = 20, *, seed: int = 0) -> list[list[str]]:
         """``n`` sequences of ``length`` symbols drawn from the model."""
@@ -230,26 +177,7 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
         drawn = inference.sample(self.parameters_, n, length, seed)
         return [[self.symbols_.names[x] for x in words] for words in drawn]
 
-    # ------------------------------------------------------------ states
-
-    def predict(
-        self, X: Iterable[Sequence[str]], *, method: Literal["viterbi", "posterior"] = "viterbi"
-    ) -> list[npt.NDArray[np.int32]]:
-        """States of each sequence: the best path, or the best state for each token by itself."""
-        if method not in ("viterbi", "posterior"):
-            raise SettingsError(f"method {method!r}: expected viterbi or posterior")
-        data = self._encoded(X)
-        if method == "viterbi":
-            return data.split(inference.viterbi(self.parameters_, data))
-        values, place = inference.posteriors(self.parameters_, data)
-        blocks = self.parameters_.blocks
-        best = [int(np.argmax(values[a:b])) for a, b in pairwise(place)]
-        states = blocks.first[blocks.of_word[data.ids]] + np.array(best, np.int64)
-        return data.split(states.astype(np.int32))
-
-    def predict_proba(
-        self, X: Iterable[Sequence[str]]
-    ) -> list[list[tuple[npt.NDArray[np.int64], Floats]]]:
+    def predict_proba(self, X: Iterable[Sequence[str]]) -> list[list[tuple[Int64s, Float64s]]]:
         """For each token the states of its block, and p(state | whole sequence) of each."""
         data = self._encoded(X)
         values, place = inference.posteriors(self.parameters_, data)
@@ -263,37 +191,6 @@ class BlockedHMM(Model, ScoresSequences, BlockedHMMSettings):
                 tokens.append((np.arange(first[b], first[b + 1]), shares))
             answers.append(tokens)
         return answers
-
-    # ------------------------------------------------------------ elsewhere
-
-    def _pack_learned(self) -> Packed:
-        p, symbols = self.parameters_, self.symbols_.packed()
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "of_word": p.blocks.of_word,
-            "first": p.blocks.first,
-            "emission": p.emission,
-            "ptr": p.pairs.ptr,
-            "block": p.pairs.block,
-            "transition": p.transition,
-            "leave": p.lower.leave,
-            "group": p.lower.group,
-            "rows": p.lower.rows,
-        }
-        learned = {"discounts": list(self.discounts_), "history": list(self.history_)}
-        return Packed({**arrays, **symbols.arrays}, symbols.strings, {**symbols.facts, **learned})
-
-    def _restore(self, packed: Packed) -> None:
-        arrays = packed.arrays
-        self.symbols_ = Symbols.unpacked(packed)
-        blocks = Blocks.of(arrays["of_word"], np.diff(arrays["first"])[:-1])
-        before = np.repeat(np.arange(len(arrays["ptr"]) - 1), np.diff(arrays["ptr"]))
-        pairs = BlockPairs.of(before, arrays["block"].astype(np.int64), blocks)
-        lower = Lower(arrays["leave"], arrays["group"], arrays["rows"])
-        self.parameters_ = BlockedParameters(
-            blocks, pairs, arrays["transition"], arrays["emission"], lower
-        )
-        self.discounts_ = Discounts(*packed.facts["discounts"])
-        self.history_ = tuple(packed.facts["history"])
 
     def _summary(self) -> str:
         return f"{self.parameters_.n_states:,} states, {len(self.symbols_):,} symbols"
@@ -319,7 +216,7 @@ def _check_memory(
         )
 
 
-def _held_out(n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _held_out(n: int) -> tuple[Int64s, Int64s]:
     """Numbers of the sequences that are counted, and of those held out: none of a short text.
 
     Stretches, not single sequences: neighbours have words in common that another text has not.
@@ -333,7 +230,7 @@ def _held_out(n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 class _Judge:
     """Mean log likelihood of the held-out tokens."""
 
-    def __init__(self, trainer: Trainer, held: npt.NDArray[np.int64]) -> None:
+    def __init__(self, trainer: Trainer, held: Int64s) -> None:
         self.trainer, self.held = trainer, held
         self.which = trainer.pairs_of(held)
         self.n_tokens = int(trainer.data.lengths[held].sum())

@@ -17,18 +17,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.fields import Ints, Pointers, Shares
 from eigentext.base.ragged import pointers
+from eigentext.base.records import Group, Record
 from eigentext.sequences.hmm.parameters import Parameters
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from eigentext.base.types import Float64s, Int32s, Int64s
     from eigentext.sequences.observations import Encoded
 
     Floats = npt.NDArray[Any]  # float32, or float64 in tests
-    Ints = npt.NDArray[np.int64]
 
-__all__ = ["BlockPairs", "BlockedParameters", "Blocks", "Lower"]
+__all__ = ["PARAMETERS", "BlockPairs", "BlockedParameters", "Blocks", "Lower"]
 
 
 class Blocks(NamedTuple):
@@ -39,9 +41,9 @@ class Blocks(NamedTuple):
     ``emit``     (V + 1,) where the emissions of a word are: one for each state of its block
     """
 
-    of_word: npt.NDArray[np.int32]
-    first: Ints
-    emit: Ints
+    of_word: Int32s
+    first: Int64s
+    emit: Int64s
 
     @classmethod
     def of(cls, of_word: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> Blocks:
@@ -54,11 +56,11 @@ class Blocks(NamedTuple):
         return cls(np.asarray(of_word, np.int32), first, pointers(np.asarray(sizes)[of_word]))
 
     @property
-    def sizes(self) -> Ints:
+    def sizes(self) -> Int64s:
         """(B + 1,) states of each block, the beginning last."""
         return np.diff(self.first)
 
-    def states_of_emissions(self) -> Ints:
+    def states_of_emissions(self) -> Int64s:
         """(emit[-1],) the state of each emission."""
         sizes = np.diff(self.emit)
         within = np.arange(self.emit[-1]) - np.repeat(self.emit[:-1], sizes)
@@ -80,11 +82,11 @@ class BlockPairs(NamedTuple):
     ``next``    (P + 1,) where its row begins in a table by (block, next state)
     """
 
-    ptr: Ints
-    before: npt.NDArray[np.int32]
-    block: npt.NDArray[np.int32]
-    at: Ints
-    next: Ints
+    ptr: Int64s
+    before: Int32s
+    block: Int32s
+    at: Int64s
+    next: Int64s
 
     @classmethod
     def seen(cls, data: Encoded, blocks: Blocks) -> BlockPairs:
@@ -97,7 +99,7 @@ class BlockPairs(NamedTuple):
         return cls.of(keys // n, keys % n, blocks)
 
     @classmethod
-    def of(cls, before: Ints, after: Ints, blocks: Blocks) -> BlockPairs:
+    def of(cls, before: Int64s, after: Int64s, blocks: Blocks) -> BlockPairs:
         """Of pairs in order."""
         ptr = pointers(np.bincount(before, minlength=len(blocks.first) - 1))
         sizes = blocks.sizes
@@ -110,7 +112,7 @@ class Lower(NamedTuple):
     ``rows`` (G, S) distributions over states."""
 
     leave: Floats
-    group: npt.NDArray[np.int32]
+    group: Int32s
     rows: Floats
 
 
@@ -135,7 +137,7 @@ class BlockedParameters:
         """S, without the beginning."""
         return self.blocks.n_states
 
-    def rows(self, states: Ints) -> npt.NDArray[np.float64]:
+    def rows(self, states: Int64s) -> Float64s:
         """(n, S) where each of these states leads; the beginning is state S."""
         first, lower = self.blocks.first, self.lower
         states = np.asarray(states, np.int64)
@@ -149,7 +151,7 @@ class BlockedParameters:
                 row[first[b] : first[b + 1]] = self.transition[at : at + size]
         return found
 
-    def shown(self, states: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def shown(self, states: Float64s) -> Float64s:
         """(n, V) probabilities of words from those (n, S) of states."""
         table = np.zeros((len(states), self.n_symbols))
         for x, b in enumerate(self.blocks.of_word.tolist()):
@@ -164,3 +166,43 @@ class BlockedParameters:
         O = self.shown(np.eye(S))  # noqa: E741
         T, O = (table / table.sum(axis=1, keepdims=True) for table in (T, O))  # noqa: E741
         return Parameters(T[S], T[:S], O)
+
+
+def _of_file(
+    blocks: Any, pairs: Any, transition: Floats, emission: Floats, lower: Lower
+) -> BlockedParameters:
+    """The tables of a file, whose sizes come from one another: kernels trust them."""
+    sizes = np.diff(blocks.first)
+    if bool((sizes < 1).any()) or sizes[-1] != 1:
+        raise ValueError("array 'first' has a block without states, or a beginning of several")
+    if len(emission) != int(sizes[blocks.of_word].sum()):
+        raise ValueError("array 'emission' does not fit the blocks of words")
+    before = np.repeat(np.arange(len(sizes)), np.diff(pairs.ptr))
+    if len(transition) != int((sizes[before] * sizes[pairs.block]).sum()):
+        raise ValueError("array 'transition' does not fit the pairs of blocks")
+    if bool((np.diff(pairs.block)[np.diff(before) == 0] <= 0).any()):
+        raise ValueError("array 'block' does not rise")
+    own_blocks = Blocks.of(blocks.of_word, sizes[:-1])
+    own_pairs = BlockPairs.of(before, pairs.block.astype(np.int64), own_blocks)
+    return BlockedParameters(own_blocks, own_pairs, transition, emission, lower)
+
+
+_FLOAT = ("float32",)
+PARAMETERS = Record(
+    _of_file,
+    blocks=Group(
+        first=Pointers("blocks+1", "states+1"),
+        of_word=Ints(("symbols",), ("int32",), 0, "blocks"),
+    ),
+    pairs=Group(
+        ptr=Pointers("blocks+1", "pairs"), block=Ints(("pairs",), ("int32",), 0, "blocks")
+    ),
+    transition=Shares(("transitions",), _FLOAT),
+    emission=Shares(("emissions",), _FLOAT),
+    lower=Record(
+        Lower,
+        leave=Shares(("states+1",), _FLOAT),
+        rows=Shares(("groups", "states"), _FLOAT),
+        group=Ints(("states+1",), ("int32",), 0, "groups"),
+    ),
+)

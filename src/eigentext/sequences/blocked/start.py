@@ -24,11 +24,8 @@ from eigentext.sequences.inspection import shares
 from eigentext.sequences.kernels import blocked as kernels
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int32s, Int64s
     from eigentext.sequences.hmm.parameters import Parameters
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["Chosen", "choose_states", "lifted"]
 
@@ -39,12 +36,10 @@ class Chosen(NamedTuple):
     """``blocks``, and the ``group`` (S + 1,) of each state; the beginning has one of its own."""
 
     blocks: Blocks
-    group: npt.NDArray[np.int32]
+    group: Int32s
 
 
-def choose_states(
-    small: Parameters, counts: Floats, of_word: npt.NDArray[np.int64], n_states: int
-) -> Chosen:
+def choose_states(small: Parameters, counts: Float64s, of_word: Int64s, n_states: int) -> Chosen:
     """The pairs (block, state of the small model) with the highest expected counts.
 
     ``counts`` (V,) of words and ``of_word`` (V,) their blocks; n_states is at least the number of

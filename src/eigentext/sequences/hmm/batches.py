@@ -31,11 +31,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float64s, Int32s, Int64s
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Precision
-
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
 
 __all__ = ["Counts", "Machine", "Plan", "Workspace", "check_symbols"]
 
@@ -62,11 +60,11 @@ class Plan:
     ``widest``               sequences in the widest batch
     """
 
-    starts: Ints
-    lengths: Ints
-    owners: Ints
+    starts: Int64s
+    lengths: Int64s
+    owners: Int64s
     n_long: int
-    bounds: Ints
+    bounds: Int64s
     widest: int
     n_rows: int
 
@@ -113,7 +111,7 @@ class Plan:
         ]
 
 
-def _bounds(lengths: Ints, begin: int, most: int) -> Ints:
+def _bounds(lengths: Int64s, begin: int, most: int) -> Int64s:
     """Cut after about ``_CACHED`` tokens or ``_ROWS_THAT_PAY`` sequences, never past ``most``."""
     bounds, tokens, count = [begin], 0, 0
     for at, length in enumerate(lengths[begin:].tolist(), start=begin):
@@ -152,16 +150,16 @@ class Room(NamedTuple):
     W: npt.NDArray[Any]
     beta: npt.NDArray[Any]
     scale: npt.NDArray[Any]
-    rows: Ints
+    rows: Int64s
 
 
 class Batches(NamedTuple):
     """The sequences of a plan that go together; see :class:`Plan`."""
 
-    starts: Ints
-    lengths: Ints
-    owners: Ints
-    bounds: Ints
+    starts: Int64s
+    lengths: Int64s
+    owners: Int64s
+    bounds: Int64s
 
 
 class Wanted(NamedTuple):
@@ -172,11 +170,11 @@ class Wanted(NamedTuple):
     ``best`` (N,)                                           the most probable state by itself
     """
 
-    initial: Floats
-    moved: Floats
-    emitted: Floats
-    smoothed: Floats
-    best: npt.NDArray[np.int32]
+    initial: Float64s
+    moved: Float64s
+    emitted: Float64s
+    smoothed: Float64s
+    best: Int32s
 
 
 class Filtered(NamedTuple):
@@ -186,17 +184,17 @@ class Filtered(NamedTuple):
     the last token of each sequence
     """
 
-    surprisal: Floats
-    filtered: Floats
-    last: Floats
+    surprisal: Float64s
+    filtered: Float64s
+    last: Float64s
 
 
 class Counts(NamedTuple):
     """Expected counts: of first states (k,), of pairs (k, k), of symbols with states (V, k)."""
 
-    initial: Floats
-    moved: Floats
-    emitted: Floats
+    initial: Float64s
+    moved: Float64s
+    emitted: Float64s
 
     @classmethod
     def zeros(cls, n_states: int, n_symbols: int) -> Counts:
@@ -280,7 +278,7 @@ class Machine:
         self.chain: Chain | None = None
 
     def set(
-        self, initial: Floats, transition: Floats, emission: Floats, precision: Precision
+        self, initial: Float64s, transition: Float64s, emission: Float64s, precision: Precision
     ) -> None:
         """Take parameters in the precision that is wanted; ``emission`` is turned over: (V, k)."""
         dtype = np.float64 if precision == "double" else np.float32
@@ -298,8 +296,8 @@ class Machine:
         self,
         counts: Counts | None = None,
         *,
-        smoothed: Floats | None = None,
-        best: npt.NDArray[np.int32] | None = None,
+        smoothed: Float64s | None = None,
+        best: Int32s | None = None,
     ) -> tuple[float, int]:
         """Both passes; what is not None is filled.  Log likelihood, number of impossible tokens.
 
@@ -353,7 +351,7 @@ class Machine:
         return told
 
     def go_forward(
-        self, surprisal: Floats, filtered: Floats | None = None, last: Floats | None = None
+        self, surprisal: Float64s, filtered: Float64s | None = None, last: Float64s | None = None
     ) -> None:
         """The forward pass alone; ``last`` (S, k) has the states after the last token."""
         from eigentext.sequences.kernels import forward_backward as kernels
@@ -380,7 +378,7 @@ class Machine:
         """Numbers of the sequences that go alone, then blocks of so many tokens at least."""
         return [*range(self.plan.n_long), *self.plan.blocks(least)]
 
-    def _nothing(self) -> Floats:
+    def _nothing(self) -> Float64s:
         """(0, k): a table that is not wanted."""
         return np.empty((0, self.n_states))
 
@@ -405,5 +403,5 @@ def _tokens_that_pay(n_states: int, n_symbols: int) -> int:
     return max(_FEWEST_IN_A_BLOCK, _TABLE_COST * n_symbols // n_states)
 
 
-def _without_dust(array: Floats, smallest: float, dtype: type) -> npt.NDArray[Any]:
+def _without_dust(array: Float64s, smallest: float, dtype: type) -> npt.NDArray[Any]:
     return np.ascontiguousarray(np.where(array < smallest, 0.0, array), dtype)

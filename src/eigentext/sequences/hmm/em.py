@@ -29,14 +29,14 @@ from eigentext.sequences.hmm.batches import Counts, Machine
 from eigentext.sequences.hmm.parameters import Parameters
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Precision
 
-    Floats = npt.NDArray[np.float64]
-    Tables = tuple[Floats, Floats, Floats]  # initial (k,), transition (k, k), emission (V, k)
+    Tables = tuple[
+        Float64s, Float64s, Float64s
+    ]  # initial (k,), transition (k, k), emission (V, k)
 
 __all__ = ["baum_welch"]
 
@@ -106,9 +106,9 @@ def _machine(data: Encoded, n_states: int, n_symbols: int) -> Machine:
 
 def _expectation(
     machine: Machine,
-    initial: Floats,
-    transition: Floats,
-    emission: Floats,
+    initial: Float64s,
+    transition: Float64s,
+    emission: Float64s,
     precision: Precision,
 ) -> tuple[float, Counts]:
     """Log likelihood, and expected counts."""
@@ -128,13 +128,13 @@ def _expectation(
     return value, counts
 
 
-def _rows(counts: Floats, former: Floats, *, axis: int) -> Floats:
+def _rows(counts: Float64s, former: Float64s, *, axis: int) -> Float64s:
     """Distributions along ``axis``; where there are no counts, the former ones."""
     totals = counts.sum(axis=axis, keepdims=True)
     counts /= np.where(totals > 0, totals, 1)
     return counts if bool((totals > 0).all()) else np.where(totals > 0, counts, former)
 
 
-def _unigram(data: Encoded, n_symbols: int) -> Floats:
+def _unigram(data: Encoded, n_symbols: int) -> Float64s:
     counts = np.bincount(data.ids, minlength=n_symbols) + 0.5
     return np.asarray(counts / counts.sum())

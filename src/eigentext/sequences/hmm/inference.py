@@ -20,11 +20,8 @@ from eigentext.sequences.hmm.batches import Machine, check_symbols
 from eigentext.sequences.observations import Encoded
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int32s
     from eigentext.sequences.hmm.parameters import Parameters
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "filtered",
@@ -42,7 +39,7 @@ _SEGMENT = 4096  # tokens whose back pointers are kept at once
 _DRAWN_AT_ONCE = 2_000_000
 
 
-def _compact(parameters: Parameters, data: Encoded) -> tuple[Encoded, Floats]:
+def _compact(parameters: Parameters, data: Encoded) -> tuple[Encoded, Float64s]:
     """The data with the rows (V, k) of its symbols; of those that occur alone if they are few."""
     n_symbols = parameters.n_symbols
     check_symbols(data, n_symbols)
@@ -60,7 +57,7 @@ def _machine(parameters: Parameters, data: Encoded) -> Machine:
     return machine
 
 
-def surprisals(parameters: Parameters, data: Encoded) -> Floats:
+def surprisals(parameters: Parameters, data: Encoded) -> Float64s:
     """(N,) ``-log p(x_t | x_1 .. x_t-1)``, natural logarithm.
 
     >>> from eigentext.sequences.hmm.parameters import Parameters
@@ -73,7 +70,7 @@ def surprisals(parameters: Parameters, data: Encoded) -> Floats:
     return values
 
 
-def log_likelihoods(parameters: Parameters, data: Encoded) -> Floats:
+def log_likelihoods(parameters: Parameters, data: Encoded) -> Float64s:
     """(S,) ``log p(x_1 .. x_n)`` of each sequence; 0 for an empty one.
 
     >>> from eigentext.sequences.hmm.parameters import Parameters
@@ -84,7 +81,7 @@ def log_likelihoods(parameters: Parameters, data: Encoded) -> Floats:
     return data.sums(-surprisals(parameters, data))
 
 
-def filtered(parameters: Parameters, data: Encoded) -> Floats:
+def filtered(parameters: Parameters, data: Encoded) -> Float64s:
     """(N, k) ``p(h_t | x_1 .. x_t)``.
 
     >>> from eigentext.sequences.hmm.parameters import Parameters
@@ -97,7 +94,7 @@ def filtered(parameters: Parameters, data: Encoded) -> Floats:
     return posteriors
 
 
-def smoothed(parameters: Parameters, data: Encoded) -> Floats:
+def smoothed(parameters: Parameters, data: Encoded) -> Float64s:
     """(N, k) ``p(h_t | x_1 .. x_n)``.
 
     >>> from eigentext.sequences.hmm.parameters import Parameters
@@ -110,7 +107,7 @@ def smoothed(parameters: Parameters, data: Encoded) -> Floats:
     return posteriors
 
 
-def posterior_decode(parameters: Parameters, data: Encoded) -> npt.NDArray[np.int32]:
+def posterior_decode(parameters: Parameters, data: Encoded) -> Int32s:
     """(N,) the state of highest ``p(h_t | x_1 .. x_n)`` for each token by itself.
 
     >>> from eigentext.sequences.hmm.parameters import Parameters
@@ -123,7 +120,7 @@ def posterior_decode(parameters: Parameters, data: Encoded) -> npt.NDArray[np.in
     return states
 
 
-def viterbi(parameters: Parameters, data: Encoded) -> npt.NDArray[np.int32]:
+def viterbi(parameters: Parameters, data: Encoded) -> Int32s:
     """(N,) the states of the most probable path of each sequence.
 
     >>> from eigentext.sequences.hmm.parameters import Parameters
@@ -142,7 +139,7 @@ def viterbi(parameters: Parameters, data: Encoded) -> npt.NDArray[np.int32]:
     return states
 
 
-def next_symbols(parameters: Parameters, data: Encoded) -> Floats:
+def next_symbols(parameters: Parameters, data: Encoded) -> Float64s:
     """(S, V) distribution of the symbol after each sequence; after an empty one, of the first.
 
     >>> from eigentext.sequences.hmm.parameters import Parameters
@@ -159,7 +156,7 @@ def next_symbols(parameters: Parameters, data: Encoded) -> Floats:
 
 def sample_states(
     parameters: Parameters, n: int, length: int, seed: int = 0
-) -> tuple[Encoded, npt.NDArray[np.int32]]:
+) -> tuple[Encoded, Int32s]:
     """``n`` sequences of ``length`` symbols drawn from the model, and the states (N,) behind them.
 
     >>> from eigentext.sequences.hmm.parameters import Parameters

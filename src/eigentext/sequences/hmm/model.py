@@ -13,28 +13,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from eigentext.base.fields import Ints, Listed, Parts, Reals, Shares, Spec, Strings, Whole
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Listed, Named, Reals, Whole
+from eigentext.base.model import Model
+from eigentext.base.records import Called, Columns, Each, Numbers, Record, learned
 from eigentext.errors import DataError, MissingExtraError, SettingsError
 from eigentext.sequences.hmm import inference
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
-from eigentext.sequences.scoring import ScoresSequences
+from eigentext.sequences.scoring import HiddenStates
 from eigentext.sequences.settings import HMMSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = ["HMM", "EMStart"]
 
@@ -50,7 +48,7 @@ class EMStart:
 
 
 @dataclass(eq=False, repr=False)
-class HMM(Model, ScoresSequences, HMMSettings):
+class HMM(HiddenStates, Model, HMMSettings):
     """A hidden Markov model over tokens; settings: :class:`HMMSettings`.
 
     After ``fit``: ``symbols_``, ``parameters_``, ``history_`` (log likelihood of a token before
@@ -66,20 +64,18 @@ class HMM(Model, ScoresSequences, HMMSettings):
     """
 
     KIND = "hmm"
-    SPEC = Spec(
-        {"n_states": Whole(1, 10**6), "seeds": Listed(Whole(0)), "symbols": SYMBOLS},
-        lambda settings: Parts(
-            {
-                "initial": Shares(("states",)),
-                "transition": Shares(("states", "states")),
-                "emission": Shares(("states", "symbols")),
-                "counts": Ints(("symbols",), low=0, below=10**15),
-                "final": Reals((len(settings["seeds"]),)),
-                **{f"history{n}": Reals((f"steps{n}",)) for n in range(len(settings["seeds"]))},
-            },
-            {"names": Strings("symbols", distinct=True)},
-            {"states": settings["n_states"]},
-        ),
+    _inference: ClassVar[Any] = inference
+    SIZED_BY = Named({"n_states": Whole(1, 10**6)})
+
+    symbols_: Symbols = learned(SYMBOLS)
+    parameters_: Parameters = learned(Record(Parameters))
+    starts_: tuple[EMStart, ...] = learned(
+        Columns(
+            EMStart,
+            seed=Called("seeds", Listed(Whole(0))),
+            history=Each(Numbers(Reals(("steps#",)), tuple), "seeds", "history{}"),
+            final=Reals((lambda values: len(values["seeds"]),)),
+        )
     )
 
     # ------------------------------------------------------------ learning
@@ -211,36 +207,14 @@ class HMM(Model, ScoresSequences, HMMSettings):
             "std": float(finals.std()),
         }
 
-    # ------------------------------------------------------------ probabilities
-
-    def surprisals_encoded(self, data: Encoded) -> Floats:
-        """(N,) for sequences that are numbers already."""
-        self.check_fitted()
-        return inference.surprisals(self.parameters_, data)
-
-    def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
-        """(S, V) distribution of the symbol after each sequence, in the order of ``symbols_``."""
-        data = self._encoded(X)
-        return inference.next_symbols(self.parameters_, data)
-
     # ------------------------------------------------------------ states
 
-    def predict(
-        self, X: Iterable[Sequence[str]], *, method: Literal["viterbi", "posterior"] = "viterbi"
-    ) -> list[npt.NDArray[np.int32]]:
-        """States of each sequence: the best path, or the best state for each token by itself."""
-        if method not in ("viterbi", "posterior"):
-            raise SettingsError(f"method {method!r}: expected viterbi or posterior")
-        data = self._encoded(X)
-        decode = inference.viterbi if method == "viterbi" else inference.posterior_decode
-        return data.split(decode(self.parameters_, data))
-
-    def predict_proba(self, X: Iterable[Sequence[str]]) -> list[Floats]:
+    def predict_proba(self, X: Iterable[Sequence[str]]) -> list[Float64s]:
         """p(state of each token | whole sequence), (n, k) for each sequence."""
         data = self._encoded(X)
         return data.split(inference.smoothed(self.parameters_, data))
 
-    def filter(self, X: Iterable[Sequence[str]]) -> list[Floats]:
+    def filter(self, X: Iterable[Sequence[str]]) -> list[Float64s]:
         """p(state of each token | tokens up to it), (n, k) for each sequence."""
         data = self._encoded(X)
         return data.split(inference.filtered(self.parameters_, data))
@@ -267,27 +241,7 @@ class HMM(Model, ScoresSequences, HMMSettings):
         theirs.emissionprob_ = ours.emission.copy()
         return theirs
 
-    def _pack_learned(self) -> Packed:
-        tables = ("initial", "transition", "emission")
-        arrays = {name: getattr(self.parameters_, name) for name in tables}
-        arrays["final"] = np.array([start.final for start in self.starts_])
-        for number, start in enumerate(self.starts_):
-            arrays[f"history{number}"] = np.array(start.history, np.float64)
-        symbols = self.symbols_.packed()
-        seeds = [start.seed for start in self.starts_]
-        return Packed(
-            {**arrays, **symbols.arrays}, symbols.strings, {**symbols.facts, "seeds": seeds}
-        )
-
-    def _restore(self, packed: Packed) -> None:
-        arrays = packed.arrays
-        self.symbols_ = Symbols.unpacked(packed)
-        self.parameters_ = Parameters(arrays["initial"], arrays["transition"], arrays["emission"])
-        seeds = zip(packed.facts["seeds"], arrays["final"].tolist(), strict=True)
-        self.starts_ = tuple(
-            EMStart(seed, tuple(arrays[f"history{number}"].tolist()), final)
-            for number, (seed, final) in enumerate(seeds)
-        )
+    def _restore(self, content: HMM) -> None:
         self.history_ = max(self.starts_, key=lambda start: start.final).history
 
     def _picture(self) -> str:

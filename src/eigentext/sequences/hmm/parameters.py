@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.fields import Shares
+from eigentext.base.records import stored
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = ["Parameters"]
 
@@ -39,9 +39,9 @@ class Parameters:
     (2, 2)
     """
 
-    initial: Floats
-    transition: Floats
-    emission: Floats
+    initial: Float64s = stored(Shares(("n_states",)))
+    transition: Float64s = stored(Shares(("n_states", "n_states")))
+    emission: Float64s = stored(Shares(("n_states", "symbols")))
 
     def __post_init__(self) -> None:
         for name, ndim in (("initial", 1), ("transition", 2), ("emission", 2)):

@@ -34,11 +34,8 @@ from eigentext.sequences.observations import Encoded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s
     from eigentext.sequences.settings import Precision
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["StepSize", "deal", "stepwise_em"]
 
@@ -115,7 +112,7 @@ def stepwise_em(
     dealt = [_Part(part, k, workspace) for part in deal(pieces, count, seed)]
     running = _Running(start, precision)
     counts = np.bincount(data.ids, minlength=V) + 0.5
-    unigram: Floats = np.asarray(counts / counts.sum())
+    unigram: Float64s = np.asarray(counts / counts.sum())
     log_likelihoods: list[float] = []
     n_steps = 0
     for number in range(passes):
@@ -230,7 +227,7 @@ class _Running:
         return value, n_bad, new
 
     def _expect(
-        self, part: _Part, emission: Floats, precision: Precision
+        self, part: _Part, emission: Float64s, precision: Precision
     ) -> tuple[float, int, Counts]:
         new = Counts.zeros(len(self.first), len(part.symbols))
         part.machine.set(_shares(self.first), _shares(self.moved), emission, precision)
@@ -249,13 +246,13 @@ class _Running:
         self.emitted[part.symbols] += weight * new.emitted
         self.totals += weight * new.emitted.sum(axis=0)
 
-    def parameters(self, unigram: Floats, smoothing: float) -> Parameters:
+    def parameters(self, unigram: Float64s, smoothing: float) -> Parameters:
         """As they are now, with some of the unigram in every emission."""
         emission = (1 - smoothing) * _shares(self.emitted.T) + smoothing * unigram
         return Parameters(_shares(self.first), _shares(self.moved), emission)
 
 
-def _shares(counts: Floats) -> Floats:
+def _shares(counts: Float64s) -> Float64s:
     """Distributions of rows; a row of a state that died is even."""
     total = counts.sum(axis=-1, keepdims=True)
     good = total > 0

@@ -42,13 +42,9 @@ from eigentext.sequences.spectral.moments import pairs_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.features.signatures import Language
     from eigentext.sequences.observations import Encoded
-
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
 
 __all__ = [
     "EXACT",
@@ -106,8 +102,8 @@ class Contexts:
     [[0.0, 0.0, 1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 0.0, 2.0]]
     """
 
-    first: Floats
-    counts: Floats
+    first: Float64s
+    counts: Float64s
     pairs: Any
     beside: Any
 
@@ -124,7 +120,7 @@ class Contexts:
         return cls.from_pairs(first, last, counts, pairs_of(data, n_symbols).astype(np.float64))
 
     @classmethod
-    def from_pairs(cls, first: Floats, last: Floats, counts: Floats, pairs: Any) -> Contexts:
+    def from_pairs(cls, first: Float64s, last: Float64s, counts: Float64s, pairs: Any) -> Contexts:
         """Of first and last symbols, all symbols, and pairs of neighbours."""
         from scipy.sparse import csr_array, hstack
 
@@ -137,7 +133,7 @@ class Contexts:
         """V."""
         return len(self.counts)
 
-    def joined(self, to: Ints) -> Contexts:
+    def joined(self, to: Int64s) -> Contexts:
         """The same where every symbol x is ``to[x]``; what is another's has no counts of its own.
 
         >>> from eigentext.sequences import Encoded
@@ -159,8 +155,8 @@ class AnchorModel:
     """``parameters``; ``anchors`` (k,) the symbol of each state; ``states`` (V, k) p(h | x)."""
 
     parameters: Parameters
-    anchors: Ints
-    states: Floats
+    anchors: Int64s
+    states: Float64s
 
 
 def anchor_hmm(
@@ -224,7 +220,7 @@ def anchor_hmm(
     )
 
 
-def _rows(counts: Floats) -> Floats:
+def _rows(counts: Float64s) -> Float64s:
     """Distributions; a row without counts is even."""
     totals = counts.sum(axis=1, keepdims=True)
     shares = counts / np.where(totals > 0, totals, 1.0)
@@ -236,7 +232,7 @@ def _rows(counts: Floats) -> Floats:
 
 def vectors(
     contexts: Contexts, k: int, *, power: float = 1.0, kappa: float = 0.0, seed: int = 0
-) -> Floats:
+) -> Float64s:
     """(V, k) expected context of each symbol, scaled and reduced.
 
     ``v_x = R' D^(-1/2) c_x / |c_x|`` with c_x the counts of contexts (to the ``power``), D their
@@ -265,7 +261,7 @@ def vectors(
 # ---------------------------------------------------------------- anchors and states
 
 
-def find_anchors(v: Floats, counts: Floats, k: int, *, weight: float = 0.0) -> Ints:
+def find_anchors(v: Float64s, counts: Float64s, k: int, *, weight: float = 0.0) -> Int64s:
     """(k,) the anchors, in the order in which they are found; ``weight`` of counts in the choice.
 
     >>> points = np.array([[0.0, 0.0], [4.0, 0.0], [1.0, 1.0], [0.0, 3.0]])
@@ -279,7 +275,7 @@ def find_anchors(v: Floats, counts: Floats, k: int, *, weight: float = 0.0) -> I
     return found
 
 
-def _states(v: Floats, counts: Floats, means: Floats, choices: AnchorChoices) -> Floats:
+def _states(v: Float64s, counts: Float64s, means: Float64s, choices: AnchorChoices) -> Float64s:
     """(V, k) p(h | x)."""
     Q = simplex_weights(v, means)
     for _ in range(choices.rounds):
@@ -297,7 +293,7 @@ def _states(v: Floats, counts: Floats, means: Floats, choices: AnchorChoices) ->
 # ---------------------------------------------------------------- transitions
 
 
-def transitions(emission: Floats, contexts: Contexts) -> tuple[Floats, Floats]:
+def transitions(emission: Float64s, contexts: Contexts) -> tuple[Float64s, Float64s]:
     """``M = p(h, h')`` (k, k) of neighbours and ``pi`` (k,), given O (k, V).
 
     ``min |D^(-1/2) (P - O' M O) D^(-1/2)|`` and ``min |D^(-1/2) (f - O' pi)|``, nothing below 0,
@@ -325,7 +321,7 @@ def transitions(emission: Floats, contexts: Contexts) -> tuple[Floats, Floats]:
     return _rows(_nonnegative(R, P).reshape(1, -1)).reshape(k, k), _rows(pi[None])[0]
 
 
-def _nonnegative(R: Floats, P: Floats) -> Floats:
+def _nonnegative(R: Float64s, P: Float64s) -> Float64s:
     """The M of ``min |R M R' - P|`` with nothing below 0.
 
     A convex problem with k^2 numbers and steps of k^3.  It begins at the answer without the bound,
@@ -340,7 +336,7 @@ def _nonnegative(R: Floats, P: Floats) -> Floats:
     unit = R / length
     inverse = np.linalg.pinv(unit)
 
-    def error(flat: Floats) -> tuple[float, Floats]:
+    def error(flat: Float64s) -> tuple[float, Float64s]:
         rest = unit @ flat.reshape(k, k) @ unit.T - P
         return 0.5 * float(np.vdot(rest, rest)), (unit.T @ rest @ unit).ravel()
 

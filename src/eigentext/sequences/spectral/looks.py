@@ -18,10 +18,7 @@ from eigentext.features.signatures import Language, signatures
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
+    from eigentext.base.types import Bools, Float64s, Int64s
 
 __all__ = ["drawn_together", "marks", "small_forms"]
 
@@ -29,7 +26,7 @@ _MOSTLY = 0.5  # share of a word's tokens that begin a sentence, for its capital
 _MARKS = frozenset({"<none-sign>", "<none-dash>", "<none-dash-sign>"})
 
 
-def small_forms(names: Sequence[str], first: Floats, counts: Floats) -> Ints:
+def small_forms(names: Sequence[str], first: Float64s, counts: Float64s) -> Int64s:
     """(V,) the symbol as which each one counts: itself, or the same word in small letters.
 
     That is for words which begin a sequence in half of their ``counts`` or more (``first``).
@@ -64,7 +61,7 @@ def _small_form(name: str, number: dict[str, int]) -> int:
     return number[name]
 
 
-def marks(names: Sequence[str], language: Language) -> npt.NDArray[np.bool_]:
+def marks(names: Sequence[str], language: Language) -> Bools:
     """(V,) has a symbol neither letters nor digits?  Classes of such rare symbols count, too.
 
     >>> marks([",", "...", "5%", "a.", "<none-sign>", ""], "generic").tolist()
@@ -74,8 +71,8 @@ def marks(names: Sequence[str], language: Language) -> npt.NDArray[np.bool_]:
 
 
 def drawn_together(
-    v: Floats, counts: Floats, names: Sequence[str], language: Language, prior: float
-) -> Floats:
+    v: Float64s, counts: Float64s, names: Sequence[str], language: Language, prior: float
+) -> Float64s:
     """Vectors drawn towards those of symbols that look alike.
 
     With m_s the mean of a signature s and s' the next coarser one::
@@ -100,7 +97,7 @@ def drawn_together(
     w = prior * counts / (counts + prior)
     sums, weights = np.asarray(member.T @ (w[:, None] * v)), np.asarray(member.T @ w)
     mean = (w @ v) / w.sum()
-    means: dict[str, Floats] = {"": mean}
+    means: dict[str, Float64s] = {"": mean}
     for s in sorted(ids, key=lambda s: (_depth(s, coarser), ids[s])):  # from coarse to fine
         own = ids[s]
         means[s] = (sums[own] + prior * means[coarser[s]]) / (weights[own] + prior)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.fields import Ints, Parts, Reals, Spec, Strings, Text
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Named, Reals, Text
+from eigentext.base.model import Model
+from eigentext.base.records import When, learned
 from eigentext.errors import SettingsError
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
 from eigentext.sequences.settings import SpectralHMMSettings
@@ -25,31 +26,19 @@ from eigentext.sequences.spectral.operators import Operators, make_operators
 from eigentext.sequences.spectral.policy import CELLS, NegativeReport, Predicting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s, Int8s
 
 __all__ = ["NegativeReport", "SpectralHMM"]
 
 
-def _parts(settings: dict[str, Any]) -> Parts:
-    reduced = settings["estimator"] == "fru"
-    own = {"y": Reals(("symbols", "k"))} if reduced else {}
-    first = "k" if reduced else "symbols"
-    return Parts(
-        {
-            "start": Reals(("k",)),
-            "stop": Reals(("k",)),
-            "usual": Reals(("k",)),
-            "matrices": Reals((first, "k", "k"), ("float64", "float32"), -1e30, 1e30),
-            "singular_values": Reals(("values",)),
-            "counts": Ints(("symbols",), low=0, below=10**15),
-            **own,
-        },
-        {"names": Strings("symbols", distinct=True)},
-    )
+def _is_reduced(values: Mapping[str, Any]) -> bool:
+    return bool(values["estimator"] == "fru")
+
+
+def _n_matrices(values: Mapping[str, Any]) -> str:
+    return "k" if _is_reduced(values) else "symbols"
 
 
 @dataclass(eq=False, repr=False)
@@ -67,7 +56,16 @@ class SpectralHMM(Model, Predicting, SpectralHMMSettings):
     """
 
     KIND = "spectral-hmm"
-    SPEC = Spec({"estimator": Text(("cca", "hkz", "fru")), "symbols": SYMBOLS}, _parts)
+    SIZED_BY = Named({"estimator": Text(("cca", "hkz", "fru"))})
+
+    symbols_: Symbols = learned(SYMBOLS)
+    operators_: Operators = learned(
+        Operators.stored(
+            Reals((_n_matrices, "k", "k"), ("float64", "float32"), -1e30, 1e30),
+            y=When(_is_reduced, Reals(("symbols", "k"))),
+        )
+    )
+    singular_values_: Float64s = learned(Reals(("values",)))
 
     # ------------------------------------------------------------ learning
 
@@ -96,7 +94,7 @@ class SpectralHMM(Model, Predicting, SpectralHMMSettings):
 
     # ------------------------------------------------------------ queries
 
-    def next_symbols(self, X: Iterable[Sequence[str]]) -> Floats:
+    def next_symbols(self, X: Iterable[Sequence[str]]) -> Float64s:
         """(S, V) distribution of the symbol after each sequence.
 
         >>> model = SpectralHMM(2, unigram_weight=0).fit([["a", "b"] * 3, ["b", "a"] * 3] * 9)
@@ -130,7 +128,7 @@ class SpectralHMM(Model, Predicting, SpectralHMMSettings):
                     sequence.append(names[min(x, len(names) - 1)])
         return drawn
 
-    def raw_probability(self, X: Iterable[Sequence[str]]) -> tuple[npt.NDArray[np.int8], Floats]:
+    def raw_probability(self, X: Iterable[Sequence[str]]) -> tuple[Int8s, Float64s]:
         """Sign and log of the absolute value of ``b_inf' B_xn ... B_x1 b_1``, as it comes out."""
         data = self._encoded(X)
         signed = [self.operators_.signed_probability(data[at]) for at in range(len(data))]
@@ -141,22 +139,8 @@ class SpectralHMM(Model, Predicting, SpectralHMMSettings):
 
     # ------------------------------------------------------------ storage
 
-    def _pack_learned(self) -> Packed:
-        operators, symbols = self.operators_, self.symbols_.packed()
-        arrays = {
-            name: getattr(operators, name) for name in ("start", "stop", "matrices", "usual")
-        }
-        arrays["singular_values"] = self.singular_values_
-        if operators.y is not None:
-            arrays["y"] = operators.y
-        return Packed({**arrays, **symbols.arrays}, symbols.strings, symbols.facts)
-
-    def _restore(self, packed: Packed) -> None:
-        arrays = packed.arrays
-        self.symbols_ = Symbols.unpacked(packed)
-        self.singular_values_ = arrays["singular_values"]
-        named = {name: arrays[name] for name in ("start", "stop", "matrices", "usual")}
-        self._take(Operators(**named, y=arrays.get("y")))
+    def _restore(self, content: SpectralHMM) -> None:
+        self._take(content.operators_)
 
     def _summary(self) -> str:
         return f"{self.operators_.k} dimensions, {len(self.symbols_):,} symbols"

@@ -30,11 +30,11 @@ from eigentext.linalg.svd import truncated_svd
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from eigentext.base.types import Float64s, Int32s, Int64s
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Scaling
 
-    Floats = npt.NDArray[np.float64]
-    Ids = npt.NDArray[np.int32]
+    Ids = Int32s
 
 __all__ = ["Dictionary", "Moments", "dictionary", "pairs_of"]
 
@@ -54,12 +54,12 @@ class Moments:
     (2, [0.5, 0.5, 0.0], [1, 2])
     """
 
-    first: Floats
+    first: Float64s
     left: Ids
     middle: Ids
     right: Ids
-    counts: Floats
-    weights: Floats | None = None
+    counts: Float64s
+    weights: Float64s | None = None
 
     @classmethod
     def of(cls, data: Encoded, n_symbols: int) -> Moments:
@@ -91,7 +91,7 @@ class Moments:
         return len(self.middle)
 
     @cached_property
-    def bounds(self) -> npt.NDArray[np.int64]:
+    def bounds(self) -> Int64s:
         """(V + 1,) triples with middle x are ``bounds[x] : bounds[x + 1]``."""
         sizes = np.bincount(self.middle, minlength=self.n_symbols)
         return pointers(sizes)
@@ -128,7 +128,7 @@ def pairs_of(data: Encoded, n_symbols: int) -> Any:
     return matrix
 
 
-def _followed(data: Encoded, n_after: int) -> npt.NDArray[np.int64]:
+def _followed(data: Encoded, n_after: int) -> Int64s:
     """Positions of tokens with ``n_after`` more behind them in the same sequence."""
     good = np.ones(data.n_tokens, np.bool_)
     for back in range(1, n_after + 1):
@@ -152,10 +152,10 @@ class Dictionary:
     ``S``      (k,) singular values; canonical correlations where kappa is 0
     """
 
-    U: Floats
-    basis: Floats
-    R: Floats
-    S: Floats
+    U: Float64s
+    basis: Float64s
+    R: Float64s
+    S: Float64s
     kind: Scaling
     kappa: float
 
@@ -164,7 +164,7 @@ class Dictionary:
         """Number of dimensions."""
         return len(self.S)
 
-    def dual(self) -> Floats:
+    def dual(self) -> Float64s:
         """(V, k): row x is ``y_x = inv(V'U) V' delta_x``, so that ``(U'O)' y_x = O' delta_x``."""
         return np.asarray(np.linalg.solve(self.basis.T @ self.U, self.basis.T).T)
 
@@ -222,10 +222,10 @@ def dictionary(
     return Dictionary(U, U * (rows + kappa)[:, None], R, S, kind, kappa)
 
 
-def _totals(matrix: Any, axis: int) -> Floats:
+def _totals(matrix: Any, axis: int) -> Float64s:
     return np.asarray(matrix.sum(axis=axis), np.float64).ravel()
 
 
-def _inverse_root(totals: Floats, kappa: float) -> Floats:
+def _inverse_root(totals: Float64s, kappa: float) -> Float64s:
     size = totals + kappa
     return np.asarray(np.where(size > 0, 1 / np.sqrt(np.where(size > 0, size, 1.0)), 0.0))

@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.fields import Reals
+from eigentext.base.records import Record
 from eigentext.errors import SettingsError
 from eigentext.linalg.conditioning import ConditionReport, guarded_pinv
 from eigentext.linalg.determinism import single_threaded
@@ -37,10 +39,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.parts import Part
+    from eigentext.base.types import Float64s
     from eigentext.sequences.settings import Estimator
     from eigentext.sequences.spectral.moments import Dictionary, Moments
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["Operators", "make_operators", "tensor_of_triples"]
 
@@ -61,11 +63,17 @@ class Operators:
     ``usual``     (k,) the mean state before a symbol that has neighbours on both sides
     """
 
-    start: Floats
-    stop: Floats
+    start: Float64s
+    stop: Float64s
     matrices: npt.NDArray[Any]
-    usual: Floats
-    y: Floats | None = None
+    usual: Float64s
+    y: Float64s | None = None
+
+    @classmethod
+    def stored(cls, matrices: Part, **more: Any) -> Record:
+        """What a model file holds of them."""
+        vector = Reals(("k",))
+        return Record(cls, start=vector, stop=vector, usual=vector, matrices=matrices, **more)
 
     @property
     def k(self) -> int:
@@ -77,7 +85,7 @@ class Operators:
         """V."""
         return len(self.matrices if self.y is None else self.y)
 
-    def matrix(self, x: int) -> Floats:
+    def matrix(self, x: int) -> Float64s:
         """B_x (k, k)."""
         if self.y is None:
             return np.asarray(self.matrices[x], np.float64)
@@ -147,14 +155,14 @@ def make_operators(
 
 def _inverse(
     matrix: npt.NDArray[Any], max_condition: float, symbol: str
-) -> tuple[Floats, ConditionReport]:
+) -> tuple[Float64s, ConditionReport]:
     """Of any scale: counts or probabilities."""
     size = float(np.abs(matrix).max()) or 1.0
     inverse, report = guarded_pinv(matrix / size, max_condition=max_condition, symbol=symbol)
     return inverse / size, report
 
 
-def _matrices(moments: Moments, U: Floats, left: Floats) -> npt.NDArray[Any]:
+def _matrices(moments: Moments, U: Float64s, left: Float64s) -> npt.NDArray[Any]:
     """``U' P_3x1 left`` of every symbol x (V, k, k)."""
     V, k = U.shape
     kind = np.float64 if V * k * k * 8 <= _DOUBLE else np.float32
@@ -163,7 +171,9 @@ def _matrices(moments: Moments, U: Floats, left: Floats) -> npt.NDArray[Any]:
     return matrices
 
 
-def tensor_of_triples(moments: Moments, at: Floats, after: Floats, before: Floats) -> Floats:
+def tensor_of_triples(
+    moments: Moments, at: Float64s, after: Float64s, before: Float64s
+) -> Float64s:
     """``K[j] = E[at_2(j) after_3 before_1']`` (k, k, k), in counts: middle, right and left symbol.
 
     ``at``, ``after`` and ``before`` (V, k) have a row for every symbol; a block of symbols at a

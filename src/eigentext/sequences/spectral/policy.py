@@ -24,11 +24,10 @@ from eigentext.sequences.scoring import ScoresSequences
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from eigentext.base.types import Float64s, Int32s
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Negatives
     from eigentext.sequences.spectral.operators import Operators
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["CELLS", "NegativeReport", "Predicting"]
 
@@ -69,7 +68,7 @@ class Predicting(ScoresSequences):
         self._rows = operators.rows()
         self._unigram = self.symbols_.unigram()
 
-    def surprisals_encoded(self, data: Encoded) -> Floats:
+    def surprisals_encoded(self, data: Encoded) -> Float64s:
         """(N,) for sequences that are numbers already."""
         self.check_fitted()
         states, raw = self._states(data)
@@ -87,7 +86,7 @@ class Predicting(ScoresSequences):
         with np.errstate(divide="ignore"):
             return np.asarray(-np.log(own))
 
-    def _next_encoded(self, data: Encoded) -> Floats:
+    def _next_encoded(self, data: Encoded) -> Float64s:
         """(S, V) distribution of the symbol after each sequence of numbers."""
         # one more symbol at the end of each: its state is what is wanted
         first = data.first + np.arange(len(data.first))
@@ -100,11 +99,11 @@ class Predicting(ScoresSequences):
         self._report(raw[asked], data.ids, float(negative.sum()), n_positions=len(data))
         return predicted
 
-    def _next_of_states(self, states: Floats) -> Floats:
+    def _next_of_states(self, states: Float64s) -> Float64s:
         """(n, V) distribution of the symbol after each state."""
         return self._predict(states)[0]
 
-    def _after(self, state: Floats, x: int) -> Floats:
+    def _after(self, state: Float64s, x: int) -> Float64s:
         """The state behind symbol ``x``, as the compiled recursion has it."""
         weak, row = float(self._weak()[x]), self._rows[x]
         p = float(row @ state)
@@ -128,14 +127,14 @@ class Predicting(ScoresSequences):
     def _unigram_share(self) -> float:
         return float(self.unigram_weight)
 
-    def _weak(self) -> Floats:
+    def _weak(self) -> Float64s:
         return (
             self.floor * self._unigram
             if self.negatives == "clip"
             else np.zeros_like(self._unigram)
         )
 
-    def _states(self, data: Encoded) -> tuple[Floats, Floats]:
+    def _states(self, data: Encoded) -> tuple[Float64s, Float64s]:
         """State before each token (N, k), and the operators' value of the token (N,)."""
         from eigentext.sequences.kernels.operators import OperatorArrays, operator_states
 
@@ -153,7 +152,7 @@ class Predicting(ScoresSequences):
         )
         return states, raw
 
-    def _values(self, states: Floats) -> tuple[npt.NDArray[Any], Floats, Floats]:
+    def _values(self, states: Float64s) -> tuple[npt.NDArray[Any], Float64s, Float64s]:
         """What the operators say of all symbols (n, V), corrected; its sum; what was negative."""
         with single_threaded():
             values = states.astype(self._rows.dtype) @ self._rows.T
@@ -165,18 +164,18 @@ class Predicting(ScoresSequences):
         negative = np.maximum(positive - plain, 0.0)
         return values, positive + negative * (self.negatives == "abs"), negative
 
-    def _mixed(self, own: npt.NDArray[Any], total: Floats, unigram: Floats) -> Floats:
+    def _mixed(self, own: npt.NDArray[Any], total: Float64s, unigram: Float64s) -> Float64s:
         """The share of ``total``, and the unigram; that alone where nothing is positive."""
         good = total > 0
         w = np.where(good, self._unigram_share(), 1.0)
         return np.asarray(own * ((1 - w) / np.where(good, total, 1.0)) + w * unigram)
 
-    def _predict(self, states: Floats) -> tuple[Floats, Floats]:
+    def _predict(self, states: Float64s) -> tuple[Float64s, Float64s]:
         """Distributions (n, V) at these states, and the mass that was negative (n,)."""
         values, total, negative = self._values(states)
         return self._mixed(values.T, total, self._unigram[:, None]).T, negative
 
-    def _judge(self, raw: Floats, ids: npt.NDArray[np.int32]) -> None:
+    def _judge(self, raw: Float64s, ids: Int32s) -> None:
         bad = np.flatnonzero(~(raw > 0))
         if self.negatives == "error" and len(bad):
             name = self.symbols_.names[ids[bad[0]]]
@@ -184,7 +183,7 @@ class Predicting(ScoresSequences):
             raise DataError("sequences", None, why)
 
     def _report(
-        self, raw: Floats, ids: npt.NDArray[np.int32], mass: float, n_positions: int | None = None
+        self, raw: Float64s, ids: Int32s, mass: float, n_positions: int | None = None
     ) -> None:
         n_bad = int((~(raw > self._weak()[ids])).sum())
         self.negatives_ = NegativeReport(len(raw), n_bad, mass / max(n_positions or len(raw), 1))

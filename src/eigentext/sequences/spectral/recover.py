@@ -42,9 +42,8 @@ from eigentext.sequences.spectral.operators import make_operators
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from eigentext.base.types import Bools, Float64s, Int64s
     from eigentext.sequences.observations import Encoded
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = [
     "Method",
@@ -131,9 +130,7 @@ def spectral_start(
 # ---------------------------------------------------------------- clusters
 
 
-def cluster_symbols(
-    moments: Moments, k: int, *, kappa: float = 200.0, seed: int = 0
-) -> npt.NDArray[np.int64]:
+def cluster_symbols(moments: Moments, k: int, *, kappa: float = 200.0, seed: int = 0) -> Int64s:
     """(V,) the cluster of every symbol."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
@@ -156,9 +153,7 @@ def cluster_symbols(
     return np.asarray(means.labels_, np.int64)
 
 
-def _from_clusters(
-    moments: Moments, cluster: npt.NDArray[np.int64], k: int, smoothing: float
-) -> Parameters:
+def _from_clusters(moments: Moments, cluster: Int64s, k: int, smoothing: float) -> Parameters:
     from scipy.sparse import csr_array
 
     V = moments.n_symbols
@@ -179,7 +174,7 @@ def _from_clusters(
     )
 
 
-def _mixed(rows: Floats, other: Floats, share: float) -> Floats:
+def _mixed(rows: Float64s, other: Float64s, share: float) -> Float64s:
     total = rows.sum(axis=1, keepdims=True)
     good = total > 0
     own = np.where(good, rows / np.where(good, total, 1.0), other)
@@ -227,7 +222,7 @@ def _separation(values: npt.NDArray[np.complexfloating]) -> float:
     return float(np.diff(real).min() / max(np.abs(values).max(), 1e-300))
 
 
-def valid_rows(rows: Floats, other: Floats, share: float) -> Floats:
+def valid_rows(rows: Float64s, other: Float64s, share: float) -> Float64s:
     """Cut off what is negative; a row that lost something gets some of ``other``."""
     cut = np.maximum(rows, 0.0)
     lost = negative_rows(rows)[:, None]
@@ -237,7 +232,7 @@ def valid_rows(rows: Floats, other: Floats, share: float) -> Floats:
     return np.asarray((1 - mixed) * own + mixed * other)
 
 
-def negative_rows(rows: Floats) -> npt.NDArray[np.bool_]:
+def negative_rows(rows: Float64s) -> Bools:
     """(n,) which rows have more than rounding below 0."""
     positive = np.maximum(rows, 0.0)
     lost = (positive - rows).sum(axis=1) > 1e-6 * positive.sum(axis=1)

@@ -28,14 +28,10 @@ from eigentext.sequences.tagger.trees import label_places
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.constituency.params import LatentParams
     from eigentext.sequences.kernels.tag_states import Cells, Transitions
     from eigentext.sequences.tagger.words import WordTags
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["Candidates", "Chain", "Posteriors"]
 
@@ -45,17 +41,17 @@ _MOST_WORDS = 50_000  # whose scores are remembered
 class Candidates(NamedTuple):
     """The tags that each token may have: ``tags[ptr[i]:ptr[i + 1]]``, and the tags' scores."""
 
-    ptr: Ints
-    tags: Ints
-    scores: Floats
+    ptr: Int64s
+    tags: Int64s
+    scores: Float64s
 
     @property
-    def pair_ptr(self) -> Ints:
+    def pair_ptr(self) -> Int64s:
         """(n,) where the pairs of each token with the next begin; the last is their number."""
         width = np.diff(self.ptr)
         return pointers(width[:-1] * width[1:])
 
-    def best_of_each(self, values: Floats) -> Ints:
+    def best_of_each(self, values: Float64s) -> Int64s:
         """(n,) the candidate with the highest value at each token."""
         return np.array([a + int(values[a:b].argmax()) for a, b in pairwise(self.ptr.tolist())])
 
@@ -84,8 +80,8 @@ class Posteriors(NamedTuple):
     Z is p(words) up to the words' constant.
     """
 
-    single: Floats
-    pairs: Floats
+    single: Float64s
+    pairs: Float64s
     log_z: float
     sign: int
     negative: float
@@ -106,18 +102,18 @@ class Chain:
     params: LatentParams
     words: WordTags
     labels: tuple[str, ...]
-    m: Ints
-    m_word: Ints
-    at: Ints
-    end: Floats
-    end_at: Ints
-    one: Floats
-    mean: Floats
-    mean_word: Floats
-    root: Floats
-    keep: Floats
-    p_next: Floats
-    _known: Remembered[tuple[str, bool], Floats] = field(
+    m: Int64s
+    m_word: Int64s
+    at: Int64s
+    end: Float64s
+    end_at: Int64s
+    one: Float64s
+    mean: Float64s
+    mean_word: Float64s
+    root: Float64s
+    keep: Float64s
+    p_next: Float64s
+    _known: Remembered[tuple[str, bool], Float64s] = field(
         default_factory=lambda: Remembered(_MOST_WORDS), init=False, repr=False
     )
 
@@ -137,7 +133,7 @@ class Chain:
         m, m_word = params.m[spine], params.m[over_word]
         at = np.full((n_tags, n_tags), -1)
         end_at = np.full(n_tags, -1)
-        end: list[Floats] = []
+        end: list[Float64s] = []
         e_end = _of_end(params, end_label)
         rules = zip(params.rule_ptr[:-1].tolist(), params.rules.tolist(), strict=True)
         for start, (a, _, c) in rules:
@@ -181,30 +177,30 @@ class Chain:
         )
 
     @cached_property
-    def state_ptr(self) -> Ints:
+    def state_ptr(self) -> Int64s:
         """(T + 1,) where the chain states of each tag begin."""
         return pointers(self.m)
 
     @cached_property
-    def word_ptr(self) -> Ints:
+    def word_ptr(self) -> Int64s:
         """(T + 1,) where the word states of each tag begin."""
         return pointers(self.m_word)
 
     @cached_property
-    def _lexicon_tags(self) -> Ints:
+    def _lexicon_tags(self) -> Int64s:
         """(T,) place of each tag in the grammar's lexicon."""
         over_word, _, _ = label_places(self.labels, len(self.words.names))
         return np.searchsorted(self.params.lexicon.tags, over_word)
 
     @cached_property
-    def _lexicon_places(self) -> Ints:
+    def _lexicon_places(self) -> Int64s:
         """(sum of m_word,) places of the word states in the lexicon's vectors."""
         first = self.params.lexicon.tag_ptr[self._lexicon_tags]
         return np.arange(int(self.word_ptr[-1])) + np.repeat(
             first - self.word_ptr[:-1], self.m_word
         )
 
-    def tag_transitions(self) -> Floats:
+    def tag_transitions(self) -> Float64s:
         """(T, T + 1) p(next tag | tag), words and states summed out; the end is the last column.
 
         The moments' numbers are signed: what is negative counts as 0.
@@ -229,7 +225,7 @@ class Chain:
 
     # -- words ------------------------------------------------------------------------------------
 
-    def word_states(self, word: str, *, first: bool) -> Floats:
+    def word_states(self, word: str, *, first: bool) -> Float64s:
         """(sum of m_word,) P(state | tag, word) / P(state | tag), of every tag.
 
         Under the moments estimator the outside vector of the word and tag, over its tag's score.
@@ -238,7 +234,7 @@ class Chain:
         states = self._known.get(key)
         return self._known.put(key, self._word_states(word, first)) if states is None else states
 
-    def _word_states(self, word: str, first: bool) -> Floats:
+    def _word_states(self, word: str, first: bool) -> Float64s:
         lexicon, tag = self.params.lexicon, self._lexicon_tags
         values = lexicon.emission(word, first=first).states[self._lexicon_places].astype(float)
         # What the grammar's lexicon says of the tag itself goes out again.
@@ -249,7 +245,7 @@ class Chain:
         any_state = _first(self.m_word) if isinstance(lexicon, MomentLexicon) else 1.0
         return np.where(level > 0, values / np.where(level > 0, level, 1.0), any_state)
 
-    def emission(self, tokens: Sequence[str], candidates: Candidates) -> tuple[Ints, Floats]:
+    def emission(self, tokens: Sequence[str], candidates: Candidates) -> tuple[Int64s, Float64s]:
         """The vectors of all candidates end to end, and where each begins."""
         word_ptr = self.word_ptr
         ptr, tags = candidates.ptr.tolist(), candidates.tags.tolist()
@@ -278,7 +274,7 @@ class Chain:
 
     def _swept(
         self, tokens: Sequence[str], candidates: Candidates
-    ) -> tuple[Cells, Floats, float, int]:
+    ) -> tuple[Cells, Float64s, float, int]:
         """The cells of a sentence, their ``beta``, log |Z| and its sign."""
         from eigentext.sequences.kernels.tag_states import Cells, backward, start_weight
 
@@ -308,14 +304,14 @@ class Chain:
         return Posteriors(single, pairs, log_z, sign, negative)
 
 
-def _first(m: Ints) -> Floats:
+def _first(m: Int64s) -> Float64s:
     """1 for the first state of each tag, 0 for the others: the constant of the moments."""
     states = np.zeros(int(m.sum()))
     states[np.cumsum(m) - m] = 1.0
     return states
 
 
-def _of_end(params: LatentParams, end_label: int) -> Floats:
+def _of_end(params: LatentParams, end_label: int) -> Float64s:
     """P(end mark | state of the end label) up to its constant: they do nothing."""
     lexicon = params.lexicon
     tag = int(np.searchsorted(lexicon.tags, end_label))
@@ -324,7 +320,7 @@ def _of_end(params: LatentParams, end_label: int) -> Floats:
     return np.ones(int(lexicon.tag_ptr[tag + 1] - lexicon.tag_ptr[tag]))
 
 
-def _state_shares(params: LatentParams, over_word: Ints) -> Floats:
+def _state_shares(params: LatentParams, over_word: Int64s) -> Float64s:
     """P(state | tag) over words, as the lexicon has it."""
     lexicon = params.lexicon
     shares = []
@@ -334,7 +330,9 @@ def _state_shares(params: LatentParams, over_word: Ints) -> Floats:
     return np.concatenate(shares)
 
 
-def _chain_shares(params: LatentParams, m: Ints, m_word: Ints, at: Ints, root: Floats) -> Floats:
+def _chain_shares(
+    params: LatentParams, m: Int64s, m_word: Int64s, at: Int64s, root: Float64s
+) -> Float64s:
     """P(state | tag) along the chain: x = root + x M, where M are the transitions of the model."""
     ptr = pointers(m)
     M = np.zeros((int(ptr[-1]), int(ptr[-1])))

@@ -17,12 +17,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.sequences.tagger.chain import Candidates, Posteriors
-
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["TagChain"]
 
@@ -33,8 +29,8 @@ class TagChain(NamedTuple):
     """Start weights of candidates and weights of pairs, see ``kernels.tag_chain``."""
 
     candidates: Candidates
-    start: Floats
-    pairs: Floats
+    start: Float64s
+    pairs: Float64s
 
     @classmethod
     def of(cls, candidates: Candidates, models: Sequence[Posteriors]) -> TagChain:
@@ -58,7 +54,7 @@ class TagChain(NamedTuple):
         return cls(candidates, np.exp(log_start / n), np.exp(log_pairs / n))
 
     @classmethod
-    def of_words(cls, candidates: Candidates, p: Floats) -> TagChain:
+    def of_words(cls, candidates: Candidates, p: Float64s) -> TagChain:
         """What is left when no model gives any weight: the words' own tags, P(t | w)."""
         width = np.diff(candidates.ptr)
         rows = [
@@ -72,7 +68,7 @@ class TagChain(NamedTuple):
         ]
         return cls(candidates, p[: candidates.ptr[1]], np.concatenate([*rows, np.empty(0)]))
 
-    def marginals(self) -> tuple[Floats, float]:
+    def marginals(self) -> tuple[Float64s, float]:
         """The share of each candidate, and the log of the sum over all sequences."""
         from eigentext.sequences.kernels.tag_chain import chain_marginals
 
@@ -81,7 +77,7 @@ class TagChain(NamedTuple):
         total = chain_marginals(c.ptr, self.start, c.pair_ptr, self.pairs, single)
         return single, float(total)
 
-    def kbest(self, n: int) -> tuple[Ints, Floats]:
+    def kbest(self, n: int) -> tuple[Int64s, Float64s]:
         """(k, tokens) tags of the k <= n best sequences, and the logs of their weights."""
         from eigentext.sequences.kernels.tag_chain import chain_kbest
 

@@ -20,11 +20,8 @@ from eigentext.constituency.features import give_features
 from eigentext.features.sparse_rows import feature_numbers
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
+    from eigentext.base.types import Int64s, UInt64s
     from eigentext.constituency.treebank import Treebank
-
-    Ints = npt.NDArray[np.int64]
 
 __all__ = ["chain_views", "give_chain_views"]
 
@@ -39,7 +36,7 @@ class _Around:
         self._token = bank.offset + bank.head
         self._sentence = np.append(np.cumsum(bank.first_in_sentence), -1)
 
-    def at(self, column: Ints, distance: int) -> Ints:
+    def at(self, column: Int64s, distance: int) -> Int64s:
         n = len(column)
         position = self._token + distance
         position = np.where((position >= 0) & (position < n), position, n)
@@ -49,7 +46,7 @@ class _Around:
 
 def chain_views(
     bank: Treebank,
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+) -> tuple[UInt64s, UInt64s]:
     """Inside and outside features (N, 8) and (N, 10) of a treebank of ``skeletal_trees``."""
     around = _Around(bank)
     chain = bank.left >= 0

@@ -18,26 +18,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
 from eigentext.base.tokens import checked_tagged, checked_words, each_sentence
+from eigentext.base.values import Named, Whole
+from eigentext.constituency.storage import LANGUAGE, MOST_MODELS
 from eigentext.errors import DataError, SettingsError
 from eigentext.sequences.settings import LatentTaggerSettings
 from eigentext.sequences.tagger.chain import Candidates, Chain
 from eigentext.sequences.tagger.data import numbered
 from eigentext.sequences.tagger.decode import TagChain
 from eigentext.sequences.tagger.evaluation import evaluate_tagger
-from eigentext.sequences.tagger.storage import SPEC, pack_tagger, restore_tagger
+from eigentext.sequences.tagger.storage import Content
 from eigentext.sequences.tagger.words import WordTags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s
     from eigentext.sequences.tagger.data import Tagged
-
-    Floats = npt.NDArray[np.float64]
 
 __all__ = ["LatentTagger", "TagAnswer", "TagSequence"]
 
@@ -59,7 +58,7 @@ class TagAnswer(NamedTuple):
     """
 
     tags: list[str]
-    marginals: Floats
+    marginals: Float64s
     kbest: list[TagSequence]
     log_prob: float
     negative: float
@@ -79,7 +78,8 @@ class LatentTagger(Model, LatentTaggerSettings):
     """
 
     KIND = "latent-tagger"
-    SPEC = SPEC
+    CONTENT = Content
+    SIZED_BY = Named({"n_models": Whole(1, MOST_MODELS), "language": LANGUAGE})
 
     # ------------------------------------------------------------ training
 
@@ -160,7 +160,7 @@ class LatentTagger(Model, LatentTaggerSettings):
         for tokens in each_sentence(X):
             yield self.tag(tokens)
 
-    def marginals(self, tokens: Sequence[str]) -> Floats:
+    def marginals(self, tokens: Sequence[str]) -> Float64s:
         """(n, T) the probability of each of ``tags_`` at each token; rows sum to 1.
 
         >>> tagger = LatentTagger(1).fit([["a", "b"], ["a", "b"]], [["X", "Y"], ["Y", "X"]])
@@ -171,7 +171,7 @@ class LatentTagger(Model, LatentTaggerSettings):
         chain, _, _ = self._chain_of(words)
         return self._table(chain, len(words))
 
-    def _table(self, chain: TagChain | None, n: int) -> Floats:
+    def _table(self, chain: TagChain | None, n: int) -> Float64s:
         table = np.zeros((n, len(self.tags_)))
         if chain is not None:
             c = chain.candidates
@@ -268,12 +268,6 @@ class LatentTagger(Model, LatentTaggerSettings):
         return TagChain.of_words(candidates, p), 0.0, True
 
     # ------------------------------------------------------------ storage
-
-    def _pack_learned(self) -> Packed:
-        return pack_tagger(self)
-
-    def _restore(self, packed: Packed) -> None:
-        restore_tagger(self, packed)
 
     def _summary(self) -> str:
         return f"{len(self.tags_)} tags, {len(self.words_.words):,} words"

@@ -22,9 +22,7 @@ from eigentext.features.attributes import TAGGING, Word
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float32s, Float64s
 
 __all__ = ["LONGEST_SEEN", "ShapeModel", "features_of"]
 
@@ -63,7 +61,7 @@ class ShapeModel:
     """``weights`` (F + 1, T) of the ``features``; the last row are the b_t."""
 
     features: tuple[str, ...]
-    weights: npt.NDArray[np.float32]
+    weights: Float32s
 
     @classmethod
     def fit(
@@ -111,7 +109,7 @@ class ShapeModel:
     def _number(self) -> dict[str, int]:
         return {name: at for at, name in enumerate(self.features)}
 
-    def p(self, word: str, *, first: bool) -> Floats:
+    def p(self, word: str, *, first: bool) -> Float64s:
         """(T,) P(t | shape).
 
         >>> words = [("runs", False), ("cats", False), ("hits", False), ("bats", False)]

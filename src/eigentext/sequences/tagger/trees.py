@@ -21,11 +21,8 @@ from eigentext.constituency.treebank import FlatTrees, Numbering, Treebank, asse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Int64s
     from eigentext.features.signatures import Language
-
-    Ints = npt.NDArray[np.int64]
 
 __all__ = ["END", "END_WORD", "label_places", "skeletal_trees"]
 
@@ -72,7 +69,7 @@ def skeletal_trees(
     return assemble(flat, rare=rare, language=language)
 
 
-def label_places(labels: Sequence[str], n_tags: int) -> tuple[Ints, Ints, int]:
+def label_places(labels: Sequence[str], n_tags: int) -> tuple[Int64s, Int64s, int]:
     """Numbers of the ``p:`` and ``s:`` labels of each tag in the grammar, and that of ``end``."""
     number = {label: at for at, label in enumerate(labels)}
     words = np.array([number[f"p{t}"] for t in range(n_tags)], dtype=np.int64)

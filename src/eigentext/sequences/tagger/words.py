@@ -35,12 +35,9 @@ from eigentext.sequences.tagger.shapes import LONGEST_SEEN, ShapeModel
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.sequences.settings import Characters
 
-    Ints = npt.NDArray[np.int64]
-    Floats = npt.NDArray[np.float64]
     # how often each (word, number of its tag, begins a sentence?) comes
     Types = Mapping[tuple[str, int, bool], int]
 
@@ -68,9 +65,9 @@ def shapes_of(word: str, *, first: bool) -> tuple[str, ...]:
 class TagScores(NamedTuple):
     """The tags that a word may have, P(t | w), and the scores P(t | w) / P(t)."""
 
-    tags: Ints
-    p: Floats
-    scores: Floats
+    tags: Int64s
+    p: Float64s
+    scores: Float64s
 
 
 class CharacterTags(Protocol):
@@ -79,7 +76,7 @@ class CharacterTags(Protocol):
     automata: Any
     power: float
 
-    def joined(self, p: Floats, word: str) -> Floats:
+    def joined(self, p: Float64s, word: str) -> Float64s:
         """(T,) the opinion ``p`` on a word, and that of its characters."""
 
 
@@ -97,13 +94,13 @@ class WordTags:
 
     names: tuple[str, ...]
     words: tuple[str, ...]
-    word_ptr: Ints
-    word_tag: Ints
-    word_n: Floats
+    word_ptr: Int64s
+    word_tag: Int64s
+    word_n: Float64s
     shapes: tuple[str, ...]
-    shape_ptr: Ints
-    shape_tag: Ints
-    shape_n: Floats
+    shape_ptr: Int64s
+    shape_tag: Int64s
+    shape_n: Float64s
     model: ShapeModel | None = None
     characters: CharacterTags | None = None
     k_word: float = 0.2
@@ -186,7 +183,7 @@ class WordTags:
         return {shape: number for number, shape in enumerate(self.shapes)}
 
     @cached_property
-    def p_tag(self) -> Floats:
+    def p_tag(self) -> Float64s:
         """(T,) share of each tag in the running text."""
         n = np.bincount(self.word_tag, weights=self.word_n, minlength=len(self.names))
         return np.asarray(n / n.sum())
@@ -231,7 +228,7 @@ class WordTags:
             return float(candidates.scores[at])
         return float(self.p_given_word(word, first=first)[tag] / self.p_tag[tag])
 
-    def _row(self, word: str) -> Floats:
+    def _row(self, word: str) -> Float64s:
         row = self.word_number.get(word)
         if row is None:
             return np.zeros(len(self.names))
@@ -240,7 +237,7 @@ class WordTags:
             self.word_tag[columns], weights=self.word_n[columns], minlength=len(self.names)
         ).astype(float)
 
-    def p_given_levels(self, word: str, *, first: bool) -> Floats:
+    def p_given_levels(self, word: str, *, first: bool) -> Float64s:
         """(T,) P(t | levels), along the shapes from coarse to fine."""
         p = self.p_tag
         for shape in shapes_of(word, first=first):
@@ -254,7 +251,7 @@ class WordTags:
             p /= n.sum() + self.k_shape
         return np.asarray(p)
 
-    def p_given_shape(self, word: str, *, first: bool) -> Floats:
+    def p_given_shape(self, word: str, *, first: bool) -> Float64s:
         """(T,) P(t | shape)."""
         p = self.p_given_levels(word, first=first)
         if self.model is None:
@@ -262,12 +259,12 @@ class WordTags:
         both = np.sqrt(p * self.model.p(word, first=first))
         return np.asarray(both / both.sum())
 
-    def p_given_unknown(self, word: str, *, first: bool) -> Floats:
+    def p_given_unknown(self, word: str, *, first: bool) -> Float64s:
         """(T,) P(t | w) of a word never seen: of its shape, and of its characters if asked for."""
         p = self.p_given_shape(word, first=first)
         return p if self.characters is None else self.characters.joined(p, word)
 
-    def p_given_word(self, word: str, *, first: bool) -> Floats:
+    def p_given_word(self, word: str, *, first: bool) -> Float64s:
         """(T,) P(t | w)."""
         counts = self._row(word)
         lower = word.lower()
@@ -329,7 +326,7 @@ def _characters(
 
 def _rows(
     entries: Sequence[tuple[int, int, float]], n_rows: int, n_columns: int
-) -> tuple[Ints, Ints, Floats]:
+) -> tuple[Int64s, Int64s, Float64s]:
     """Sum duplicates and return (ptr, columns, counts) by rows."""
     from scipy.sparse import coo_array
 

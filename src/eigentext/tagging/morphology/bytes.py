@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from eigentext.base.types import Int8s
 
 __all__ = ["ByteWeights"]
 
@@ -16,7 +19,7 @@ _CUT = 1e-5  # share of weights that may be brought nearer to 0
 class ByteWeights(NamedTuple):
     """``table`` (2 ** bits,) int8, times ``scale``."""
 
-    table: npt.NDArray[np.int8]
+    table: Int8s
     scale: float
 
     @classmethod

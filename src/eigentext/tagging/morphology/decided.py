@@ -18,9 +18,10 @@ from eigentext.tagging.morphology.words import KNOWN_KEYS, MOST_CANDIDATES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from eigentext.base.types import Int64s
     from eigentext.tagging.morphology.kernels.words import Lists
     from eigentext.tagging.morphology.lemmas import Lemmatiser
-    from eigentext.tagging.morphology.levels import Ints, Keys
+    from eigentext.tagging.morphology.levels import Keys
     from eigentext.tagging.morphology.tags import TagSet
     from eigentext.tagging.morphology.words import Lexicon, WordTable
 
@@ -35,7 +36,7 @@ class Decided(NamedTuple):
 
     keys: Keys
     lists: Lists
-    rows: Ints
+    rows: Int64s
     followed: dict[int, bool]
 
 
@@ -45,7 +46,7 @@ def restricted(
     lexicon: Lexicon,
     lemmatiser: Lemmatiser,
     forms: Sequence[str],
-    rows: Ints,
+    rows: Int64s,
     decided: Mapping[int, Mapping[str, str]],
 ) -> Decided:
     """The table in which word i of ``rows`` may only be what ``decided[i]`` says.

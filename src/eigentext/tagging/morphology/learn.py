@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.tagging.morphology.decided import Decided
     from eigentext.tagging.morphology.kernels.chain import Chain, Text
-    from eigentext.tagging.morphology.levels import Ints
     from eigentext.tagging.morphology.settings import MorphTaggerSettings
     from eigentext.tagging.morphology.tags import TagSet
     from eigentext.tagging.morphology.words import WordTable
@@ -34,8 +34,8 @@ class Sentences(NamedTuple):
     """Sentences by the ``rows`` (words,) of their words in a table; where each one ``starts``."""
 
     table: WordTable | Decided
-    rows: Ints
-    starts: Ints
+    rows: Int64s
+    starts: Int64s
 
     @property
     def text(self) -> Text:
@@ -44,7 +44,7 @@ class Sentences(NamedTuple):
 
         return Text(self.starts, self.rows)
 
-    def part(self, numbers: Ints) -> tuple[Sentences, Ints]:
+    def part(self, numbers: Int64s) -> tuple[Sentences, Int64s]:
         """The sentences of these numbers, and which words of all they have."""
         starts = self.starts
         words = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in numbers])
@@ -61,7 +61,7 @@ class Sentences(NamedTuple):
         return Chain(features, self.table.lists, tags.arrays, weights, WIDTH)
 
 
-def gold_candidates(table: WordTable, rows: Ints, tags: Ints) -> Ints:
+def gold_candidates(table: WordTable, rows: Int64s, tags: Int64s) -> Int64s:
     """Which candidate of each word is its tag, -1 where none is."""
     hits = table.lists.tags[rows] == tags[:, None]
     hits &= np.arange(hits.shape[1]) < table.lists.n[rows][:, None]
@@ -71,7 +71,7 @@ def gold_candidates(table: WordTable, rows: Ints, tags: Ints) -> Ints:
 def trained(
     sentences: Sentences,
     tags: TagSet,
-    gold: Ints,
+    gold: Int64s,
     settings: MorphTaggerSettings,
     progress: Progress | None = None,
 ) -> tuple[ByteWeights, float]:
@@ -107,7 +107,7 @@ def trained(
 
 
 def _fitted_heat(
-    sentences: Sentences, words: Ints, tags: TagSet, gold: Ints, weights: ByteWeights
+    sentences: Sentences, words: Int64s, tags: TagSet, gold: Int64s, weights: ByteWeights
 ) -> float:
     """The heat that makes the gold candidates of sentences with these words most probable."""
     right = np.flatnonzero(gold[words] >= 0)
@@ -128,9 +128,9 @@ class Tagged(NamedTuple):
     ``chances``  (words, 2) of the part of speech of the best tag, and of the other
     """
 
-    best: Ints
-    others: Ints
-    chances: npt.NDArray[np.float64]
+    best: Int64s
+    others: Int64s
+    chances: Float64s
 
 
 def tagged(sentences: Sentences, tags: TagSet, weights: ByteWeights, heat: float) -> Tagged:
@@ -143,9 +143,7 @@ def tagged(sentences: Sentences, tags: TagSet, weights: ByteWeights, heat: float
     return answers
 
 
-def shares(
-    sentences: Sentences, tags: TagSet, weights: ByteWeights, heat: float
-) -> npt.NDArray[np.float64]:
+def shares(sentences: Sentences, tags: TagSet, weights: ByteWeights, heat: float) -> Float64s:
     """(words, candidates) the probability of each candidate in its sentence."""
     from eigentext.tagging.morphology.kernels.training import tag_shares
 

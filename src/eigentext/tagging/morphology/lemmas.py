@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.hashing import key_of
 from eigentext.base.ragged import pointers
@@ -25,8 +24,9 @@ from eigentext.tagging.morphology.levels import Edges, mixed_keys
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from eigentext.base.types import Int64s, UInt32s
     from eigentext.tagging.morphology.kernels.lemmas import Index, Rules, Words
-    from eigentext.tagging.morphology.levels import Ints, Keys
+    from eigentext.tagging.morphology.levels import Keys
     from eigentext.tagging.morphology.tags import TagSet
     from eigentext.tagging.morphology.words import Lexicon
 
@@ -172,7 +172,7 @@ class Lemmatiser:
         lemmas, times = np.unique(both, return_counts=True)
         self._known: Index = Index(distinct, pointers(size), rule, lemmas, times)
 
-    def _lemma_keys(self, words: Words, which: Ints, rules: Ints) -> Keys:
+    def _lemma_keys(self, words: Words, which: Int64s, rules: Int64s) -> Keys:
         from eigentext.tagging.morphology.kernels.lemmas import lemma_keys
 
         out = np.zeros(len(which), np.uint64)
@@ -231,10 +231,10 @@ class Lemmatiser:
     def chosen(
         self,
         forms: Sequence[str],
-        which: Ints,
-        tags: Ints,
-        held: Ints | None = None,
-    ) -> tuple[Ints, Ints]:
+        which: Int64s,
+        tags: Int64s,
+        held: Int64s | None = None,
+    ) -> tuple[Int64s, Int64s]:
         """The best rule (rows,) of forms ``which`` with each tag, -1 for none; what is known.
 
         ``held`` (rows,) is an entry of the lexicon whose lemma is held out, -1 for none.
@@ -292,5 +292,5 @@ class Lemmatiser:
         return lemmas
 
 
-def _codes(text: str) -> npt.NDArray[np.uint32]:
+def _codes(text: str) -> UInt32s:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)

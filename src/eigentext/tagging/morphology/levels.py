@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.hashing import MIXER
 from eigentext.base.ragged import pointers
@@ -19,10 +18,10 @@ from eigentext.features.attributes import N_BEGINNINGS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from eigentext.base.types import Bools, Float32s, Float64s, Int32s, Int64s, UInt64s
     from eigentext.tagging.morphology.kernels.words import Lists
 
-    Ints = npt.NDArray[np.int64]
-    Keys = npt.NDArray[np.uint64]
+    Keys = UInt64s
 
 __all__ = ["LONGEST_ENDING", "Edges", "Levels", "mixed_keys"]
 
@@ -71,15 +70,13 @@ class Levels:
     """
 
     keys: Keys
-    ptr: Ints
-    tags: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.float32]
+    ptr: Int64s
+    tags: Int32s
+    counts: Float32s
     n_tags: int
 
     @classmethod
-    def counted(
-        cls, keys: Keys, tags: Ints, counts: npt.NDArray[np.float64], n_tags: int
-    ) -> Levels:
+    def counted(cls, keys: Keys, tags: Int64s, counts: Float64s, n_tags: int) -> Levels:
         """Sums of ``counts`` (rows, levels) by key and tag (rows,); key 0 counts for nothing."""
         distinct, node = np.unique(keys, return_inverse=True)
         cell = node.reshape(keys.shape) * n_tags + tags[:, None]
@@ -97,7 +94,7 @@ class Levels:
             n_tags,
         )
 
-    def nodes(self, keys: Keys) -> Ints:
+    def nodes(self, keys: Keys) -> Int64s:
         """The node of each key, -1 for none."""
         if not len(self.keys):
             return np.full(keys.shape, -1, np.int64)
@@ -110,8 +107,8 @@ class Levels:
         most: int,
         *,
         least: float,
-        held: Ints | None = None,
-        own_last: npt.NDArray[np.bool_] | None = None,
+        held: Int64s | None = None,
+        own_last: Bools | None = None,
         n_types: int = 0,
     ) -> Lists:
         """The likeliest outcomes of rows with these keys (rows, levels), at most so many.

@@ -7,40 +7,38 @@ endings is counted again when a file is read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.base.fields import (
-    Array,
-    Flag,
-    Ints,
-    Listed,
-    Parts,
-    Pointers,
-    Real,
-    Reals,
-    Spec,
-    Strings,
-    Text,
-    Whole,
+from eigentext.base.fields import Ints, Pointers, Reals, Strings
+from eigentext.base.records import (
+    BitsOfWords,
+    Called,
+    Columns,
+    Group,
+    Numbers,
+    Record,
+    When,
+    stored,
 )
-from eigentext.base.model import Packed
-from eigentext.errors import EigentextError, ModelFileError
+from eigentext.base.values import Flag, Listed, Real, Text
+from eigentext.errors import EigentextError
 from eigentext.tagging.morphology.bytes import ByteWeights
 from eigentext.tagging.morphology.lemmas import CASES, LEMMA_BITS, LemmaRule, Lemmatiser
 from eigentext.tagging.morphology.tags import OtherXpos, TagSet
 from eigentext.tagging.morphology.words import Lexicon
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
+    from types import SimpleNamespace
 
+    from eigentext.base.fields import Size
     from eigentext.lexical.analysis import Analyzer
     from eigentext.tagging.morphology.tagger import MorphTagger
 
-__all__ = ["SPEC", "name_of", "opened", "pack", "restore"]
-
-_RULE = tuple(f"rule_{name}" for name in LemmaRule._fields)
+__all__ = ["Content", "name_of", "opened"]
 
 
 def opened(analyzer: Analyzer | str | None) -> Analyzer | None:
@@ -59,126 +57,100 @@ def name_of(analyzer: Analyzer | str | None) -> str:
     return analyzer if isinstance(analyzer, str) else analyzer.name
 
 
-def _reopened(name: str, path: str) -> Analyzer | None:
+def _reopened(name: str) -> Analyzer | None:
     """The analyzer that the tagger in this file learned with."""
     try:
         return opened(name)
     except EigentextError as error:
         why = f"the tagger learned with the analyzer {name!r}, which cannot be opened: {error}"
-        raise ModelFileError(path, why=why) from error
+        raise ValueError(why) from error
 
 
-def _parts(settings: dict[str, Any]) -> Parts:
-    arrays: dict[str, Array | Pointers] = {
-        "weights": Ints((1 << settings["bits"],), ("int8",)),
-        "scale": Reals((), low=0, high=1e9),
-        "lemma_weights": Ints((1 << LEMMA_BITS,), ("int8",)),
-        "lemma_scale": Reals((), low=0, high=1e9),
-        "starts": Pointers("forms", "entries"),
-        "tags": Ints(("entries",), ("int32",), 0, "tags"),
-        "counts": Ints(("entries",), ("int32",), 1),
-        "rules": Ints(("entries",), ("int32",), 0, "rules"),
-    }
-    strings = {name: Strings("tags") for name in ("upos", "xpos", "feats")}
-    strings |= {"forms": Strings("forms", distinct=True)}
-    strings |= {name: Strings("rules") for name in _RULE}
-    if settings["other_xpos"]:
-        strings["other_xpos"] = Strings("values", distinct=True)
-        arrays["xpos_of_tag"] = Ints(("tags",), ("int32",), 0, "values")
-        arrays["xpos_of_entry"] = Ints(("entries",), ("int32",), 0, "values")
-    for name in ("cluster", "vector"):
-        strings[f"{name}_words"] = Strings(f"{name}s", distinct=True)
-        strings[f"{name}_bits"] = Strings(f"{name}s", bits=True)
-    return Parts(arrays, strings)
+class _Tag(NamedTuple):
+    upos: str
+    xpos: str
+    feats: str
 
 
-def _holds(
-    arrays: Mapping[str, np.ndarray], strings: Mapping[str, list[str]], settings: Any
-) -> None:
-    if not strings["upos"] or not strings["forms"]:
-        raise ValueError("no tags or no forms, expected some")
-    triples = list(zip(*(strings[name] for name in ("upos", "xpos", "feats")), strict=True))
-    if triples != sorted(set(triples)):
-        raise ValueError("the tags are not in order, or some are alike")
-    if bool(np.any(np.diff(arrays["starts"]) == 0)):
-        raise ValueError("array 'starts' tells of a form without a tag")
-    if set(strings["rule_case"]) - set(CASES):
-        raise ValueError(f"strings 'rule_case' hold others than {', '.join(CASES)}")
+_RULE: dict[str, Any] = dict.fromkeys(LemmaRule._fields, Strings("rules"))
 
 
-SPEC = Spec(
-    {
-        "bits": Whole(10, 26),
-        "other_xpos": Flag(),
-        "heat": Real(1e-3, 1e3),
-        "coverage": Listed(Real(0, 1), 2),
-        "analyzer": Text(),
-    },
-    _parts,
-    _holds,
-)
+def _entries(below: str) -> Numbers:
+    return Numbers(Ints(("entries",), ("int32",), 0, below))
 
 
-def pack(tagger: MorphTagger) -> Packed:
-    """Everything that tagging needs, except the analyzer."""
-    lexicon, lemmatiser, other = tagger.lexicon_, tagger.lemmatiser_, tagger.other_xpos_
-    arrays = {
-        "weights": tagger.weights_.table,
-        "scale": np.array(tagger.weights_.scale),
-        "lemma_weights": lemmatiser.weights.table,
-        "lemma_scale": np.array(lemmatiser.weights.scale),
-        "starts": lexicon.ptr,
-        "tags": lexicon.tags,
-        "counts": lexicon.counts,
-        "rules": np.array(lemmatiser.rule_of, np.int32),
-    }
-    strings = dict(zip(("upos", "xpos", "feats"), tagger.tag_set_.columns, strict=True))
-    strings["forms"] = lexicon.forms
-    strings |= dict(zip(_RULE, zip(*lemmatiser.rules, strict=True), strict=True))
-    if other is not None:
-        strings["other_xpos"] = other.values
-        arrays["xpos_of_tag"] = np.array(other.of_tag, np.int32)
-        arrays["xpos_of_entry"] = np.array(other.of_entry, np.int32)
-    for name, table in (("cluster", tagger.clusters_), ("vector", tagger.near_)):
-        strings[f"{name}_words"] = tuple(table)
-        strings[f"{name}_bits"] = tuple(table.values())
-    facts = {
-        "other_xpos": other is not None,
-        "heat": tagger.heat_,
-        "coverage": list(tagger.coverage_),
-        "analyzer": tagger.analyzer_name_,
-    }
-    return Packed(arrays, strings, facts)
+def _bytes(prefix: str, size: Size) -> Record:
+    table = Called("weights", Ints((size,), ("int8",)))
+    return Record(ByteWeights, prefix=prefix, table=table, scale=Reals((), low=0, high=1e9))
 
 
-def restore(tagger: MorphTagger, packed: Packed) -> None:
-    """Set what :func:`pack` kept."""
-    a, strings, facts = packed.arrays, packed.strings, packed.facts
-    tagger.tag_set_ = TagSet(zip(strings["upos"], strings["xpos"], strings["feats"], strict=True))
-    tagger.lexicon_ = lexicon = Lexicon(
-        tuple(strings["forms"]), a["starts"], a["tags"], a["counts"]
+@dataclass
+class Content:
+    """What a file holds."""
+
+    tags: tuple[_Tag, ...] = stored(
+        Columns(_Tag, upos=Strings("tags"), xpos=Strings("tags"), feats=Strings("tags")),
+        of=lambda tagger: list(map(_Tag._make, tagger.tag_set_.triples)),
     )
-    if len(lexicon.entry) < len(lexicon.tags):
-        raise ValueError("array 'tags' has a tag of a form twice")
-    rules = [LemmaRule(*rule) for rule in zip(*(strings[name] for name in _RULE), strict=True)]
-    tagger.lemmatiser_ = Lemmatiser(
-        lexicon,
-        tagger.tag_set_,
-        rules,
-        a["rules"].tolist(),
-        ByteWeights(a["lemma_weights"], float(a["lemma_scale"])),
+    lexicon_: Lexicon = stored(
+        Record(
+            Lexicon,
+            forms=Strings("forms", distinct=True),
+            ptr=Called("starts", Pointers("forms", "entries")),
+            tags=Ints(("entries",), ("int32",), 0, "tags"),
+            counts=Ints(("entries",), ("int32",), 1),
+        )
     )
-    tagger.other_xpos_ = None
-    if facts["other_xpos"]:
-        numbers = a["xpos_of_tag"].tolist(), a["xpos_of_entry"].tolist()
-        tagger.other_xpos_ = OtherXpos(lexicon.entry, strings["other_xpos"], *numbers)
-    tagger.weights_ = ByteWeights(a["weights"], float(a["scale"]))
-    tagger.heat_ = float(facts["heat"])
-    known, unknown = map(float, facts["coverage"])  # of words that training saw, and others
-    tagger.coverage_ = known, unknown
-    tagger.analyzer_name_ = facts["analyzer"]
-    tagger.analyzer_ = _reopened(facts["analyzer"], packed.path)
-    tagger.clusters_ = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))
-    tagger.near_ = dict(zip(strings["vector_words"], strings["vector_bits"], strict=True))
-    # settings as well, so that a tagger of the same settings can be trained
-    tagger.clusters, tagger.vectors = tagger.clusters_ or None, tagger.near_ or None
+    rules: tuple[LemmaRule, ...] = stored(
+        Columns(LemmaRule, prefix="rule_", **_RULE), of="lemmatiser_.rules"
+    )
+    rule_of: Sequence[int] = stored(_entries("rules"), "rules", of="lemmatiser_.rule_of")
+    weights_: ByteWeights = stored(_bytes("", lambda values: 1 << values["bits"]))
+    lemma_weights: ByteWeights = stored(
+        _bytes("lemma_", 1 << LEMMA_BITS), of="lemmatiser_.weights"
+    )
+    has_other_xpos: bool = stored(
+        Flag(), "other_xpos", of=lambda tagger: tagger.other_xpos_ is not None
+    )
+    other_xpos: SimpleNamespace | None = stored(
+        When(
+            lambda values: bool(values["other_xpos"]),
+            Group(
+                values=Called("other_xpos", Strings("values", distinct=True)),
+                of_tag=Called("xpos_of_tag", Numbers(Ints(("tags",), ("int32",), 0, "values"))),
+                of_entry=Called("xpos_of_entry", _entries("values")),
+            ),
+        ),
+        of="other_xpos_",
+    )
+    clusters_: dict[str, str] = stored(BitsOfWords("cluster"))
+    near_: dict[str, str] = stored(BitsOfWords("vector"))
+    heat_: float = stored(Real(1e-3, 1e3))
+    # of words that training saw, and others
+    coverage_: tuple[float, float] = stored(Listed(Real(0, 1), 2))
+    analyzer_name_: str = stored(Text(), "analyzer")
+
+    def _holds(self) -> None:
+        if not self.tags or not self.lexicon_.forms:
+            raise ValueError("no tags or no forms, expected some")
+        if list(self.tags) != sorted(set(self.tags)):
+            raise ValueError("the tags are not in order, or some are alike")
+        if bool(np.any(np.diff(self.lexicon_.ptr) == 0)):
+            raise ValueError("array 'starts' tells of a form without a tag")
+        if {rule.case for rule in self.rules} - set(CASES):
+            raise ValueError(f"strings 'rule_case' hold others than {', '.join(CASES)}")
+        if len(self.lexicon_.entry) < len(self.lexicon_.tags):
+            raise ValueError("array 'tags' has a tag of a form twice")
+
+    def restore(self, tagger: MorphTagger) -> None:
+        """Set what ``fit`` would have learned."""
+        tagger.tag_set_ = TagSet((tag.upos, tag.xpos, tag.feats) for tag in self.tags)
+        tagger.lemmatiser_ = Lemmatiser(
+            self.lexicon_, tagger.tag_set_, self.rules, self.rule_of, self.lemma_weights
+        )
+        tagger.other_xpos_, other = None, self.other_xpos
+        if other is not None:
+            tagger.other_xpos_ = OtherXpos(self.lexicon_.entry, **vars(other))
+        tagger.analyzer_ = _reopened(self.analyzer_name_)
+        # settings as well, so that a tagger of the same settings can be trained
+        tagger.clusters, tagger.vectors = self.clusters_ or None, self.near_ or None

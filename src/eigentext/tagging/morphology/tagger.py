@@ -21,10 +21,11 @@ import numpy as np
 
 from eigentext.base import settings as declarations
 from eigentext.base.folds import held_out
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
 from eigentext.base.parallel import side_by_side
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_sentences, checked_tokens
+from eigentext.base.values import Named, Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.word_classes import clusters_of, vector_bits
 from eigentext.language.formats.conllu import each_conllu
@@ -102,7 +103,8 @@ class MorphTagger(Model, MorphTaggerSettings):
     """
 
     KIND = "morph-tagger"
-    SPEC = storage.SPEC
+    CONTENT = storage.Content
+    SIZED_BY = Named({"bits": Whole(10, 26)})
 
     def fit(
         self,
@@ -267,15 +269,12 @@ class MorphTagger(Model, MorphTaggerSettings):
             answers.append([Reading(*reading) for reading in zip(*columns, strict=True)])
         return answers
 
+    def _restore(self, content: storage.Content) -> None:
+        super()._restore(content)
+        self._prepare()
+
     def _summary(self) -> str:
         return f"{len(self.tag_set_):,} tags, {len(self.lexicon_.forms):,} forms"
-
-    def _pack_learned(self) -> Packed:
-        return storage.pack(self)
-
-    def _restore(self, packed: Packed) -> None:
-        storage.restore(self, packed)
-        self._prepare()
 
 
 def jackknifed(

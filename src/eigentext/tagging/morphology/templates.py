@@ -14,8 +14,7 @@ from eigentext.features.attributes import CLUSTER_BITS, MORPHOLOGY, N_BEGINNINGS
 from eigentext.features.templates import Grammar, seeds_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from eigentext.base.types import Int64s, UInt64s
 
 __all__ = ["TEMPLATES", "compiled"]
 
@@ -46,7 +45,7 @@ TEMPLATES = _names()
 @cache
 def compiled(
     names: tuple[str, ...] = TEMPLATES,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64]]:
+) -> tuple[Int64s, UInt64s]:
     """Templates as arrays: (n, 3, 2) attribute and place of each part, -1 for none; their keys.
 
     >>> parts, seeds = compiled(("lower[-1]&ending3[0]",))

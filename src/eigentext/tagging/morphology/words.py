@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.hashing import key_of
 from eigentext.base.ragged import pointers
@@ -30,10 +29,11 @@ from eigentext.tagging.morphology.levels import LONGEST_ENDING, Edges, Levels, m
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from eigentext.base.types import Int32s, Int64s
     from eigentext.lexical.analysis import Analyzer
     from eigentext.tagging.morphology.kernels.words import Lists
     from eigentext.tagging.morphology.lemmas import Lemmatiser
-    from eigentext.tagging.morphology.levels import Ints, Keys
+    from eigentext.tagging.morphology.levels import Keys
     from eigentext.tagging.morphology.tags import TagSet
 
 __all__ = ["Lexicon", "WordTable", "analysis_of"]
@@ -53,9 +53,9 @@ class Lexicon:
     """Forms of the training text: form k has ``tags[ptr[k] : ptr[k + 1]]`` with ``counts``."""
 
     forms: tuple[str, ...]
-    ptr: Ints
-    tags: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.int32]
+    ptr: Int64s
+    tags: Int32s
+    counts: Int32s
 
     @classmethod
     def counted(cls, pairs: Mapping[tuple[str, int], int]) -> Lexicon:
@@ -173,7 +173,7 @@ class WordTable:
         for row, text in enumerate((_BEFORE, _AFTER)):
             self.keys[row] = key_of(text)
 
-    def rows(self, forms: Sequence[str]) -> Ints:
+    def rows(self, forms: Sequence[str]) -> Int64s:
         """The row of each word of a text; new words are added."""
         if len(self._row_of) > _MOST_WORDS:
             self._start()
@@ -184,7 +184,7 @@ class WordTable:
             row_of.update(zip(new, range(first, first + len(new)), strict=True))
         return np.array([row_of[form] for form in forms], np.int64)
 
-    def training_rows(self, forms: Sequence[str], tags: Ints) -> Ints:
+    def training_rows(self, forms: Sequence[str], tags: Int64s) -> Int64s:
         """The same of the text that the lexicon counted: its tags are held out of the counts."""
         pairs = list(zip(forms, tags.tolist(), strict=True))
         new = list(dict.fromkeys(pairs))

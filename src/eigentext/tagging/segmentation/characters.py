@@ -19,7 +19,7 @@ from eigentext.tagging.segmentation.kernels.squeeze import PARAGRAPH_CLASS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy.typing as npt
+    from eigentext.base.types import Int64s, UInt8s, UInt32s
 
 __all__ = [
     "CLASSES",
@@ -79,13 +79,13 @@ class Squeezed(NamedTuple):
     ``at``       where each stands in the text
     """
 
-    chars: npt.NDArray[np.uint32]
-    classes: npt.NDArray[np.uint8]
-    glue: npt.NDArray[np.uint8]
-    at: npt.NDArray[np.int64]
+    chars: UInt32s
+    classes: UInt8s
+    glue: UInt8s
+    at: Int64s
 
 
-def code_points(text: str) -> npt.NDArray[np.uint32]:
+def code_points(text: str) -> UInt32s:
     """The numbers of a text's characters, halves of surrogate pairs included.
 
     >>> code_points("aé").tolist()
@@ -154,7 +154,7 @@ def decided_places(
     return text._replace(glue=glue), at, lost
 
 
-def _look_at(codes: npt.NDArray[np.uint32]) -> None:
+def _look_at(codes: UInt32s) -> None:
     """Fill the tables for characters that were not met before."""
     for code in np.unique(codes[_class_of[codes] == 0]).tolist():
         char = chr(code)

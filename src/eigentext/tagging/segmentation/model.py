@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
 from eigentext.base.tokens import checked_tokens
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.conll import controls_as_blanks
@@ -37,9 +37,8 @@ from eigentext.tagging.segmentation.tokens import TokenStage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Int64s
     from eigentext.language.formats.conllu import Treebank
     from eigentext.tagging.segmentation.raw import Layout
 
@@ -107,7 +106,7 @@ class Segmenter(Model, SegmenterSettings):
 
     KIND = "segmenter"
     VERSION = 2
-    SPEC = storage.SPEC
+    CONTENT = storage.Content
 
     def fit(self, sentences: Treebank, *, progress: Progress | None = None) -> Segmenter:
         """Learn from the sentences of a treebank, in their order: a list, a file, or Docs."""
@@ -230,8 +229,8 @@ class Segmenter(Model, SegmenterSettings):
     def _tokens(
         self,
         text: str,
-        starts: npt.NDArray[np.int64],
-        ends: npt.NDArray[np.int64],
+        starts: Int64s,
+        ends: Int64s,
         sentence_ends: Iterable[int],
         joined: bool = False,
     ) -> list[SurfaceToken]:
@@ -241,12 +240,6 @@ class Segmenter(Model, SegmenterSettings):
         if joined or self.tokens_.spaces:
             forms = list(map(form_of, forms))
         return list(map(SurfaceToken, first, last, self.multiwords_.answer(forms, sentence_ends)))
-
-    def _pack_learned(self) -> Packed:
-        return storage.pack_segmenter(self)
-
-    def _restore(self, packed: Packed) -> None:
-        storage.restore_segmenter(self, packed)
 
     def _summary(self) -> str:
         return (

@@ -26,7 +26,7 @@ from eigentext.tagging.segmentation.tables import quantised
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
+    from eigentext.base.types import Int8s
 
 __all__ = ["MultiwordStage"]
 
@@ -72,7 +72,7 @@ class MultiwordStage:
     general: int
     forms: dict[int, tuple[int, ...]]
     words: dict[int, int]
-    weights: npt.NDArray[np.int8]
+    weights: Int8s
     _memory: Remembered[str, _Form] = field(
         default_factory=lambda: Remembered(_REMEMBERED), repr=False, compare=False
     )

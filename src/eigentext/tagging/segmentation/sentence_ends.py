@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Bools, Float64s, Int8s, Int64s
     from eigentext.tagging.segmentation.characters import Squeezed
 
 __all__ = ["SentenceStage"]
@@ -48,7 +49,7 @@ class SentenceStage:
     ``habits``     of a word: written small or with a capital, at which places of a sentence
     """
 
-    weights: npt.NDArray[np.int8]
+    weights: Int8s
     threshold: int
     habits: HashedCounts
 
@@ -56,9 +57,9 @@ class SentenceStage:
     def learn(
         cls,
         text: Squeezed,
-        starts: npt.NDArray[np.int64],
-        ends: npt.NDArray[np.int64],
-        sentence_ends: npt.NDArray[np.int64],
+        starts: Int64s,
+        ends: Int64s,
+        sentence_ends: Int64s,
         *,
         epochs: int,
         bits: int,
@@ -70,7 +71,7 @@ class SentenceStage:
         tokens = _described(text, starts, ends, of_tokens)
         lasts = np.flatnonzero(tokens.gaps == 3)
 
-        def learned(sentences: npt.NDArray[np.int64], told: Callable[[int], None]) -> Any:
+        def learned(sentences: Int64s, told: Callable[[int], None]) -> Any:
             weights = np.zeros(1 << bits, np.float32)
             squares = np.full(1 << bits, 1.0, np.float32)
             chance = np.random.default_rng(seed)
@@ -103,11 +104,11 @@ class SentenceStage:
     def answer(
         self,
         text: Squeezed,
-        starts: npt.NDArray[np.int64],
-        ends: npt.NDArray[np.int64],
-        decided: npt.NDArray[np.int8] | None = None,
-        odds: npt.NDArray[np.float64] | None = None,
-    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        starts: Int64s,
+        ends: Int64s,
+        decided: Int8s | None = None,
+        odds: Float64s | None = None,
+    ) -> tuple[Bools, Bools]:
         """For each token whether a sentence ends with it, and whether a paragraph does.
 
         ``decided`` (tokens,) 1 where a sentence must end, -1 where none may; ``odds`` (tokens,)
@@ -131,7 +132,7 @@ class SentenceStage:
 
 def _stretches(
     n: int,
-) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+) -> Iterator[tuple[Int64s, Int64s]]:
     """Sentences to learn from and to judge by, of n: the quarters of a treebank in turn.
 
     Of a large treebank the beginnings of all quarters are judged together, since its genres may
@@ -146,9 +147,9 @@ def _stretches(
 
 
 def _hits(
-    is_end: npt.NDArray[np.bool_],
-    sentence_ends: npt.NDArray[np.int64],
-    fold: npt.NDArray[np.int64],
+    is_end: Bools,
+    sentence_ends: Int64s,
+    fold: Int64s,
 ) -> tuple[int, int]:
     """How many of these sentences are cut out right, and how many ends were found in them.
 
@@ -164,7 +165,7 @@ def _hits(
     return int(right.sum()), int((up_to[ends + 1] - up_to[starts]).sum())
 
 
-def _best(scores: npt.NDArray[np.float64]) -> int:
+def _best(scores: Float64s) -> int:
     """Nearest to even odds among those whose F1 is next to the best; of two the lower odds.
 
     A score counts as the mean of it and its two neighbours.
@@ -180,9 +181,9 @@ def _described(text: Squeezed, starts: Any, ends: Any, habits: Any) -> Any:
 
 def _habits(
     text: Squeezed,
-    starts: npt.NDArray[np.int64],
-    ends: npt.NDArray[np.int64],
-    sentence_ends: npt.NDArray[np.int64],
+    starts: Int64s,
+    ends: Int64s,
+    sentence_ends: Int64s,
 ) -> tuple[HashedCounts, npt.NDArray[np.uint16]]:
     """Habits of every word, and for each token those of its word elsewhere, without this token."""
     keys = shortened(boundaries.token_keys(text.chars, starts, ends))
@@ -203,7 +204,7 @@ def _habits(
     return HashedCounts.of(distinct, _codes(counts)), _codes(counts[:, number] - marks)
 
 
-def _codes(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint16]:
+def _codes(counts: Int64s) -> npt.NDArray[np.uint16]:
     """Small numbers for counts (written small, capital inside, first, final, all) of words."""
     low, high, first, final, every = counts
     steps = np.array([1, 2, 4, 8])
@@ -215,5 +216,5 @@ def _codes(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.uint16]:
     return np.asarray(case + 32 * begin + 1024 * end, np.uint16)
 
 
-def _share(part: npt.NDArray[np.int64], whole: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _share(part: Int64s, whole: Int64s) -> Int64s:
     return np.digitize(part / np.maximum(whole, 1), [0.001, 0.3, 0.7, 0.999])

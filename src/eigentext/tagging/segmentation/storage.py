@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, pairwise
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.base.fields import (
-    Array,
-    Bits,
-    Flag,
-    Ints,
-    Parts,
-    Pointers,
-    Sparse,
-    Spec,
-    Strings,
-)
-from eigentext.base.model import Packed
+from eigentext.base.fields import Bits, Ints, Pointers, Strings
 from eigentext.base.ragged import pointers
+from eigentext.base.records import As, Group, Numbers, stored
+from eigentext.base.values import Flag
 from eigentext.tagging.segmentation.kernels.squeeze import LINE_BREAK
 from eigentext.tagging.segmentation.multiword import MultiwordStage
 from eigentext.tagging.segmentation.sentence_ends import SentenceStage
@@ -28,126 +23,110 @@ from eigentext.tagging.segmentation.tables import HashedCounts
 from eigentext.tagging.segmentation.tokens import TokenStage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy.typing as npt
 
+    from eigentext.base.parts import Part
+    from eigentext.base.types import Int8s, UInt8s, UInt32s
     from eigentext.tagging.segmentation.model import Segmenter
 
-__all__ = ["LINE_BREAK", "SPEC", "pack_segmenter", "restore_segmenter"]
+__all__ = ["LINE_BREAK", "Content"]
 
 
-_STAGES = ("token", "sentence", "rule")
+def _used(weights: Int8s) -> SimpleNamespace:
+    some = weights != 0
+    return SimpleNamespace(mask=np.packbits(some), weights=weights[some])
+
+
+def _spread(name: str, used: SimpleNamespace) -> Int8s:
+    n_bytes = len(used.mask)
+    if not n_bytes or n_bytes & (n_bytes - 1):
+        raise ValueError(f"the mask of {name} has length {n_bytes}, expected a power of two")
+    some = np.unpackbits(used.mask).astype(bool)
+    if len(used.weights) != some.sum():
+        raise ValueError(f"{len(used.weights)} weights of {name}, expected {some.sum()}")
+    weights = np.zeros(len(some), np.int8)
+    weights[some] = used.weights
+    return weights
+
+
+def _weights(name: str) -> Part:
+    """Weights, of which most are 0: a bit for each whether it is another, and those that are."""
+    used = Group(prefix=f"{name}_", mask=Bits(), weights=Ints((None,), ("int8",)))
+    return As(used, _used, partial(_spread, name))
 
 
 def _keys(size: str) -> Ints:
     return Ints((size,), ("uint32",), low=1, rising=True)
 
 
-def _weights(name: str) -> dict[str, Array | Pointers | Sparse]:
-    """Weights, of which most are 0: a bit for each whether it is another, and those that are."""
-    return {
-        f"{name}_mask": Bits((f"{name}_bytes",)),
-        f"{name}_weights": Ints((f"{name}_others",), ("int8",)),
-    }
+def _flat_forms(forms: dict[int, tuple[int, ...]]) -> SimpleNamespace:
+    keys = sorted(forms)
+    rules = [forms[key] for key in keys]
+    return SimpleNamespace(keys=keys, starts=pointers(map(len, rules)), rules=[*chain(*rules)])
 
 
-def _pack_weights(name: str, weights: npt.NDArray[np.int8]) -> dict[str, np.ndarray]:
-    some = weights != 0
-    return {f"{name}_mask": np.packbits(some), f"{name}_weights": weights[some]}
-
-
-def _unpack_weights(name: str, arrays: Mapping[str, np.ndarray]) -> npt.NDArray[np.int8]:
-    some = np.unpackbits(arrays[f"{name}_mask"]).astype(bool)
-    weights = np.zeros(len(some), np.int8)
-    weights[some] = arrays[f"{name}_weights"]
-    return weights
-
-
-def _holds(arrays: Mapping[str, np.ndarray], strings: Any, settings: Any) -> None:
-    for name in _STAGES:
-        mask = arrays[f"{name}_mask"]
-        if not len(mask) or len(mask) & (len(mask) - 1):
-            raise ValueError(f"the mask of {name} has length {len(mask)}, expected a power of two")
-        found, expected = len(arrays[f"{name}_weights"]), int(np.unpackbits(mask).sum())
-        if found != expected:
-            raise ValueError(f"{found} weights of {name}, expected {expected}")
-    if bool(np.any(np.diff(arrays["form_starts"]) < 1)):
+def _forms(flat: SimpleNamespace) -> dict[int, tuple[int, ...]]:
+    starts = flat.starts.tolist()
+    if any(end <= start for start, end in pairwise(starts)):
         raise ValueError("a form has no rule")
+    cuts = zip(flat.keys, starts[:-1], starts[1:], strict=True)
+    return {key: tuple(flat.rules[start:end]) for key, start, end in cuts}
 
 
-SPEC = Spec(
-    {"line_breaks": Flag(), "spaces": Flag(), "addresses": Flag()},
-    Parts(
-        {
-            **{key: part for name in _STAGES for key, part in _weights(name).items()},
-            "known_keys": _keys("known"),
-            "known_counts": Ints(("known",), ("uint8",)),
-            "habits": Ints(("known",), ("uint16",)),
-            "sentence_threshold": Ints(()),
-            "n_general": Ints((), low=0, below="rules"),
-            "form_keys": _keys("forms"),
-            "form_starts": Pointers("forms", "form_rules", ("int32",)),
-            "form_rules": Ints(("form_rules",), ("uint16",), 0, "rules"),
-            "word_keys": _keys("words"),
-            "word_counts": Ints(("words",), ("uint8",)),
-        },
-        {"rules": Strings("rules", distinct=True)},
+_FORMS = As(
+    Group(
+        prefix="form_",
+        keys=Numbers(_keys("forms")),
+        starts=Pointers("forms", "form_rules", ("int32",), held="int64"),
+        rules=Numbers(Ints(("form_rules",), ("uint16",), 0, "rules")),
     ),
-    _holds,
+    _flat_forms,
+    _forms,
+)
+_WORDS = As(
+    Group(
+        prefix="word_", keys=Numbers(_keys("words")), counts=Numbers(Ints(("words",), ("uint8",)))
+    ),
+    lambda words: SimpleNamespace(keys=sorted(words), counts=[words[k] for k in sorted(words)]),
+    lambda flat: dict(zip(flat.keys, flat.counts, strict=True)),
+)
+_RULES = As(
+    Strings("rules", distinct=True),
+    lambda rules: [json.dumps(rule, ensure_ascii=False) for rule in rules],
+    lambda texts: list(map(_rule, texts)),
 )
 
 
-def pack_segmenter(segmenter: Segmenter) -> Packed:
-    """Everything that segmentation needs."""
-    tokens, sentences = segmenter.tokens_, segmenter.sentences_
-    multiwords = segmenter.multiwords_
-    forms = dict(sorted(multiwords.forms.items()))
-    words = dict(sorted(multiwords.words.items()))
-    tables = tokens.weights, sentences.weights, multiwords.weights
-    packed = [_pack_weights(name, table) for name, table in zip(_STAGES, tables, strict=True)]
-    return Packed(
-        {
-            **{key: array for one in packed for key, array in one.items()},
-            "known_keys": tokens.known.keys,
-            "known_counts": tokens.known.values,
-            "habits": sentences.habits.values,
-            "sentence_threshold": np.array(sentences.threshold),
-            "n_general": np.array(multiwords.general),
-            "form_keys": np.array(list(forms), np.uint32),
-            "form_starts": pointers(map(len, forms.values())).astype(np.int32),
-            "form_rules": np.array([n for rules in forms.values() for n in rules], np.uint16),
-            "word_keys": np.array(list(words), np.uint32),
-            "word_counts": np.array(list(words.values()), np.uint8),
-        },
-        {"rules": [json.dumps(rule, ensure_ascii=False) for rule in multiwords.rules]},
-        {
-            "line_breaks": segmenter.line_breaks_,
-            "spaces": tokens.spaces,
-            "addresses": segmenter.addresses_,
-        },
-    )
+@dataclass
+class Content:
+    """What a file holds."""
 
-
-def restore_segmenter(segmenter: Segmenter, packed: Packed) -> None:
-    """Set what :func:`pack_segmenter` kept."""
-    a, strings = packed.arrays, packed.strings
-    segmenter.line_breaks_ = bool(packed.facts["line_breaks"])
-    segmenter.addresses_ = bool(packed.facts["addresses"])
-    known = HashedCounts.of(a["known_keys"], a["known_counts"])
-    habits = HashedCounts.of(a["known_keys"], a["habits"])
-    weights = {name: _unpack_weights(name, a) for name in _STAGES}
-    segmenter.tokens_ = TokenStage(weights["token"], known, bool(packed.facts["spaces"]))
-    segmenter.sentences_ = SentenceStage(weights["sentence"], int(a["sentence_threshold"]), habits)
-    starts, numbers = a["form_starts"].tolist(), a["form_rules"].tolist()
-    forms = zip(a["form_keys"].tolist(), starts[:-1], starts[1:], strict=True)
-    segmenter.multiwords_ = MultiwordStage(
-        list(map(_rule, strings["rules"])),
-        int(a["n_general"]),
-        {key: tuple(numbers[first:last]) for key, first, last in forms},
-        dict(zip(a["word_keys"].tolist(), a["word_counts"].tolist(), strict=True)),
-        weights["rule"],
+    token: Int8s = stored(_weights("token"), of="tokens_.weights")
+    sentence: Int8s = stored(_weights("sentence"), of="sentences_.weights")
+    rule: Int8s = stored(_weights("rule"), of="multiwords_.weights")
+    known_keys: UInt32s = stored(_keys("known"), of="tokens_.known.keys")
+    known_counts: UInt8s = stored(Ints(("known",), ("uint8",)), of="tokens_.known.values")
+    habits: npt.NDArray[np.uint16] = stored(
+        Ints(("known",), ("uint16",)), of="sentences_.habits.values"
     )
+    sentence_threshold: int = stored(Ints(()), of="sentences_.threshold")
+    rules: list[SplitRule] = stored(_RULES, of="multiwords_.rules")
+    n_general: int = stored(Ints((), low=0, below="rules"), of="multiwords_.general")
+    forms: dict[int, tuple[int, ...]] = stored(_FORMS, of="multiwords_.forms")
+    words: dict[int, int] = stored(_WORDS, of="multiwords_.words")
+    spaces: bool = stored(Flag(), of="tokens_.spaces")
+    line_breaks_: bool = stored(Flag())
+    addresses_: bool = stored(Flag())
+
+    def restore(self, segmenter: Segmenter) -> None:
+        """Set what ``fit`` would have learned."""
+        known = HashedCounts.of(self.known_keys, self.known_counts)
+        habits = HashedCounts.of(self.known_keys, self.habits)
+        segmenter.tokens_ = TokenStage(self.token, known, self.spaces)
+        segmenter.sentences_ = SentenceStage(self.sentence, self.sentence_threshold, habits)
+        segmenter.multiwords_ = MultiwordStage(
+            self.rules, self.n_general, self.forms, self.words, self.rule
+        )
 
 
 def _rule(text: str) -> SplitRule:

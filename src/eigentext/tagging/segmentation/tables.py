@@ -11,19 +11,21 @@ from eigentext.tagging.segmentation.kernels import tables as kernel
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from eigentext.base.types import Int8s, UInt32s, UInt64s
+
 __all__ = ["HashedCounts", "quantised", "shortened"]
 
 
 class HashedCounts(NamedTuple):
     """Distinct 32-bit keys in order with a small number each, and the table made of them."""
 
-    keys: npt.NDArray[np.uint32]
+    keys: UInt32s
     values: npt.NDArray[Any]
-    table_keys: npt.NDArray[np.uint32]
+    table_keys: UInt32s
     table_values: npt.NDArray[Any]
 
     @classmethod
-    def of(cls, keys: npt.NDArray[np.uint32], values: npt.NDArray[Any]) -> HashedCounts:
+    def of(cls, keys: UInt32s, values: npt.NDArray[Any]) -> HashedCounts:
         """Of distinct keys that rise."""
         size = 2
         while size < 2 * len(keys):
@@ -38,12 +40,12 @@ class HashedCounts(NamedTuple):
         return self.table_keys, self.table_values
 
 
-def shortened(keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
+def shortened(keys: UInt64s) -> UInt32s:
     """Keys as tables keep them: their upper 32 bits, never 0 (``kernels.tables.short``)."""
     return np.maximum((keys >> np.uint64(32)).astype(np.uint32), np.uint32(1))
 
 
-def quantised(weights: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int8], float]:
+def quantised(weights: npt.NDArray[Any]) -> tuple[Int8s, float]:
     """Weights as whole numbers from -127 to 127, and what one of these is worth.
 
     >>> steps, unit = quantised(np.array([0.5, -1.0, 0.001]))

@@ -24,8 +24,7 @@ from eigentext.tagging.segmentation.tables import HashedCounts, quantised, short
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy.typing as npt
-
+    from eigentext.base.types import Float64s, Int8s, Int64s, UInt64s
     from eigentext.tagging.segmentation.characters import Squeezed
 
 __all__ = ["TokenStage"]
@@ -42,7 +41,7 @@ class TokenStage:
     ``spaces``   whether tokens may have spaces inside
     """
 
-    weights: npt.NDArray[np.int8]
+    weights: Int8s
     known: HashedCounts
     spaces: bool
 
@@ -50,8 +49,8 @@ class TokenStage:
     def learn(
         cls,
         text: Squeezed,
-        starts: npt.NDArray[np.int64],
-        ends: npt.NDArray[np.int64],
+        starts: Int64s,
+        ends: Int64s,
         *,
         epochs: int,
         bits: int,
@@ -80,9 +79,7 @@ class TokenStage:
             told(epoch + 1)
         return cls(quantised(weights)[0], known, spaces)
 
-    def answer(
-        self, text: Squeezed, odds: npt.NDArray[np.float64] | None = None
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def answer(self, text: Squeezed, odds: Float64s | None = None) -> tuple[Int64s, Int64s]:
         """Where the tokens start and end in a squeezed text.
 
         ``odds`` (places,) gets the score of every place: above 0 a token begins there.
@@ -95,7 +92,7 @@ class TokenStage:
         return starts, ends
 
 
-def _counted(keys: npt.NDArray[np.uint64]) -> HashedCounts:
+def _counted(keys: UInt64s) -> HashedCounts:
     distinct, counts = np.unique(shortened(keys), return_counts=True)
     return HashedCounts.of(distinct, np.minimum(counts, 255).astype(np.uint8))
 

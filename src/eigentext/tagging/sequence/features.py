@@ -25,6 +25,7 @@ from eigentext.features.symbols import looked_up
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from eigentext.base.types import Int32s, Int64s, UInt64s
     from eigentext.tagging.sequence.templates import Templates
 
 __all__ = ["Batch", "FeatureTable", "WordTable", "attribute_keys"]
@@ -44,7 +45,7 @@ def attribute_keys(word: str, bits: str | None) -> dict[str, int]:
 
 
 @lru_cache(maxsize=1 << 16)  # many taggers learn from the same words: folds, columns
-def _row_of_keys(word: str, bits: str | None) -> npt.NDArray[np.uint64]:
+def _row_of_keys(word: str, bits: str | None) -> UInt64s:
     """(attributes,): the keys, 0 for none."""
     keys = attribute_keys(word, bits)
     return np.array([keys.get(name, 0) for name in TAGGING.names], np.uint64)
@@ -54,9 +55,9 @@ def _row_of_keys(word: str, bits: str | None) -> npt.NDArray[np.uint64]:
 class Batch:
     """Sentences as arrays: word ids, where each begins, and the row of each token's vector."""
 
-    types: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    vector_of: npt.NDArray[np.int32]
+    types: Int64s
+    starts: Int64s
+    vector_of: Int32s
 
     @property
     def n_tokens(self) -> int:
@@ -117,7 +118,7 @@ class WordTable:
         array = np.array(types, np.int64)
         return Batch(array, starts, self._vectors[array])
 
-    def feature_keys(self, batch: Batch, templates: Templates) -> npt.NDArray[np.uint64]:
+    def feature_keys(self, batch: Batch, templates: Templates) -> UInt64s:
         """(tokens, templates): the keys that the kernel forms."""
         from eigentext.features.kernels.templates import WordFeatures, feature_keys
 
@@ -136,7 +137,7 @@ class FeatureTable:
     [[1, -1, -1]]
     """
 
-    keys: npt.NDArray[np.uint64]
+    keys: UInt64s
     _slots: list[npt.NDArray[Any]] = field(default_factory=list, repr=False, compare=False)
 
     def _table(self) -> list[npt.NDArray[Any]]:
@@ -150,7 +151,7 @@ class FeatureTable:
             fill_table(self.keys, self._slots[0], self._slots[1])
         return self._slots
 
-    def numbers(self, keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+    def numbers(self, keys: UInt64s) -> Int32s:
         """The number of each key of a two-dimensional array, -1 where it has none."""
         from eigentext.tagging.sequence.kernels.perceptron import look_up
 
@@ -160,7 +161,7 @@ class FeatureTable:
         return out
 
     @classmethod
-    def counted(cls, keys: npt.NDArray[np.uint64], min_count: int) -> FeatureTable:
+    def counted(cls, keys: UInt64s, min_count: int) -> FeatureTable:
         """The keys that occur so often, in the order of their values."""
         distinct, counts = np.unique(keys, return_counts=True)
         return cls(distinct[(counts >= min_count) & (distinct != 0)])

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.averaging import Averaged
 from eigentext.base.ragged import pointers
@@ -24,12 +23,12 @@ from eigentext.tagging.sequence.features import Batch, FeatureTable, WordTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from eigentext.base.types import Bools, Float32s, Float64s, Int32s, Int64s
     from eigentext.tagging.sequence.schemes import TagSet
     from eigentext.tagging.sequence.templates import Templates
 
 __all__ = ["N_OFFSETS", "Learner", "LinearModel", "search"]
 
-Floats = npt.NDArray[np.float32]
 N_OFFSETS = 3  # of vectors: the words at -1, 0 and +1
 _FIRST_ROWS = 1 << 12  # of weights at least; more as they are needed
 _DYNAMIC_FACTOR = 2  # the static part of a template with tags must occur so much more often
@@ -49,14 +48,14 @@ class LinearModel:
 
     table: FeatureTable
     bases: FeatureTable
-    first: npt.NDArray[np.int64]
-    row_of: npt.NDArray[np.int32]
-    weights: Floats
-    dense: Floats
+    first: Int64s
+    row_of: Int32s
+    weights: Float32s
+    dense: Float32s
 
     def numbers(
         self, words: WordTable, batch: Batch, templates: Templates
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    ) -> tuple[Int32s, Int64s]:
         """Static features (tokens, n) and first cells (tokens, m) of sentences."""
         keys = words.feature_keys(batch, templates)
         static = self.table.numbers(np.ascontiguousarray(keys[:, : templates.n_static]))
@@ -64,7 +63,7 @@ class LinearModel:
         return static, _cells(bases, self.first)
 
 
-def _cells(bases: npt.NDArray[np.int32], first: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _cells(bases: Int32s, first: Int64s) -> Int64s:
     if not len(first):
         return np.full(bases.shape, -1, np.int64)
     return np.where(bases >= 0, first[bases], -1)
@@ -78,11 +77,11 @@ class Learner:
         words: WordTable,
         templates: Templates,
         batch: Batch,
-        gold: npt.NDArray[np.int64],
-        vectors: Floats,
+        gold: Int64s,
+        vectors: Float32s,
         *,
         min_count: int,
-        margins: npt.NDArray[np.float64],
+        margins: Float64s,
         seed: int,
     ) -> None:
         self._batch, self._gold, self._vectors = batch, gold, vectors
@@ -167,13 +166,13 @@ def search(
     words: WordTable,
     templates: Templates,
     tag_set: TagSet,
-    vectors: Floats,
+    vectors: Float32s,
     batch: Batch,
     *,
     beam: int = 1,
     kbest: int = 1,
-    allowed: npt.NDArray[np.bool_] | None = None,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    allowed: Bools | None = None,
+) -> tuple[Int32s, Float64s, Int64s]:
     """Tags (kbest, tokens), scores (kbest, sentences) and how many there are (sentences).
 
     ``allowed`` (tokens, T): which tags each token may have.

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.evaluate.ner import entities
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from eigentext.base.types import Bools, Int64s
 
 __all__ = ["TagSet", "looks_like_entities", "repaired", "to_bilou", "to_bio2"]
 
@@ -92,7 +93,7 @@ class TagSet:
         kinds = sorted({tag[2:] for tag in seen if tag != "O"})
         return cls(("O", *(f"{mark}-{kind}" for kind in kinds for mark in "BILU")), scheme)
 
-    def encode(self, y: Sequence[Sequence[str]]) -> npt.NDArray[np.int64]:
+    def encode(self, y: Sequence[Sequence[str]]) -> Int64s:
         """Tags of all sentences, one after the other, as numbers."""
         number = {tag: n for n, tag in enumerate(self.inside)}
         inside = map(to_bilou, y) if self.scheme == "bio2" else y
@@ -103,7 +104,7 @@ class TagSet:
         tags = [self.inside[n] for n in numbers]
         return to_bio2(tags) if self.scheme == "bio2" else tags
 
-    def legal(self) -> npt.NDArray[np.bool_]:
+    def legal(self) -> Bools:
         """(T + 1, T): may the tag follow?  The last row is the start of a sentence."""
         n = len(self.inside)
         allowed = np.ones((n + 1, n), np.bool_)
@@ -117,12 +118,12 @@ class TagSet:
                     allowed[row, column] = tag[0] in "OBU"
         return allowed
 
-    def may_end(self) -> npt.NDArray[np.bool_]:
+    def may_end(self) -> Bools:
         """(T,): may a sentence end with this tag?"""
         plain = self.scheme == "plain"
         return np.array([plain or tag[0] in "OLU" for tag in self.inside], np.bool_)
 
-    def allowed(self, n: int, tags: Mapping[int, Collection[str]]) -> npt.NDArray[np.bool_]:
+    def allowed(self, n: int, tags: Mapping[int, Collection[str]]) -> Bools:
         """(n, T): what each of n tokens may be if some may only have ``tags`` (BIO2 or plain).
 
         A tag that leads nowhere is left out, so that a search from left to right never has to go

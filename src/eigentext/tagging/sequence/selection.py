@@ -20,9 +20,8 @@ from eigentext.evaluate.ner import evaluate
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s
     from eigentext.tagging.sequence.tagger import SequenceTagger
 
     Tags = Sequence[Sequence[str]]
@@ -76,7 +75,7 @@ def _tried(
     beams: Sequence[int],
     known: Sequence[Tagged],
     asked: Sequence[Tagged],
-) -> dict[Pair, npt.NDArray[np.float64]]:
+) -> dict[Pair, Float64s]:
     """Correct, gold and predicted entities of the sentences asked, for each beam."""
     tagger = new_tagger(margin).fit([tokens for tokens, _ in known], [tags for _, tags in known])
     counts = {}

@@ -7,25 +7,14 @@ new text needs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from eigentext.base.fields import (
-    Array,
-    Ints,
-    Named,
-    Parts,
-    Real,
-    Reals,
-    Sparse,
-    Spec,
-    Strings,
-    Text,
-    Whole,
-)
-from eigentext.base.model import Packed
-from eigentext.base.packing import pack_csr, unpack_csr
+from eigentext.base.fields import Array, Ints, Reals, Sparse, Strings
+from eigentext.base.records import BitsOfWords, stored
+from eigentext.base.values import Named, Real, Text, Whole
 from eigentext.features.word_classes import WordVectors
 from eigentext.tagging.sequence.features import FeatureTable
 from eigentext.tagging.sequence.perceptron import N_OFFSETS, LinearModel
@@ -33,116 +22,101 @@ from eigentext.tagging.sequence.schemes import TagSet
 from eigentext.tagging.sequence.templates import Templates
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from eigentext.tagging.sequence.tagger import SequenceTagger
-
-__all__ = ["SPEC", "pack_tagger", "restore_tagger"]
-
-
-def _holds(arrays: Mapping[str, np.ndarray], strings: Any, settings: Mapping[str, Any]) -> None:
-    if not strings["tags"]:
-        raise ValueError("strings 'tags' are none, expected some")
-    if settings["tag_scheme"] == "bio2":
-        for tag in strings["tags"]:
-            if tag != "O" and (tag[:1] not in tuple("BILU") or tag[1:2] != "-"):
-                raise ValueError(f"strings 'tags' hold {tag!r}, expected O, B-, I-, L- or U-")
-    positions = len(arrays["dense"])
-    expected = N_OFFSETS if arrays["vectors"].shape[1] else 0
-    if positions != expected:
-        raise ValueError(f"array 'dense' is of {positions} places, expected {expected}")
-
-
-SPEC = Spec(
-    {
-        "chosen": Named({"entity_margin": Real(), "beam": Whole(1, 10_000)}),
-        "best_epoch": Whole(0),
-        "tag_scheme": Text(("bio2", "plain")),
-    },
-    Parts(
-        {
-            "keys": Array(("static",), ("uint64",)),
-            "base_keys": Array(("bases",), ("uint64",)),
-            "base_first": Ints(("bases",), low=0, below=1 << 40),
-            "n_cells": Ints((), low=0, below=1 << 40),
-            "weights": Sparse(("rows", "tags"), ("float32",), -1e9, 1e9),
-            "static_rows": Ints(("static",), ("int32",), -1, "rows"),
-            "cells": Ints(("cells",), low=0, below=1 << 40),
-            "cell_rows": Ints(("cells",), ("int32",), 0, "rows"),
-            "vectors": Reals(("vector_words", "size"), ("float32",), -1e6, 1e6),
-            "dense": Reals(("places", "tags", "size"), ("float32",), -1e9, 1e9),
-        },
-        {
-            "tags": Strings("tags", distinct=True),
-            "templates": Strings("templates"),
-            "cluster_words": Strings("clusters", distinct=True),
-            "cluster_bits": Strings("clusters", bits=True),
-            "vector_words": Strings("vector_words", distinct=True),
-        },
-    ),
-    _holds,
-)
-
-
-def pack_tagger(tagger: SequenceTagger) -> Packed:
-    """Everything that tagging needs."""
     from scipy.sparse import csr_array
 
-    model = tagger.model_
-    cells = np.flatnonzero(model.row_of[len(model.table.keys) :] >= 0)
-    first = model.first - len(model.table.keys)
-    arrays: dict[str, np.ndarray] = {
-        "keys": model.table.keys,
-        "base_keys": model.bases.keys,
-        "base_first": first,
-        "n_cells": np.array(1 + max(first.max(initial=-1), cells.max(initial=-1))),
-        "static_rows": model.row_of[: len(model.table.keys)],
-        "cells": cells.astype(np.int64),
-        "cell_rows": model.row_of[len(model.table.keys) :][cells],
-        "dense": model.dense,
-        "vectors": tagger.vectors_,
-        **pack_csr("weights", csr_array(model.weights)),
-    }
-    strings = {
-        "tags": tagger.tag_set_.inside,
-        "templates": tagger.templates_.names,
-        "cluster_words": list(tagger.clusters_),
-        "cluster_bits": list(tagger.clusters_.values()),
-        "vector_words": tagger.vector_words_,
-    }
-    facts = {
-        "best_epoch": tagger.best_epoch_,
-        "tag_scheme": tagger.tag_set_.scheme,
-        "chosen": {"entity_margin": tagger.entity_margin_, "beam": tagger.beam_},
-    }
-    return Packed(arrays, strings, facts)
+    from eigentext.base.types import Float32s, Int32s, Int64s, UInt64s
+    from eigentext.tagging.sequence.tagger import SequenceTagger
+
+__all__ = ["Content"]
 
 
-def restore_tagger(tagger: SequenceTagger, packed: Packed) -> None:
-    """Set what :func:`pack_tagger` kept."""
-    a, strings, facts = packed.arrays, packed.strings, packed.facts
-    tagger.best_epoch_ = facts["best_epoch"]
-    tagger.entity_margin_ = float(facts["chosen"]["entity_margin"])
-    tagger.beam_ = int(facts["chosen"]["beam"])
-    tagger.tag_set_ = TagSet(tuple(strings["tags"]), facts["tag_scheme"])
-    tagger.templates_ = templates = Templates(strings["templates"])
-    # a template with tags has a cell for each tag, or pair of tags, that may come before
-    most = (len(strings["tags"]) + 1) ** int(templates.n_tags.max(initial=0))
-    n_cells = int(a["n_cells"])
-    if n_cells > len(a["base_keys"]) * most or bool(np.any(a["base_first"] >= n_cells)):
-        raise ValueError(f"{n_cells} cells for {len(a['base_keys'])} keys")
-    cells = np.full(n_cells + most, -1, np.int32)  # whatever template meets the last key
-    cells[a["cells"]] = a["cell_rows"]
-    tagger.model_ = LinearModel(
-        FeatureTable(a["keys"]),
-        FeatureTable(a["base_keys"]),
-        a["base_first"] + len(a["keys"]),
-        np.concatenate([a["static_rows"], cells]),
-        np.ascontiguousarray(unpack_csr("weights", a, path=packed.path).toarray()),
-        a["dense"],
+def _rows(tagger: SequenceTagger) -> tuple[Int32s, Int32s]:
+    """Rows of weights of features without tags, and of cells of those with tags."""
+    n_static = len(tagger.model_.table.keys)
+    return tagger.model_.row_of[:n_static], tagger.model_.row_of[n_static:]
+
+
+def _cells(tagger: SequenceTagger) -> Int64s:
+    return np.flatnonzero(_rows(tagger)[1] >= 0)
+
+
+def _first(tagger: SequenceTagger) -> Int64s:
+    return tagger.model_.first - len(tagger.model_.table.keys)
+
+
+@dataclass
+class Content:
+    """What a file holds."""
+
+    tags: tuple[str, ...] = stored(Strings("tags", distinct=True), of="tag_set_.inside")
+    templates: Sequence[str] = stored(Strings("templates"), of="templates_.names")
+    clusters_: dict[str, str] = stored(BitsOfWords("cluster"))
+    vector_words: Sequence[str] = stored(
+        Strings("vector_words", distinct=True), of="vector_words_"
     )
-    tagger.clusters_ = dict(zip(strings["cluster_words"], strings["cluster_bits"], strict=True))
-    tagger.vector_words_, tagger.vectors_ = list(strings["vector_words"]), a["vectors"]
-    # settings as well, so that a tagger of the same settings can be trained
-    tagger.clusters = tagger.clusters_ or None
-    tagger.vectors = WordVectors(tagger.vector_words_, tagger.vectors_) or None
+    vectors_: Float32s = stored(Reals(("vector_words", "size"), ("float32",), -1e6, 1e6))
+    keys: UInt64s = stored(Array(("static",), ("uint64",)), of="model_.table.keys")
+    base_keys: UInt64s = stored(Array(("bases",), ("uint64",)), of="model_.bases.keys")
+    base_first: Int64s = stored(Ints(("bases",), low=0, below=1 << 40), of=_first)
+    n_cells: int = stored(
+        Ints((), low=0, below=1 << 40),
+        of=lambda tagger: 1 + max(_first(tagger).max(initial=-1), _cells(tagger).max(initial=-1)),
+    )
+    weights: csr_array = stored(
+        Sparse(("rows", "tags"), ("float32",), -1e9, 1e9), of="model_.weights"
+    )
+    static_rows: Int32s = stored(
+        Ints(("static",), ("int32",), -1, "rows"), of=lambda tagger: _rows(tagger)[0]
+    )
+    cells: Int64s = stored(Ints(("cells",), low=0, below=1 << 40), of=_cells)
+    cell_rows: Int32s = stored(
+        Ints(("cells",), ("int32",), 0, "rows"), of=lambda tagger: _rows(tagger)[1][_cells(tagger)]
+    )
+    dense: Float32s = stored(
+        Reals(("places", "tags", "size"), ("float32",), -1e9, 1e9), of="model_.dense"
+    )
+    chosen: dict[str, float] = stored(
+        Named({"entity_margin": Real(), "beam": Whole(1, 10_000)}),
+        of=lambda tagger: {"entity_margin": tagger.entity_margin_, "beam": tagger.beam_},
+    )
+    best_epoch_: int = stored(Whole(0))
+    tag_scheme: Literal["bio2", "plain"] = stored(Text(("bio2", "plain")), of="tag_set_.scheme")
+
+    def _holds(self) -> None:
+        if not self.tags:
+            raise ValueError("strings 'tags' are none, expected some")
+        if self.tag_scheme == "bio2":
+            for tag in self.tags:
+                if tag != "O" and (tag[:1] not in tuple("BILU") or tag[1:2] != "-"):
+                    raise ValueError(f"strings 'tags' hold {tag!r}, expected O, B-, I-, L- or U-")
+        expected = N_OFFSETS if self.vectors_.shape[1] else 0
+        if len(self.dense) != expected:
+            raise ValueError(f"array 'dense' is of {len(self.dense)} places, expected {expected}")
+
+    def restore(self, tagger: SequenceTagger) -> None:
+        """Set what ``fit`` would have learned."""
+        tagger.entity_margin_ = float(self.chosen["entity_margin"])
+        tagger.beam_ = int(self.chosen["beam"])
+        tagger.tag_set_ = TagSet(self.tags, self.tag_scheme)
+        tagger.templates_ = templates = Templates(self.templates)
+        # a template with tags has a cell for each tag, or pair of tags, that may come before
+        most = (len(self.tags) + 1) ** int(templates.n_tags.max(initial=0))
+        n_keys = len(self.base_keys)
+        if self.n_cells > n_keys * most or bool(np.any(self.base_first >= self.n_cells)):
+            raise ValueError(f"{self.n_cells} cells for {n_keys} keys")
+        cells = np.full(self.n_cells + most, -1, np.int32)  # whatever template meets the last key
+        cells[self.cells] = self.cell_rows
+        tagger.model_ = LinearModel(
+            FeatureTable(self.keys),
+            FeatureTable(self.base_keys),
+            self.base_first + len(self.keys),
+            np.concatenate([self.static_rows, cells]),
+            np.ascontiguousarray(self.weights.toarray()),
+            self.dense,
+        )
+        tagger.vector_words_ = list(self.vector_words)
+        # settings as well, so that a tagger of the same settings can be trained
+        tagger.clusters = self.clusters_ or None
+        tagger.vectors = WordVectors(tagger.vector_words_, self.vectors_) or None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
 from eigentext.base.tokens import checked_tagged, checked_words, each_sentence
 from eigentext.errors import DataError, SettingsError
@@ -28,10 +28,9 @@ from eigentext.tagging.sequence.settings import TaggerSettings
 from eigentext.tagging.sequence.templates import Templates, default_templates
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from eigentext.base.files.opening import Source
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Bools, Float64s
     from eigentext.language.doc import Doc
 
 __all__ = ["SequenceTagger", "Tagging"]
@@ -76,7 +75,7 @@ class SequenceTagger(Model, TaggerSettings):
     """
 
     KIND = "tagger"
-    SPEC = storage.SPEC
+    CONTENT = storage.Content
 
     # ------------------------------------------------------------ training
 
@@ -200,7 +199,7 @@ class SequenceTagger(Model, TaggerSettings):
         model, beam, epoch = best or (learner.average(), beams[0], self.epochs)
         return _Trained(model, beam, epoch, dev_scores, mistakes)
 
-    def _margins(self, entity_margin: float) -> npt.NDArray[np.float64]:
+    def _margins(self, entity_margin: float) -> Float64s:
         """What each tag must win by in training."""
         margins = np.full(len(self.tag_set_.inside), self.margin)
         if self.tag_set_.scheme == "bio2":
@@ -293,7 +292,7 @@ class SequenceTagger(Model, TaggerSettings):
         self,
         sentences: Sequence[Sequence[str]],
         k: int,
-        allowed: npt.NDArray[np.bool_] | None = None,
+        allowed: Bools | None = None,
     ) -> Iterator[list[Tagging]]:
         batch = self._words.batch(sentences)
         tags, scores, counts = search(
@@ -331,16 +330,13 @@ class SequenceTagger(Model, TaggerSettings):
 
     # ------------------------------------------------------------ storage
 
-    def _pack_learned(self) -> Packed:
-        return storage.pack_tagger(self)
-
     def _not_kept(self) -> list[str]:
         # compact: the file has no clusters and vectors but those of training words
         names = ("clusters", "vectors") if self.compact else ()
         return super()._not_kept() + [name for name in names if getattr(self, name) is not None]
 
-    def _restore(self, packed: Packed) -> None:
-        storage.restore_tagger(self, packed)
+    def _restore(self, content: storage.Content) -> None:
+        super()._restore(content)
         self._prepare()
 
     def _summary(self) -> str:

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.errors import SettingsError
 from eigentext.features.attributes import TAGGED_BITS, TAGGING
@@ -22,6 +21,8 @@ from eigentext.features.templates import Grammar, Template, distinct, seeds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from eigentext.base.types import Int64s, UInt64s
 
 __all__ = ["REACH", "Templates", "default_templates", "parse_template"]
 
@@ -71,12 +72,12 @@ class Templates:
         return tuple(template.text for template in self.all)
 
     @cached_property
-    def parts(self) -> npt.NDArray[np.int64]:
+    def parts(self) -> Int64s:
         """(n, MOST_PARTS, 2): attribute and place of each part; -1 where there is none."""
         return np.ascontiguousarray(_GRAMMAR.places(self.all)[:, :MOST_PARTS])
 
     @cached_property
-    def seeds(self) -> npt.NDArray[np.uint64]:
+    def seeds(self) -> UInt64s:
         """A key of each template."""
         return seeds_of("template", self.all)
 

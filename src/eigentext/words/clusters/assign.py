@@ -27,6 +27,7 @@ from eigentext.words.clusters.moments import context_counts
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from eigentext.base.types import Int64s
     from eigentext.counting.counts import Counts
 
 __all__ = ["WAYS", "assign"]
@@ -75,9 +76,7 @@ def assign(clustering: Clustering, counts: Counts, *, by: str = "information") -
     return _joined(clustering, names, tokens, labels, table)
 
 
-def _new_pairs(
-    pairs: Any, labels: npt.NDArray[np.int64], fresh: npt.NDArray[np.intp], m: int
-) -> npt.NDArray[np.int64]:
+def _new_pairs(pairs: Any, labels: Int64s, fresh: npt.NDArray[np.intp], m: int) -> Int64s:
     """Counts of cluster pairs in which a new word takes part; (m, m)."""
     from eigentext.evaluate.clustering import cluster_pairs
 
@@ -93,9 +92,9 @@ def _new_pairs(
 def _nearest(
     table: npt.NDArray[Any],
     pairs: Any,
-    labels: npt.NDArray[np.int64],
+    labels: Int64s,
     fresh: npt.NDArray[np.intp],
-) -> npt.NDArray[np.int64]:
+) -> Int64s:
     """The cluster nearest by cosine, seen through the clusters to the right and left."""
     m = table.shape[0]
     known = np.flatnonzero(labels >= 0)
@@ -120,9 +119,9 @@ def _nearest(
 def _joined(
     old: Clustering,
     names: list[str],
-    tokens: npt.NDArray[np.int64],
-    labels: npt.NDArray[np.int64],
-    table: npt.NDArray[np.int64],
+    tokens: Int64s,
+    labels: Int64s,
+    table: Int64s,
 ) -> Clustering:
     index_of = {word: i for i, word in enumerate(old.words)}
     counts = old.counts.copy()

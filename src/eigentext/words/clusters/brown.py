@@ -21,6 +21,8 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from eigentext.base.types import Float64s, Int64s
+
 __all__ = ["BrownResult", "brown"]
 
 
@@ -29,9 +31,9 @@ class BrownResult:
     """``labels`` (n,) clusters, numbered by their most frequent word; ``merges`` (m - 1, 2) the
     clusters joined on the way to the root, the union keeping the first one's number."""
 
-    labels: npt.NDArray[np.int64]
-    merges: npt.NDArray[np.int64]
-    losses: npt.NDArray[np.float64]
+    labels: Int64s
+    merges: Int64s
+    losses: Float64s
 
 
 def brown(

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int32s, Int64s
 
 __all__ = [
     "ExchangeState",
@@ -54,8 +55,8 @@ _TASKS = 4  # for each core, so that none is idle for long
 class Neighbours(NamedTuple):
     """Those of word w are ``words[starts[w] : starts[w + 1]]``, each with its count."""
 
-    starts: npt.NDArray[np.int64]
-    words: npt.NDArray[np.int32]
+    starts: Int64s
+    words: Int32s
     counts: npt.NDArray[Any]
 
     @classmethod
@@ -99,16 +100,16 @@ class ExchangeState(NamedTuple):
     ``left, right``      (m,) sums of the rows and of the columns of ``ahead``
     """
 
-    sizes: npt.NDArray[np.int64]
-    ahead: npt.NDArray[np.float64]
-    back: npt.NDArray[np.float64]
-    f_ahead: npt.NDArray[np.float64]
-    f_back: npt.NDArray[np.float64]
-    left: npt.NDArray[np.float64]
-    right: npt.NDArray[np.float64]
+    sizes: Int64s
+    ahead: Float64s
+    back: Float64s
+    f_ahead: Float64s
+    f_back: Float64s
+    left: Float64s
+    right: Float64s
 
     @classmethod
-    def of_table(cls, table: npt.NDArray[Any], sizes: npt.NDArray[np.int64]) -> ExchangeState:
+    def of_table(cls, table: npt.NDArray[Any], sizes: Int64s) -> ExchangeState:
         """From counts of cluster pairs."""
         ahead = np.ascontiguousarray(table, dtype=np.float64)
         f_ahead = ahead * np.log(np.where(ahead > 0, ahead, 1.0))
@@ -123,7 +124,7 @@ class ExchangeState(NamedTuple):
         )
 
     @classmethod
-    def of(cls, pairs: Any, labels: npt.NDArray[np.int64], n_clusters: int) -> ExchangeState:
+    def of(cls, pairs: Any, labels: Int64s, n_clusters: int) -> ExchangeState:
         """From counts of word pairs and labels; words with a negative label are left out."""
         known = labels >= 0
         # those left out get a cluster of their own for the sum, which is then dropped
@@ -141,14 +142,14 @@ class ExchangeState(NamedTuple):
 class Refinement:
     """``labels`` (n,) and, for each pass, the mutual information after it and the moves in it."""
 
-    labels: npt.NDArray[np.int64]
+    labels: Int64s
     information: list[float] = field(default_factory=list)
     moves: list[int] = field(default_factory=list)
 
 
 def frequency_start(
     order: npt.NDArray[np.intp], n_clusters: int, n_words: int | None = None
-) -> npt.NDArray[np.int64]:
+) -> Int64s:
     """The m most frequent words in clusters of their own, all others without one (-1).
 
     ``n_words`` is more than the length of ``order`` where some words are not visited.
@@ -197,7 +198,7 @@ def refine(
     waiting = order[refined.labels[order] < 0]
     find = _finder(order, lists)
 
-    def visit(stage: str, visited: npt.NDArray[np.int64], before: int, total: int) -> float:
+    def visit(stage: str, visited: Int64s, before: int, total: int) -> float:
         """Visit words, some at a time; the gain."""
         moves, gain, start = 0, 0.0, 0
         rank = order.size - visited.size  # words that are in before the first of these
@@ -226,7 +227,7 @@ def refine(
     return refined
 
 
-def _finder(order: npt.NDArray[np.int64], lists: NeighbourLists) -> Callable[..., Any]:
+def _finder(order: Int64s, lists: NeighbourLists) -> Callable[..., Any]:
     """Who looks for targets: threads of this process, or the workers of a cluster."""
     cluster = cluster_in_use()
     if cluster is None:
@@ -237,11 +238,11 @@ def _finder(order: npt.NDArray[np.int64], lists: NeighbourLists) -> Callable[...
 
 
 def find_targets(
-    words: npt.NDArray[np.int64],
+    words: Int64s,
     lists: NeighbourLists,
-    labels: npt.NDArray[np.int64],
+    labels: Int64s,
     state: ExchangeState,
-) -> npt.NDArray[np.int64]:
+) -> Int64s:
     """The best cluster of each word, by as many threads as may be used."""
     from eigentext.words.kernels import exchange as kernels
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.engines import Engine
+    from eigentext.base.types import Bools, Float64s, Int32s, Int64s
 
 __all__ = ["TargetsByWorkers"]
 
@@ -44,14 +45,14 @@ class _Change(NamedTuple):
     """What has changed since the copy: labels of words, cells with n and n log n; all totals."""
 
     number: int
-    words: npt.NDArray[np.int32]
-    labels: npt.NDArray[np.int32]
-    cells: npt.NDArray[np.int32]
-    ahead: npt.NDArray[np.float64]
-    f_ahead: npt.NDArray[np.float64]
-    sizes: npt.NDArray[np.int64]
-    left: npt.NDArray[np.float64]
-    right: npt.NDArray[np.float64]
+    words: Int32s
+    labels: Int32s
+    cells: Int32s
+    ahead: Float64s
+    f_ahead: Float64s
+    sizes: Int64s
+    left: Float64s
+    right: Float64s
 
 
 class _Copy:
@@ -62,9 +63,9 @@ class _Copy:
 
     def __init__(
         self,
-        labels: npt.NDArray[np.int32],
-        ahead: npt.NDArray[np.float64],
-        f_ahead: npt.NDArray[np.float64],
+        labels: Int32s,
+        ahead: Float64s,
+        f_ahead: Float64s,
     ) -> None:
         self._lock = threading.Lock()  # of the threads of one worker
         self._number = -1
@@ -84,7 +85,7 @@ class _Copy:
         parts = self._labels.astype(np.int32), self._state.ahead, self._state.f_ahead
         return _Copy, parts
 
-    def changed_by(self, change: _Change) -> tuple[npt.NDArray[np.int64], ExchangeState]:
+    def changed_by(self, change: _Change) -> tuple[Int64s, ExchangeState]:
         """Labels and counts as of that batch; batches come one after the other."""
         state = self._state
         with self._lock:
@@ -107,9 +108,7 @@ class _Copy:
 class TargetsByWorkers:
     """The best cluster of each word of a batch, found by the workers of an engine."""
 
-    def __init__(
-        self, engine: Engine, order: npt.NDArray[np.int64], lists: NeighbourLists
-    ) -> None:
+    def __init__(self, engine: Engine, order: Int64s, lists: NeighbourLists) -> None:
         self._engine, self._lists = engine, lists
         n_shards = max(min(engine.jobs, order.size), 1)
         self._shard_of = np.full(lists.after.starts.size - 1, -1, dtype=np.int32)
@@ -124,9 +123,7 @@ class TargetsByWorkers:
         self._known: tuple[npt.NDArray[Any], ...] = ()
         self._other_words = self._other_cells = np.zeros(0, dtype=bool)
 
-    def __call__(
-        self, words: npt.NDArray[np.int64], labels: npt.NDArray[np.int64], state: ExchangeState
-    ) -> npt.NDArray[np.int64]:
+    def __call__(self, words: Int64s, labels: Int64s, state: ExchangeState) -> Int64s:
         """The targets, in the order of the words."""
         if words.size * state.sizes.size < _LEAST_WORK:
             return find_targets(words, self._lists, labels, state)
@@ -141,7 +138,7 @@ class TargetsByWorkers:
             targets[place] = found
         return targets
 
-    def _change(self, labels: npt.NDArray[np.int64], state: ExchangeState) -> _Change:
+    def _change(self, labels: Int64s, state: ExchangeState) -> _Change:
         """What the workers need for their copy; they get a new one where that is much.
 
         n log n is compared too: of equal counts it can differ in the last digit.
@@ -172,7 +169,7 @@ class TargetsByWorkers:
         )
 
 
-def _only(side: Neighbours, mine: npt.NDArray[np.bool_]) -> Neighbours:
+def _only(side: Neighbours, mine: Bools) -> Neighbours:
     """The neighbours of some words; the others have none here."""
     lengths = np.diff(side.starts)
     kept = np.repeat(mine, lengths)
@@ -182,8 +179,8 @@ def _only(side: Neighbours, mine: npt.NDArray[np.bool_]) -> Neighbours:
 
 
 def _targets_of(
-    task: tuple[NeighbourLists, _Copy, _Change, npt.NDArray[np.int64]],
-) -> npt.NDArray[np.int64]:
+    task: tuple[NeighbourLists, _Copy, _Change, Int64s],
+) -> Int64s:
     """What a worker does with its words of a batch."""
     from eigentext.words.kernels import exchange as kernels
 

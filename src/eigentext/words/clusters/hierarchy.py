@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Bools, Float64s, Int64s
+
 __all__ = [
     "cluster_vectors",
     "hierarchy",
@@ -72,7 +74,7 @@ def hierarchy(pairs: npt.NDArray[Any], method: str = "bisect") -> list[str]:
         return _downwards(counts, vectors, weights, start, bits)
 
 
-def cluster_vectors(pairs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def cluster_vectors(pairs: npt.NDArray[Any]) -> Float64s:
     """Vectors of clusters, U S of the scaled pair counts to both sides; (m, m)."""
     counts = np.asarray(pairs, dtype=np.float64)
     left = inverse_sqrt_totals(counts.sum(axis=1), 1.0)
@@ -102,7 +104,7 @@ def paths_of_merges(merges: npt.NDArray[np.integer[Any]], n_clusters: int) -> li
     return ["".join(reversed(path)) for path in bits]
 
 
-def _from_linkage(linked: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _from_linkage(linked: npt.NDArray[Any]) -> Int64s:
     """Merges by smallest member out of scipy's list of merges."""
     n = linked.shape[0] + 1
     smallest = list(range(n))
@@ -116,9 +118,9 @@ def _from_linkage(linked: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
 
 def _middle(
     counts: npt.NDArray[Any],
-    vectors: npt.NDArray[np.float64],
-    weights: npt.NDArray[np.float64],
-) -> tuple[npt.NDArray[np.int64], list[str]]:
+    vectors: Float64s,
+    weights: Float64s,
+) -> tuple[Int64s, list[str]]:
     """Groups of clusters by exchange, and their bits by pairing them up to the root.
 
     Exchange ends in a local optimum, so it is started twice, and the better end is taken.
@@ -157,7 +159,7 @@ def _middle(
     return labels, bits
 
 
-def joining_losses(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def joining_losses(table: npt.NDArray[Any]) -> Float64s:
     """What joining each pair of groups takes from N times the mutual information; (g, g).
 
     >>> joining_losses(np.array([[0, 5], [5, 0]])).round(4).tolist()
@@ -182,11 +184,11 @@ def joining_losses(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return (losses + losses.T) / 2
 
 
-def _f(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _f(x: Float64s) -> Float64s:
     return np.asarray(x * np.log(np.where(x > 0, x, 1.0)))
 
 
-def _match(losses: npt.NDArray[np.float64]) -> list[tuple[int, int]]:
+def _match(losses: Float64s) -> list[tuple[int, int]]:
     """All groups in pairs: the cheapest first, then pairs swap partners while that is cheaper."""
     g = losses.shape[0]
     free = set(range(g))
@@ -215,9 +217,9 @@ def _match(losses: npt.NDArray[np.float64]) -> list[tuple[int, int]]:
 
 def _downwards(
     counts: npt.NDArray[Any],
-    vectors: npt.NDArray[np.float64],
-    weights: npt.NDArray[np.float64],
-    groups: npt.NDArray[np.int64],
+    vectors: Float64s,
+    weights: Float64s,
+    groups: Int64s,
     starts: list[str],
 ) -> list[str]:
     """Cut every group in two, depth by depth, until each cluster is alone."""
@@ -243,9 +245,7 @@ def _downwards(
         groups = below
 
 
-def _two_means(
-    vectors: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]
-) -> npt.NDArray[np.bool_]:
+def _two_means(vectors: Float64s, weights: Float64s) -> Bools:
     """A cut in two: at the median of the main direction, then Lloyd's steps; no side is empty."""
     share = weights / weights.sum()
     centred = vectors - share @ vectors
@@ -274,9 +274,9 @@ def _two_means(
 
 def _change_sides(
     counts: npt.NDArray[Any],
-    groups: npt.NDArray[np.int64],
-    sibling: npt.NDArray[np.int64],
-    weights: npt.NDArray[np.float64],
+    groups: Int64s,
+    sibling: Int64s,
+    weights: Float64s,
 ) -> None:
     """Exchange between siblings, in place, until the mutual information rises no more."""
     from scipy.sparse import csr_array

@@ -21,6 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.fields import Ints, Reals, Strings
+from eigentext.base.records import As, OrNull, stored
+from eigentext.base.values import Real
 from eigentext.counting.memory import parse_memory
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.clustering import cluster_pairs, information_of_pairs
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.counting.counts import Counts
     from eigentext.words.settings import ClusterSettings
 
@@ -60,6 +64,7 @@ _ENOUGH = 2e-3
 _SETTLED = 1e-5
 # what clustering holds: libraries; a pair of neighbours, once as it was counted and twice for
 # exchange; a pair of another distance; a word; a pair of clusters
+_MOST = 10**15  # tokens
 _LIBRARIES = 350_000_000
 _NEIGHBOURS, _OTHERS, _WORD, _CLUSTERS = 32, 12, 300, 32
 
@@ -74,15 +79,17 @@ class Clustering:
     ``seconds`` of CPU by stage.
     """
 
-    words: tuple[str, ...]
-    counts: npt.NDArray[np.int64]
-    labels: npt.NDArray[np.int64]
-    paths: list[str]
-    pairs: npt.NDArray[np.int64]
-    information: float
-    singular_values: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    gamma: float | None = None
-    history: list[float] = field(default_factory=list)
+    words: tuple[str, ...] = stored(Strings("words", distinct=True))
+    counts: Int64s = stored(Ints(("words",), low=0, below=_MOST))
+    labels: Int64s = stored(Ints(("words",), low=0, below="n_clusters"))
+    paths: list[str] = stored(As(Strings("n_clusters", bits=True), list, list))
+    pairs: Int64s = stored(Ints(("n_clusters", "n_clusters"), low=0, below=_MOST))
+    information: float = stored(Real(), "mutual_information")
+    singular_values: Float64s = stored(Reals(("values",)), default_factory=lambda: np.zeros(0))
+    gamma: float | None = stored(OrNull(Real(optional=True)), default=None)
+    history: list[float] = stored(
+        As(Reals(("passes",)), list, np.ndarray.tolist), default_factory=list
+    )
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -217,7 +224,7 @@ def _spectral_start(
     settings: ClusterSettings,
     clustering: Clustering,
     progress: Progress | None,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
+) -> tuple[Int64s, Int64s | None]:
     """Labels (-1 where there is no vector) and, when all words have one, Ward's merges."""
     seconds, n_words, m = clustering.seconds, words.shape[0], settings.n_clusters
     whole = settings.method == "paper"

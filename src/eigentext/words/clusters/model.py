@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.fields import Ints, Parts, Reals, Spec, Strings
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
+from eigentext.base.records import Record, learned
 from eigentext.base.registry import NO_MODEL
 from eigentext.base.tokens import checked_tokens
-from eigentext.base.values import Real, Whole
+from eigentext.base.values import Named, Whole
 from eigentext.counting.counting import count_sentences
 from eigentext.counting.counts import Counts
 from eigentext.counting.vocabulary import UNKNOWN
@@ -33,15 +33,12 @@ from eigentext.words.settings import ClusterSettings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.files.opening import Source
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Int64s
     from eigentext.drawing.words_tree import ClusterTree
 
 __all__ = ["SpectralClusters", "read_clusters"]
-
-_MOST = 10**15  # tokens
 
 
 @dataclass(eq=False, repr=False)
@@ -59,27 +56,9 @@ class SpectralClusters(Model, ClusterSettings):
     """
 
     KIND = "clusters"
-    SPEC = Spec(
-        {
-            "n_clusters": Whole(1, 10**9),
-            "mutual_information": Real(),
-            "gamma": Real(optional=True),
-        },
-        lambda settings: Parts(
-            {
-                "labels": Ints(("words",), low=0, below="clusters"),
-                "counts": Ints(("words",), low=0, below=_MOST),
-                "pairs": Ints(("clusters", "clusters"), low=0, below=_MOST),
-                "singular_values": Reals(("values",)),
-                "history": Reals(("passes",)),
-            },
-            {
-                "words": Strings("words", distinct=True),
-                "paths": Strings("clusters", bits=True),
-            },
-            {"clusters": settings["n_clusters"]},
-        ),
-    )
+    SIZED_BY = Named({"n_clusters": Whole(1, 10**9)})
+
+    clustering_: Clustering = learned(Record(Clustering))
 
     def contexts_to_count(self) -> str:
         """What must be counted to fit this model to counts."""
@@ -120,13 +99,11 @@ class SpectralClusters(Model, ClusterSettings):
         self._ids = {word: i for i, word in enumerate(clustering.words)}
         return self
 
-    def fit_predict(
-        self, X: Iterable[Sequence[str]] | Counts, y: object = None
-    ) -> npt.NDArray[np.int64]:
+    def fit_predict(self, X: Iterable[Sequence[str]] | Counts, y: object = None) -> Int64s:
         """The cluster of each of ``words_``, after ``fit``."""
         return self.fit(X).labels_
 
-    def predict(self, words: Iterable[str]) -> npt.NDArray[np.int64]:
+    def predict(self, words: Iterable[str]) -> Int64s:
         """The cluster of each word; that of ``<unk>`` for others, or -1 where there is none."""
         self.check_fitted()
         unknown = self._ids.get(UNKNOWN)
@@ -183,33 +160,8 @@ class SpectralClusters(Model, ClusterSettings):
             (PathEntry(self.paths_[i], self.words_[i], counts[i]) for i in order), path
         )
 
-    def _pack_learned(self) -> Packed:
-        learned = self.clustering_
-        return Packed(
-            {
-                "labels": learned.labels,
-                "counts": learned.counts,
-                "pairs": learned.pairs,
-                "singular_values": learned.singular_values,
-                "history": np.array(learned.history, dtype=np.float64),
-            },
-            {"words": learned.words, "paths": learned.paths},
-            {"mutual_information": learned.information, "gamma": learned.gamma},
-        )
-
-    def _restore(self, packed: Packed) -> None:
-        clustering = Clustering(
-            words=tuple(packed.strings["words"]),
-            counts=packed.arrays["counts"],
-            labels=packed.arrays["labels"],
-            paths=list(packed.strings["paths"]),
-            pairs=packed.arrays["pairs"],
-            information=packed.facts["mutual_information"],
-            singular_values=packed.arrays["singular_values"],
-            gamma=packed.facts["gamma"],
-            history=packed.arrays["history"].tolist(),
-        )
-        self._take(clustering)
+    def _restore(self, content: SpectralClusters) -> None:
+        self._take(content.clustering_)
 
     def _summary(self) -> str:
         return (

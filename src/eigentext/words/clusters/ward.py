@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Bools, Float64s, Int64s
 
 __all__ = ["WardResult", "ward"]
 
@@ -38,9 +39,9 @@ class WardResult:
     (m - 1,) of those merges; ``gamma`` the mean number of row searches per merge.
     """
 
-    labels: npt.NDArray[np.int64]
-    merges: npt.NDArray[np.int64]
-    costs: npt.NDArray[np.float64]
+    labels: Int64s
+    merges: Int64s
+    costs: Float64s
     gamma: float
 
 
@@ -107,7 +108,7 @@ def ward(
     return WardResult(labels, order[merges], costs, searches / max(n_words - 1, 1))
 
 
-def _roots(parents: npt.NDArray[np.int64], stop: int) -> npt.NDArray[np.int64]:
+def _roots(parents: Int64s, stop: int) -> Int64s:
     """The node at the top of each of the first ``stop`` words, by pointer jumping."""
     roots = np.where(parents[:stop] < 0, np.arange(stop), parents[:stop])
     while not np.array_equal(above := roots[roots], roots):
@@ -118,10 +119,10 @@ def _roots(parents: npt.NDArray[np.int64], stop: int) -> npt.NDArray[np.int64]:
 def _sums_by_slot(
     points: npt.NDArray[Any],
     stop: int,
-    parents: npt.NDArray[np.int64],
-    slot_label: npt.NDArray[np.int64],
-    active: npt.NDArray[np.bool_],
-) -> npt.NDArray[np.float64]:
+    parents: Int64s,
+    slot_label: Int64s,
+    active: Bools,
+) -> Float64s:
     """The sum of the vectors in each slot, from the words themselves: no drift."""
     from scipy.sparse import csr_array
 
@@ -136,10 +137,10 @@ def _sums_by_slot(
 
 
 def _labels(
-    parents: npt.NDArray[np.int64],
-    slot_label: npt.NDArray[np.int64],
-    active: npt.NDArray[np.bool_],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    parents: Int64s,
+    slot_label: Int64s,
+    active: Bools,
+) -> tuple[Int64s, Int64s]:
     """Each word's cluster, numbered by first appearance, and the number of each slot."""
     roots = _roots(parents, parents.shape[0])
     tops, first = np.unique(roots, return_index=True)

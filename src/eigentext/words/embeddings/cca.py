@@ -31,10 +31,10 @@ import numpy as np
 from eigentext.base.cores import cores_in_use, using_cores
 from eigentext.base.engines import cluster_in_use
 from eigentext.base.estimator import TableTransformer
-from eigentext.base.fields import Parts, Reals, Spec, Strings
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.heap import give_back, is_mapped
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
+from eigentext.base.records import learned
 from eigentext.base.tokens import each_sentence
 from eigentext.base.values import Whole
 from eigentext.counting.contexts import Contexts, parse_contexts
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float64s, Int64s
 
 __all__ = [
     "CCAEmbedding",
@@ -143,14 +144,14 @@ def fold_contexts(matrix: Any, words: Sequence[str]) -> Any:
     return _fold(matrix, _folded_columns(words, n_positions))
 
 
-def _folded_columns(words: Sequence[str], n_positions: int) -> npt.NDArray[np.int64]:
+def _folded_columns(words: Sequence[str], n_positions: int) -> Int64s:
     """The new column of each context, position by position."""
     forms: dict[str, int] = {}
     column = np.array([forms.setdefault(word.lower(), len(forms)) for word in words])
     return np.concatenate([column + len(forms) * p for p in range(n_positions)])
 
 
-def _fold(matrix: Any, moved: npt.NDArray[np.int64]) -> Any:
+def _fold(matrix: Any, moved: Int64s) -> Any:
     """The matrix with each column added to the one that it is moved to."""
     from scipy.sparse import csr_array
 
@@ -188,15 +189,15 @@ def scaled_contexts(matrix: Any, settings: CCASettings) -> Any:
 class _Scaling:
     """How entries are scaled: by the smoothed totals of all rows and columns."""
 
-    rows: npt.NDArray[np.float64]
-    columns: npt.NDArray[np.float64]
+    rows: Float64s
+    columns: Float64s
     settings: CCASettings
 
     @classmethod
     def of(
         cls,
-        rows: npt.NDArray[np.float64],
-        columns: npt.NDArray[np.float64],
+        rows: Float64s,
+        columns: Float64s,
         settings: CCASettings,
     ) -> _Scaling:
         """With the sums of the counts."""
@@ -401,16 +402,8 @@ class CCAEmbedding(TableTransformer, Model, CCASettings):
     """
 
     KIND = "embeddings"
-    SPEC = Spec(
-        {"n_tokens": Whole(0)},
-        Parts(
-            {
-                "vectors": Reals(("words", "size"), ("float32",), -1e6, 1e6),
-                "singular_values": Reals(("size",)),
-            },
-            {"words": Strings("words", distinct=True)},
-        ),
-    )
+    embeddings_: Embeddings = learned(Embeddings.stored())
+    n_tokens_: int = learned(Whole(0))
 
     def contexts_to_count(self) -> Contexts:
         """What must be counted to fit this model to counts."""
@@ -474,19 +467,6 @@ class CCAEmbedding(TableTransformer, Model, CCASettings):
         """The k nearest words by cosine, or the answers to an analogy ``a:b::c``."""
         self.check_fitted()
         return self.embeddings_.neighbours(word, k)
-
-    def _pack_learned(self) -> Packed:
-        learned = self.embeddings_
-        arrays: dict[str, Any] = {
-            "vectors": learned.vectors,
-            "singular_values": learned.singular_values,
-        }
-        return Packed(arrays, {"words": learned.words}, {"n_tokens": self.n_tokens_})
-
-    def _restore(self, packed: Packed) -> None:
-        words, arrays = tuple(packed.strings["words"]), packed.arrays
-        self.embeddings_ = Embeddings(words, arrays["vectors"], arrays["singular_values"])
-        self.n_tokens_ = packed.facts["n_tokens"]
 
     def _summary(self) -> str:
         n_words, n_columns = self.embeddings_.vectors.shape

@@ -21,12 +21,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.fields import Reals, Strings
+from eigentext.base.records import stored
 from eigentext.features.shapes import case_of, lowered, outline
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from eigentext.base.types import Float32s
 
 __all__ = [
     "CharacterMap",
@@ -45,8 +49,6 @@ _LONGEST_WORD = 60  # characters; of a longer one its two ends
 _HELD_OUT = 10  # one word of so many tells the ridge
 _TRIED_COLUMNS, _TRIED_STEPS = 32, 20
 _STEPS = 40
-
-Float32s = npt.NDArray[np.float32]
 
 
 def features_of(word: str) -> list[str]:
@@ -106,8 +108,8 @@ class CharacterMap:
     [[0.7071, 0.7071], [0.0, 0.0]]
     """
 
-    features: tuple[str, ...]
-    weights: Float32s
+    features: tuple[str, ...] = stored(Strings("features", distinct=True))
+    weights: Float32s = stored(Reals(("features", "size"), ("float32",), -1e6, 1e6), "characters")
 
     @cached_property
     def _column_of(self) -> dict[str, int]:

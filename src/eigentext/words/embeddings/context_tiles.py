@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Float64s, Int64s
     from eigentext.words.embeddings.room import Room
 
 __all__ = ["TILE_ENTRIES", "Side", "Totals", "tiled_contexts"]
@@ -88,10 +89,10 @@ def _rows_of(half: Any, begin: int, end: int) -> Any:
 class Totals:
     """Sums over the rows and over the columns of a matrix P, and the entries that they have."""
 
-    rows: npt.NDArray[np.float64]
-    columns: npt.NDArray[np.float64]
-    row_entries: npt.NDArray[np.int64]
-    column_entries: npt.NDArray[np.int64]
+    rows: Float64s
+    columns: Float64s
+    row_entries: Int64s
+    column_entries: Int64s
 
     @classmethod
     def of(cls, side: Side) -> Totals:
@@ -120,7 +121,7 @@ def _stretches(entries: npt.NDArray[Any], most_rows: int) -> list[tuple[int, int
 
 def tiled_contexts(
     blocks: Sequence[Sequence[Side]],
-    entries: npt.NDArray[np.int64],
+    entries: Int64s,
     n_columns: int,
     scaled: Callable[[Any, slice], Any],
     *,

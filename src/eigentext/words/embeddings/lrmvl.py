@@ -19,14 +19,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.estimator import Transformer
-from eigentext.base.fields import Parts, Reals, Spec, Strings
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Reals
+from eigentext.base.model import Model
+from eigentext.base.records import learned
 from eigentext.base.tokens import checked_tokens, each_sentence
 from eigentext.base.values import Whole
 from eigentext.counting.counts import Counts
@@ -39,28 +39,17 @@ from eigentext.words.embeddings.vectors import Embeddings, vectors_from
 from eigentext.words.settings import LRMVLSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Float64s, Int32s
 
 __all__ = ["LRMVL"]
 
-Float32s = npt.NDArray[np.float32]
-Float64s = npt.NDArray[np.float64]
-Int32s = npt.NDArray[np.int32]
 
 _NOISE = 1e-6  # a correlation of rounding in single precision
 _BLOCK_TOKENS = 4096
 _LONGEST_SENTENCE = 1 << 16  # a longer line is smoothed in pieces of this length
-
-
-def _projections_fit(
-    arrays: Mapping[str, npt.NDArray[Any]], strings: object, settings: Mapping[str, Any]
-) -> None:
-    """The two sides of a token: one vector for every rate, taken to half a vector."""
-    size, rates = arrays["vectors"].shape[1], len(settings["rates"])
-    if arrays["left"].shape != (rates * size, size // 2):
-        raise ValueError(f"array 'left' has the wrong shape for {rates} rates and {size} numbers")
 
 
 @dataclass(eq=False, repr=False)
@@ -79,19 +68,10 @@ class LRMVL(Transformer, Model, LRMVLSettings):
     """
 
     KIND = "lrmvl"
-    SPEC = Spec(
-        {"n_tokens": Whole(0)},
-        Parts(
-            {
-                "vectors": Reals(("words", "size"), ("float32",), -1e6, 1e6),
-                "singular_values": Reals(("values",)),
-                "left": Reals(("smoothed", "half"), ("float32",), -1e6, 1e6),
-                "right": Reals(("smoothed", "half"), ("float32",), -1e6, 1e6),
-            },
-            {"words": Strings("words", distinct=True)},
-        ),
-        _projections_fit,
-    )
+    embeddings_: Embeddings = learned(Embeddings.stored("values"))
+    n_tokens_: int = learned(Whole(0))
+    left_: Float32s = learned(Reals(("smoothed", "half"), ("float32",), -1e6, 1e6))
+    right_: Float32s = learned(Reals(("smoothed", "half"), ("float32",), -1e6, 1e6))
 
     def check(self) -> None:
         """Raise SettingsError; half of the dimensions are for each side."""
@@ -171,21 +151,11 @@ class LRMVL(Transformer, Model, LRMVLSettings):
         self.check_fitted()
         return self.embeddings_.neighbours(word, k)
 
-    def _pack_learned(self) -> Packed:
-        learned = self.embeddings_
-        arrays: dict[str, Any] = {
-            "vectors": learned.vectors,
-            "singular_values": learned.singular_values,
-            "left": self.left_,
-            "right": self.right_,
-        }
-        return Packed(arrays, {"words": learned.words}, {"n_tokens": self.n_tokens_})
-
-    def _restore(self, packed: Packed) -> None:
-        words, arrays = tuple(packed.strings["words"]), packed.arrays
-        self.embeddings_ = Embeddings(words, arrays["vectors"], arrays["singular_values"])
-        self.left_, self.right_ = arrays["left"], arrays["right"]
-        self.n_tokens_ = packed.facts["n_tokens"]
+    def _restore(self, content: LRMVL) -> None:
+        # the two sides of a token: one vector for every rate, taken to half a vector
+        size, rates = self.embeddings_.vectors.shape[1], len(self.rates)
+        if self.left_.shape != (rates * size, size // 2):
+            raise ValueError(f"array 'left' does not fit {rates} rates and {size} numbers")
 
     def _summary(self) -> str:
         n_words, size = self.embeddings_.vectors.shape

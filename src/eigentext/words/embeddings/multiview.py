@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.base.estimator import TableTransformer
-from eigentext.base.fields import Parts, Reals, Spec, Strings
-from eigentext.base.model import Model, Packed
+from eigentext.base.model import Model
+from eigentext.base.records import Record, learned
 from eigentext.base.tokens import checked_tokens, each_sentence
 from eigentext.base.values import Real, Whole
 from eigentext.counting.counts import Counts
@@ -38,11 +38,12 @@ from eigentext.words.embeddings.vectors import Embeddings, vectors_from
 from eigentext.words.settings import MultiviewSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Float32s, Float64s
     from eigentext.words.embeddings.views import ReducedView, WordPair
 
 __all__ = ["MultiviewEmbedding", "consensus"]
@@ -55,7 +56,7 @@ def consensus(
     weights: Sequence[float] = (),
     ridge: float = 0.0,
     seed: int = 0,
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+) -> tuple[npt.NDArray[Any], Float64s]:
     """G (words, n_components), in which the views agree most, and its eigenvalues (0 to 1)."""
     result = generalised_cca(
         [view.scaled() for view in views],
@@ -67,13 +68,6 @@ def consensus(
         seed=seed,
     )
     return np.asarray(result.consensus), result.correlations
-
-
-def _map_fits(
-    arrays: Mapping[str, npt.NDArray[Any]], strings: Mapping[str, Any], settings: object
-) -> None:
-    if ("features" in strings) != ("characters" in arrays):
-        raise ValueError("features and their array 'characters' belong together")
 
 
 @dataclass(eq=False, repr=False)
@@ -91,21 +85,10 @@ class MultiviewEmbedding(TableTransformer, Model, MultiviewSettings):
     """
 
     KIND = "multiview"
-    SPEC = Spec(
-        {"n_tokens": Whole(0), "character_ridge": Real(0)},
-        Parts(
-            {
-                "vectors": Reals(("words", "size"), ("float32",), -1e6, 1e6),
-                "singular_values": Reals(("size",)),
-                "characters": Reals(("features", "size"), ("float32",), -1e6, 1e6, optional=True),
-            },
-            {
-                "words": Strings("words", distinct=True),
-                "features": Strings("features", distinct=True, optional=True),
-            },
-        ),
-        _map_fits,
-    )
+    embeddings_: Embeddings = learned(Embeddings.stored())
+    characters_: CharacterMap | None = learned(Record(CharacterMap, optional=True))
+    ridge_: float = learned(Real(0), "character_ridge")
+    n_tokens_: int = learned(Whole(0))
 
     def check(self) -> None:
         """Raise SettingsError; two or more different views, and a weight for each or none."""
@@ -162,7 +145,7 @@ class MultiviewEmbedding(TableTransformer, Model, MultiviewSettings):
                 seed=self.seed,
             )
         self.embeddings_ = Embeddings(words, vectors_from(G, values, self.exponent), values)
-        self.characters_: CharacterMap | None = None
+        self.characters_ = None
         self.ridge_ = 0.0
         if "characters" in self.views:
             self.characters_, self.ridge_ = fit_character_map(words, self.embeddings_.vectors)
@@ -196,7 +179,7 @@ class MultiviewEmbedding(TableTransformer, Model, MultiviewSettings):
         unknown = None if self.characters_ is None else self.characters_.vectors
         return WordSpace(self.embeddings_.words, self.embeddings_.vectors, unknown)
 
-    def vectors(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
+    def vectors(self, words: Sequence[str]) -> Float32s:
         """The vectors of words, (words, n_components): by characters for those not known.
 
         A word of which nothing is known has zeros.
@@ -232,29 +215,6 @@ class MultiviewEmbedding(TableTransformer, Model, MultiviewSettings):
     def neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
         """The k nearest words by cosine, or the answers to an analogy ``a:b::c``."""
         return self.space().nearest([word], k)[0]
-
-    def _pack_learned(self) -> Packed:
-        learned = self.embeddings_
-        arrays: dict[str, Any] = {
-            "vectors": learned.vectors,
-            "singular_values": learned.singular_values,
-        }
-        strings: dict[str, Sequence[str]] = {"words": learned.words}
-        if self.characters_ is not None:
-            arrays["characters"] = self.characters_.weights
-            strings["features"] = self.characters_.features
-        facts = {"n_tokens": self.n_tokens_, "character_ridge": self.ridge_}
-        return Packed(arrays, strings, facts)
-
-    def _restore(self, packed: Packed) -> None:
-        words, arrays = tuple(packed.strings["words"]), packed.arrays
-        self.embeddings_ = Embeddings(words, arrays["vectors"], arrays["singular_values"])
-        self.characters_ = None
-        if "features" in packed.strings:
-            features = tuple(packed.strings["features"])
-            self.characters_ = CharacterMap(features, arrays["characters"])
-        self.ridge_ = packed.facts["character_ridge"]
-        self.n_tokens_ = packed.facts["n_tokens"]
 
     def _summary(self) -> str:
         n_words, n_columns = self.embeddings_.vectors.shape

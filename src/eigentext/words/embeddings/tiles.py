@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.engines import Engine
+    from eigentext.base.types import Bools, Float32s, Int64s, UInt32s
     from eigentext.linalg.backend import Backend
 
 __all__ = ["TileStore", "TiledOperator"]
@@ -45,7 +46,7 @@ class TileStore:
         self.n_columns = n_columns
         self._arrays = ArrayStore(folder, room)
         self.row_support = np.zeros(cuts[-1], dtype=bool)
-        self._columns: list[npt.NDArray[np.bool_] | None] = [None] * (len(cuts) - 1)
+        self._columns: list[Bools | None] = [None] * (len(cuts) - 1)
         self._buffer = np.empty(0, dtype=np.uint8)
 
     def put(self, number: int, rows: Any) -> None:
@@ -60,7 +61,7 @@ class TileStore:
         self.row_support[self.cuts[number] : self.cuts[number + 1]] = np.diff(rows.indptr) > 0
         self._columns[number] = np.diff(columns.indptr) > 0
 
-    def column_support(self) -> npt.NDArray[np.bool_]:
+    def column_support(self) -> Bools:
         """Columns with an entry."""
         support = np.zeros(self.n_columns, dtype=bool)
         for columns in self._columns:
@@ -86,16 +87,16 @@ class _Rows:
 
     def __init__(
         self,
-        starts: npt.NDArray[np.int64],
-        ids: npt.NDArray[np.uint32],
-        values: npt.NDArray[np.float32],
+        starts: Int64s,
+        ids: UInt32s,
+        values: Float32s,
     ) -> None:
         self.starts, self.ids, self.values = starts, ids, values
         aims = np.arange(1, _PARTS) * (int(starts[-1]) // _PARTS)
         cuts = [0, *np.searchsorted(starts, aims).tolist(), len(starts) - 1]
         self.parts = [(a, b) for a, b in pairwise(cuts) if a < b]
 
-    def add_times(self, x: npt.NDArray[np.float32], y: npt.NDArray[np.float32]) -> None:
+    def add_times(self, x: Float32s, y: Float32s) -> None:
         """``y += rows x``."""
         from eigentext.linalg.kernels import add_csr_times_block
 
@@ -182,11 +183,11 @@ class TiledOperator(Operator):
             raise ValueError(f"tiles are float32, and have no {np.dtype(dtype)}")
         return self
 
-    def row_support(self) -> npt.NDArray[np.bool_]:
+    def row_support(self) -> Bools:
         """Rows with an entry."""
         return self.store.row_support
 
-    def column_support(self) -> npt.NDArray[np.bool_]:
+    def column_support(self) -> Bools:
         """Columns with an entry."""
         return self.store.column_support()
 
@@ -222,10 +223,10 @@ class _Transposed(Operator):
     def astype(self, dtype: npt.DTypeLike) -> Operator:
         return self.base.astype(dtype).T
 
-    def row_support(self) -> npt.NDArray[np.bool_]:
+    def row_support(self) -> Bools:
         return self.base.column_support()
 
-    def column_support(self) -> npt.NDArray[np.bool_]:
+    def column_support(self) -> Bools:
         return self.base.row_support()
 
     def is_finite(self) -> bool:

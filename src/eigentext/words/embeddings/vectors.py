@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eigentext.base.fields import Reals, Strings
+from eigentext.base.records import Record
 from eigentext.errors import MissingExtraError
 from eigentext.linalg.ties import unit_rows
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.files.opening import Source
+    from eigentext.base.types import Float32s, Float64s
 
 __all__ = ["Embeddings", "vectors_from"]
 
@@ -26,8 +29,18 @@ class Embeddings:
     """
 
     words: tuple[str, ...]
-    vectors: npt.NDArray[np.float32]
-    singular_values: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    vectors: Float32s
+    singular_values: Float64s = field(default_factory=lambda: np.zeros(0))
+
+    @classmethod
+    def stored(cls, values: str = "size") -> Record:
+        """What a model file holds of them, with so many singular values."""
+        return Record(
+            cls,
+            words=Strings("words", distinct=True),
+            vectors=Reals(("words", "size"), ("float32",), -1e6, 1e6),
+            singular_values=Reals((values,)),
+        )
 
     @property
     def row_of(self) -> dict[str, int]:
@@ -67,9 +80,7 @@ class Embeddings:
         return cls(tuple(keyed.index_to_key), np.array(keyed.vectors, dtype=np.float32))
 
 
-def vectors_from(
-    U: npt.NDArray[Any], S: npt.NDArray[Any], exponent: float
-) -> npt.NDArray[np.float32]:
+def vectors_from(U: npt.NDArray[Any], S: npt.NDArray[Any], exponent: float) -> Float32s:
     """Rows of ``U diag(S)^exponent`` at length 1; rows of zeros stay zero.
 
     >>> vectors_from(np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([1.0, 1.0]), 0.5).tolist()

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from eigentext.base.files.opening import OnError, Source
+    from eigentext.base.types import Bools, Float32s, Float64s
     from eigentext.counting.encoding import EncodedText
 
 __all__ = [
@@ -52,11 +53,11 @@ WordPair = tuple[str, str, float]
 class ReducedView:
     """``U`` (words, k) and ``S`` (k,) of a scaled view; ``present``: the words that have it."""
 
-    U: npt.NDArray[np.float32]
-    S: npt.NDArray[np.float64]
-    present: npt.NDArray[np.bool_]
+    U: Float32s
+    S: Float64s
+    present: Bools
 
-    def scaled(self) -> npt.NDArray[np.float64]:
+    def scaled(self) -> Float64s:
         """``U diag(S)`` with second moments of mean 1, so that a ridge means the same for all."""
         S = self.S / np.sqrt(np.square(self.S).mean())
         return np.asarray(self.U * (S * np.sqrt(len(self.U))), dtype=np.float64)

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.fields import Parts, Sparse, Spec, Strings
-from eigentext.base.model import Model, Packed
-from eigentext.base.modelfile import pack_csr
+from eigentext.base.fields import Sparse, Strings
+from eigentext.base.model import Model
+from eigentext.base.records import stored
 from eigentext.base.tokens import each_sentence
 from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import DataError, SettingsError
@@ -29,11 +29,23 @@ from eigentext.words.settings import ClassBigramSettings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    import numpy.typing as npt
+    from scipy.sparse import csr_array
+
+    from eigentext.base.parts import Packed
+    from eigentext.base.types import Float64s, Int64s
 
 __all__ = ["ClassBigram"]
 
 END = "</s>"
+
+
+@dataclass
+class _Counted:
+    """What a file holds: words, the class of each, and counts of pairs of words and the end."""
+
+    words: Sequence[str] = stored(Strings("words", distinct=True))
+    classes: Sequence[str] = stored(Strings("words"))
+    pairs: csr_array = stored(Sparse(("words+1", "words+1"), low=0, high=1e15))
 
 
 @dataclass(eq=False, repr=False)
@@ -53,13 +65,7 @@ class ClassBigram(Model, ClassBigramSettings):
     """
 
     KIND = "class-bigram"
-    SPEC = Spec(
-        {},
-        Parts(
-            {"pairs": Sparse(("words+1", "words+1"), low=0, high=1e15)},
-            {"words": Strings("words", distinct=True), "classes": Strings("words")},
-        ),
-    )
+    CONTENT = _Counted
 
     def check(self) -> None:
         """Raise for settings that are not what was declared, or no clusters."""
@@ -117,7 +123,7 @@ class ClassBigram(Model, ClassBigramSettings):
 
     # ------------------------------------------------------------ use
 
-    def _ids_of(self, sentences: Iterable[Sequence[str]]) -> Iterator[npt.NDArray[np.int64]]:
+    def _ids_of(self, sentences: Iterable[Sequence[str]]) -> Iterator[Int64s]:
         unknown = self._ids[UNKNOWN]
         for tokens in each_sentence(sentences):
             ids = [self._ids.get(token, unknown) for token in tokens]
@@ -125,9 +131,7 @@ class ClassBigram(Model, ClassBigramSettings):
                 [unknown if i == len(self.words_) - 1 else i for i in ids], dtype=np.int64
             )
 
-    def _pairs_probability(
-        self, before: npt.NDArray[np.int64], after: npt.NDArray[np.int64], mix: float
-    ) -> npt.NDArray[np.float64]:
+    def _pairs_probability(self, before: Int64s, after: Int64s, mix: float) -> Float64s:
         probability = np.zeros(before.shape[0])
         if mix > 0:
             step = self.transition_[self.class_of_[before], self.class_of_[after]]
@@ -157,7 +161,7 @@ class ClassBigram(Model, ClassBigramSettings):
             raise DataError("sentences", None, "no sentences to score")
         return float(np.exp(-total / n))
 
-    def score_samples(self, X: Iterable[Sequence[str]]) -> npt.NDArray[np.float64]:
+    def score_samples(self, X: Iterable[Sequence[str]]) -> Float64s:
         """The log probability of each sentence."""
         return np.array([self.log_prob(tokens) for tokens in each_sentence(X)])
 
@@ -171,7 +175,7 @@ class ClassBigram(Model, ClassBigramSettings):
         last = self._ids[END] if before is None else self._ids.get(before, self._ids[UNKNOWN])
         return dict(zip(self.words_, self._row(last).tolist(), strict=True))
 
-    def _row(self, before: int) -> npt.NDArray[np.float64]:
+    def _row(self, before: int) -> Float64s:
         step = self.transition_[self.class_of_[before]]
         row = self.mix * step[self.class_of_] * self.emission_
         return np.asarray(row + (1 - self.mix) * self.word_model_.row(before))
@@ -197,27 +201,25 @@ class ClassBigram(Model, ClassBigramSettings):
 
     # ------------------------------------------------------------ storage
 
-    def _pack_learned(self) -> Packed:
+    def _content(self) -> _Counted:
         names = [self.names_[c] for c in self.class_of_[:-1].tolist()]
-        strings = {"words": self.words_[:-1], "classes": names}
-        return Packed(pack_csr("pairs", self.pairs_), strings)
+        return _Counted(self.words_[:-1], names, self.pairs_)
 
     @classmethod
     def _unpack(cls, packed: Packed, **unstored: Any) -> ClassBigram:
         # the file keeps the clusters as two lists of strings
         words, classes = packed.strings["words"], packed.strings["classes"]
-        own = {"clusters": dict(zip(words, classes, strict=True))}
-        model = super()._unpack(packed, **{**unstored, **own})
+        clusters = dict(zip(words, classes, strict=True))
+        model = super()._unpack(packed, **{**unstored, "clusters": clusters})
         for name, value in unstored.items():
             setattr(model, name, value)  # for a fit to come: what was learned has its own
         return model
 
-    def _restore(self, packed: Packed) -> None:
+    def _restore(self, content: _Counted) -> None:
         self._number_words(self.clusters or {})
-        pairs = packed.csr("pairs")
-        if pairs.shape != (len(self.words_),) * 2:
+        if content.pairs.shape != (len(self.words_),) * 2:
             raise ValueError(f"counts for {len(self.words_)} words expected")
-        self._take(pairs)
+        self._take(content.pairs)
 
     def _summary(self) -> str:
         return f"{len(self.words_):,} words in {len(self.names_):,} classes"

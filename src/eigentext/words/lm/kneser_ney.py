@@ -11,8 +11,9 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    Floats = npt.NDArray[np.float64]
-    Ids = npt.NDArray[np.int64]
+    from eigentext.base.types import Float64s, Int64s
+
+    Ids = Int64s
 
 __all__ = ["KneserNeyBigram", "KneserNeyTrigram"]
 
@@ -47,15 +48,13 @@ class KneserNeyBigram:
         different = np.diff(matrix.indptr).astype(np.float64)
         self.backoff = np.where(totals > 0, d * different / np.maximum(totals, 1.0), 1.0)
 
-    def probabilities(
-        self, before: npt.NDArray[np.int64], words: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.float64]:
+    def probabilities(self, before: Int64s, words: Int64s) -> Float64s:
         """p(word | word before) for pairs of ids."""
         seen = np.asarray(self.pairs[before, words], dtype=np.float64).ravel()
         own = np.maximum(seen - self.discount, 0.0) / np.maximum(self.totals[before], 1.0)
         return np.asarray(own + self.backoff[before] * self.continuation[words])
 
-    def row(self, before: int) -> npt.NDArray[np.float64]:
+    def row(self, before: int) -> Float64s:
         """p(. | word before); (n,)."""
         values = np.asarray(self.backoff[before] * self.continuation)
         start, stop = self.pairs.indptr[before], self.pairs.indptr[before + 1]
@@ -102,7 +101,7 @@ class KneserNeyTrigram:
         every: Ids = np.arange(n, dtype=np.int64)
         self.unigram = alone.own(every) + alone.backoff(every // self._base) / n
 
-    def probabilities(self, before: Ids, words: npt.NDArray[np.integer[Any]]) -> Floats:
+    def probabilities(self, before: Ids, words: npt.NDArray[np.integer[Any]]) -> Float64s:
         """p(word | two words before), for rows of ids."""
         words = np.asarray(words, np.int64)
         far, near = (np.asarray(before, np.int64)[:, i] for i in (0, 1))
@@ -111,7 +110,7 @@ class KneserNeyTrigram:
         own = self._triples.own(context * self._base + words)
         return np.asarray(own + self._triples.backoff(context) * lower)
 
-    def row(self, far: int, near: int) -> Floats:
+    def row(self, far: int, near: int) -> Float64s:
         """p(. | far near); (n,)."""
         words = np.arange(self.n, dtype=np.int64)
         return self.probabilities(np.tile(np.array([far, near]), (self.n, 1)), words)
@@ -131,21 +130,21 @@ class _Discounted:
         self._own = (counts - discount) / totals[owner]
         self._back = np.bincount(owner, discount) / totals
 
-    def own(self, keys: Ids) -> Floats:
+    def own(self, keys: Ids) -> Float64s:
         """What is left of the count, over its total; 0 for what was not seen."""
         return _looked_up(self._keys, self._own, keys, 0.0)
 
-    def backoff(self, contexts: Ids) -> Floats:
+    def backoff(self, contexts: Ids) -> Float64s:
         """The share of the level below; 1 after a context that was not seen."""
         return _looked_up(self._contexts, self._back, contexts, 1.0)
 
 
-def _looked_up(keys: Ids, values: Floats, wanted: Ids, otherwise: float) -> Floats:
+def _looked_up(keys: Ids, values: Float64s, wanted: Ids, otherwise: float) -> Float64s:
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.asarray(np.where(keys[at] == wanted, values[at], otherwise))
 
 
-def _three_discounts(counts: Ids) -> Floats:
+def _three_discounts(counts: Ids) -> Float64s:
     """(4,) discounts of counts 0, 1, 2 and more: j - (j + 1) Y n_j+1 / n_j.
 
     Y is n_1 / (n_1 + 2 n_2).  Kept from 0.05 to j - 0.05; where a text has no count of j or of

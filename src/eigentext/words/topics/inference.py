@@ -21,11 +21,8 @@ from eigentext.base.em import EMResult, iterate
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = ["Topics", "proportions_of", "refined"]
 
@@ -38,21 +35,23 @@ _LEAST_ALPHA = 0.1  # of a topic's a_i, as a share of the mean
 class Topics:
     """``phi`` (k, V), rows positive with sum 1; ``weights`` (k,), sum 1; ``alpha0`` a_0."""
 
-    phi: Floats
-    weights: Floats
+    phi: Float64s
+    weights: Float64s
     alpha0: float
 
     @property
-    def alpha(self) -> Floats:
+    def alpha(self) -> Float64s:
         """(k,) a_i, none of them next to 0."""
         return np.asarray(self.alpha0 * np.maximum(self.weights, _LEAST_ALPHA / len(self.weights)))
 
-    def usual(self, n: int) -> Floats:
+    def usual(self, n: int) -> Float64s:
         """(n, k) the proportions that a document has before it is looked at."""
         return np.tile(self.alpha / (self.alpha.sum() or 1.0), (n, 1))
 
 
-def proportions_of(topics: Topics, counts: Any, *, n_iter: int = 200, tol: float = 1e-6) -> Floats:
+def proportions_of(
+    topics: Topics, counts: Any, *, n_iter: int = 200, tol: float = 1e-6
+) -> Float64s:
     """(n, k) of documents (n, V) csr; a document without words has those of all documents."""
     if topics.alpha0 == 0:
         with single_threaded():
@@ -68,7 +67,7 @@ def refined(
     *,
     n_iter: int,
     eta: float = _ETA,
-    theta: Floats | None = None,
+    theta: Float64s | None = None,
     progress: Progress | None = None,
 ) -> EMResult[Topics]:
     """Better topics by so many iterations of EM; alpha_0 stays, and the shares follow the text.
@@ -96,7 +95,7 @@ def refined(
         return iterate(topics, step, n_iter=n_iter, progress=progress)
 
 
-def _posteriors(topics: Topics, counts: Any) -> tuple[Floats, float]:
+def _posteriors(topics: Topics, counts: Any) -> tuple[Float64s, float]:
     """(n, k) p(topic | document), and the log likelihood."""
     weights = np.maximum(topics.weights, 1e-300)
     logs = np.asarray(counts @ np.log(topics.phi).T) + np.log(weights)
@@ -107,7 +106,7 @@ def _posteriors(topics: Topics, counts: Any) -> tuple[Floats, float]:
 
 
 def _climb(
-    topics: Topics, counts: Any, theta: Floats, sums: Floats, n_iter: int, tol: float
+    topics: Topics, counts: Any, theta: Float64s, sums: Float64s, n_iter: int, tol: float
 ) -> float:
     from eigentext.words.kernels import topics as kernels
 

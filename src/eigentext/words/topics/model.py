@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eigentext.base.estimator import Transformer
-from eigentext.base.fields import Parts, Reals, Shares, Spec, Strings
-from eigentext.base.model import Model, Packed
+from eigentext.base.fields import Reals, Shares, Strings
+from eigentext.base.model import Model
+from eigentext.base.records import learned
 from eigentext.base.tokens import each_sentence
 from eigentext.base.values import Real, Whole
 from eigentext.counting.documents import DocumentCounts, WordChoice, count_documents
@@ -28,11 +29,8 @@ from eigentext.words.topics.moments import DocumentMoments, RawTopics, topics_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = ["TopicModel", "TopicView", "halves_of", "held_out_perplexity"]
 
@@ -67,22 +65,14 @@ class TopicModel(Transformer, Model, TopicSettings):
     """
 
     KIND = "topics"
-    SPEC = Spec(
-        {
-            "n_documents": Whole(0),
-            "n_tokens": Whole(0),
-            "residual": Real(0),
-            "n_iter": Whole(0, optional=True),
-        },
-        Parts(
-            {
-                "topics": Reals(("topics", "words"), ("float64",), 1e-300, 1.001),
-                "weights": Shares(("topics",)),
-                "spectrum": Reals(("topics",)),
-            },
-            {"words": Strings("words", distinct=True)},
-        ),
-    )
+    words_: tuple[str, ...] = learned(Strings("words", distinct=True))
+    topics_: Float64s = learned(Reals(("topics", "words"), low=1e-300, high=1.001))
+    weights_: Float64s = learned(Shares(("topics",)))
+    spectrum_: Float64s = learned(Reals(("topics",)))
+    residual_: float = learned(Real(0))
+    n_documents_: int = learned(Whole(0))
+    n_tokens_: int = learned(Whole(0))
+    n_iter_: int | None = learned(Whole(0, optional=True))  # files of before do not tell it
 
     # ------------------------------------------------------------ learning
 
@@ -118,7 +108,7 @@ class TopicModel(Transformer, Model, TopicSettings):
         self.topics_, self.weights_ = better.phi[order], better.weights[order]
         self.spectrum_, self.residual_ = found.spectrum, found.tensor.residual
         self.n_documents_, self.n_tokens_ = counts.shape[0], int(counts.sum())
-        self.n_iter_: int | None = n_iter
+        self.n_iter_ = n_iter
         return self
 
     def _of_moments(self, counts: Any) -> tuple[RawTopics, Topics]:
@@ -168,7 +158,7 @@ class TopicModel(Transformer, Model, TopicSettings):
             views.append(TopicView(number, float(share), words))
         return views
 
-    def transform(self, X: Iterable[Sequence[str]]) -> Floats:
+    def transform(self, X: Iterable[Sequence[str]]) -> Float64s:
         """(documents, topics) the proportions of topics in each; rows sum to 1.
 
         A document without a word that is known has the shares of the topics in all documents.
@@ -208,27 +198,6 @@ class TopicModel(Transformer, Model, TopicSettings):
         self.check_fitted()
         return Topics(self.topics_, self.weights_, self.settings_.alpha0)
 
-    # ------------------------------------------------------------ storage
-
-    def _pack_learned(self) -> Packed:
-        arrays = {"topics": self.topics_, "weights": self.weights_, "spectrum": self.spectrum_}
-        facts = {
-            "n_documents": self.n_documents_,
-            "n_tokens": self.n_tokens_,
-            "residual": self.residual_,
-        }
-        if self.n_iter_ is not None:  # files of before do not tell it
-            facts["n_iter"] = self.n_iter_
-        return Packed(arrays, {"words": self.words_}, facts)
-
-    def _restore(self, packed: Packed) -> None:
-        arrays, facts = packed.arrays, packed.facts
-        self.words_ = tuple(packed.strings["words"])
-        self.topics_, self.weights_ = arrays["topics"], arrays["weights"]
-        self.spectrum_, self.residual_ = arrays["spectrum"], facts["residual"]
-        self.n_documents_, self.n_tokens_ = facts["n_documents"], facts["n_tokens"]
-        self.n_iter_ = facts.get("n_iter")
-
     def _summary(self) -> str:
         return f"{len(self.topics_):,} topics, {len(self.words_):,} words"
 
@@ -254,7 +223,7 @@ def halves_of(counts: Any) -> tuple[Any, Any]:
     return given, asked
 
 
-def held_out_perplexity(theta: Floats, phi: Floats, counts: Any) -> float:
+def held_out_perplexity(theta: Float64s, phi: Float64s, counts: Any) -> float:
     """``exp(- sum n_dv log(sum_i theta_di phi_iv) / sum n_dv)`` of counts (documents, words).
 
     >>> from scipy.sparse import csr_array

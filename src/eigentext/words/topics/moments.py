@@ -36,9 +36,7 @@ from eigentext.linalg.tensors import third_moment
 from eigentext.linalg.ties import fix_signs
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float64]
+    from eigentext.base.types import Float64s
 
 __all__ = ["DocumentMoments", "Moments", "RawTopics", "topics_of"]
 
@@ -50,13 +48,13 @@ class Moments(Protocol):
     """What topics are made of: m, and products with E[x_1 x_2'] and E[x_1 (x) x_2 (x) x_3]."""
 
     @property
-    def mean(self) -> Floats:
+    def mean(self) -> Float64s:
         """(V,) m."""
 
-    def pairs(self, X: Floats) -> Floats:
+    def pairs(self, X: Float64s) -> Float64s:
         """``E[x_1 x_2'] X`` for X (V, n)."""
 
-    def triples(self, W: Floats) -> Floats:
+    def triples(self, W: Float64s) -> Float64s:
         """``E[W'x_1 (x) W'x_2 (x) W'x_3]`` (k, k, k) for W (V, k)."""
 
 
@@ -75,8 +73,8 @@ class DocumentMoments:
     """
 
     counts: Any
-    lengths: Floats
-    mean: Floats
+    lengths: Float64s
+    mean: Float64s
 
     @classmethod
     def of(cls, counts: Any) -> DocumentMoments:
@@ -89,14 +87,14 @@ class DocumentMoments:
         L = np.asarray(long.sum(axis=1)).ravel()
         return cls(long, L, np.asarray(long.sum(axis=0)).ravel() / L.sum())
 
-    def pairs(self, X: Floats) -> Floats:
+    def pairs(self, X: Float64s) -> Float64s:
         """``E[x_1 x_2'] X`` for X (V, n)."""
         C, L = self.counts, self.lengths
         a = 1 / ((L - 1) * L.sum())  # the weight L / sum(L), over L (L - 1)
         both = C.T @ (a[:, None] * (C @ X))
         return np.asarray(both - (C.T @ a)[:, None] * X)  # no word is a pair with itself
 
-    def triples(self, W: Floats) -> Floats:
+    def triples(self, W: Float64s) -> Float64s:
         """``E[W'x_1 (x) W'x_2 (x) W'x_3]`` (k, k, k) for W (V, k)."""
         C, L = self.counts, self.lengths
         b = 1 / ((L - 1) * (L - 2) * L.sum())
@@ -119,9 +117,9 @@ class RawTopics(NamedTuple):
     ``tensor``    what the power method found, and its residuals
     """
 
-    topics: Floats
-    weights: Floats
-    spectrum: Floats
+    topics: Float64s
+    weights: Float64s
+    spectrum: Float64s
     tensor: TensorPairs
 
 
@@ -139,13 +137,13 @@ def topics_of(moments: Moments, k: int, alpha0: float, *, seed: int = 0) -> RawT
     return RawTopics((rows / sizes).T[order], weights[order], s, found)
 
 
-def _second(moments: Moments, alpha0: float, X: Floats) -> Floats:
+def _second(moments: Moments, alpha0: float, X: Float64s) -> Float64s:
     """``M_2 X``."""
     m = moments.mean
     return np.asarray(moments.pairs(X) - (alpha0 / (alpha0 + 1) * m)[:, None] * (m @ X))
 
 
-def _leading(product: Any, V: int, k: int, seed: int) -> tuple[Floats, Floats]:
+def _leading(product: Any, V: int, k: int, seed: int) -> tuple[Float64s, Float64s]:
     """The k largest eigenvalues and their vectors (V, k) of a symmetric matrix."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -170,7 +168,7 @@ def _leading(product: Any, V: int, k: int, seed: int) -> tuple[Floats, Floats]:
     return fix_signs(np.ascontiguousarray(vectors[:, order]))[0], s
 
 
-def _third(moments: Moments, W: Floats, alpha0: float) -> Floats:
+def _third(moments: Moments, W: Float64s, alpha0: float) -> Float64s:
     """``M_3(W, W, W)``, scaled so that ``l_i = w_i^(-1/2)``."""
     T = moments.triples(W)
     if alpha0 == 0:

@@ -11,10 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.base.cores import using_cores
+from eigentext.base.parts import Packed
+from eigentext.errors import ModelFileError
 from eigentext.language.formats.conllu import make_sentence, parse_sentence, read_sentences
 from eigentext.tagging.segmentation import Segmenter, raw_text, storage
 from eigentext.tagging.segmentation.model import _chance, _keeps_addresses, form_of
 from eigentext.tagging.segmentation.raw import lay_out, surface
+from helpers.changed_files import changed
 from helpers.sample_pipeline import TEXTS, treebank
 from helpers.toy_treebank import sentences as spanish
 
@@ -59,10 +62,11 @@ def test_a_file_keeps_all_that_was_learned(which, request) -> None:
 def test_weights_are_packed_by_which_are_not_0(values, bits) -> None:
     weights = np.zeros(1 << bits, np.int8)
     weights[[0, 5, -1]] = values
-    packed = storage._pack_weights("x", weights)
-    assert len(packed["x_mask"]) == (1 << bits) // 8
-    assert len(packed["x_weights"]) == sum(value != 0 for value in values)
-    assert np.array_equal(storage._unpack_weights("x", packed), weights)
+    part, packed = storage._weights("x"), Packed()
+    part.pack("", weights, packed)
+    assert len(packed.arrays["x_mask"]) == (1 << bits) // 8
+    assert len(packed.arrays["x_weights"]) == sum(value != 0 for value in values)
+    assert np.array_equal(part.unpack("", packed), weights)
 
 
 @pytest.mark.parametrize(
@@ -71,13 +75,15 @@ def test_weights_are_packed_by_which_are_not_0(values, bits) -> None:
         ("rule_mask", np.zeros(3, np.uint8), "the mask of rule has length 3"),
         ("token_mask", np.zeros(0, np.uint8), "the mask of token has length 0"),
         ("sentence_weights", np.zeros(0, np.int8), "0 weights of sentence, expected"),
-        ("form_starts", np.array([0, 1, 1], np.int32), "a form has no rule"),
+        ("form_starts", None, "a form has no rule"),
     ],
 )
 def test_parts_that_do_not_hold_together(toy, part, value, why) -> None:
-    arrays = {**storage.pack_segmenter(toy).arrays, part: value}
-    with pytest.raises(ValueError, match=why):
-        storage._holds(arrays, {}, {})
+    if value is None:  # the first form has none of the rules
+        value = toy._pack().arrays[part].copy()
+        value[1] = 0
+    with pytest.raises(ModelFileError, match=why):
+        Segmenter.from_bytes(changed(toy, arrays={part: value}))
 
 
 @pytest.mark.parametrize(

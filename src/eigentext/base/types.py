@@ -1,0 +1,31 @@
+"""Types of arrays, by what is in them: for annotations.
+
+A shape stands in the docstring beside the name of the array, since types do not hold it.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Bools",
+    "Float32s",
+    "Float64s",
+    "Int8s",
+    "Int16s",
+    "Int32s",
+    "Int64s",
+    "UInt8s",
+    "UInt32s",
+    "UInt64s",
+]
+
+Bools = npt.NDArray[np.bool_]
+Float32s = npt.NDArray[np.float32]
+Float64s = npt.NDArray[np.float64]
+Int8s = npt.NDArray[np.int8]
+Int16s = npt.NDArray[np.int16]
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+UInt8s = npt.NDArray[np.uint8]
+UInt32s = npt.NDArray[np.uint32]
+UInt64s = npt.NDArray[np.uint64]
