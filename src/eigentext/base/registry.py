@@ -33,33 +33,35 @@ class Kind(NamedTuple):
 KINDS = {
     "blocked-hmm": Kind(
         "a hidden Markov model with blocked emissions",
-        "hmm train",
+        "hmm train-blocked",
         "sequences.blocked.model:BlockedHMM",
     ),
     "bracketer": Kind(
         "a bracketer learned without trees",
-        "const induce",
+        "lab train-bracketer",
         "lab.induction.model:Bracketer",
     ),
     "class-bigram": Kind(
         "a language model of word classes",
-        "words lm train",
+        "words train-lm",
         "words.lm.class_bigram:ClassBigram",
     ),
     "class-automata": Kind(
         "automata of strings, one a class",
-        "automaton train --of classes",
+        "lab train-automaton --of classes",
         "lab.automata.classes:ClassAutomata",
     ),
     "clusters": Kind("word clusters", "words cluster", "words.clusters.model:SpectralClusters"),
     "counts": Kind("counts of words", "words count", "counting.counts:Counts"),
     "dependency-generative": Kind(
         "a generative dependency parser",
-        "dep train --model generative",
+        "dep train-generative",
         "dependency.generative.parser:GenerativeParser",
     ),
     "dependency-reranker": Kind(
-        "a reranker of dependency trees", "dep rerank", "dependency.rerank.reranker:Reranker"
+        "a reranker of dependency trees",
+        "dep train-reranker",
+        "dependency.rerank.reranker:Reranker",
     ),
     "embeddings": Kind("word vectors", "words embed", "words.embeddings.cca:CCAEmbedding"),
     "graph-parser": Kind(
@@ -68,18 +70,18 @@ KINDS = {
     "hmm": Kind("a hidden Markov model", "hmm train", "sequences.hmm.model:HMM"),
     "kbest-lists": Kind(
         "lists of dependency trees",
-        "dep rerank --work",
+        "dep train-reranker --work",
         "dependency.rerank.lists:KBestLists",
     ),
     "latent-tagger": Kind(
-        "a latent tagger", "hmm train --tagged", "sequences.tagger.model:LatentTagger"
+        "a latent tagger", "hmm train-tagger", "sequences.tagger.model:LatentTagger"
     ),
     "latent-tree": Kind(
-        "a latent tree model", "dep latent", "dependency.latent.model:LatentTreeModel"
+        "a latent tree model", "dep train-latent", "dependency.latent.model:LatentTreeModel"
     ),
     "learned-analyzer": Kind(
         "a learned analyzer",
-        "lex learn-analyzer",
+        "lex train-analyzer",
         "lexical.analyzers.learned:LearnedAnalyzer",
     ),
     "lexical": Kind("a ranker of analyses", "lex train", "lexical.ranker.model:LexicalRanker"),
@@ -95,18 +97,18 @@ KINDS = {
     "pipeline": Kind("a pipeline", "pipe train", "pipeline.model:Pipeline"),
     "spectral-hmm": Kind(
         "a hidden Markov model, as operators",
-        "hmm train",
+        "hmm train-spectral",
         "sequences.spectral.model:SpectralHMM",
     ),
-    "topics": Kind("topics of documents", "words topics train", "words.topics.model:TopicModel"),
+    "topics": Kind("topics of documents", "words train-topics", "words.topics.model:TopicModel"),
     "string-automaton": Kind(
         "an automaton of strings",
-        "automaton train",
+        "lab train-automaton",
         "lab.automata.model:StringAutomaton",
     ),
     "string-transducer": Kind(
         "a transducer of strings",
-        "automaton train --of pairs",
+        "lab train-automaton --of pairs",
         "lab.automata.transducer:StringTransducer",
     ),
     "tagger": Kind("a tagger", "tag train", "tagging.sequence.tagger:SequenceTagger"),
@@ -121,8 +123,6 @@ PARTS = {
     "why no constituency parser on a card": "accel.constituency.parser:why_not_card",
     "automata of characters": "lab.automata.characters:CharacterTags",
     "automata of dependents": "lab.head_automata.expert:HeadAutomata",
-    "command const bracket": "lab.induction.cli:bracket",
-    "command const induce": "lab.induction.cli:induce",
     "generative parser of trees and text": "lab.unlabelled.generative:fit_generative",
     "HMM of paths": "lab.paths.expert:PathHMM",
     "HMM of the surface": "lab.paths.expert:SurfaceHMM",

@@ -30,7 +30,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from inspect import cleandoc
 from textwrap import wrap
-from typing import Any
+from typing import Any, Literal
 
 from eigentext.base.values import Anything, Value, shown
 from eigentext.errors import SettingsError
@@ -75,6 +75,7 @@ class Setting:
     ``kept``     whether a model file gives it back, by its header or by its content
     ``answering``  whether answers are made with it: it may be set anew after ``fit``, while the
                  others are for ``fit`` alone
+    ``panel``    where a help page shows its flag: ``usual``, ``tuning`` or ``expert``
     """
 
     default: Any
@@ -87,6 +88,7 @@ class Setting:
     stored: bool
     kept: bool
     answering: bool
+    panel: str
 
 
 def setting(
@@ -102,6 +104,7 @@ def setting(
     kept: bool = False,
     answering: bool = False,
     positional: bool = False,
+    panel: Literal["usual", "tuning", "expert"] = "tuning",
 ) -> Any:
     """A dataclass field that knows its type, bounds and help.
 
@@ -121,6 +124,7 @@ def setting(
         stored=stored,
         kept=stored or kept,
         answering=answering,
+        panel=panel,
     )
     return field(default=default, kw_only=not positional, metadata={"setting": declaration})
 

@@ -1,13 +1,16 @@
 """Flags of a command, made from records: the settings of models, and what commands share.
 
 A command declares the settings it takes by ``@with_flags(HMMSettings, ...)`` and a parameter
-``given: Given``.  In its place the command line has a flag for every setting of every class:
+``settings: SettingFlags``.  In its place stands a flag for every setting of every class:
 
-* its name is the setting's, with dashes; its help and bounds are the declaration's;
+* its name is the setting's, with dashes; its help, bounds and panel are the declaration's;
 * unless told it is left out, so that the default is the model's own, whatever the class;
 * a flag that the model in question does not have is refused, not passed over.
 
 A parameter whose type is a record of :class:`Flags` stands for the flags of that record's fields.
+
+Typer writes the type of every option into its row, ``<bool>`` too; :func:`quiet_flags` leaves it
+out of the flags of all groups and commands.
 
 >>> from eigentext.base.settings import setting
 >>> from eigentext.base.values import Flag, Whole
@@ -17,8 +20,8 @@ A parameter whose type is a record of :class:`Flags` stands for the flags of tha
 ...     n_states: int = setting(10, Whole(1), "Hidden states.", short="-k")
 ...     labels: bool = setting(True, Flag(), "Learn labels too.")
 >>> @with_flags(ExampleSettings)
-... def train(file: str, given: Given) -> None:
-...     print(given.settings(ExampleSettings))
+... def train(file: str, settings: SettingFlags) -> None:
+...     print(settings.of(ExampleSettings))
 >>> list(inspect.signature(train).parameters)
 ['file', 'n_states', 'labels']
 >>> train("x", n_states=None, labels=False)
@@ -29,17 +32,32 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Annotated, Any, ClassVar, Literal, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from eigentext.base.settings import Setting, declared
 from eigentext.base.values import Auto, Flag, Listed, Real, Text, Value, Whole
 from eigentext.errors import SettingsError
 
-__all__ = ["Flags", "Given", "flag_of", "flagged", "with_flags"]
+__all__ = [
+    "EXPERT",
+    "TUNING",
+    "Flags",
+    "Group",
+    "SettingFlags",
+    "flag_of",
+    "flagged",
+    "quiet_flags",
+    "with_flags",
+]
+
+
+TUNING, EXPERT = "Tuning", "Expert"  # panels of a help page, behind that of what is usual
 
 
 class Flags:
@@ -68,17 +86,17 @@ class Flags:
                 raise SettingsError(f"{flag} {why}")
 
 
-class Given:
-    """What was given on the command line of the settings that it has flags for."""
+class SettingFlags:
+    """The settings for which there were flags on the command line."""
 
     def __init__(self, values: Mapping[str, Any], classes: tuple[type, ...]) -> None:
         self.values = {name: value for name, value in values.items() if value is not None}
         self.classes = classes
 
-    def settings(self, cls: type, **fixed: Any) -> dict[str, Any]:
+    def of(self, cls: type, **fixed: Any) -> dict[str, Any]:
         """Keyword arguments of a model with these settings; ``fixed`` are the command's own.
 
-        A flag that was given and that ``cls`` does not have is a SettingsError.
+        A flag on the command line that ``cls`` does not have is a SettingsError.
         """
         for name in sorted(self.values.keys() - flagged(cls).keys()):
             owners = " and ".join(
@@ -111,7 +129,7 @@ def flagged(cls: type) -> dict[str, Setting]:
 def with_flags(
     *classes: type, show_defaults: bool = True
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Put flags in the place of ``given`` (those of these settings) and of every record.
+    """Put flags in the place of ``settings`` (those of these settings) and of every record.
 
     Without ``show_defaults`` the help page shows none of the settings': a model has its own.
     """
@@ -127,7 +145,7 @@ def with_flags(
         last: list[inspect.Parameter] = []
         for parameter in inspect.signature(command).parameters.values():
             hint = hints[parameter.name]
-            if hint is Given:
+            if hint is SettingFlags:
                 parameters += [
                     _parameter(
                         name,
@@ -157,8 +175,8 @@ def with_flags(
                 bound[name] = hints[name](
                     **{flag.name: bound.pop(flag.name) for flag in flags if flag.name in bound}
                 )
-            if hints.get("given") is Given:  # a command may have a flag of that name
-                bound["given"] = Given(values, classes)
+            if hints.get("settings") is SettingFlags:  # a command may have a flag of that name
+                bound["settings"] = SettingFlags(values, classes)
             command(**bound)
 
         signature = inspect.Signature(parameters, return_annotation=None)
@@ -220,7 +238,7 @@ def _parameter(
         *names,
         help=help_,
         show_default=(show_default and " or ".join(defaults)) or False,
-        rich_help_panel=f"For {_title(next(iter(same)))}" if alone else None,
+        rich_help_panel=_panel(same, alone=alone),
         **options,
     )
     return inspect.Parameter(
@@ -229,6 +247,14 @@ def _parameter(
         default=None,
         annotation=Annotated[python_type | None, option],
     )
+
+
+def _panel(same: Mapping[type, Setting], *, alone: bool) -> str | None:
+    """What of several models only one has is shown model by model, the rest by its panel."""
+    if alone:
+        return f"For {_title(next(iter(same)))}"
+    panels = {setting.panel for setting in same.values()}
+    return None if "usual" in panels else TUNING if "tuning" in panels else EXPERT
 
 
 def _widest(same: Mapping[type, Setting]) -> Value:
@@ -315,3 +341,40 @@ def _shown(default: Any) -> str:
     if isinstance(default, (tuple, list)):
         return ",".join(map(str, default))
     return str(default)
+
+
+def _without_types(params: list[Any]) -> list[Any]:
+    for param in params:
+        if getattr(param, "is_flag", False) and param.metavar is None:
+            param.metavar = ""
+    return params
+
+
+class Command(TyperCommand):
+    """A command whose flags show no type, and whose examples are a line each."""
+
+    def __init__(self, *positional: Any, **named: Any) -> None:
+        super().__init__(*positional, **named)
+        self.help = re.sub(r"\n( *[$#] )", r"\n\n\1", self.help or "")  # help pages join lines
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Options and arguments, ``--help`` too."""
+        return _without_types(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """A group of commands whose flags show no type."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Options and arguments, ``--help`` too."""
+        return _without_types(super().get_params(ctx))
+
+
+def quiet_flags(app: typer.Typer) -> None:
+    """Let all commands of an application and of its groups be such."""
+    for command in app.registered_commands:
+        command.cls = Command
+    for group in app.registered_groups:
+        group.cls = Group
+        if group.typer_instance is not None:
+            quiet_flags(group.typer_instance)

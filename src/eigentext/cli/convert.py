@@ -8,7 +8,7 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import with_flags
-from eigentext.cli.run import Applying
+from eigentext.cli.verbs import Applying
 from eigentext.language.formats.registry import CONVERTIBLE
 
 _NAMES = f"{', '.join(CONVERTIBLE[:-1])} or {CONVERTIBLE[-1]}"
@@ -34,9 +34,7 @@ def convert(
     Brackets become dependencies by head rules.
 
     Example:
-
         $ eigentext convert sample/dev.mrg -o dev.conllu
-
         $ eigentext convert sample/dev.mrg --to tokens
     """
     from eigentext.language.formats.convert import convert as convert_file

@@ -9,13 +9,7 @@ import typer
 from eigentext.cli import options
 from eigentext.cli.output import remark, show_table
 
-app = typer.Typer(no_args_is_help=True, help="Open data sets: list, get, check.")
-
-Name = Annotated[str, typer.Argument(help="Name of a data set, as `data list` shows it.")]
-Folder = Annotated[
-    str | None,
-    typer.Option("--output", "-o", help="The data folder; else the one EIGENTEXT_DATA names."),
-]
+app = typer.Typer(no_args_is_help=True, help="Open data sets: list, get.")
 
 
 @app.command("list")
@@ -23,7 +17,6 @@ def list_(format_: options.Format = "native") -> None:
     """List the data sets that eigentext knows, with licence and size, and where they are.
 
     Example:
-
         $ eigentext data list
     """
     from json import dumps
@@ -56,39 +49,39 @@ def list_(format_: options.Format = "native") -> None:
 
 
 @app.command("get")
-def get(name: Name, output: Folder = None, quiet: options.Quiet = False) -> None:
+def get(
+    name: Annotated[str, typer.Argument(help="Name of a data set, as `data list` shows it.")],
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="The data folder; else the one EIGENTEXT_DATA names."),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Get nothing: are all files there, and the right ones?"),
+    ] = False,
+    quiet: options.Quiet = False,
+) -> None:
     """Get a data set: from EIGENTEXT_DATA if it is there, else by download.
 
     The licence is printed first. The sample is written out of this package.
 
     Example:
-
         $ eigentext data get sample -o .
+        $ eigentext data get sample -o . --check
     """
+    from eigentext.datasets import check as problems_of
     from eigentext.datasets import find
     from eigentext.datasets import get as get_set
 
+    if check:
+        problems = problems_of(name, output)
+        for problem in problems:
+            print(f"{problem.path}: {problem.why}")
+        if problems:
+            raise typer.Exit(2)
+        print(f"{name}: all files are right")
+        return
     entry = find(name)
     remark(entry.title, quiet=quiet)
     remark(f"licence: {entry.licence}. {entry.terms}", quiet=quiet)
     print(get_set(name, output))
-
-
-@app.command("check")
-def check(name: Name, output: Folder = None) -> None:
-    """Check the files of a data set: there, of the right size, with the right checksum.
-
-    Example:
-
-        $ eigentext data get sample -o .
-
-        $ eigentext data check sample -o .
-    """
-    from eigentext.datasets import check as check_set
-
-    problems = check_set(name, output)
-    for problem in problems:
-        print(f"{problem.path}: {problem.why}")
-    if problems:
-        raise typer.Exit(2)
-    print(f"{name}: all files are right")

@@ -19,7 +19,6 @@ def demo(
     """Train every model on the sample data, use it, and write an HTML report.
 
     Example:
-
         $ eigentext demo -o demo-report
     """
     from eigentext.reports.demo import run_demo

@@ -20,25 +20,26 @@ _LONGEST = 120  # characters of a value
 
 def info(
     file: Annotated[
-        str | None, typer.Argument(help="A model file; without it: this installation.")
+        str | None, typer.Argument(help="A model or its name; without it: this installation.")
     ] = None,
     json: options.Json = False,
 ) -> None:
     """Print the header of a model file, or the versions of this installation.
 
     Example:
-
         $ eigentext info
     """
     if file is None:
         show_figures(_installation(), as_json=json)
         return
     from eigentext.base.modelfile import load, read_header
+    from eigentext.base.named import located
 
     header = read_header(file)
     if json:
-        show_figures(asdict(header), as_json=True)
+        show_figures({"file": located(file), **asdict(header)}, as_json=True)
     else:
+        show_figures({"file": located(file)}, as_json=False)
         _show(header)
     load(file)  # reads it all: a cut or a flipped bit is an error, after the header has been shown
 
@@ -49,8 +50,8 @@ def _show(header: Header) -> None:
 
     plain = asdict(header)
     tables = {name: plain.pop(name) for name in ("data", "settings", "facts", "arrays")}
-    known = KINDS.get(header.kind)
-    what = {} if known is None else {"what": f"{known.what}, by eigentext {known.command}"}
+    entry = KINDS.get(header.kind)
+    what = {} if entry is None else {"what": f"{entry.what}, by eigentext {entry.command}"}
     show_figures({"kind": plain.pop("kind"), **what, **plain}, as_json=False)
     helps = _helps(header.kind)
     columns = {
@@ -115,9 +116,9 @@ def _installation() -> dict[str, str]:
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {"eigentext": version("eigentext"), "python": platform.python_version()}
+    versions = {"eigentext": version("eigentext"), "python": platform.python_version()}
     for package in ("numpy", "scipy", "scikit-learn", "numba", "safetensors"):
-        found[package] = version(package)
+        versions[package] = version(package)
     for extra, package in (
         ("web", "fastapi"),
         ("cluster", "distributed"),
@@ -129,7 +130,7 @@ def _installation() -> dict[str, str]:
         ("postgres", "psycopg"),
     ):
         try:
-            found[f"extra {extra}"] = f"{package} {version(package)}"
+            versions[f"extra {extra}"] = f"{package} {version(package)}"
         except PackageNotFoundError:
-            found[f"extra {extra}"] = "not installed"
-    return found
+            versions[f"extra {extra}"] = "not installed"
+    return versions

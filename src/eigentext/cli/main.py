@@ -12,17 +12,20 @@ import logging
 import os
 import signal
 import sys
+import tomllib
 import traceback
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from eigentext.base.files.outputs import one_command
 from eigentext.base.files.storage import reason
-from eigentext.cli.flags import Group, quiet_flags
+from eigentext.cli.command import Group, quiet_flags
 from eigentext.cli.output import printable, remark
 from eigentext.errors import EigentextError, MissingExtraError, StorageError, shortened
 from eigentext.version import VERSION
@@ -30,54 +33,60 @@ from eigentext.version import VERSION
 _INTERRUPTED = 130
 _TERMINATED = 143
 
-# Name -> module below `eigentext`, line of the help page: only what is called is imported, and the
-# wings are known by their strings alone.
-GROUPS = {
-    "words": ("cli.words", "Word counts and word representations."),
-    "tag": ("cli.tag", "Tags of tokens: entities and parts of speech."),
-    "hmm": ("cli.hmm", "Hidden Markov models: spectral, recovered, EM; latent taggers."),
-    "automaton": (
-        "lab.automata.cli",
-        "Weighted automata of strings, from moments: words, classes of words, pairs.",
+# Name -> module of this package, line of the help page: only what is called is imported.
+CORE = {
+    "words": ("eigentext.cli.words:app", "Word counts and word representations."),
+    "tag": ("eigentext.cli.tag:app", "Tags of tokens: entities and parts of speech."),
+    "hmm": (
+        "eigentext.cli.hmm:app",
+        "Hidden Markov models: EM, spectral, blocked; latent taggers.",
     ),
-    "const": ("cli.const", "Constituency parsing with latent-variable PCFGs."),
-    "dep": ("cli.dep", "Dependency parsing, and what trees hide."),
-    "lex": ("cli.lex", "Analyses of words, in and out of context."),
-    "pipe": ("cli.pipe", "From raw text to sentences, words, tags, lemmas and trees."),
-    "annotate": (
-        "studio.cli.annotate",
-        "Projects of annotators: texts, decisions, users, backups.",
+    "const": ("eigentext.cli.const:app", "Constituency parsing with latent-variable PCFGs."),
+    "dep": ("eigentext.cli.dep:app", "Dependency parsing, and what trees hide."),
+    "lex": ("eigentext.cli.lex:app", "Analyses of words, in and out of context."),
+    "pipe": (
+        "eigentext.cli.pipe:app",
+        "From raw text to sentences, words, tags, lemmas and trees.",
     ),
-    "model": ("cli.model", "Models by name: list, make, get, path, remove."),
-    "data": ("cli.data", "Open data sets: list, get, check."),
-}
-COMMANDS = {
+    "model": ("eigentext.cli.model:app", "Models by name: list, make, get, remove."),
+    "data": ("eigentext.cli.data:app", "Open data sets: list, get."),
     "convert": (
-        "cli.convert",
+        "eigentext.cli.convert:convert",
         "Convert between PTB brackets, CoNLL-U, CoNLL-X and plain tokens.",
     ),
     "demo": (
-        "cli.demo",
+        "eigentext.cli.demo:demo",
         "Train every model on the sample data, use it, and write an HTML report.",
     ),
     "info": (
-        "cli.info",
+        "eigentext.cli.info:info",
         "Print the header of a model file, or the versions of this installation.",
     ),
-    "serve": (
-        "studio.cli.serve",
-        "Serve the JSON API and the pages until interrupted; `studio` has models to begin with.",
+    "warm": (
+        "eigentext.cli.warm:warm",
+        "Compile everything now, so that no later command has to.",
     ),
-    "studio": (
-        "studio.cli.studio",
-        "See every model at work in a browser: parse, read, words, sequences, annotate.",
-    ),
-    "warm": ("cli.warm", "Compile everything now, so that no later command has to."),
 }
+ENTRY_POINTS = "eigentext.commands"  # where a wing names its own: a mapping such as CORE
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def commands() -> dict[str, tuple[str, str]]:
+    """The groups and commands of the core, and behind them those of the installed wings."""
+    wings = (entry.load() for entry in _entry_points())
+    return CORE | {name: home for wing in wings for name, home in wing.items()}
+
+
+def _entry_points() -> Iterable[EntryPoint]:
+    """Those of pyproject.toml where the source tree is run; else what is installed."""
+    project = Path(__file__).parents[3] / "pyproject.toml"
+    if not project.is_file():
+        return entry_points(group=ENTRY_POINTS)
+    named = tomllib.loads(project.read_text("utf-8"))["project"]["entry-points"][ENTRY_POINTS]
+    return [EntryPoint(name, value, ENTRY_POINTS) for name, value in named.items()]
+
+
+def _version(show: bool) -> None:
+    if show:
         print(f"eigentext {VERSION}")
         raise typer.Exit
 
@@ -93,9 +102,9 @@ def _common(
     """The hidden structure of language, learned by linear algebra and online learners."""
 
 
-def application(called: Collection[str]) -> typer.Typer:
-    """The command line; of groups and commands that are not called it has the names only."""
-    made = typer.Typer(
+def application(called: Collection[str] | None = None) -> typer.Typer:
+    """The command line; of what is not ``called`` it has the names only (None: it has all)."""
+    app = typer.Typer(
         cls=Group,
         no_args_is_help=True,
         add_completion=False,
@@ -103,28 +112,32 @@ def application(called: Collection[str]) -> typer.Typer:
         rich_markup_mode="rich",
         help="The hidden structure of language, learned by linear algebra and online learners.",
     )
-    for name, (module, line) in GROUPS.items():
-        group = _module(module).app if name in called else typer.Typer(help=line)
-        made.add_typer(group, name=name)
-    for name, (module, line) in COMMANDS.items():
-        if name in called:
-            made.command(name)(getattr(_module(module), name))
+    homes = CORE if called and CORE.keys() >= set(called) else commands()
+    for name, (home, line) in homes.items():
+        module, attribute = home.split(":")
+        group = attribute == "app"
+        if called is None or name in called:
+            command = getattr(import_module(module), attribute)
         else:
-            made.command(name, help=line)(lambda: None)
-    made.callback()(_common)
-    quiet_flags(made)
-    return made
+            command = typer.Typer(help=line) if group else _nothing
+        if group:
+            app.add_typer(command, name=name)
+        else:
+            app.command(name, help=line if command is _nothing else None)(command)
+    app.callback()(_common)
+    quiet_flags(app)
+    return app
 
 
-def _module(name: str) -> Any:
-    return import_module(f"eigentext.{name}")
+def _nothing() -> None:
+    """In the place of a command that is not called."""
 
 
 def __getattr__(name: str) -> Any:
     """``app`` is the whole command line, for those who read it and do not run it."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = application({*GROUPS, *COMMANDS})
+    globals()[name] = application()
     return globals()[name]
 
 

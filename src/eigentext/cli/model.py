@@ -10,9 +10,7 @@ import typer
 from eigentext.cli import options
 from eigentext.cli.output import remark, show_figures, show_table
 
-app = typer.Typer(no_args_is_help=True, help="Models by name: list, make, get, path, remove.")
-
-Name = Annotated[str, typer.Argument(help="Name of a model, as `model list` shows it.")]
+app = typer.Typer(no_args_is_help=True, help="Models by name: list, make, get, remove.")
 
 
 @app.command("list")
@@ -22,7 +20,6 @@ def list_(json: options.Json = False) -> None:
     Data marked (NC) is not for commercial use, and neither is a model made of it.
 
     Example:
-
         $ eigentext model list
     """
     from json import dumps
@@ -79,11 +76,11 @@ def list_(json: options.Json = False) -> None:
     show_table("", shown)
 
 
-def _installed(place: Path | None) -> dict[str, Any]:
+def _installed(path: Path | None) -> dict[str, Any]:
     """Where a model lies, and its size."""
-    if place is None:
+    if path is None:
         return {"place": None, "bytes": None}
-    return {"place": str(place), "bytes": place.stat().st_size}
+    return {"place": str(path), "bytes": path.stat().st_size}
 
 
 @app.command("make")
@@ -114,14 +111,12 @@ def make(
     """Make a model by a recipe: check the data, train, check the scores, write a card.
 
     From then on its name does wherever a model file does: `eigentext.load("english")` in Python,
-    `eigentext pipe run english` here. A model whose scores are below what the recipe expects is
+    `eigentext pipe apply english` here. A model whose scores are below what the recipe expects is
     not kept (exit code 2). The same data gives the same file.
 
     Example:
-
         $ eigentext model make sample
-
-        $ eigentext pipe run sample sample/raw.txt -o parsed.conllu
+        $ eigentext pipe apply sample sample/raw.txt -o parsed.conllu
     """
     from eigentext.cli.output import Clock, progress_bar
     from eigentext.errors import SettingsError
@@ -137,7 +132,7 @@ def make(
         remark("not for commercial use, and neither is the model", quiet=quiet)
     clock = Clock()
     with progress_bar(quiet=quiet, unit="sentences") as progress:
-        made = make_model(
+        product = make_model(
             recipe,
             data=data,
             download=download,
@@ -147,11 +142,16 @@ def make(
             progress=progress,
         )
     if record:
-        write_scores(recipe, made.scores)
+        write_scores(recipe, product.scores)
     elif not recipe.expected:
         remark("the recipe expects no scores: nothing to hold these against", quiet=quiet)
-    size = made.path.stat().st_size
-    figures = {"model": str(made.path), "card": str(made.card), **made.scores, "bytes": size}
+    size = product.path.stat().st_size
+    figures = {
+        "model": str(product.path),
+        "card": str(product.card),
+        **product.scores,
+        "bytes": size,
+    }
     if json or not quiet:
         show_figures(figures | clock.figures(), as_json=json)
 
@@ -176,11 +176,8 @@ def get(
     run code of its own. `hf://` needs the package huggingface_hub, `s3://` s3fs, and so on.
 
     Example:
-
         $ eigentext tag train sample/entities.bio -o names.tagger --epochs 2
-
         $ eigentext model get names.tagger --name english-names
-
         $ eigentext tag apply english-names sample/entities.bio -o tagged.bio
     """
     from eigentext.base.modelfile import read_header
@@ -188,36 +185,20 @@ def get(
     from eigentext.recipes import get_ready
 
     with progress_bar(quiet=quiet) as progress:
-        place = get_ready(source, name=name, sha256=sha256, progress=progress)
-    licence = read_header(place).data.get("licence")
+        path = get_ready(source, name=name, sha256=sha256, progress=progress)
+    licence = read_header(path).data.get("licence")
     remark(f"licence of the data: {licence or 'not stated'}", quiet=quiet)
-    print(place)
-
-
-@app.command("path")
-def path(name: Name) -> None:
-    """Print where an installed model lies; its card is beside it.
-
-    Example:
-
-        $ eigentext model make sample
-
-        $ eigentext model path sample
-    """
-    from eigentext.base.named import installed, located
-
-    place = installed().get(name)
-    print(located(name) if place is None else place)
+    print(path)
 
 
 @app.command("remove")
-def remove(name: Name) -> None:
+def remove(
+    name: Annotated[str, typer.Argument(help="Name of a model, as `model list` shows it.")],
+) -> None:
     """Remove an installed model, with its card.
 
     Example:
-
         $ eigentext model make sample
-
         $ eigentext model remove sample
     """
     from eigentext.recipes import remove as remove_model

@@ -9,6 +9,7 @@ import typer
 from eigentext.base import device
 from eigentext.base.cores import available_cores
 from eigentext.base.files.outputs import will_write
+from eigentext.cli.command import EXPERT
 
 Sources = Annotated[
     list[str],
@@ -66,6 +67,13 @@ Device = Annotated[
         help="Where the work is done: cuda is a graphics card, auto the card where there is one.",
     ),
 ]
+Model = Annotated[str, typer.Argument(help="A model of this group, a file or its name.")]
+ModelOrAnswers = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL", help="A model, or what any system answered to the gold: a file."
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Start of every random choice.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
 Json = Annotated[bool, typer.Option("--json", help="Figures as one JSON object.")]
@@ -75,11 +83,21 @@ Format = Annotated[
 ]
 OnError = Annotated[
     Literal["stop", "skip"],
-    typer.Option("--on-error", help="An item that cannot be read: stop, or skip and count it."),
+    typer.Option(
+        "--on-error",
+        help="An item that cannot be read: stop, or skip and count it.",
+        rich_help_panel=EXPERT,
+    ),
 ]
 DataName = Annotated[
-    str | None, typer.Option("--data-name", help="Name of the data, for the model's header.")
+    str | None,
+    typer.Option(
+        "--data-name", help="Name of the data, for the model's header.", rich_help_panel=EXPERT
+    ),
 ]
 DataLicence = Annotated[
-    str | None, typer.Option("--data-licence", help="Licence of the data, for the header.")
+    str | None,
+    typer.Option(
+        "--data-licence", help="Licence of the data, for the header.", rich_help_panel=EXPERT
+    ),
 ]

@@ -32,9 +32,9 @@ class Clock:
     def figures(self, **counts: int) -> dict[str, float]:
         """Both, by name, and for each count how many there were in a second on the wall."""
         wall = time.perf_counter() - self._wall
-        found = {"wall_seconds": wall, "cpu_seconds": _cpu_seconds() - self._cpu}
+        seconds = {"wall_seconds": wall, "cpu_seconds": _cpu_seconds() - self._cpu}
         rates = {f"{name}_per_second": count / max(wall, 1e-9) for name, count in counts.items()}
-        return {name: round(value, 2) for name, value in (found | rates).items()}
+        return {name: round(value, 2) for name, value in (seconds | rates).items()}
 
 
 def _cpu_seconds() -> float:
@@ -54,7 +54,7 @@ def printable(text: str) -> str:
     no file \x1b[31mred
     """
     return _UNPRINTABLE.sub(
-        lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(),
+        lambda match: match[0].encode("unicode_escape", "surrogatepass").decode(),
         shortened(text, 4000),
     )
 

@@ -17,67 +17,70 @@ PARTS: dict[str, tuple[str, ...]] = {
     "dependency trees": (
         "convert sample/dev.mrg -o t.conllu",
         "dep train t.conllu -o a.parser --epochs 1",
-        "dep parse a.parser t.conllu -o a.conllu --marginals",
-        "dep parse a.parser t.conllu -o k.conllu --kbest 2",
+        "dep apply a.parser t.conllu -o a.conllu --marginals",
+        "dep apply a.parser t.conllu -o k.conllu --kbest 2",
         "dep train t.conllu -o b.parser --epochs 1 --order 1 --tags own",
-        "dep parse b.parser t.conllu -o b.conllu --marginals",
-        "dep parse b.parser t.conllu -o k.conllu --kbest 2",
+        "dep apply b.parser t.conllu -o b.conllu --marginals",
+        "dep apply b.parser t.conllu -o k.conllu --kbest 2",
     ),
     "pipelines": (
         "pipe train sample/treebank.conllu -o p.pipe --folds 2",
-        "pipe run p.pipe sample/raw.txt -o p.conllu",
-        "pipe run p.pipe sample/raw.txt -o p.jsonl --format jsonl --top 2",
+        "pipe apply p.pipe sample/raw.txt -o p.conllu",
+        "pipe apply p.pipe sample/raw.txt -o p.jsonl --format jsonl --top 2",
         "pipe eval p.pipe sample/treebank-dev.conllu",
     ),
     "latent trees and rerankers": (
         "convert sample/dev.mrg -o t.conllu",
-        "dep train t.conllu -o g.parser --model generative --n-states 2",
-        "dep parse g.parser t.conllu -o g.conllu",
+        "dep train-generative t.conllu -o g.parser --n-states 2",
+        "dep apply g.parser t.conllu -o g.conllu",
         (
-            "dep train t.conllu -o u.parser --model generative --unlabelled t.conllu "
+            "dep train-generative t.conllu -o u.parser --unlabelled t.conllu "
             "--unlabelled-weight 0.1 --n-states 1"
         ),
-        "dep latent t.conllu -o l.latent --n-states 50 --n-iter 2",
+        "dep train-latent t.conllu -o l.latent --n-states 50 --n-iter 2",
         "dep train t.conllu -o a.parser --epochs 1",
-        "dep rerank t.conllu --base a.parser --kbest 3 --experts generative,valence -o a.rerank",
-        "dep parse a.parser t.conllu --rerank a.rerank -o r.conllu",
+        (
+            "dep train-reranker t.conllu --base a.parser --kbest 3 --experts generative,valence "
+            "-o a.rerank"
+        ),
+        "dep apply a.parser t.conllu --rerank a.rerank -o r.conllu",
     ),
     "constituents": (
         "const train sample/train.mrg -o a.lpcfg --n-states 4",
-        "const parse a.lpcfg sample/text.txt -o a.mrg",
-        "const parse a.lpcfg sample/text.txt -o k.mrg --kbest 3",
+        "const apply a.lpcfg sample/text.txt -o a.mrg",
+        "const apply a.lpcfg sample/text.txt -o k.mrg --kbest 3",
         "const score a.lpcfg sample/test.mrg -o scores.txt",
         "const eval sample/test.mrg sample/test.mrg",
-        "const induce sample/train.mrg -o a.bracketer",
-        "const bracket a.bracketer sample/test.mrg -o b.mrg",
+        "lab train-bracketer sample/train.mrg -o a.bracketer",
+        "lab apply a.bracketer sample/test.mrg -o b.mrg",
     ),
     "sequences": (
         "hmm train sample/text.txt -o a.hmm --n-states 3",
         "hmm eval a.hmm sample/text.txt --train sample/text.txt",
-        "hmm train sample/text.txt -o o.hmm --operators --n-states 3",
+        "hmm train-spectral sample/text.txt -o o.hmm --n-states 3",
         "hmm score a.hmm sample/text.txt",
-        "hmm train sample/text.txt -o b.hmm --blocked --n-groups 5",
-        "hmm tag b.hmm sample/text.txt -o b.txt",
+        "hmm train-blocked sample/text.txt -o b.hmm --n-groups 5",
+        "hmm apply b.hmm sample/text.txt -o b.txt",
         "hmm eval b.hmm sample/text.txt",
-        "hmm train sample/entities.bio -o l.model --tagged --n-states 2",
-        "hmm tag l.model sample/text.txt -o l.txt --kbest 2 --marginals",
+        "hmm train-tagger sample/entities.bio -o l.model --n-states 2",
+        "hmm apply l.model sample/text.txt -o l.txt --kbest 2 --marginals",
     ),
     "words": (
         "words count sample/text.txt -o a.counts --contexts lr2",
         "words cluster sample/text.txt -o a.clusters -m 10",
         "words cluster sample/text.txt -o b.clusters -m 10 --method brown",
-        "words assign a.clusters sample/text.txt -o c.clusters",
+        "words apply a.clusters sample/text.txt -o c.clusters",
         "words embed sample/text.txt -o a.vec --n-components 10",
         "words embed sample/text.txt -o l.vec --method lrmvl --n-components 4",
-        "words topics train sample/text.txt -o a.topics -k 2 --documents 4",
+        "words train-topics sample/text.txt -o a.topics -k 2 --documents 4",
     ),
     "readings": (
         "lex train sample/arabic.jsonl -o a.ranker --bits 16",
-        "lex rank a.ranker sample/arabic.txt -o a.jsonl",
-        "lex rank a.ranker sample/arabic.txt -o a.txt --format vocalised",
+        "lex apply a.ranker sample/arabic.txt -o a.jsonl",
+        "lex apply a.ranker sample/arabic.txt -o a.txt --format vocalised",
         "convert sample/dev.mrg -o t.conllu",
-        "lex learn-analyzer t.conllu -o rules.eig",
-        "lex analyse sample/text.txt --analyzer learned:rules.eig -o readings.tsv",
+        "lex train-analyzer t.conllu -o rules.eig",
+        "lex apply rules.eig sample/text.txt -o readings.tsv",
     ),
     "tags": (
         "tag train sample/entities.bio -o a.tagger --epochs 2",
@@ -99,7 +102,6 @@ def warm(
     processor has nothing to compile.
 
     Example:
-
         $ eigentext warm
     """
     from eigentext.base.parallel import in_order
@@ -127,10 +129,10 @@ def run_part(name: str) -> None:
         os.chdir(folder)
         try:
             for line in PARTS[name]:
-                told = io.StringIO()
-                with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(told):
+                errors = io.StringIO()
+                with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
                     code = run(line.split())
                 if code:
-                    raise EigentextError(f"`eigentext {line}` failed: {told.getvalue().strip()}")
+                    raise EigentextError(f"`eigentext {line}` failed: {errors.getvalue().strip()}")
         finally:
             os.chdir(here)

@@ -109,6 +109,7 @@ class ParsingSettings:
         "What the tree that comes out is best at; by default max-constituents, and with a "
         "reranker max-rule-product, among whose trees it chooses.",
         answering=True,
+        panel="usual",
     )
     beam: float = setting(
         1e-4,
@@ -139,6 +140,7 @@ class ParsingSettings:
         Whole(1, MOST_WORDS),
         "Sentences of more words than this are parsed in pieces.",
         answering=True,
+        panel="usual",
     )
 
 
@@ -152,8 +154,11 @@ class LPCFGSettings(ParsingSettings):
         "Most latent states of a nonterminal, at most 64; 1: the plain PCFG; auto: from the "
         "spectrum.",
         short="-k",
+        panel="usual",
     )
-    n_models: int = setting(1, Whole(1, 1000), "How many models; several are trained with noise.")
+    n_models: int = setting(
+        1, Whole(1, 1000), "How many models; several are trained with noise.", panel="usual"
+    )
     estimator: Estimator | None = setting(
         None,
         Text(get_args(Estimator)),
@@ -161,9 +166,13 @@ class LPCFGSettings(ParsingSettings):
         "and mixed (clustering and moments in turn) for several.  Clustering, em and pivot give "
         "states with probabilities: the viterbi decoder, --n-iter and --unlabelled need them, and "
         "take clustering by default.",
+        panel="usual",
     )
     n_iter: int | None = setting(
-        None, Whole(0), "EM iterations; by default 1 after clustering, 50 for em alone."
+        None,
+        Whole(0),
+        "EM iterations; by default 1 after clustering, 50 for em alone.",
+        panel="usual",
     )
     rank: int | None = setting(
         None,
@@ -175,8 +184,10 @@ class LPCFGSettings(ParsingSettings):
     per_state: int = setting(
         10, Whole(1), "How many nodes of a nonterminal are needed for each of its states."
     )
-    heads: Heads = setting("english", Text(get_args(Heads)), "Head rules.")
-    language: Language = setting("english", Text(LANGUAGES), "Signatures of unknown words.")
+    heads: Heads = setting("english", Text(get_args(Heads)), "Head rules.", panel="usual")
+    language: Language = setting(
+        "english", Text(LANGUAGES), "Signatures of unknown words.", panel="usual"
+    )
     cut_tags: bool = setting(
         False, Flag(), "Cut tags at a hyphen, as phrases always are: N-SBJ to N."
     )
@@ -184,6 +195,7 @@ class LPCFGSettings(ParsingSettings):
         False,
         Flag(),
         "Learn to choose among the best trees by features of whole trees; takes far longer.",
+        panel="usual",
     )
     unlabelled_weight: float = setting(
         0.1, Real(0), "What a count in a sentence without a tree is worth beside one in a tree."
@@ -224,7 +236,7 @@ class LPCFGSettings(ParsingSettings):
     smoothing: Smoothing = setting(
         Smoothing(), Anything(), "Strengths of the back-offs.", kept=True
     )
-    seed: int = setting(0, Whole(0), "Start of every random choice.")
+    seed: int = setting(0, Whole(0), "Start of every random choice.", panel="expert")
 
     @property
     def usual_estimator(self) -> Estimator:
@@ -258,6 +270,7 @@ class BracketingSettings:
         "(behind the first word, where there is none), always behind the first word, or half-way "
         "between the first word and the last.",
         answering=True,
+        panel="usual",
     )
     verbs: tuple[str, ...] = setting(
         ("V", "AUX", "MD"),
@@ -270,6 +283,7 @@ class BracketingSettings:
         Whole(3, 300),
         "Sentences of more words than this are bracketed in pieces.",
         answering=True,
+        panel="usual",
     )
 
 
@@ -278,10 +292,17 @@ class InductionSettings(BracketingSettings):
     """Settings of a bracketer learned without trees."""
 
     n_components: int = setting(
-        20, Whole(1, 200), "Dimensions of the word vectors; given ones are projected."
+        20,
+        Whole(1, 200),
+        "Dimensions of the word vectors; given ones are projected.",
+        panel="usual",
     )
     rank: int = setting(
-        2, Whole(1, 50), "Dimensions of a hidden node: singular values in a distance.", short="-m"
+        2,
+        Whole(1, 50),
+        "Dimensions of a hidden node: singular values in a distance.",
+        short="-m",
+        panel="usual",
     )
     smoothing: float | None = setting(
         None,

@@ -40,7 +40,9 @@ _SEED_HELP = "Start of every random choice."
 class DependencyParserSettings:
     """Settings of a graph-based parser."""
 
-    order: int = setting(2, Whole(1, 2), "1: arcs; 2: neighbouring siblings as well.")
+    order: int = setting(
+        2, Whole(1, 2), "1: arcs; 2: neighbouring siblings as well.", panel="usual"
+    )
     grandparents: bool = setting(
         True,
         Flag(),
@@ -48,7 +50,10 @@ class DependencyParserSettings:
         "approximate.",
     )
     learner: str = setting(
-        "mira", Text(("mira", "perceptron")), "How weights are learned; their mean is kept."
+        "mira",
+        Text(("mira", "perceptron")),
+        "How weights are learned; their mean is kept.",
+        panel="usual",
     )
     projective: bool | str = setting(
         "auto",
@@ -56,15 +61,20 @@ class DependencyParserSettings:
         "May arcs cross?  auto: if arcs cross in the training trees, and more heads are right "
         "with such arcs in a part of them that is held out to see.",
         off="--nonprojective",
+        panel="usual",
     )
     epochs: int = setting(
-        7, Whole(1), "Passes over the trees; with development trees, the most there are."
+        7,
+        Whole(1),
+        "Passes over the trees; with development trees, the most there are.",
+        panel="usual",
     )
     tags: str = setting(
         "gold",
         Text(("gold", "own")),
         "Learn from the tags of the trees, or train a tagger as well (own), so that text without "
         "tags can be parsed.",
+        panel="usual",
     )
     clusters: Any = setting(
         None,
@@ -72,6 +82,7 @@ class DependencyParserSettings:
         "Clusters of words: a Brown paths file, or a mapping from words to bit strings.",
         path=True,
         kept=True,
+        panel="usual",
     )
     vectors: Any = setting(
         None,
@@ -79,8 +90,11 @@ class DependencyParserSettings:
         "Vectors of words: a word2vec file, or a mapping from words to vectors.",
         path=True,
         kept=True,
+        panel="usual",
     )
-    labels: bool = setting(True, Flag(), "Learn relations; without, they are all _.")
+    labels: bool = setting(
+        True, Flag(), "Learn relations; without, they are all _.", panel="usual"
+    )
     min_count: int = setting(1, Whole(1), "Words seen less often are unknown words.")
     clip: float = setting(0.01, Real(0, open=True), "Longest step of MIRA.")
     bits: int | None = setting(
@@ -88,7 +102,7 @@ class DependencyParserSettings:
         Whole(10, 30),
         "2^bits weights of arcs; by default up to 24, as many as the words call for.",
     )
-    seed: int = setting(0, Whole(0), _SEED_HELP)
+    seed: int = setting(0, Whole(0), _SEED_HELP, panel="expert")
 
 
 @dataclass
@@ -96,17 +110,25 @@ class GenerativeParserSettings:
     """Settings of a generative parser."""
 
     n_states: int = setting(
-        8, Whole(1, 64), "Most hidden states of a tag; 1 is the plain model of tags.", short="-k"
+        8,
+        Whole(1, 64),
+        "Most hidden states of a tag; 1 is the plain model of tags.",
+        short="-k",
+        panel="usual",
     )
-    n_iter: int = setting(6, Whole(0), "EM iterations after the spectral start.")
+    n_iter: int = setting(6, Whole(0), "EM iterations after the spectral start.", panel="usual")
     start: str = setting(
         "spectral",
         Text(("spectral", "automata")),
         "Which moments the first states are found by: what is below a word against what is above "
         "it, or its left dependents against its right ones, as split head automata have them.",
+        panel="usual",
     )
     tagset: str = setting(
-        "both", Text(("upos", "xpos", "both")), "Which column of tags says the tag of a word."
+        "both",
+        Text(("upos", "xpos", "both")),
+        "Which column of tags says the tag of a word.",
+        panel="usual",
     )
     min_count: int = setting(3, Whole(1), "Rarer words are known by their signature only.")
     per_state: int = setting(
@@ -118,7 +140,7 @@ class GenerativeParserSettings:
         "Condition on the kind of the last child, or only on whether there is one.",
     )
     language: Language = setting("english", _LANGUAGE, _LANGUAGE_HELP)
-    seed: int = setting(0, Whole(0), _SEED_HELP)
+    seed: int = setting(0, Whole(0), _SEED_HELP, panel="expert")
 
 
 @dataclass
@@ -126,7 +148,12 @@ class LatentTreeSettings:
     """Settings of a latent tree model."""
 
     n_states: int = setting(
-        200, Whole(1, 10**6), "Hidden states in all.", short="-k", positional=True
+        200,
+        Whole(1, 10**6),
+        "Hidden states in all.",
+        short="-k",
+        positional=True,
+        panel="usual",
     )
     split: bool = setting(
         True,
@@ -147,13 +174,15 @@ class LatentTreeSettings:
         Text(),
         "What a node shows of the tree besides: valence (numbers of left and of right children), "
         "distance (to its head), size (of its subtree), joined by +; or nothing.",
+        panel="usual",
     )
-    n_iter: int = setting(30, Whole(0), "EM iterations.")
+    n_iter: int = setting(30, Whole(0), "EM iterations.", panel="usual")
     n_models: int = setting(
         1,
         Whole(1, 1000),
         "Models from different seeds; log p is their mean, which ranks trees better than one.  "
         "States, parameters and posteriors are the first's.",
+        panel="usual",
     )
     min_count: int = setting(2, Whole(1), "Rarer words are shown by their signatures.")
     language: Language = setting("english", _LANGUAGE, _LANGUAGE_HELP)
@@ -167,7 +196,7 @@ class LatentTreeSettings:
         Anything(),
         "LatentSmoothing: pseudo-counts, to look at EM without them; None: the usual ones.",
     )
-    seed: int = setting(0, Whole(0), _SEED_HELP)
+    seed: int = setting(0, Whole(0), _SEED_HELP, panel="expert")
 
 
 @dataclass
@@ -195,6 +224,7 @@ class SpectralTreeSettings:
         "What a score of 0 or less becomes: a least score for each word, the log of the absolute "
         "value, or an error.",
         answering=True,
+        panel="expert",
     )
     min_count: int = setting(2, Whole(1), "Rarer words are shown by their signatures.")
     on_rank: str = setting(
@@ -202,7 +232,7 @@ class SpectralTreeSettings:
         Text(("error", "warn", "ignore")),
         "A moment matrix of too small a rank; ignore: what is not there is left out.",
     )
-    seed: int = setting(0, Whole(0), _SEED_HELP)
+    seed: int = setting(0, Whole(0), _SEED_HELP, panel="expert")
 
 
 @dataclass
@@ -213,20 +243,25 @@ class RerankerSettings:
         "trees",
         Text(("trees", "tags")),
         "What is looked at: trees with their relations, or templates over tags alone.",
+        panel="usual",
     )
     learner: str = setting(
         "log-linear",
         Text(("log-linear", "perceptron")),
         "How weights are learned; the perceptron is for templates over tags.",
+        panel="usual",
     )
     experts: tuple[str, ...] = setting(
         ("latent", "generative"),
         Listed(Text(EXPERTS), len(EXPERTS)),
         "Models of trees, joined by commas: latent, generative, automata, valence, distance, "
         "paths, surface (and operators, which cannot be stored); or none.",
+        panel="usual",
     )
-    kbest: int = setting(20, Whole(2), "Trees in a list.")
-    folds: int = setting(3, Whole(2), "Lists of each part by a parser of the others.")
+    kbest: int = setting(20, Whole(2), "Trees in a list.", panel="usual")
+    folds: int = setting(
+        3, Whole(2), "Lists of each part by a parser of the others.", panel="usual"
+    )
     l2: float | None = setting(
         None,
         Real(0, open=True),
@@ -248,4 +283,4 @@ class RerankerSettings:
     generative: dict[str, Any] | None = setting(
         None, Named({}), "Settings of the generative parser, by name.", flag=False
     )
-    seed: int = setting(0, Whole(0), _SEED_HELP)
+    seed: int = setting(0, Whole(0), _SEED_HELP, panel="expert")

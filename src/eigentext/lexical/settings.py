@@ -27,6 +27,7 @@ class RankerSettings:
         "lexicon:FILE or learned:FILE.",
         flag=True,
         kept=True,
+        panel="usual",
     )
     scheme: str | LabelScheme = setting(
         "arabic14",
@@ -34,11 +35,17 @@ class RankerSettings:
         "What a label is made of: arabic14, arabic16, polish, turkish, or a file of your own.",
         flag=True,
         kept=True,
+        panel="usual",
     )
     passes: int = setting(
-        3, Whole(1, 5), "1 for what was typed only; each further one sees the neighbours' labels."
+        3,
+        Whole(1, 5),
+        "1 for what was typed only; each further one sees the neighbours' labels.",
+        panel="usual",
     )
-    epochs: int = setting(2, Whole(1), "Passes of the learner of weights over the words.")
+    epochs: int = setting(
+        2, Whole(1), "Passes of the learner of weights over the words.", panel="usual"
+    )
     bits: int = setting(
         22,
         Whole(0, 28),
@@ -51,6 +58,7 @@ class RankerSettings:
         "by word).",
         path=True,
         kept=True,
+        panel="usual",
     )
     vectors: Any = setting(
         None,
@@ -59,6 +67,7 @@ class RankerSettings:
         "by word).",
         path=True,
         kept=True,
+        panel="usual",
     )
     holdout: float | None = setting(
         None,
@@ -73,12 +82,16 @@ class RankerSettings:
         True, Flag(), "Score candidates also by the documents that are like this one."
     )
     observed: bool = setting(
-        True, Flag(), "Labels seen with a form in training are candidates beside the analyzer's."
+        True,
+        Flag(),
+        "Labels seen with a form in training are candidates beside the analyzer's.",
+        panel="expert",
     )
     transform: str = setting(
         "ratio",
         Text(("ratio", "count", "variance")),
         "What becomes of counts: log ratios, plain counts or counts of even variance.",
+        panel="expert",
     )
     weights: str = setting(
         "adagrad",
@@ -97,12 +110,14 @@ class RankerSettings:
         "Parts of a label that are counted: label, morph, hard, elements; None: all.",
         flag=False,
     )
-    seed: int = setting(0, Whole(0), "Of shuffles and of the split.")
+    seed: int = setting(0, Whole(0), "Of shuffles and of the split.", panel="expert")
 
 
 @dataclass
 class LearnedAnalyzerSettings:
     """Settings of a learned analyzer."""
 
-    language: str = setting("", Text(), "Language code: tr and az have two letters i.")
-    limit: int = setting(15, Whole(1), "Readings to give for a word, at most.")
+    language: str = setting(
+        "", Text(), "Language code: tr and az have two letters i.", panel="usual"
+    )
+    limit: int = setting(15, Whole(1), "Readings to give for a word, at most.", panel="usual")

@@ -29,18 +29,21 @@ class PipelineSettings:
         (),
         Listed(Text(STAGES), len(STAGES)),
         "Stages to leave out, joined by commas: segmenter, morphology, parser, reranker.",
+        panel="usual",
     )
     folds: int = setting(
         5,
         Whole(0),
         "The parser learns from tags that models of the other parts give each part; 0: from the "
         "treebank's own.",
+        panel="usual",
     )
     rerank: str = setting(
         "no",
         Text(("no", "yes", "auto")),
         "A model that chooses among the parser's best trees: slower, more heads right.  auto: if "
         "more are right in sentences of the treebank that are held out to see.",
+        panel="usual",
     )
     analyzer: str | Analyzer | None = setting(
         None,
@@ -49,18 +52,21 @@ class PipelineSettings:
         "morfeusz2, lexicon:FILE or learned:FILE.  It must be there whenever the pipeline is.",
         flag=True,
         kept=True,
+        panel="usual",
     )
     clusters: Any = setting(
         None,
         Anything(),
         "Clusters of words for all stages: a Brown paths file, or a mapping to bit strings.",
         path=True,
+        panel="usual",
     )
     vectors: Any = setting(
         None,
         Anything(),
         "Vectors of words for all stages: a word2vec file, or a mapping to vectors.",
         path=True,
+        panel="usual",
     )
     text_tokens: int = setting(
         3_000_000, Whole(1000), "How many tokens of the text without annotation are read, at most."
@@ -72,6 +78,7 @@ class PipelineSettings:
         ("clusters",),
         Listed(Text(TEXT_FEATURES), len(TEXT_FEATURES)),
         "What that text tells of its words, joined by commas: clusters, vectors.",
+        panel="expert",
     )
     segmenter_settings: dict[str, Any] | None = setting(
         None, Named({}), "Settings of the segmenter, by name.", flag=False
@@ -85,4 +92,4 @@ class PipelineSettings:
     reranker_settings: dict[str, Any] | None = setting(
         None, Named({}), "Settings of the reranker, by name.", flag=False
     )
-    seed: int = setting(0, Whole(0), "Start of every random choice.")
+    seed: int = setting(0, Whole(0), "Start of every random choice.", panel="expert")

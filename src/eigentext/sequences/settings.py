@@ -54,20 +54,23 @@ Characters = Literal["none", "automata"]
 class SymbolSettings:
     """Settings of models of text without tags."""
 
-    n_states: int = setting(10, Whole(1, 10**6), "Hidden states.", short="-k", positional=True)
+    n_states: int = setting(
+        10, Whole(1, 10**6), "Hidden states.", short="-k", positional=True, panel="usual"
+    )
     vocab_size: int | None = setting(
         10_000,
         Whole(1, optional=True),
         "How many words at most, the most frequent; others go to classes.",
+        panel="usual",
     )
-    min_count: int = setting(2, Whole(1), "Rarer words go to classes.")
+    min_count: int = setting(2, Whole(1), "Rarer words go to classes.", panel="usual")
     unknown: Unknown = setting(
         "signature",
         Text(get_args(Unknown)),
         "Classes of rare words: by their shapes and endings, or one for all.",
     )
     language: Language = setting("english", Text(LANGUAGES), "Of the endings of rare words.")
-    seed: int = setting(0, Whole(0), "Start of every random choice.")
+    seed: int = setting(0, Whole(0), "Start of every random choice.", panel="expert")
 
 
 @dataclass
@@ -80,6 +83,7 @@ class HMMSettings(SymbolSettings):
         "em, or anchor: states from words that belong to one state alone, without EM unless "
         "--n-iter asks for some.",
         short="-e",
+        panel="usual",
     )
     looks: bool = setting(
         True,
@@ -99,18 +103,26 @@ class HMMSettings(SymbolSettings):
         "of EM in small steps; tensor, parameters by the tensor power method, for data that "
         "follow the model; random.  The others need as many directions in the data as there are "
         "states.",
+        panel="usual",
     )
     n_iter: int | None = setting(
         None,
         Whole(0),
         "Iterations of EM: 10 by default, for anchor none; 0 keeps the start.",
         short="-n",
+        panel="usual",
     )
     n_starts: int = setting(
-        1, Whole(1), "Random starts (seeds seed, seed + 1, ...); the best is kept."
+        1,
+        Whole(1),
+        "Random starts (seeds seed, seed + 1, ...); the best is kept.",
+        panel="usual",
     )
     tol: float = setting(
-        0.0, Real(0), "EM stops when it gains less than this per token; 0: never early."
+        0.0,
+        Real(0),
+        "EM stops when it gains less than this per token; 0: never early.",
+        panel="expert",
     )
     smoothing: float = setting(
         1.0,
@@ -122,6 +134,7 @@ class HMMSettings(SymbolSettings):
         "double",
         Text(get_args(Precision)),
         "Numbers in EM; single is faster with many states (1.6 times at 100).",
+        panel="expert",
     )
     symbols: Symbols | None = setting(
         None, Anything(), "Ready-made symbols, instead of those chosen by the settings above."
@@ -136,7 +149,11 @@ class SpectralHMMSettings(SymbolSettings):
     """Settings of operators."""
 
     estimator: Estimator = setting(
-        "cca", Text(get_args(Estimator)), "Which operators; on text cca is the best.", short="-e"
+        "cca",
+        Text(get_args(Estimator)),
+        "Which operators; on text cca is the best.",
+        short="-e",
+        panel="usual",
     )
     dictionary: Scaling = setting(
         "cca", Text(get_args(Scaling)), "Directions of words; cca is better on text."
@@ -148,15 +165,21 @@ class SpectralHMMSettings(SymbolSettings):
         "A value that is not positive: clip to 0, and the state begins anew from the symbol; abs, "
         "its absolute value, and the state goes on; or an error.",
         answering=True,
+        panel="expert",
     )
     floor: float = setting(
         0.01,
         Real(0, 1),
         "With clip, a value below this share of the unigram counts as not positive.",
         answering=True,
+        panel="expert",
     )
     unigram_weight: float = setting(
-        0.2, Real(0, 1), "Of the unigram beside the operators.", answering=True
+        0.2,
+        Real(0, 1),
+        "Of the unigram beside the operators.",
+        answering=True,
+        panel="expert",
     )
 
 
@@ -164,23 +187,28 @@ class SpectralHMMSettings(SymbolSettings):
 class BlockedHMMSettings(SymbolSettings):
     """Settings of a hidden Markov model with blocked emissions."""
 
-    n_states: int = setting(40_000, Whole(1, 10**6), "Hidden states.", short="-k", positional=True)
+    n_states: int = setting(
+        40_000, Whole(1, 10**6), "Hidden states.", short="-k", positional=True, panel="usual"
+    )
     n_groups: int = setting(
         100,
         Whole(1, 10_000),
-        "States of the small model that the states of --blocked come from, and back off to.",
+        "States of the small model that the many states come from, and back off to.",
+        panel="usual",
     )
     n_blocks: int | None = setting(
         None,
         Whole(1, optional=True),
-        "Clusters of words that share states, for --blocked (default: each word has its own).",
+        "Clusters of words that share states (default: each word has its own).",
+        panel="usual",
     )
     passes: int = setting(3, Whole(0), "Passes of EM in small steps over the small model.")
     n_iter: int = setting(
         5,
         Whole(0),
-        "Iterations of EM; --blocked stops before where held-out text gains nothing.",
+        "Iterations of EM; it stops before where held-out text gains nothing.",
         short="-n",
+        panel="usual",
     )
 
 
@@ -194,6 +222,7 @@ class LatentTaggerSettings:
         "Most hidden states of a tag; 1 is the bigram HMM tagger.",
         short="-k",
         positional=True,
+        panel="usual",
     )
     estimator: Recipe = setting(
         "clustering",
@@ -201,18 +230,27 @@ class LatentTaggerSettings:
         "clustering; moments (signed scores: the rate of negatives is reported); em; or mixed, "
         "several models by clustering and moments in turn.",
         short="-e",
+        panel="usual",
     )
     n_iter: int | None = setting(
-        None, Whole(0), "Iterations of EM: one after clustering, 50 for em.", short="-n"
+        None,
+        Whole(0),
+        "Iterations of EM: one after clustering, 50 for em.",
+        short="-n",
+        panel="usual",
     )
     n_models: int = setting(
-        1, Whole(1, 1000), "Models; several are trained with noise and multiplied."
+        1,
+        Whole(1, 1000),
+        "Models; several are trained with noise and multiplied.",
+        panel="usual",
     )
     decoder: Decoder = setting(
         "posterior",
         Text(get_args(Decoder)),
         "posterior: the best tag of each word; product: the best sequence.",
         answering=True,
+        panel="usual",
     )
     per_state: int = setting(
         10, Whole(1), "How many occurrences are needed for each state of a tag."
@@ -230,10 +268,11 @@ class LatentTaggerSettings:
         Text(get_args(Characters)),
         "automata: ask automata of the characters of rare words about unknown words as well, with "
         "a power that is chosen on words held out of the training text.",
+        panel="usual",
     )
     kappa: float = setting(50.0, Real(0), "Added to counts in the CCA; less for little data.")
     language: Language = setting("generic", Text(LANGUAGES), "Of the endings of rare words.")
-    seed: int = setting(0, Whole(0), "Start of every random choice.")
+    seed: int = setting(0, Whole(0), "Start of every random choice.", panel="expert")
 
 
 @dataclass
@@ -246,11 +285,13 @@ class AutomatonSettings:
         "Dimensions of the automaton; auto: by a tenth of the strings, held out.",
         short="-k",
         positional=True,
+        panel="usual",
     )
     basis: int | Literal["auto"] = setting(
         "auto",
         Auto(Whole(1, 20_000)),
         "How many beginnings, and how many endings, the Hankel block has; auto: by the same.",
+        panel="usual",
     )
     longest: int = setting(4, Whole(1, 50), "Most symbols of a beginning or ending, with marks.")
     statistic: Statistic = setting(
@@ -258,6 +299,7 @@ class AutomatonSettings:
         Text(get_args(Statistic)),
         "What is counted: whole strings, substrings, or pieces with and without marks of the "
         "string's ends.",
+        panel="usual",
     )
     scaling: HankelScaling = setting(
         "cca", Text(get_args(HankelScaling)), "How the Hankel block is scaled before its SVD."
@@ -269,18 +311,21 @@ class AutomatonSettings:
         "A value that is not positive: clip to 0, and the state begins anew from the symbol; abs, "
         "its absolute value, and the state goes on; or an error.",
         answering=True,
+        panel="expert",
     )
     floor: float = setting(
         0.05,
         Real(0, 1),
         "With clip, a value below this share of the unigram counts as not positive.",
         answering=True,
+        panel="expert",
     )
     unigram_weight: float | Literal["auto"] = setting(
         "auto",
         Auto(Real(0, 1)),
         "Of the unigram beside the automaton; auto: by held-out strings.",
         answering=True,
+        panel="expert",
     )
 
 
@@ -303,12 +348,19 @@ class TransducerSettings(AutomatonSettings):
         "Dimensions of the automaton; auto: by a tenth of the strings, held out.",
         short="-k",
         positional=True,
+        panel="usual",
     )
     beam: int = setting(
-        8, Whole(1, 10_000), "How many beginnings of an output go on.", answering=True
+        8,
+        Whole(1, 10_000),
+        "How many beginnings of an output go on.",
+        answering=True,
+        panel="usual",
     )
     min_count: int = setting(2, Whole(1), "Strings with a rarer pair are not learned from.")
-    order: int = setting(6, Whole(1, 20), "Of the n-grams of pairs beside the automaton.")
+    order: int = setting(
+        6, Whole(1, 20), "Of the n-grams of pairs beside the automaton.", panel="usual"
+    )
     ngram_weight: float | Literal["auto"] = setting(
         "auto",
         Auto(Real(0, 1)),

@@ -41,19 +41,26 @@ class ClusterSettings:
     """Settings of word clusters."""
 
     n_clusters: int = setting(
-        200, Whole(1, 10**9), "How many clusters.", short="-m", positional=True
+        200,
+        Whole(1, 10**9),
+        "How many clusters.",
+        short="-m",
+        positional=True,
+        panel="usual",
     )
-    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE)
+    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE, panel="usual")
     method: str = setting(
         "spectral",
         Text(METHODS),
         "Vectors of frequent words and exchange (spectral), vectors of all words (paper: Stratos "
         "et al. 2014), exchange alone, or greedy merges (brown).",
+        panel="usual",
     )
     contexts: str = setting(
         "lr1",
         Text(),
         "Positions whose words are a word's context: r1, lr1, lr2, or such as -2,+1.",
+        panel="usual",
     )
     kappa: float = setting(100.0, Real(0), "Pseudo-count of the scaling.")
     passes: int | None = setting(
@@ -67,7 +74,7 @@ class ClusterSettings:
         "How the tree is made: by information (bisect) or distance of vectors (ward); by default "
         "bisect, for paper and brown their own merges.",
     )
-    seed: int = setting(0, Whole(0), _SEED)
+    seed: int = setting(0, Whole(0), _SEED, panel="expert")
 
 
 @dataclass
@@ -77,11 +84,18 @@ class CCASettings:
     The defaults are the best found on text of 12 million tokens.
     """
 
-    n_components: int = setting(200, Whole(1), "Dimensions of a vector.", positional=True)
-    contexts: str | None = setting(
-        None, Text(), "bag5, lr2, or positions; by default bag5, or what the counts hold."
+    n_components: int = setting(
+        200, Whole(1), "Dimensions of a vector.", positional=True, panel="usual"
     )
-    scaling: str = setting("ppmi", Text(SCALINGS), "Of the counts, before they are decomposed.")
+    contexts: str | None = setting(
+        None,
+        Text(),
+        "bag5, lr2, or positions; by default bag5, or what the counts hold.",
+        panel="usual",
+    )
+    scaling: str = setting(
+        "ppmi", Text(SCALINGS), "Of the counts, before they are decomposed.", panel="usual"
+    )
     exponent: float = setting(
         0.25, Real(), "On the singular values: 0 weighs all directions alike, 1 as they come."
     )
@@ -111,9 +125,9 @@ class CCASettings:
         Real(0, 1, open=True),
         "How near the true subspace the decomposition must come (mean squared cosine).",
     )
-    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE)
-    min_count: int = setting(1, Whole(1), _MIN_COUNT)
-    seed: int = setting(0, Whole(0), _SEED)
+    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE, panel="usual")
+    min_count: int = setting(1, Whole(1), _MIN_COUNT, panel="usual")
+    seed: int = setting(0, Whole(0), _SEED, panel="expert")
 
 
 @dataclass
@@ -121,12 +135,16 @@ class LRMVLSettings:
     """Settings of word and token vectors by LR-MVL."""
 
     n_components: int = setting(
-        200, Whole(1), "Dimensions of a word's vector, half for each side.", positional=True
+        200,
+        Whole(1),
+        "Dimensions of a word's vector, half for each side.",
+        positional=True,
+        panel="usual",
     )
     rates: tuple[float, ...] = setting(
         (0.1, 0.5, 0.9), Listed(Real(0, 1)), "Of smoothing: a higher one forgets faster."
     )
-    n_iter: int = setting(6, Whole(1), "Rounds.")
+    n_iter: int = setting(6, Whole(1), "Rounds.", panel="usual")
     kappa: float = setting(
         20.0, Real(0), "Added to the counts of words and to the variances of contexts."
     )
@@ -135,23 +153,27 @@ class LRMVLSettings:
         1_000_000,
         Whole(1, optional=True),
         "How many tokens, evenly spread, for the covariances of contexts; by default all.",
+        panel="expert",
     )
-    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE)
-    min_count: int = setting(1, Whole(1), _MIN_COUNT)
-    seed: int = setting(0, Whole(0), _SEED)
+    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE, panel="usual")
+    min_count: int = setting(1, Whole(1), _MIN_COUNT, panel="usual")
+    seed: int = setting(0, Whole(0), _SEED, panel="expert")
 
 
 @dataclass
 class MultiviewSettings:
     """Settings of word vectors by several views."""
 
-    n_components: int = setting(200, Whole(1), "Dimensions of a vector.", positional=True)
+    n_components: int = setting(
+        200, Whole(1), "Dimensions of a vector.", positional=True, panel="usual"
+    )
     views: tuple[str, ...] = setting(
         ("left", "right", "document", "characters"),
         Listed(Text(VIEWS)),
         "What a word is seen by: words before it (left), after it (right) or around it (bag), the "
         "document, another language (translations), and characters, by which unknown words get "
         "vectors.",
+        panel="usual",
     )
     view_weights: tuple[float, ...] = setting(
         (),
@@ -181,9 +203,9 @@ class MultiviewSettings:
         Real(0, 1, open=True),
         "How near the true subspace the decomposition must come (mean squared cosine).",
     )
-    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE)
-    min_count: int = setting(1, Whole(1), _MIN_COUNT)
-    seed: int = setting(0, Whole(0), _SEED)
+    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE, panel="usual")
+    min_count: int = setting(1, Whole(1), _MIN_COUNT, panel="usual")
+    seed: int = setting(0, Whole(0), _SEED, panel="expert")
 
 
 @dataclass
@@ -194,7 +216,11 @@ class ClassBigramSettings:
         None, Anything(), "A name (such as bits) for every word.", kept=True, positional=True
     )
     mix: float = setting(
-        0.5, Real(0, 1), "Weight of the classes; words have the rest.", answering=True
+        0.5,
+        Real(0, 1),
+        "Weight of the classes; words have the rest.",
+        answering=True,
+        panel="usual",
     )
     smooth: float = setting(
         0.5,
@@ -207,11 +233,14 @@ class ClassBigramSettings:
 class TopicSettings:
     """Settings of topics of documents."""
 
-    n_topics: int = setting(20, Whole(1, 10**4), "How many topics.", short="-k", positional=True)
+    n_topics: int = setting(
+        20, Whole(1, 10**4), "How many topics.", short="-k", positional=True, panel="usual"
+    )
     alpha0: float = setting(
         1.0,
         Real(0, 1e6),
         "Sum of the Dirichlet's parameters: how many topics a document mixes; 0: it has one.",
+        panel="usual",
     )
     refine: int | Literal["auto"] = setting(
         "auto",
@@ -219,6 +248,7 @@ class TopicSettings:
         "Iterations of EM that begin with the topics of the moments; auto: 5, 10, 20 or 50, by a "
         "tenth of the documents, held out; 10 of fewer than 100 documents.",
         short="-n",
+        panel="usual",
     )
     smoothing: float = setting(
         0.1,
@@ -226,13 +256,16 @@ class TopicSettings:
         "This share of the moments' topics is the frequency of words, so that none is impossible.",
     )
     vocab_size: int | None = setting(
-        10_000, Whole(1, optional=True), "Keep the n most frequent words that are left."
+        10_000,
+        Whole(1, optional=True),
+        "Keep the n most frequent words that are left.",
+        panel="usual",
     )
-    min_documents: int = setting(5, Whole(1), "Leave out words of fewer documents.")
+    min_documents: int = setting(5, Whole(1), "Leave out words of fewer documents.", panel="usual")
     max_share: float = setting(
         0.1, Real(0, 1), "Leave out words of more than this share of documents: stop words."
     )
     fold_case: bool = setting(
         True, Flag(), "Words that differ in case alone are one word.", off="--keep-case"
     )
-    seed: int = setting(0, Whole(0), _SEED)
+    seed: int = setting(0, Whole(0), _SEED, panel="expert")

@@ -22,16 +22,32 @@ class TaggerSettings:
     """Settings of a tagger."""
 
     clusters: str | PathLike[str] | Mapping[str, str] | None = setting(
-        None, Anything(), "Brown clusters: bits TAB word TAB count.", path=True, kept=True
+        None,
+        Anything(),
+        "Brown clusters: bits TAB word TAB count.",
+        path=True,
+        kept=True,
+        panel="usual",
     )
     vectors: str | PathLike[str] | Mapping[str, Any] | None = setting(
-        None, Anything(), "Word vectors, word2vec text or binary.", path=True, kept=True
+        None,
+        Anything(),
+        "Word vectors, word2vec text or binary.",
+        path=True,
+        kept=True,
+        panel="usual",
     )
     epochs: int = setting(
-        8, Whole(1), "Passes over the data; with development data, the most there are."
+        8,
+        Whole(1),
+        "Passes over the data; with development data, the most there are.",
+        panel="usual",
     )
     scheme: Scheme = setting(
-        "auto", Text(get_args(Scheme)), "bio2 for entities; plain for other tags."
+        "auto",
+        Text(get_args(Scheme)),
+        "bio2 for entities; plain for other tags.",
+        panel="usual",
     )
     min_count: int = setting(1, Whole(1), "Leave out features seen less often.")
     margin: float = setting(
@@ -45,12 +61,14 @@ class TaggerSettings:
         Auto(Real(0)),
         "Added to the margin of entities: more finds more of them; auto: the best on development "
         "data, or by cross-validation on the training data.",
+        panel="usual",
     )
     beam: int | Literal["auto"] = setting(
         "auto",
         Auto(Whole(1, 10_000)),
         "Tag sequences kept; 1 is greedy; auto: chosen with the entity margin, 1 for other tags.",
         answering=True,
+        panel="usual",
     )
     templates: Sequence[str] | None = setting(
         None,
@@ -65,6 +83,9 @@ class TaggerSettings:
         False, Flag(), "Read tags outside BIO2 as the CoNLL scorer does; else they are an error."
     )
     compact: bool = setting(
-        False, Flag(), "Keep clusters and vectors of training words only: a smaller file."
+        False,
+        Flag(),
+        "Keep clusters and vectors of training words only: a smaller file.",
+        panel="expert",
     )
-    seed: int = setting(0, Whole(0), "Start of every random choice.")
+    seed: int = setting(0, Whole(0), "Start of every random choice.", panel="expert")

@@ -1,7 +1,7 @@
-"""One run of a command: the flags that all commands of a sort share, and what they do.
+"""What the verbs share: a run of `train`, of `apply`, of any other, and who does the work.
 
 @with_flags(HMMSettings)
-def train(files: options.Sources, given: Given, run: Training) -> None:
+def train(files: options.Sources, settings: SettingFlags, run: Training) -> None:
     with run.reading("iterations") as (log, progress):   # --on-error, --quiet
         ...
     run.save(model, files, {"tokens": n})                # --output, --data-*, --quiet, --json
@@ -10,31 +10,36 @@ def train(files: options.Sources, given: Given, run: Training) -> None:
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, ClassVar, Literal
+
+import typer
 
 from eigentext.base.cores import using_cores
 from eigentext.base.device import using_device
+from eigentext.base.engines import using_cluster
 from eigentext.base.files.opening import SkipLog
 from eigentext.base.progress import Progress
 from eigentext.cli import options
-from eigentext.cli.command import Flags
+from eigentext.cli.command import EXPERT, Flags
 from eigentext.cli.output import Clock, progress_bar, remark, show_figures
-from eigentext.errors import DataError
+from eigentext.errors import DataError, SettingsError
 from eigentext.features.known_words import KnownWords, Share, remark_on
 
-__all__ = ["Applying", "Run", "Training", "TrainingOnDevice", "of_files"]
+__all__ = ["Applying", "Run", "Training", "TrainingOnDevice", "Workers", "answers_of", "of_files"]
 
 
-def of_files(error: DataError, sources: list[str], *given: str) -> DataError:
-    """The error with the files in it, if it is of what a model, which knows none, was ``given``.
+def of_files(error: DataError, sources: list[str], *inputs: str) -> DataError:
+    """The error with the files in it, if it is of ``inputs``: a model knows no files.
 
     >>> str(of_files(DataError("strings", None, "none"), ["a.txt", "b.txt"], "strings"))
     'a.txt and 1 more: none'
     """
-    if error.path not in given or not sources:
+    if error.path not in inputs or not sources:
         return error
     more = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
     return DataError(sources[0] + more, None, error.why)
@@ -82,10 +87,10 @@ class Run(Flags):
         """One line to the person at the terminal."""
         remark(text, quiet=self.quiet)
 
-    def remark_on_unknown(self, share: Share, known: KnownWords | None) -> None:
+    def remark_on_unknown(self, share: Share, words: KnownWords | None) -> None:
         """A warning where most words of a text are unknown to the model."""
-        if known is not None and (told := remark_on(share, known.expected)):
-            self.remark(f"eigentext: {told}")
+        if words is not None and (warning := remark_on(share, words.expected)):
+            self.remark(f"eigentext: {warning}")
 
     @property
     def tells(self) -> bool:
@@ -142,9 +147,9 @@ class Training(Run):
         stated = {name: value for name, value in more.items() if value}
         model.save(self.output, data=self.about(sources) | stated)
         if self.tells:
-            known = figures() if callable(figures) else figures
-            known = {**known, "skipped": self.skipped, **self.clock.figures()}
-            self.tell(known, results_on_stdout="-" in (self.output, beside))
+            facts = figures() if callable(figures) else figures
+            facts = {**facts, "skipped": self.skipped, **self.clock.figures()}
+            self.tell(facts, results_on_stdout="-" in (self.output, beside))
 
 
 @dataclass(kw_only=True)
@@ -210,3 +215,73 @@ class Applying(Run):
     def tell(self, figures: Mapping[str, Any], *, results_on_stdout: bool = False) -> None:
         """Figures of this run; on stderr where the answers are on stdout."""
         super().tell(figures, results_on_stdout=results_on_stdout or self.output == "-")
+
+
+@dataclass(kw_only=True)
+class Workers(Flags):
+    """A command whose work can be done elsewhere, with the same result.
+
+    with run.reading() as (log, progress), workers.at_work(run.jobs):
+        ...
+    """
+
+    LAST: ClassVar = ("engine", "scheduler")
+
+    engine: Annotated[
+        Literal["local", "dask"] | None,
+        typer.Option(
+            "--engine",
+            help="Cores of this machine, or a Dask cluster: that of --scheduler, else one of "
+            "--jobs processes here; the result does not depend on it.",
+            show_default="local",
+            rich_help_panel=EXPERT,
+        ),
+    ] = None
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            help="Address of a Dask scheduler, tcp://...",
+            rich_help_panel=EXPERT,
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """An address is that of a cluster."""
+        if self.engine == "local" and self.scheduler is not None:
+            raise SettingsError("--engine local and --scheduler: expected one of them")
+
+    @contextmanager
+    def at_work(self, jobs: int) -> Iterator[None]:
+        """Join or start the cluster that was asked for; without one nothing is done."""
+        if self.engine != "dask" and self.scheduler is None:
+            yield
+            return
+        from eigentext.base.dask_engine import DaskEngine
+
+        here = self.scheduler is None
+        with (
+            DaskEngine.here(jobs) if here else DaskEngine(self.scheduler) as engine,
+            using_cluster(engine),
+        ):
+            yield
+
+
+@contextmanager
+def answers_of(
+    model: str, gold: str, apply: Callable[..., None], **choices: Any
+) -> Iterator[tuple[str, str]]:
+    """The file that is compared with gold, and its name: ``model`` itself if it holds answers.
+
+    Else that of what ``apply``, the group's own command, makes of gold with these choices.
+    """
+    from eigentext.cli.inputs import is_model
+
+    if not is_model(model):
+        yield model, model
+        return
+    with TemporaryDirectory(prefix="eigentext-") as folder:
+        # the formats of gold and of answers are told by one name
+        answers = os.path.join(folder, os.path.basename(gold).removesuffix(".gz") or "gold")
+        apply(model=model, files=[gold], output=answers, quiet=True, **choices)
+        yield answers, f"{model} ({gold})"

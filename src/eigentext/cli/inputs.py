@@ -1,21 +1,38 @@
-"""Sentences from the files a command was given: tokenised, raw, or with tags."""
+"""What commands are given: text, sentences with tags, dependency trees, and models by kind."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from eigentext.base.files.opening import OnError
-from eigentext.cli.command import Flags
+from eigentext.base.files.opening import OnError, raise_or_tell
+from eigentext.cli.command import TUNING, Flags
+from eigentext.errors import DataError, EigentextError, ModelFileError
 
 if TYPE_CHECKING:
     from eigentext.counting.raw_text import TypedToken
+    from eigentext.language.formats.conllu import ConlluBlock
+    from eigentext.language.trees.dependency import DependencyTree
     from eigentext.tagging.sequence.reading import Item
 
-__all__ = ["ArabicText", "Column", "Field", "GenericText", "RawText", "TaggedInput", "TextInput"]
+__all__ = [
+    "ArabicText",
+    "Column",
+    "Field",
+    "GenericText",
+    "RawText",
+    "TaggedInput",
+    "TextInput",
+    "is_model",
+    "kind_of_model",
+    "load_model",
+    "sentences_of",
+    "training_trees",
+    "trees_of",
+]
 
 Field = Annotated[
     str | None,
@@ -24,6 +41,7 @@ Field = Annotated[
         help='The field of JSON Lines, or the column of Parquet, that holds the text; "text" '
         "by default.  A file named otherwise is then read as JSON Lines.",
         show_default=False,
+        rich_help_panel=TUNING,
     ),
 ]
 
@@ -50,6 +68,7 @@ class RawText(Flags):
             "--newlines",
             help="For raw text: does the end of a line end a sentence? end: always, join: never, "
             "auto: unless the text is wrapped there.",
+            rich_help_panel=TUNING,
         ),
     ] = "auto"
     field: Field = None
@@ -166,3 +185,86 @@ class TaggedInput(Flags):
         from eigentext.tagging.sequence.reading import read_tagged
 
         return read_tagged(sources, file_format=self.from_, column=self.column, **choices)
+
+
+def sentences_of(path: str, on_error: OnError | None = None) -> Iterator[ConlluBlock]:
+    """The sentences of a CoNLL-U or, by its name, CoNLL-X file; one without any is an error."""
+    from eigentext.language.formats.blocks import all_of_file
+    from eigentext.language.formats.registry import format_of, names_of, the_format
+
+    known = names_of("words")
+    read = the_format(format_of(path, known, "conllu"), known).reader()
+    return all_of_file(read(path, on_error=on_error), path)
+
+
+def trees_of(
+    sources: Iterable[str], *, on_error: OnError | None = None
+) -> Iterator[tuple[ConlluBlock, DependencyTree]]:
+    """Sentences with their trees; one without heads is an error.
+
+    Tags are those of column UPOS, and of XPOS where that is empty.
+    """
+    from eigentext.base.files.opening import expand
+    from eigentext.language.formats import conllu
+
+    for source in expand(sources):
+        for sentence in sentences_of(source, on_error):
+            if sentence.heads is None:
+                why = "the sentence that begins here has no heads; expected a tree"
+                raise_or_tell(DataError(sentence.source, sentence.first_line, why), on_error)
+                continue
+            blank = set(sentence.column("upos")) == {"_"}
+            yield sentence, conllu.to_dependency_tree(sentence, tags="xpos" if blank else "upos")
+
+
+def training_trees(sources: list[str], on_error: OnError | None = None) -> list[ConlluBlock]:
+    """Sentences with a tree of one root; another is an error of its file, or skipped."""
+    from eigentext.dependency.graph.answer import with_heads
+    from eigentext.language.formats.conllu import read_sentences
+
+    sentences = []
+    for source in sources:
+        for sentence in read_sentences(source, on_error=on_error):
+            try:
+                sentences.append(with_heads(sentence))
+            except DataError as error:
+                raise_or_tell(error, on_error)
+    if not sentences:
+        raise DataError(", ".join(sources), None, "no sentences, expected some with heads")
+    return sentences
+
+
+def kind_of_model(path: str, *kinds: str) -> str:
+    """The kind of model in a file, which must be one of these."""
+    from eigentext.base.modelfile import read_header
+    from eigentext.base.registry import wrong_kind
+
+    kind = read_header(path, *kinds).kind
+    if kind not in kinds:
+        raise wrong_kind(path, kind, *kinds)
+    return kind
+
+
+def load_model(path: str, *kinds: str) -> Any:
+    """The model in a file, which must be of one of these kinds."""
+    from eigentext.base.model import load
+
+    kind_of_model(path, *kinds)
+    return load(path)
+
+
+def is_model(path: str) -> bool:
+    """Whether this is a model, by its name or its content, and not a file of answers."""
+    from eigentext.base.modelfile import read_header
+    from eigentext.base.registry import NO_MODEL
+
+    if path == "-":
+        return False
+    try:
+        return bool(read_header(path))
+    except ModelFileError as error:
+        if error.found == NO_MODEL:
+            return False
+        raise
+    except EigentextError:  # who reads it as answers says what is wrong
+        return False
