@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import Flags, with_flags
-from eigentext.cli.hmm_score import load_model
+from eigentext.cli.hmm_apply import TEXT_KINDS
+from eigentext.cli.inputs import TextInput, load_model
 from eigentext.cli.output import check_picture, write_picture
-from eigentext.cli.text_input import TextInput
 
 if TYPE_CHECKING:
     from eigentext.sequences.hmm.model import HMM
@@ -28,7 +28,6 @@ class SpectrumFlags(Flags):
         int,
         typer.Option("--vocab-size", min=1, help="Of a text: how many words, the most frequent."),
     ] = 10_000
-    seed: options.Seed = 0
 
 
 @with_flags()
@@ -44,23 +43,28 @@ def inspect(
         str | None,
         options.written("--plot", help="Draw the singular values: FILE.svg or FILE.png."),
     ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", min=0, help="Print so many sequences drawn from the model."),
+    ] = None,
+    length: Annotated[int, typer.Option("--length", min=0, help="Tokens of each of them.")] = 20,
     *,
     spectrum: SpectrumFlags,
+    seed: options.Seed = 0,
     json: options.Json = False,
 ) -> None:
-    """Show a model's states with their words, or the singular values of a text.
+    """Show a model's states with their words, draw from it, or show the spectrum of a text.
 
     Of a model with parameters: for each state its share, words and next states.  Of operators:
     their singular values.  Of a text: its singular values beside those of the same tokens in
-    random order; as many as lie above chance are the suggested number of states.
+    random order; as many as lie above chance are the suggested number of states.  In sequences
+    that are drawn (--sample) rare words show as classes such as <lower-ing>.
 
     Example:
-
         $ eigentext hmm inspect sample/text.txt --plot spectrum.svg
-
         $ eigentext hmm train sample/text.txt -o text.hmm --n-states 5
-
         $ eigentext hmm inspect text.hmm --top 4 --graph states.svg
+        $ eigentext hmm inspect text.hmm --sample 3 --length 10
     """
     if graph is not None and not graph.endswith(".svg"):
         _refuse(f"the graph is written as .svg, not {graph!r}")
@@ -72,16 +76,20 @@ def inspect(
     if _is_text(source):
         if graph is not None or state is not None:
             _refuse("--graph and --state are for models with parameters")
-        _show_text(source, spectrum, plot, json)
+        if sample is not None:
+            _refuse("--sample is for a model, not for a text")
+        _show_text(source, spectrum, seed, plot, json)
         return
     spectrum.refuse("is for a text, not for a model")
     from eigentext.sequences import HMM, BlockedHMM
 
-    model = load_model(source)
+    model: Any = load_model(source, *TEXT_KINDS)
+    if sample is not None:
+        for tokens in model.sample(sample, length, seed=seed):
+            print(" ".join(tokens))
+        return
     if isinstance(model, BlockedHMM):
-        _refuse(
-            "a model of --blocked has too many states to show; `hmm tag` gives those of a text"
-        )
+        _refuse("a blocked model has too many states to show; `hmm apply` gives those of a text")
     if isinstance(model, HMM):
         if plot is not None:
             _refuse("--plot draws singular values: of a text, or of operators")
@@ -143,7 +151,7 @@ def _show_states(model: HMM, top: int, state: int | None, graph: str | None, jso
         print(f"    words: {words}\n    then: {after}")
 
 
-def _show_text(source: str, flags: SpectrumFlags, plot: str | None, json: bool) -> None:
+def _show_text(source: str, flags: SpectrumFlags, seed: int, plot: str | None, json: bool) -> None:
     from json import dumps
 
     from eigentext.errors import DataError
@@ -154,7 +162,7 @@ def _show_text(source: str, flags: SpectrumFlags, plot: str | None, json: bool) 
     if not any(bank):
         raise DataError(source, None, "no tokens, expected text")
     symbols = Symbols.fit(bank, vocab_size=flags.vocab_size, min_count=2)
-    spectrum = spectrum_of(symbols.encode(bank), len(symbols), most=flags.most, seed=flags.seed)
+    spectrum = spectrum_of(symbols.encode(bank), len(symbols), most=flags.most, seed=seed)
     at_least = "at least " if spectrum.suggested >= len(spectrum.values) else ""
     if plot is not None:
         title = f"suggested: {at_least}{spectrum.suggested} states"

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Given, with_flags
+from eigentext.cli.command import SettingFlags, with_flags
+from eigentext.cli.inputs import GenericText, TaggedInput
 from eigentext.cli.output import show_figures
-from eigentext.cli.run import Applying, Training
-from eigentext.cli.text_input import GenericText, TaggedInput
-from eigentext.cli.workers import Workers
+from eigentext.cli.verbs import Applying, Training, Workers, answers_of
 from eigentext.tagging.sequence.settings import TaggerSettings
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ app = typer.Typer(no_args_is_help=True, help="Tags of tokens: entities and parts
 def train(
     files: options.Sources,
     run: Training,
-    given: Given,
+    settings: SettingFlags,
     columns: TaggedInput,
     dev: Annotated[
         str | None, typer.Option("--dev", help="Keep the epoch that is best on this file.")
@@ -42,14 +41,13 @@ def train(
     training data, which makes training two to three times as long; numbers for both save that.
 
     Example:
-
         $ eigentext tag train sample/entities.bio -o entities.tagger --epochs 5
     """
     from eigentext.base.files.opening import expand
     from eigentext.tagging.sequence import SequenceTagger
 
     sources = expand(files)
-    tagger = SequenceTagger(**given.settings(TaggerSettings))
+    tagger = SequenceTagger(**settings.of(TaggerSettings))
     tagger.check()
     with run.reading("epochs") as (log, progress):
         more = {"repair": tagger.repair, "on_error": log}
@@ -100,13 +98,9 @@ def apply(
     is left out there, and kept in JSON Lines.
 
     Example:
-
         $ eigentext tag train sample/entities.bio -o entities.tagger --epochs 5
-
         $ eigentext tag apply entities.tagger sample/entities.bio -o predicted.bio
-
         $ eigentext tag apply entities.tagger sample/raw.txt --raw -o tagged.bio
-
         $ eigentext tag apply entities.tagger sample/text.txt --kbest 3 -o answers.jsonl
     """
     from json import dumps
@@ -172,12 +166,13 @@ def _as_json(tokens: Any, answers: list[Tagging], scheme: str) -> dict[str, Any]
 @app.command("eval")
 @with_flags()
 def eval_(
+    model: options.ModelOrAnswers,
     gold: Annotated[str, typer.Argument(help="Gold tags: columns or CoNLL-U.")],
-    predicted: Annotated[str, typer.Argument(help="Predicted tags of the same tokens.")],
     columns: TaggedInput,
     strict: Annotated[
         bool, typer.Option("--strict", help="Count well-formed IOB2 entities only.")
     ] = False,
+    jobs: options.Jobs = 1,
     json: options.Json = False,
 ) -> None:
     """Score tags: precision, recall and F1 of whole entities, and token accuracy.
@@ -185,7 +180,8 @@ def eval_(
     Of CoNLL-U the accuracy of the column is shown.
 
     Example:
-
+        $ eigentext tag train sample/entities.bio -o entities.tagger --epochs 5
+        $ eigentext tag eval entities.tagger sample/entities.bio
         $ eigentext tag eval sample/entities.bio sample/entities.bio
     """
     from eigentext.errors import DataError
@@ -195,12 +191,14 @@ def eval_(
     def tags(source: str) -> Iterator[Any]:
         return (item.tags or () for item in columns.items([source]))
 
-    result = evaluate(
-        tags(gold),
-        tags(predicted),
-        mode="strict" if strict else "conll",
-        names=(gold, predicted),
-    )
+    choices = {"from_": columns.from_, "column": columns.column, "jobs": jobs}
+    with answers_of(model, gold, apply, **choices) as (predicted, name):
+        result = evaluate(
+            tags(gold),
+            tags(predicted),
+            mode="strict" if strict else "conll",
+            names=(gold, name),
+        )
     if not result.n_tokens:
         raise DataError(gold, None, "no tokens, expected tags")
     if format_of(gold, columns.from_) == "conllu":

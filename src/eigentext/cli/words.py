@@ -1,75 +1,191 @@
-"""``eigentext words``: from text to counts of words in their contexts."""
+"""``eigentext words``: from text to counts of words in their contexts, and to what they teach."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigentext.cli import options, words_cluster, words_embed, words_report, words_topics
-from eigentext.cli.command import with_flags
-from eigentext.cli.output import remark, show_figures
-from eigentext.cli.run import Training
-from eigentext.cli.text_input import GenericText
-from eigentext.cli.workers import Workers
+from eigentext.cli import options, words_apply, words_eval, words_report, words_train
+from eigentext.cli.command import Flags, with_flags
+from eigentext.cli.inputs import GenericText, is_model
+from eigentext.cli.output import remark
+from eigentext.cli.verbs import Training, Workers
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from eigentext.counting.counts import Counts
 
 app = typer.Typer(no_args_is_help=True, help="Word counts and word representations.")
-words_embed.register(app)
-words_cluster.register(app)
-words_report.register(app)
-words_topics.register(app)
+
+
+@dataclass(kw_only=True)
+class Counting(Flags):
+    """How text is counted."""
+
+    contexts: Annotated[
+        str | None,
+        typer.Option(
+            "--contexts",
+            help="r1, lr1, lr2, positions such as -2,-1,+1, or bag5.",
+            show_default="lr2; of tables lr1",
+        ),
+    ] = None
+    vocab_size: Annotated[
+        int | None, typer.Option("--vocab-size", min=1, help="Keep the n most frequent words.")
+    ] = None
+    min_count: Annotated[
+        int, typer.Option("--min-count", min=1, help="Keep words seen at least this often.")
+    ] = 1
+    vocab_from: Annotated[
+        str | None,
+        typer.Option("--vocab-from", help="Use the vocabulary of these counts, so that they add."),
+    ] = None
+
+
+@dataclass(kw_only=True)
+class Tables(Flags):
+    """Counts that another program made."""
+
+    words: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--words",
+            help="In place of text: Parquet files or globs with the columns word and count.",
+            show_default=False,
+        ),
+    ] = None
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pairs",
+            help="The same with left, right, count, and distance (1 unless there).",
+            show_default=False,
+        ),
+    ] = None
+    sentences: Annotated[
+        int | None,
+        typer.Option(
+            "--sentences",
+            min=1,
+            help="Of tables: the number of lines, where pairs of distance 1 do not tell it.",
+            show_default=False,
+        ),
+    ] = None
 
 
 @app.command("count")
 @with_flags()
 def count(
-    corpus: options.Texts,
     run: Training,
+    corpus: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Text files, .parquet, .jsonl or .wet, globs or URLs; '-' is standard input.  Or "
+            "files of counts, which are added.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    counting: Counting,
     text: GenericText,
+    tables: Tables,
     workers: Workers,
-    contexts: Annotated[
-        str,
-        typer.Option("--contexts", help="r1, lr1, lr2, positions such as -2,-1,+1, or bag5."),
-    ] = "lr2",
-    vocab_size: Annotated[
-        int | None, typer.Option("--vocab-size", min=1, help="Keep the n most frequent words.")
-    ] = None,
-    min_count: Annotated[
-        int, typer.Option("--min-count", min=1, help="Keep words seen at least this often.")
-    ] = 1,
-    vocab_from: Annotated[
-        str | None,
-        typer.Option("--vocab-from", help="Use the vocabulary of these counts, so that they add."),
-    ] = None,
     memory: options.Memory = "2GB",
 ) -> None:
-    """Count words and their contexts in a corpus of any size.
+    """Count words and their contexts in a corpus of any size, or add counts.
 
     A run that was killed, or found the disk full, goes on where it stopped when it is started
     again with the same settings: what it has done waits in the folder OUTPUT.work.
 
-    Example:
+    Tables of words and of pairs, such as Spark or DuckDB write, are taken for counts as they are.
+    A row of words named <unk> has the tokens of all words that were left out.  Tables that no
+    text could have given are refused.  The examples of eigentext's sources make such tables.
 
-        $ eigentext words count sample/text.txt -o text.counts --contexts lr1 --vocab-size 200
+    Example:
+        $ eigentext words count sample/text.txt -o a.counts --contexts lr1 --vocab-size 200
+        $ eigentext words count sample/text.txt -o b.counts --contexts lr1 --vocab-from a.counts
+        $ eigentext words count a.counts b.counts -o both.counts
+        $ eigentext words convert a.counts --words words.parquet --pairs pairs.parquet
+        $ eigentext words count --words words.parquet --pairs pairs.parquet -o c.counts
     """
+    from eigentext.base.heap import map_large_blocks
+
+    map_large_blocks()
+    if bool(corpus) == bool(tables.words):
+        raise SettingsError("expected a corpus, or --words and --pairs, and not both")
+    if tables.words:
+        counting.refuse("is for text, not for tables", but=("--contexts",))
+        text.refuse("is for text, not for tables")
+        _save(run, *_of_tables(tables, counting.contexts or "lr1", memory))
+        return
+    tables.refuse("is for tables, in place of a corpus")
+    if corpus and is_model(corpus[0]):
+        counting.refuse("is for text, not for counts")
+        text.refuse("is for text, not for counts")
+        _save(run, _sum(corpus, run), corpus)
+        return
+    _count(corpus or [], run, counting, text, workers, memory)
+
+
+def _save(run: Training, counts: Counts, sources: list[str]) -> None:
+    counts.save(run.output, data=run.about(sources))
+    figures = {
+        "tokens": counts.n_tokens,
+        "sentences": counts.n_sentences,
+        "vocabulary": len(counts.words),
+        "pairs_stored": counts.n_stored,
+    }
+    run.tell(figures, results_on_stdout=run.output == "-")
+
+
+def _of_tables(tables: Tables, contexts: str, memory: str) -> tuple[Counts, list[str]]:
+    from eigentext.base.files.opening import expand
+    from eigentext.counting.counts import Counts
+
+    files = expand(tables.words or []), expand(tables.pairs or [])
+    n_sentences = tables.sentences
+    counts = Counts.from_tables(*files, contexts=contexts, n_sentences=n_sentences, memory=memory)
+    return counts, [*files[0], *files[1]]
+
+
+def _sum(files: list[str], run: Training) -> Counts:
+    from eigentext.counting.counts import Counts
+
+    total = Counts.load(files[0])
+    for path in files[1:]:
+        total = total + Counts.load(path)
+    if len(files) == 1:
+        remark("only one file of counts: the sum is a copy of it", quiet=run.quiet)
+    return total
+
+
+def _count(
+    corpus: list[str],
+    run: Training,
+    counting: Counting,
+    text: GenericText,
+    workers: Workers,
+    memory: str,
+) -> None:
     import resource
 
     from eigentext.base.files.opening import expand
-    from eigentext.base.heap import map_large_blocks
     from eigentext.counting.counting import count as count_corpus
     from eigentext.counting.counts import Counts
     from eigentext.counting.workfolder import clear
 
-    map_large_blocks()
     work_dir = _work_folder(run.output)
-    vocabulary = None if vocab_from is None else Counts.load(vocab_from).vocabulary
+    source = counting.vocab_from
+    vocabulary = None if source is None else Counts.load(source).vocabulary
     with run.reading() as (log, progress), workers.at_work(run.jobs):
         sources = expand(corpus)
         counts = count_corpus(
             sources,
-            contexts=contexts,
-            vocab_size=vocab_size,
-            min_count=min_count,
+            contexts=counting.contexts or "lr2",
+            vocab_size=counting.vocab_size,
+            min_count=counting.min_count,
             vocabulary=vocabulary,
             memory=memory,
             work_dir=work_dir,
@@ -79,7 +195,7 @@ def count(
             on_error=log,
             **text.to_count(),
         )
-    figures: dict[str, float] = {
+    figures: dict[str, Any] = {
         "tokens": counts.n_tokens,
         "sentences": counts.n_sentences,
         "skipped": counts.n_skipped,
@@ -106,75 +222,18 @@ def _work_folder(output: str) -> str | None:
     return f"{output}.work"
 
 
-@app.command("from-tables")
-def from_tables(
-    words: Annotated[
-        list[str],
-        typer.Option(
-            "--words",
-            help="Parquet files or globs with the columns word and count.",
-            show_default=False,
-        ),
-    ],
-    output: options.ModelOutput,
-    pairs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--pairs",
-            help="The same with left, right, count, and distance (1 unless there).",
-            show_default=False,
-        ),
-    ] = None,
-    contexts: Annotated[
-        str, typer.Option("--contexts", help="What the pairs are, as for `words count`.")
-    ] = "lr1",
-    sentences: Annotated[
-        int | None,
-        typer.Option(
-            "--sentences",
-            min=1,
-            help="The number of lines, where pairs of distance 1 do not tell it.",
-            show_default=False,
-        ),
-    ] = None,
-    memory: options.Memory = "2GB",
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-) -> None:
-    """Make a file of counts from tables of words and of pairs, such as Spark or DuckDB write.
-
-    A row of words named <unk> has the tokens of all words that were left out.  Tables that no
-    text could have given are refused.  The examples of eigentext's sources make such tables.
-
-    Example:
-
-        $ eigentext words count sample/text.txt -o a.counts --contexts lr1
-
-        $ eigentext words to-tables a.counts --words words.parquet --pairs pairs.parquet
-
-        $ eigentext words from-tables --words words.parquet --pairs pairs.parquet -o b.counts
-    """
-    from eigentext.base.files.opening import check_writable, expand
-    from eigentext.base.heap import map_large_blocks
-    from eigentext.counting.counts import Counts
-
-    map_large_blocks()
-    check_writable(output)
-    files = expand(words), expand(pairs or [])
-    counts = Counts.from_tables(*files, contexts=contexts, n_sentences=sentences, memory=memory)
-    counts.save(output, data={"files": [*files[0], *files[1]]})
-    if json or not quiet:
-        figures = {
-            "tokens": counts.n_tokens,
-            "sentences": counts.n_sentences,
-            "vocabulary": len(counts.words),
-            "pairs_stored": counts.n_stored,
-        }
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
+app.command("cluster")(words_train.cluster)
+app.command("embed")(words_train.embed)
+app.command("train-topics")(words_train.train_topics)
+app.command("train-lm")(words_train.train_lm)
+app.command("apply")(words_apply.apply)
+app.command("score")(words_eval.score)
+app.command("eval")(words_eval.eval_)
+app.command("inspect")(words_eval.inspect)
 
 
-@app.command("to-tables")
-def to_tables(
+@app.command("convert")
+def convert(
     counts: Annotated[str, typer.Argument(help="A file of counts.")],
     words: Annotated[
         str,
@@ -188,10 +247,8 @@ def to_tables(
     """Write counts as tables (Parquet), for a database or another program.
 
     Example:
-
         $ eigentext words count sample/text.txt -o text.counts
-
-        $ eigentext words to-tables text.counts --words words.parquet --pairs pairs.parquet
+        $ eigentext words convert text.counts --words words.parquet --pairs pairs.parquet
     """
     from eigentext.base.files.opening import check_writable
     from eigentext.counting.counts import Counts
@@ -200,59 +257,4 @@ def to_tables(
     Counts.load(counts).to_tables(words, pairs)
 
 
-@app.command("add")
-def add(
-    counts: Annotated[list[str], typer.Argument(help="Two or more files of counts.")],
-    output: options.ModelOutput,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-) -> None:
-    """Add counts of several corpora, or of the shards of one.
-
-    Example:
-
-        $ eigentext words count sample/text.txt -o a.counts --contexts lr1
-
-        $ eigentext words count sample/text.txt -o b.counts --contexts lr1 --vocab-from a.counts
-
-        $ eigentext words add a.counts b.counts -o both.counts
-    """
-    from eigentext.base.files.opening import check_writable
-    from eigentext.counting.counts import Counts
-
-    check_writable(output)
-    total = Counts.load(counts[0])
-    for path in counts[1:]:
-        total = total + Counts.load(path)
-    if len(counts) == 1:
-        remark("only one file of counts: the sum is a copy of it", quiet=quiet)
-    total.save(output, data={"files": counts})
-    if json or not quiet:
-        figures = {"tokens": total.n_tokens, "vocabulary": len(total.words)}
-        show_figures(figures, as_json=json, results_on_stdout=output == "-")
-
-
-@app.command("inspect")
-def inspect(
-    counts: Annotated[str, typer.Argument(help="A file of counts.")],
-    top: Annotated[
-        int, typer.Option("--top", min=0, help="How many of the most frequent words.")
-    ] = 20,
-    format_: options.Format = "native",
-) -> None:
-    """List the most frequent words of a file of counts.
-
-    Example:
-
-        $ eigentext words count sample/text.txt -o text.counts
-
-        $ eigentext words inspect text.counts --top 5
-    """
-    from json import dumps
-
-    from eigentext.counting.counts import Counts
-
-    held = Counts.load(counts)
-    for word, n in list(zip(held.words, held.unigrams.tolist(), strict=True))[:top]:
-        record = {"word": word, "count": n}
-        print(dumps(record, ensure_ascii=False) if format_ == "jsonl" else f"{n}\t{word}")
+app.command("report")(words_report.report)

@@ -9,17 +9,12 @@ import typer
 from eigentext.cli import options
 from eigentext.cli.command import with_flags
 from eigentext.cli.output import check_picture, write_picture
-from eigentext.cli.run import Run
+from eigentext.cli.verbs import Run
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentext.drawing.words_tree import ClusterTree
     from eigentext.words.clusters.model import SpectralClusters
-
-
-def register(app: typer.Typer) -> None:
-    """Put this command under ``eigentext words``."""
-    app.command("report")(report)
 
 
 @with_flags()
@@ -61,13 +56,9 @@ def report(
     map and the nearest words.
 
     Example:
-
         $ eigentext words cluster sample/text.txt -o text.clusters --paths paths -m 20
-
         $ eigentext words embed sample/text.txt -o text.vec --n-components 20
-
         $ eigentext words report text.clusters --vectors text.vec -o words.html --map map.svg
-
         $ eigentext words report paths -o paths.html --tree tree.svg
     """
     import os
@@ -91,13 +82,13 @@ def report(
     clusters, fitted = _load(model, run)
     if values is not None and (fitted is None or not len(fitted.singular_values_)):
         raise SettingsError(f"{model} has no singular values to plot")
-    held = None if vectors is None else WordVectors(*load_words(vectors))
+    space = None if vectors is None else WordVectors(*load_words(vectors))
     page = words_report(
         clusters,
         title=title,
         subtitle=os.path.basename(model),
         model=fitted,
-        vectors=held,
+        vectors=space,
         top=top,
         max_words=max_words,
         map_words=map_words,
@@ -107,9 +98,9 @@ def report(
     pictures: list[tuple[str, str | bytes]] = []
     if tree is not None:
         pictures.append((tree, cluster_tree_svg(clusters, ends=ends)))
-    if map_ is not None and held is not None:
+    if map_ is not None and space is not None:
         placed = words_map.map_points(
-            held.words, held.vectors, n_words=map_words, paths=clusters.paths()
+            space.words, space.vectors, n_words=map_words, paths=clusters.paths()
         )
         pictures.append((map_, words_map.word_map(placed).as_file(map_)))
     if values is not None and fitted is not None:

@@ -1,0 +1,323 @@
+"""``eigentext words score``, ``eval`` and ``inspect``: what models of words know."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from json import dumps
+from math import isnan
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.command import with_flags
+from eigentext.cli.inputs import Field, is_model, kind_of_model
+from eigentext.cli.output import show_figures
+from eigentext.cli.words_apply import VECTORS
+from eigentext.cli.words_train import DocumentInput, sentences_with_tokens
+from eigentext.errors import SettingsError
+
+Mix = Annotated[
+    float | None,
+    typer.Option(
+        "--mix",
+        min=0.0,
+        max=1.0,
+        help="Of a language model: weight of classes; words have the rest.",
+    ),
+]
+
+
+def score(
+    model: Annotated[str, typer.Argument(help="A model of `words train-lm`.")],
+    corpus: options.Texts,
+    mix: Mix = None,
+    format_: options.Format = "native",
+    field: Field = None,
+) -> None:
+    """Print the log probability of every sentence.
+
+    Example:
+        $ eigentext words cluster sample/text.txt -o text.clusters -m 20
+        $ eigentext words train-lm text.clusters sample/text.txt -o text.lm
+        $ eigentext words score text.lm sample/text.txt
+    """
+    from eigentext.words.lm.class_bigram import ClassBigram
+
+    bigram = ClassBigram.load(model)
+    for tokens in sentences_with_tokens(corpus, field):
+        value = bigram.log_prob(tokens, mix=mix)
+        if format_ == "jsonl":
+            print(dumps({"log_prob": value, "tokens": tokens}, ensure_ascii=False))
+        else:
+            print(f"{value:.4f}\t{' '.join(tokens)}")
+
+
+@with_flags()
+def eval_(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A model of vectors, clusters, topics or a language model; a word2vec file; the "
+            "paths file of any Brown tool."
+        ),
+    ],
+    gold: Annotated[
+        list[str],
+        typer.Argument(
+            help="Of vectors: word pairs with scores, or questions a b c d.  Else text, or for "
+            "clusters counts with the context +1.",
+            show_default=False,
+        ),
+    ],
+    text: DocumentInput,
+    top: Annotated[
+        int, typer.Option("--top", min=1, help="Of topics: how many words have to cohere.")
+    ] = 10,
+    mix: Mix = None,
+    json: options.Json = False,
+) -> None:
+    """Score vectors by similarity and analogies, clusters by mutual information, and so on.
+
+    Of a language model: the perplexity of text, by classes, by words (Kneser-Ney) and by both.
+    Of topics: the perplexity of one half of each document given the other, and coherence (NPMI).
+
+    Example:
+        $ eigentext words embed sample/text.txt -o text.vec --n-components 20
+        $ eigentext words inspect text.vec the of --top 9 -o pairs.tsv
+        $ eigentext words eval text.vec pairs.tsv
+        $ eigentext words cluster sample/text.txt -o text.clusters -m 20
+        $ eigentext words eval text.clusters sample/text.txt
+        $ eigentext words train-lm text.clusters sample/text.txt -o text.lm
+        $ eigentext words eval text.lm sample/text.txt
+    """
+    from eigentext.base.files.opening import expand
+
+    kind = "clusters" if _is_paths_file(model) else "word2vec"
+    if is_model(model):
+        kind = kind_of_model(model, *VECTORS, "clusters", "topics", "class-bigram")
+    if mix is not None and kind != "class-bigram":
+        raise SettingsError("--mix is for a language model")
+    if kind != "topics":
+        text.refuse("is for topics", but=("--field",) if kind == "class-bigram" else ())
+    if kind == "topics":
+        show_figures(_of_topics(model, gold, text, top), as_json=json)
+        return
+    if kind == "class-bigram":
+        show_figures(_of_language_model(model, gold, text.field, mix), as_json=json)
+        return
+    if kind == "clusters":
+        figures = _of_clusters(model, expand(gold))
+    else:
+        figures = _of_vectors(model, expand(gold))
+    if json:
+        show_figures(figures, as_json=True)
+        return
+    for name, values in figures.items():
+        print(name, *(f"{key} {value}" for key, value in values.items()), sep="\t")
+
+
+def _first_line(path: str) -> str:
+    """The first line that is neither empty nor a comment; nothing of what is no text."""
+    from eigentext.base.files.opening import numbered_lines
+    from eigentext.errors import EigentextError
+
+    try:
+        lines = (line for _, line in numbered_lines(path) if line.strip() and line[0] != "#")
+        return next(lines, "")
+    except EigentextError:  # who reads it for what it is says what is wrong
+        return ""
+
+
+def _is_paths_file(path: str) -> bool:
+    """Bits, a word and a count: what Brown tools write."""
+    cells = _first_line(path).split("\t") if path != "-" and os.path.isfile(path) else []
+    return len(cells) == 3 and not cells[0].strip("01")
+
+
+def _of_topics(model: str, gold: list[str], text: DocumentInput, top: int) -> dict[str, Any]:
+    import numpy as np
+
+    from eigentext.evaluate.coherence import npmi_coherence
+    from eigentext.words.topics.model import TopicModel
+
+    topics = TopicModel.load(model)
+    documents = list(text.texts(gold))
+    number = {word: i for i, word in enumerate(topics.words_)}
+    leading = [[number[word] for word, _ in view.words] for view in topics.views(top)]
+    perplexity = topics.perplexity(documents)
+    coherence = npmi_coherence(leading, topics.counts_of(documents))
+    return {
+        "documents": len(documents),
+        "perplexity": round(perplexity, 2),
+        "coherence": round(float(np.mean(coherence)), 4),
+        "coherence_by_topic": [round(value, 4) for value in coherence.tolist()],
+    }
+
+
+def _of_language_model(
+    model: str, gold: list[str], field: str | None, mix: float | None
+) -> dict[str, Any]:
+    from eigentext.words.lm.class_bigram import ClassBigram
+
+    bigram = ClassBigram.load(model)
+    text = list(sentences_with_tokens(gold, field, needed=True))
+    return {
+        "perplexity": round(bigram.perplexity(text, mix=mix), 3),
+        "classes_alone": round(bigram.perplexity(text, mix=1.0), 3),
+        "kneser_ney_alone": round(bigram.perplexity(text, mix=0.0), 3),
+        "sentences": len(text),
+    }
+
+
+def _of_clusters(model: str, gold: list[str]) -> dict[str, Any]:
+    from eigentext.counting.counts import Counts
+    from eigentext.evaluate.clustering import paths_information
+    from eigentext.words.clusters.model import read_clusters
+
+    if is_model(gold[0]) and len(gold) > 1:
+        raise SettingsError("several files of counts: expected one, or text")
+    clusters = read_clusters(model)
+    text = Counts.load(gold[0]) if is_model(gold[0]) else gold
+    figures = {
+        "mutual_information": round(paths_information(clusters, text)[None], 4),
+        "clusters": len(set(clusters.values())),
+        "words": len(clusters),
+    }
+    return {Path(model).name: figures}
+
+
+def _of_vectors(model: str, gold: list[str]) -> dict[str, Any]:
+    from eigentext.evaluate import similarity as scores
+    from eigentext.features.symbols import looked_up
+    from eigentext.words.embeddings.neighbours import load_space
+
+    space = load_space(model)
+    rows, vectors = space.row_of, space.unit
+    figures: dict[str, Any] = {}
+    for file in gold:
+        first = _first_line(file)
+        if first.startswith(":") or len(first.split()) == 4:  # questions, by their sections
+            for section, questions in scores.read_analogies(file).items():
+                answer = scores.score_analogies(rows, vectors, questions)
+                figures[f"{Path(file).name}: {section}"] = {
+                    "accuracy": None if isnan(answer.accuracy) else round(answer.accuracy, 4),
+                    "right": answer.right,
+                    "covered": answer.covered,
+                    "questions": answer.total,
+                }
+            continue
+        pairs = scores.read_pairs(file)
+        result = scores.score_similarity(rows, vectors, pairs)
+        figures[Path(file).name] = {
+            "spearman": None if isnan(result.rho) else round(result.rho, 4),
+            "covered": result.covered,
+            "pairs": result.total,
+        }
+        if space.unknown is not None:  # the same with words outside the vocabulary
+            words = [word for *pair, _ in pairs for word in pair if looked_up(rows, word) is None]
+            more = space.with_words(words)
+            result = scores.score_similarity(more.row_of, more.unit, pairs)
+            figures[Path(file).name] |= {
+                "spearman_all": None if isnan(result.rho) else round(result.rho, 4),
+                "covered_all": result.covered,
+            }
+    return figures
+
+
+def inspect(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="Counts; a model of topics, of vectors (or a word2vec file), a language model."
+        ),
+    ],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(help="Of vectors: words, or analogies cat:cats::dog.", show_default=False),
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top", min=0, help="How many words, neighbours or sentences.", show_default="10"
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Of sentences that are drawn.", show_default="0")
+    ] = None,
+    output: options.Output = "-",
+    format_: options.Format = "native",
+) -> None:
+    """Show frequent words, words of topics, nearest words, or sentences that are drawn.
+
+    Counts: the most frequent words.  Topics: the words of each, the most probable first, and its
+    share of the text.  Vectors: the words nearest to each word by cosine, or the answers to an
+    analogy; unknown words have neighbours too where the model was made with the view characters.
+    A language model: sentences drawn from it.  Clusters are shown by `words report`.
+
+    Example:
+        $ eigentext words count sample/text.txt -o text.counts
+        $ eigentext words inspect text.counts --top 5
+        $ eigentext words embed sample/text.txt -o text.vec --n-components 20
+        $ eigentext words inspect text.vec the of --top 3
+        $ eigentext words train-topics sample/text.txt -o text.topics -k 2 --documents 4
+        $ eigentext words inspect text.topics --top 5
+    """
+    from eigentext.base.files.opening import write_lines
+
+    kinds = ("counts", "topics", "class-bigram", *VECTORS)
+    kind = kind_of_model(model, *kinds) if is_model(model) else "word2vec"
+    vectors = kind in (*VECTORS, "word2vec")
+    if vectors != bool(words):
+        raise SettingsError("words are for a model of vectors" if words else "expected words")
+    if seed is not None and kind != "class-bigram":
+        raise SettingsError("--seed is for a language model")
+    top, as_json = 10 if top is None else top, format_ == "jsonl"
+    if vectors:
+        lines = _nearest(model, words or [], top, as_json=as_json)
+    elif kind == "counts":
+        lines = _frequent(model, top, as_json=as_json)
+    elif kind == "topics":
+        lines = _topics(model, top, as_json=as_json)
+    else:
+        lines = _drawn(model, top, seed or 0, as_json=as_json)
+    write_lines(output, lines)
+
+
+def _frequent(model: str, top: int, *, as_json: bool) -> Iterator[str]:
+    from eigentext.counting.counts import Counts
+
+    counts = Counts.load(model)
+    for word, n in list(zip(counts.words, counts.unigrams.tolist(), strict=True))[:top]:
+        record = {"word": word, "count": n}
+        yield dumps(record, ensure_ascii=False) if as_json else f"{n}\t{word}"
+
+
+def _topics(model: str, top: int, *, as_json: bool) -> Iterator[str]:
+    from eigentext.words.topics.model import TopicModel
+
+    for view in TopicModel.load(model).views(top):
+        if as_json:
+            yield dumps(view._asdict(), ensure_ascii=False)
+        else:
+            yield f"{view.topic}\t{view.share:.4f}\t{' '.join(word for word, _ in view.words)}"
+
+
+def _nearest(model: str, words: list[str], top: int, *, as_json: bool) -> Iterator[str]:
+    from eigentext.words.embeddings.neighbours import load_space
+
+    for query, nearest in zip(words, load_space(model).nearest(words, top), strict=True):
+        if as_json:
+            near = [{"word": word, "cosine": round(cosine, 4)} for word, cosine in nearest]
+            yield dumps({"query": query, "neighbours": near}, ensure_ascii=False)
+        else:
+            yield from (f"{query}\t{word}\t{cosine:.4f}" for word, cosine in nearest)
+
+
+def _drawn(model: str, n: int, seed: int, *, as_json: bool) -> Iterator[str]:
+    from eigentext.words.lm.class_bigram import ClassBigram
+
+    for tokens in ClassBigram.load(model).sample(n, seed=seed):
+        yield dumps({"tokens": tokens}, ensure_ascii=False) if as_json else " ".join(tokens)
