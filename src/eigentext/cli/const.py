@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigentext.base.registry import part
 from eigentext.cli import const_inspect, const_train, options
-from eigentext.cli.command import Given, with_flags
+from eigentext.cli.command import SettingFlags, with_flags
+from eigentext.cli.inputs import TextInput
 from eigentext.cli.output import show_figures
-from eigentext.cli.run import Applying
-from eigentext.cli.text_input import TextInput
-from eigentext.cli.workers import Workers
+from eigentext.cli.verbs import Applying, Workers, answers_of
 from eigentext.constituency.settings import ParsingSettings
 
 if TYPE_CHECKING:
@@ -23,18 +21,16 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Constituency parsing with latent-variable PCFGs.")
 app.command("train")(const_train.train)
-app.command("inspect")(const_inspect.inspect)
-for _name in ("induce", "bracket"):
-    app.command(_name)(part(f"command const {_name}"))
+
 
 _COUNTED = ("fallback", "coarse", "relaxed", "negative", "split")  # flags of sentences
 
 Model = Annotated[str, typer.Argument(help="A model written by `const train`.")]
 
 
-@app.command("parse")
+@app.command("apply")
 @with_flags(ParsingSettings, show_defaults=False)
-def parse(
+def apply(
     model: Model,
     files: Annotated[
         list[str] | None, typer.Argument(help="Text, one tokenised sentence a line; else stdin.")
@@ -50,7 +46,7 @@ def parse(
         bool, typer.Option("--marginals", help="Marginals of constituents (JSON Lines).")
     ] = False,
     format_: options.Format = "native",
-    given: Given,
+    settings: SettingFlags,
     jobs: options.Jobs = 1,
     device: options.Device = "cpu",
 ) -> None:
@@ -62,10 +58,8 @@ def parse(
     with one model and for the best tree alone.
 
     Example:
-
         $ eigentext const train sample/train.mrg -o english.lpcfg --n-states 2
-
-        $ eigentext const parse english.lpcfg sample/text.txt -o trees.mrg
+        $ eigentext const apply english.lpcfg sample/text.txt -o trees.mrg
     """
     import os
     from json import dumps
@@ -77,9 +71,9 @@ def parse(
     from eigentext.language.formats.records import kind_of
 
     parser = LPCFG.load(model)
-    parser.set_params(**given.settings(ParsingSettings)).check()
-    wanted: dict[str, Any] = {"kbest": kbest, "marginals": marginals}
-    why = parser.why_not_card(device, **wanted)
+    parser.set_params(**settings.of(ParsingSettings)).check()
+    answers: dict[str, Any] = {"kbest": kbest, "marginals": marginals}
+    why = parser.why_not_card(device, **answers)
     if device == "auto" and why is not None:
         run.remark(f"parsing on the processor: {why}")
     as_json = format_ == "jsonl" or marginals
@@ -94,7 +88,7 @@ def parse(
     total = sum(1 for lines in counted for _ in lines) if countable else 0
 
     lexicon = parser.grammar_.lexicon
-    known, share = KnownWords({word: lexicon.seen(word) for word in lexicon.words}), Share()
+    vocabulary, share = KnownWords({word: lexicon.seen(word) for word in lexicon.words}), Share()
 
     def lines(log: SkipLog | None, progress: Progress) -> Iterator[str]:
         # as typed: the parser itself knows quotes by their other names
@@ -102,11 +96,11 @@ def parse(
             nonlocal share
             for tokens in text.typed(sources, log):
                 typed = [token.typed for token in tokens]
-                share = share.plus(known.share(typed))
+                share = share.plus(vocabulary.share(typed))
                 yield typed
 
         sentences = looked_up()
-        for answer in parser.parse_many(sentences, jobs=jobs, device=device, **wanted):
+        for answer in parser.parse_many(sentences, jobs=jobs, device=device, **answers):
             flags["sentences"] += 1
             progress(flags["sentences"], total, "parsing")
             for flag in _COUNTED:
@@ -122,7 +116,7 @@ def parse(
 
     with run.reading("sentences") as (log, progress), workers.at_work(jobs):
         run.write(lines(log, progress))
-    run.remark_on_unknown(share, known)
+    run.remark_on_unknown(share, vocabulary)
     for flag, remark in {
         "fallback": "sentence(s) had no parse: a tree of the best pieces",
         "coarse": "sentence(s) were parsed by the plain PCFG alone",
@@ -182,9 +176,7 @@ def score(
     out of the total and of the perplexity.
 
     Example:
-
         $ eigentext const train sample/train.mrg -o english.lpcfg --n-states 2
-
         $ eigentext const score english.lpcfg sample/test.mrg -o scores.txt
     """
     from math import exp
@@ -206,24 +198,26 @@ def score(
 
 @app.command("eval")
 def eval_(
-    gold: Annotated[str, typer.Argument(help="Gold trees.")],
-    predicted: Annotated[str, typer.Argument(help="Predicted trees, in the same order.")],
+    model: options.ModelOrAnswers,
+    gold: Annotated[str, typer.Argument(help="Gold trees; answers are in the same order.")],
     prm: Annotated[
         str | None, typer.Option("--prm", help="EVALB parameter file; else COLLINS rules.")
     ] = None,
     report: Annotated[
         bool, typer.Option("--report", help="The full report, sentence by sentence.")
     ] = False,
+    jobs: options.Jobs = 1,
     json: options.Json = False,
 ) -> None:
-    """Score predicted trees by EVALB's rules.
+    """Score a parser, or the trees of any system, by EVALB's rules.
 
     EVALB leaves out a sentence whose words do not match, most often because a word was taken for
     punctuation, and such a sentence does not count against the parser. "F1 with errors as misses"
     counts it: all its brackets are wrong. Predictions of other sentences are refused.
 
     Example:
-
+        $ eigentext const train sample/train.mrg -o english.lpcfg --n-states 2
+        $ eigentext const eval english.lpcfg sample/test.mrg
         $ eigentext const eval sample/test.mrg sample/test.mrg
     """
     from eigentext.evaluate import evalb
@@ -231,8 +225,24 @@ def eval_(
     from eigentext.language.formats.prm import EvalbSettings, read_prm
 
     settings = EvalbSettings.collins() if prm is None else read_prm(prm)
-    result = evaluate_files(gold, predicted, settings)
+    with answers_of(model, gold, _parse_again, jobs=jobs) as (predicted, _):
+        result = evaluate_files(gold, predicted, settings)
     if report:
         print(evalb.format_report(result), end="")
         return
     show_figures(result.all.as_dict(), as_json=json)
+
+
+def _parse_again(*, files: list[str], output: str, **choices: Any) -> None:
+    """New trees for the words of trees."""
+    from eigentext.base.files.writing import write_lines
+    from eigentext.language.formats.ptb import read_trees
+    from eigentext.language.trees.clean import strip_traces
+
+    text = f"{output}.txt"
+    spoken = (strip_traces(tree) for source in files for tree in read_trees(source))
+    write_lines(text, (" ".join(tree.words if tree else ()) for tree in spoken))
+    apply(files=[text], output=output, **choices)
+
+
+app.command("inspect")(const_inspect.inspect)

@@ -40,13 +40,9 @@ def inspect(
     each with the probability of this state given that word, rule or context.
 
     Example:
-
         $ eigentext const train sample/train.mrg -o english.lpcfg --n-states 4
-
         $ eigentext const inspect english.lpcfg --top 3
-
         $ eigentext const inspect english.lpcfg --label NN --top 5
-
         $ eigentext const inspect english.lpcfg --top 1 --plot spectrum.svg
     """
     from itertools import islice

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Given, with_flags
-from eigentext.cli.run import Training
+from eigentext.cli.command import SettingFlags, with_flags
+from eigentext.cli.verbs import Training
 from eigentext.constituency.settings import LPCFGSettings
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def train(
     trees: options.Sources,
     run: Training,
-    given: Given,
+    settings: SettingFlags,
     dev: Annotated[
         list[str] | None, typer.Option("--dev", help="Trees to score the parser on.")
     ] = None,
@@ -50,11 +50,8 @@ def train(
     most when trees are few; so do brackets without labels.
 
     Example:
-
         $ eigentext const train sample/train.mrg -o english.lpcfg --n-states 4
-
         $ eigentext const train sample/train.mrg -o auto.lpcfg --n-states auto --dev sample/dev.mrg
-
         $ eigentext const train sample/train.mrg -o more.lpcfg -k 2 --partial sample/dev.mrg
     """
     from eigentext.base.files.opening import expand
@@ -63,10 +60,10 @@ def train(
     from eigentext.constituency.learn.search import search_states as search
     from eigentext.errors import SettingsError
 
-    if search_states and (not dev or "n_states" in given.values):
+    if search_states and (not dev or "n_states" in settings.values):
         raise SettingsError("--search-states needs --dev TREES to search on, and no --n-states")
-    settings = given.settings(LPCFGSettings)
-    parser = LPCFG(**settings)
+    chosen = settings.of(LPCFGSettings)
+    parser = LPCFG(**chosen)
     parser.check()
     sources = expand(trees)
     about: dict[str, Any] = {}
@@ -80,7 +77,7 @@ def train(
         held_out = _trees(expand(dev), log) if dev else []
         if search_states:
             parser, tried = search(
-                lambda n_states: LPCFG(n_states=n_states, **settings).fit(treebank, **more),
+                lambda n_states: LPCFG(n_states=n_states, **chosen).fit(treebank, **more),
                 held_out,
                 progress=progress,
             )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.inputs import sentences_of
 from eigentext.cli.output import remark, write_picture
-from eigentext.cli.tree_input import sentences_of
 
 if TYPE_CHECKING:
     from eigentext.language.formats.conllu import ConlluBlock
@@ -47,17 +47,13 @@ def draw(
 
     With --against, what only the first file has is blue, what only the other has is orange and
     dashed, and a relation that differs shows both names.  Where a word's last column has
-    `Prob=0.93`, as `dep parse --marginals` writes it, its arc is as strong as it is probable.
+    `Prob=0.93`, as `dep apply --marginals` writes it, its arc is as strong as it is probable.
     Sentences of at most 1,000 words are drawn.
 
     Example:
-
         $ eigentext convert sample/dev.mrg -o gold.conllu
-
         $ eigentext convert sample/dev.mrg -o pred.conllu --heads neutral
-
         $ eigentext dep draw gold.conllu -o tree.svg --sentence 3
-
         $ eigentext dep draw gold.conllu -o trees.html --against pred.conllu
     """
     from os.path import basename
@@ -70,8 +66,8 @@ def draw(
         raise SettingsError(
             f"cannot draw to {output!r}: expected a name that ends in .svg or .html"
         )
-    wanted = set(sentence or ([] if as_page else [1]))
-    if not as_page and len(wanted) > 1:
+    numbers = set(sentence or ([] if as_page else [1]))
+    if not as_page and len(numbers) > 1:
         raise SettingsError("an .svg file holds one tree: one --sentence, or write to FILE.html")
     names = (basename(trees), basename(against or ""))
     report = Report("Dependency trees", " against ".join(filter(None, names)))
@@ -79,14 +75,14 @@ def draw(
     last = 0
     for number, tree, other in _pairs(trees, against):
         last = number
-        if wanted and number not in wanted:
+        if numbers and number not in numbers:
             continue
         if drawn == _MOST:
             left_out += 1
             continue
         if len(tree) > _MOST_WORDS:
             why = f"sentence {number} has {len(tree):,} words; at most {_MOST_WORDS:,} are drawn"
-            if wanted:
+            if numbers:
                 raise DataError(tree.source, tree.first_line, why)
             remark(f"left out: {why}", quiet=quiet)
             left_out += 1
@@ -97,9 +93,9 @@ def draw(
             write_picture(output, svg)
             return
         report.section(f"Sentence {number}").figure(svg, " ".join(tree.forms))
-        if wanted and drawn == len(wanted):
+        if numbers and drawn == len(numbers):
             break
-    missing = [number for number in sorted(wanted) if number > last]
+    missing = [number for number in sorted(numbers) if number > last]
     if missing:
         raise DataError(trees, None, f"there is no sentence {missing[0]}: the last is {last}")
     report.write(output)

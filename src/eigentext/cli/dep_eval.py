@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.dep_apply import apply
+from eigentext.cli.inputs import sentences_of
 from eigentext.cli.output import remark, show_figures, show_table
-from eigentext.cli.tree_input import sentences_of
+from eigentext.cli.verbs import answers_of
 
 if TYPE_CHECKING:
     from eigentext.evaluate.attachment import AttachmentResult, Score
@@ -25,11 +27,11 @@ class TableName(StrEnum):  # typer takes no list of Literal
 
 
 def eval_(
+    model: options.ModelOrAnswers,
     gold: Annotated[str, typer.Argument(help="Gold trees, CoNLL-U or CoNLL-X.")],
-    predicted: Annotated[str, typer.Argument(help="Predicted trees of the same text.")],
     against: Annotated[
         str | None,
-        typer.Option("--against", help="Another parser's trees: is the difference luck?"),
+        typer.Option("--against", help="Another parser, or its trees: is the difference luck?"),
     ] = None,
     punctuation: Annotated[
         bool,
@@ -50,7 +52,7 @@ def eval_(
     jobs: options.Jobs = 1,
     json: options.Json = False,
 ) -> None:
-    """Score dependency trees by the rules of the CoNLL 2018 shared task.
+    """Score a parser, or the trees of any system, by the rules of the CoNLL 2018 shared task.
 
     UAS: right heads; LAS: right heads and relations; CLAS: the same for content words; UCM and
     LCM: sentences without a wrong head, and without a wrong head or relation.  CLAS, MLAS and BLEX
@@ -58,26 +60,28 @@ def eval_(
     paired bootstrap over sentences tells whether the first parser is better than the other.
 
     Example:
-
         $ eigentext convert sample/dev.mrg -o gold.conllu
-
         $ eigentext convert sample/dev.mrg -o pred.conllu --heads neutral
-
-        $ eigentext dep eval gold.conllu pred.conllu
-
+        $ eigentext dep eval pred.conllu gold.conllu
         $ eigentext dep eval gold.conllu gold.conllu --against pred.conllu --by distance --no-punct
+        $ eigentext dep train gold.conllu -o english.parser --order 1 --epochs 2
+        $ eigentext dep eval english.parser gold.conllu
     """
     from eigentext.base.cores import using_cores
     from eigentext.evaluate.attachment import evaluate
 
-    wanted = {"punctuation": punctuation, "subtypes": subtypes}
+    def scored(system: str) -> AttachmentResult:
+        with answers_of(system, gold, apply, jobs=jobs) as (predicted, _):
+            return evaluate(
+                right, sentences_of(predicted), punctuation=punctuation, subtypes=subtypes
+            )
+
     compared: dict[str, dict[str, Any]] = {}
     with using_cores(jobs):
         right = list(sentences_of(gold))
-        result = evaluate(right, sentences_of(predicted), **wanted)
+        result = scored(model)
         if against is not None:
-            other = evaluate(right, sentences_of(against), **wanted)
-            compared = _compared(result, other, samples, seed)
+            compared = _compared(result, scored(against), samples, seed)
     figures: dict[str, Any] = result.as_dict()
     tables = {table.value: _table(result, table) for table in dict.fromkeys(by or ())}
     if json:

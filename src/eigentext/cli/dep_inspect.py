@@ -9,8 +9,8 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import Flags, with_flags
+from eigentext.cli.inputs import trees_of
 from eigentext.cli.output import show_figures
-from eigentext.cli.tree_input import trees_of
 from eigentext.errors import SettingsError
 
 _JUDGED = 500  # trees that the share of negative scores is counted on
@@ -35,7 +35,8 @@ class OperatorFlags(Flags):
 @with_flags()
 def inspect(
     source: Annotated[
-        str, typer.Argument(help="A treebank (.conllu, .conllx), or a model of `dep latent`.")
+        str,
+        typer.Argument(help="A treebank (.conllu, .conllx), or a model of `dep train-latent`."),
     ],
     operators: OperatorFlags,
     state: Annotated[
@@ -53,13 +54,9 @@ def inspect(
     the share of trees with a negative score.  Of a model: its states' words and children.
 
     Example:
-
         $ eigentext convert sample/train.mrg -o train.conllu
-
         $ eigentext dep inspect train.conllu --n-states 4
-
-        $ eigentext dep latent train.conllu -o english.latent --n-states 50 --n-iter 5
-
+        $ eigentext dep train-latent train.conllu -o english.latent --n-states 50 --n-iter 5
         $ eigentext dep inspect english.latent --top 4
     """
     if _is_treebank(source):
@@ -108,7 +105,7 @@ def _treebank(source: str, flags: OperatorFlags) -> dict[str, Any]:
     ).fit(trees)
     words = round(float(np.mean([len(tree) for tree in trees])))
     levels = round(float(np.mean([tree.depths.max() for tree in trees])))
-    seen = examine(
+    conditions = examine(
         cast(TreeMoments, model.moments_),
         largest=float(np.abs(model.dictionary_.U).max()),
         words=max(words, 1),
@@ -117,14 +114,14 @@ def _treebank(source: str, flags: OperatorFlags) -> dict[str, Any]:
     judged = trees[:: max(1, len(trees) // _JUDGED)]
     return {
         "trees": len(trees),
-        "triples": seen.n_triples,
-        **{f"condition_{name}": value for name, value in seen.conditions.items()},
-        "sigma_k": seen.sigma_k,
-        "smallest_element": seen.smallest,
-        "triples_needed_by_bound_7": seen.triples_needed,
-        "for_words": seen.words,
-        "for_levels": seen.levels,
-        "eps": seen.eps,
-        "delta": seen.delta,
+        "triples": conditions.n_triples,
+        **{f"condition_{name}": value for name, value in conditions.conditions.items()},
+        "sigma_k": conditions.sigma_k,
+        "smallest_element": conditions.smallest,
+        "triples_needed_by_bound_7": conditions.triples_needed,
+        "for_words": conditions.words,
+        "for_levels": conditions.levels,
+        "eps": conditions.eps,
+        "delta": conditions.delta,
         "negative_scores": negative_rate(model, judged),
     }

@@ -10,9 +10,8 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import with_flags
-from eigentext.cli.run import Applying
-from eigentext.cli.tree_input import trees_of
-from eigentext.cli.workers import Workers
+from eigentext.cli.inputs import kind_of_model, trees_of
+from eigentext.cli.verbs import Applying, Workers
 
 if TYPE_CHECKING:
     from eigentext.dependency import (
@@ -29,9 +28,7 @@ if TYPE_CHECKING:
 
 @with_flags()
 def score(
-    model: Annotated[
-        str, typer.Argument(help="A model of `dep latent`, `dep train` or `dep rerank`.")
-    ],
+    model: Annotated[str, typer.Argument(help="A model of `dep train` or its kin.")],
     trees: options.Sources,
     run: Applying,
     workers: Workers,
@@ -46,11 +43,8 @@ def score(
     Of a generative parser it is log p(words, tree); of a reranker, its score (with --parser).
 
     Example:
-
         $ eigentext convert sample/train.mrg -o train.conllu
-
-        $ eigentext dep latent train.conllu -o english.latent --n-states 50 --n-iter 5
-
+        $ eigentext dep train-latent train.conllu -o english.latent --n-states 50 --n-iter 5
         $ eigentext dep score english.latent train.conllu -o scores.txt
     """
     from eigentext.base.parallel import in_order
@@ -66,12 +60,10 @@ def score(
 
 def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
     """What the number is called, and how the model at this path scores a tree."""
-    from eigentext.base import modelfile
-    from eigentext.base.registry import wrong_kind
     from eigentext.errors import SettingsError
 
-    trees = ("graph-parser", "dependency-generative", "dependency-reranker", "latent-tree")
-    kind = modelfile.read_header(path, *trees).kind
+    kinds = ("graph-parser", "dependency-generative", "dependency-reranker", "latent-tree")
+    kind = kind_of_model(path, *kinds)
     if base is not None and kind != "dependency-reranker":
         raise SettingsError(f"--parser is for a reranker, and {path} is none")
     if kind == "latent-tree":
@@ -87,13 +79,11 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
         from eigentext.dependency import GenerativeParser
 
         return "log_prob", partial(_by_generative, GenerativeParser.load(path))
-    if kind == "dependency-reranker":
-        if base is None:
-            raise SettingsError("a reranker adds to a parser's score: name it with --parser")
-        from eigentext.dependency import DependencyParser, Reranker
+    if base is None:
+        raise SettingsError("a reranker adds to a parser's score: name it with --parser")
+    from eigentext.dependency import DependencyParser, Reranker
 
-        return "score", partial(_by_reranker, Reranker.load(path), DependencyParser.load(base))
-    raise wrong_kind(path, kind, *trees)
+    return "score", partial(_by_reranker, Reranker.load(path), DependencyParser.load(base))
 
 
 def _scored(score_of: Scorer, trees: list[tuple[ConlluBlock, DependencyTree]]) -> list[float]:

@@ -1,161 +1,275 @@
-"""``eigentext dep train``: from dependency trees to a parser."""
+"""``eigentext dep train`` and its kin: from dependency trees to parsers and other models."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Given, with_flags
-from eigentext.cli.dep_unlabelled import (
-    UnlabelledTrees,
-    UnlabelledWeight,
-    check_flags,
-    text_figures,
-    text_of,
+from eigentext.cli.command import Flags, SettingFlags, with_flags
+from eigentext.cli.inputs import training_trees, trees_of
+from eigentext.cli.verbs import Training
+from eigentext.dependency.settings import (
+    DependencyParserSettings,
+    GenerativeParserSettings,
+    LatentTreeSettings,
+    RerankerSettings,
 )
-from eigentext.cli.run import Training
-from eigentext.cli.tree_input import training_trees
-from eigentext.dependency.settings import DependencyParserSettings, GenerativeParserSettings
 
 if TYPE_CHECKING:
-    from eigentext.base.progress import Progress
-    from eigentext.dependency import DependencyParser, GenerativeParser
-    from eigentext.dependency.unlabelled import Unlabelled
-    from eigentext.language.formats.conllu import ConlluBlock
+    from eigentext.base.files.opening import OnError
+    from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
+
+Dev = Annotated[
+    list[str] | None,
+    typer.Option("--dev", help="Trees to score the parser on."),
+]
 
 
-@with_flags(DependencyParserSettings, GenerativeParserSettings)
+@dataclass(kw_only=True)
+class UnlabelledText(Flags):
+    """Sentences without trees, which are learned from beside the trees."""
+
+    unlabelled: Annotated[
+        list[str] | None,
+        typer.Option("--unlabelled", help="CoNLL-U with tags, whose trees are not read."),
+    ] = None
+    unlabelled_weight: Annotated[
+        float | None,
+        typer.Option(
+            "--unlabelled-weight",
+            min=0,
+            help="What a count in such a sentence is worth beside one in a tree; by default "
+            "chosen on held-out trees.",
+        ),
+    ] = None
+    unlabelled_trees: Annotated[
+        Literal["all", "best"],
+        typer.Option(
+            "--unlabelled-trees",
+            help="Count all trees of such a sentence by their posteriors, or its best alone.",
+        ),
+    ] = "all"
+
+    def __post_init__(self) -> None:
+        """How such sentences count means nothing without any."""
+        if not self.unlabelled:
+            self.refuse("is about sentences without trees: give --unlabelled FILE")
+
+    def read(self, on_error: OnError | None, **more: Any) -> Unlabelled | None:
+        """The sentences, and how they count; None without any."""
+        from eigentext.base.files.opening import expand
+        from eigentext.dependency.unlabelled import Unlabelled
+        from eigentext.language.formats.conllu import read_sentences
+
+        if not self.unlabelled:
+            return None
+        sources = expand(self.unlabelled)
+        sentences = [s for source in sources for s in read_sentences(source, on_error=on_error)]
+        weight, trees = self.unlabelled_weight, self.unlabelled_trees
+        return Unlabelled(sentences, weight, trees=trees, **more)
+
+
+@dataclass(kw_only=True)
+class UnlabelledRounds(UnlabelledText):
+    """The same, learned from in rounds of their own."""
+
+    unlabelled_rounds: Annotated[
+        int, typer.Option("--unlabelled-rounds", min=0, help="EM rounds over trees and these.")
+    ] = 3
+
+
+def _unlabelled_figures(report: UnlabelledReport, held_out: str) -> dict[str, Any]:
+    """What became of the sentences; ``held_out`` names what chose the weight."""
+    figures: dict[str, Any] = {
+        "unlabelled_used": report.n_used if report.weight else 0,
+        "unlabelled_too_long": report.n_left_out,
+        "unlabelled_weight": report.weight,
+    }
+    if report.held_out:
+        by_weight = {f"{weight:g}": round(share, 2) for weight, share in report.held_out.items()}
+        figures[held_out] = by_weight
+    return figures
+
+
+@with_flags(DependencyParserSettings)
 def train(
     trees: options.Sources,
     run: Training,
-    given: Given,
+    settings: SettingFlags,
     dev: Annotated[
         list[str] | None,
         typer.Option("--dev", help="Trees to choose the number of passes by, and to score."),
     ] = None,
-    model: Annotated[
-        Literal["graph", "generative"],
-        typer.Option(
-            "--model",
-            help="A graph-based parser, or a generative one with hidden states (no relations).",
-        ),
-    ] = "graph",
-    unlabelled: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--unlabelled",
-            help="For a generative parser: CoNLL-U with tags, whose trees are not read.",
-        ),
-    ] = None,
-    unlabelled_weight: UnlabelledWeight = None,
-    unlabelled_rounds: Annotated[
-        int | None,
-        typer.Option(
-            "--unlabelled-rounds", min=0, help="EM rounds over trees and these. [default: 3]"
-        ),
-    ] = None,
-    unlabelled_trees: UnlabelledTrees = "all",
 ) -> None:
     """Train a dependency parser on CoNLL-U trees.
 
     With --dev its UAS and LAS on those trees (CoNLL 2018 rules) are among the figures.
 
     Example:
-
         $ eigentext convert sample/train.mrg -o train.conllu
-
         $ eigentext dep train train.conllu -o english.parser --epochs 3
-
         $ eigentext dep train train.conllu -o plain.parser --order 1 --tags own --epochs 3
-
-        $ eigentext dep train train.conllu -o hidden.parser --model generative --n-states 2
-
-        $ eigentext dep parse hidden.parser train.conllu -o predicted.conllu
-
-        $ eigentext dep train train.conllu -o u.parser --model generative --unlabelled train.conllu
     """
     from eigentext.base.files.opening import expand
-    from eigentext.dependency import DependencyParser, GenerativeParser
-    from eigentext.dependency.unlabelled import Unlabelled
-    from eigentext.errors import SettingsError
+    from eigentext.dependency import DependencyParser
+    from eigentext.evaluate.attachment import evaluate
 
-    if unlabelled and model != "generative":
-        raise SettingsError("--unlabelled is for --model generative")
-    check_flags(unlabelled, unlabelled_weight, unlabelled_trees, unlabelled_rounds)
     sources = expand(trees)
-    parser: DependencyParser | GenerativeParser
-    if model == "generative":
-        parser = GenerativeParser(**given.settings(GenerativeParserSettings))
-    else:
-        parser = DependencyParser(**given.settings(DependencyParserSettings))
+    parser = DependencyParser(**settings.of(DependencyParserSettings))
     parser.check()
     with run.reading("steps") as (log, progress):
         treebank = training_trees(sources, log)
         held_out = training_trees(expand(dev), log) if dev else []
-        if isinstance(parser, GenerativeParser):
-            text = None
-            if unlabelled:
-                text = Unlabelled(
-                    text_of(unlabelled, log),
-                    unlabelled_weight,
-                    3 if unlabelled_rounds is None else unlabelled_rounds,
-                    unlabelled_trees,
-                )
-            figures = _fit_generative(parser, treebank, held_out, progress, text)
-        else:
-            figures = _fit_graph(parser, treebank, held_out, progress)
-    if isinstance(parser, DependencyParser):
-        run.remark(str(parser.projectivity_))
-    counts = {"sentences": len(treebank), "words": sum(map(len, treebank))}
-    run.save(parser, sources, counts | figures)
-
-
-def _fit_generative(
-    parser: GenerativeParser,
-    read: list[ConlluBlock],
-    held_out: list[ConlluBlock],
-    progress: Progress,
-    text: Unlabelled | None,
-) -> dict[str, Any]:
-    from eigentext.cli.dep_generative import parsed
-    from eigentext.evaluate.attachment import evaluate
-
-    parser.fit(read, unlabelled=text, progress=progress)
-    figures: dict[str, Any] = {"relations": 0}
-    if text is not None:
-        figures |= text_figures(parser.unlabelled_, "held_out_uas")
-    if held_out:
-        predicted = [parsed(parser, sentence) for sentence in held_out]
-        figures["dev_uas"] = evaluate(held_out, predicted).uas
-    return figures
-
-
-def _fit_graph(
-    parser: DependencyParser,
-    read: list[ConlluBlock],
-    held_out: list[ConlluBlock],
-    progress: Progress,
-) -> dict[str, Any]:
-    """Figures tell whether arcs may cross, and what was seen on the sentences to choose by."""
-    from eigentext.evaluate.attachment import evaluate
-
-    parser.fit(read, held_out or None, progress=progress)
-    chosen = parser.projectivity_
-    figures: dict[str, Any] = {
-        "bits": parser.arcs_.settings.bits,
-        "projective": chosen.projective,
-        "projective_why": chosen.why,
-        "relations": len(parser.relations_.relations) if parser.relations_ else 0,
-    }
-    if chosen.words:
-        figures |= {
-            "held_out_words": chosen.words,
-            "held_out_uas_projective": chosen.projective_uas,
-            "held_out_uas_crossing": chosen.crossing_uas,
+        parser.fit(treebank, held_out or None, progress=progress)
+        chosen = parser.projectivity_  # may arcs cross, and what was seen where it was chosen
+        figures: dict[str, Any] = {
+            "sentences": len(treebank),
+            "words": sum(map(len, treebank)),
+            "bits": parser.arcs_.settings.bits,
+            "projective": chosen.projective,
+            "projective_why": chosen.why,
+            "relations": len(parser.relations_.relations) if parser.relations_ else 0,
         }
-    if held_out:
-        result = evaluate(held_out, parser.predict(held_out))
-        figures |= {"dev_uas": result.uas, "dev_las": result.las}
-    return figures
+        if chosen.words:
+            figures |= {
+                "held_out_words": chosen.words,
+                "held_out_uas_projective": chosen.projective_uas,
+                "held_out_uas_crossing": chosen.crossing_uas,
+            }
+        if held_out:
+            result = evaluate(held_out, parser.predict(held_out))
+            figures |= {"dev_uas": result.uas, "dev_las": result.las}
+    run.remark(str(parser.projectivity_))
+    run.save(parser, sources, figures)
+
+
+@with_flags(GenerativeParserSettings)
+def train_generative(
+    trees: options.Sources,
+    run: Training,
+    settings: SettingFlags,
+    text: UnlabelledRounds,
+    dev: Dev = None,
+) -> None:
+    """Train a generative parser with hidden states, which gives heads and no relations.
+
+    With --dev its UAS on those trees (CoNLL 2018 rules) is among the figures.
+
+    Example:
+        $ eigentext convert sample/train.mrg -o train.conllu
+        $ eigentext dep train-generative train.conllu -o hidden.parser --n-states 2
+        $ eigentext dep train-generative train.conllu -o u.parser --unlabelled train.conllu
+    """
+    from eigentext.base.files.opening import expand
+    from eigentext.cli.dep_apply import by_generative
+    from eigentext.dependency import GenerativeParser
+    from eigentext.evaluate.attachment import evaluate
+
+    sources = expand(trees)
+    parser = GenerativeParser(**settings.of(GenerativeParserSettings))
+    parser.check()
+    with run.reading("steps") as (log, progress):
+        treebank = training_trees(sources, log)
+        held_out = training_trees(expand(dev), log) if dev else []
+        unlabelled = text.read(log, rounds=text.unlabelled_rounds)
+        parser.fit(treebank, unlabelled=unlabelled, progress=progress)
+        figures: dict[str, Any] = {
+            "sentences": len(treebank),
+            "words": sum(map(len, treebank)),
+            "relations": 0,
+        }
+        if unlabelled is not None:
+            figures |= _unlabelled_figures(parser.unlabelled_, "held_out_uas")
+        if held_out:
+            figures["dev_uas"] = evaluate(held_out, by_generative(parser, held_out)).uas
+    run.save(parser, sources, figures)
+
+
+@with_flags(LatentTreeSettings)
+def train_latent(
+    trees: options.Sources, run: Training, settings: SettingFlags, text: UnlabelledText
+) -> None:
+    """Learn a latent tree model: one hidden state per word, found by CCA and then EM.
+
+    Its log p(words | tree) is shown by `dep score`, its states by `dep inspect`.  Sentences of
+    --unlabelled get their trees from a parser of the trees that are there.
+
+    Example:
+        $ eigentext convert sample/train.mrg -o train.conllu
+        $ eigentext dep train-latent train.conllu -o english.latent --n-states 50 --n-iter 5
+        $ eigentext dep train-latent train.conllu -o more.latent -k 50 --unlabelled train.conllu
+    """
+    from eigentext.dependency import LatentTreeModel
+
+    model = LatentTreeModel(**settings.of(LatentTreeSettings))
+    model.check()
+    with run.reading("iterations") as (log, progress):
+        treebank = [tree for _, tree in trees_of(trees, on_error=log)]
+        unlabelled = text.read(log)
+        model.fit(treebank, unlabelled=unlabelled, progress=progress)
+    n_words = sum(map(len, treebank))
+    history = model.log_likelihoods_
+    used = unlabelled is not None and model.unlabelled_.weight
+    figures: dict[str, Any] = {
+        "trees": len(treebank),
+        "words": n_words,
+        "observations": model.observations_.sizes[0],
+        "states": model.n_states,
+        # the history is that of trees and text together
+        "log_likelihood_per_word": history[-1] / n_words if history and not used else None,
+    }
+    if unlabelled is not None:
+        figures |= _unlabelled_figures(model.unlabelled_, "held_out_in_order")
+    run.save(model, trees, figures)
+
+
+@with_flags(RerankerSettings)
+def train_reranker(
+    trees: options.Sources,
+    run: Training,
+    settings: SettingFlags,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--base",
+            help="A model of `dep train`: the parsers of the folds take its settings.  It is best "
+            "trained on the same trees.",
+        ),
+    ] = None,
+    work: Annotated[
+        str | None,
+        typer.Option("--work", help="A folder for the lists; a stopped run goes on from there."),
+    ] = None,
+) -> None:
+    """Train a reranker: which of the base parser's k best trees is the right one?
+
+    Lists of the training sentences come from cross-validation, so that they are as wrong as those
+    of new sentences; so do the scores of the experts.  Use it with `dep apply --rerank`.
+
+    Example:
+        $ eigentext convert sample/train.mrg -o train.conllu
+        $ eigentext dep train train.conllu -o english.parser --order 1 --epochs 2
+        $ eigentext dep train-reranker train.conllu --base english.parser --kbest 5 --experts generative,valence -o english.rerank
+        $ eigentext dep apply english.parser train.conllu --rerank english.rerank -o out.conllu
+    """  # noqa: E501
+    from eigentext.base.files.opening import expand
+    from eigentext.dependency import DependencyParser, Reranker
+
+    reranker = Reranker(**settings.of(RerankerSettings))
+    reranker.check()
+    sources = expand(trees)
+    # without grandparents k-best lists are exact
+    parser = DependencyParser(grandparents=False) if base is None else DependencyParser.load(base)
+    with run.reading("steps") as (log, progress):
+        treebank = training_trees(sources, log)
+        reranker.fit(treebank, parser, folder=work, progress=progress)
+    figures: dict[str, float] = {
+        "sentences": len(treebank),
+        "features": reranker.n_features,
+    }
+    for name, weight in reranker.dense_weights.items():
+        figures[f"weight_{name}"] = round(weight, 4)
+    run.save(reranker, sources, figures)

@@ -8,8 +8,9 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import with_flags
+from eigentext.cli.inputs import is_model
 from eigentext.cli.output import progress_bar, show_figures, show_table
-from eigentext.cli.workers import Workers
+from eigentext.cli.verbs import Workers
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -19,18 +20,9 @@ if TYPE_CHECKING:
 
 @with_flags()
 def eval_(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="A model written by `pipe train` and a gold treebank; the treebank alone with "
-            "--system.",
-            show_default=False,
-        ),
-    ],
+    model: options.ModelOrAnswers,
+    gold: Annotated[str, typer.Argument(help="A gold treebank, CoNLL-U.", show_default=False)],
     workers: Workers,
-    system: Annotated[
-        str | None, typer.Option("--system", help="CoNLL-U of any system, in place of a model.")
-    ] = None,
     given: Annotated[
         Literal["sentences", "tokens", "words", "tags"] | None,
         typer.Option(
@@ -52,39 +44,30 @@ def eval_(
     aligned words are those of the official scorer; a column that the treebank lacks has "-".
 
     Example:
-
         $ eigentext pipe train sample/treebank.conllu -o english.pipe --folds 2
-
         $ eigentext pipe eval english.pipe sample/treebank-dev.conllu
-
         $ eigentext pipe eval english.pipe sample/treebank-dev.conllu --given tokens --json
-
-        $ eigentext pipe eval --system sample/treebank-dev.conllu sample/treebank-dev.conllu
+        $ eigentext pipe eval sample/treebank-dev.conllu sample/treebank-dev.conllu
     """
     from eigentext.evaluate.conll18 import evaluate, lacking
     from eigentext.pipeline.training import read_treebanks
 
-    if system is not None:
-        if len(files) != 1:
-            raise SettingsError("with --system: expected one file, the gold treebank")
-        if given is not None:
-            raise SettingsError("--given is for a model, not for --system")
-        gold = read_treebanks(files[0])
-        scores = evaluate(gold, read_treebanks(system))
-    else:
-        if len(files) != 2:
-            raise SettingsError("expected a model and a gold treebank, or --system and a treebank")
-        gold = read_treebanks(files[1])
+    treebank = read_treebanks(gold)
+    if is_model(model):
         with workers.at_work(jobs):
-            scores = _of_model(files[0], gold, given, jobs, quiet)
+            scores = _of_model(model, treebank, given, jobs, quiet)
+    else:
+        if given is not None:
+            raise SettingsError(f"--given is for a model, and {model} is none")
+        scores = evaluate(treebank, read_treebanks(model))
     if json:
-        show_figures({name: _row(found) for name, found in scores.items()}, as_json=True)
+        show_figures({name: _row(measure) for name, measure in scores.items()}, as_json=True)
         return
     columns = ("correct", "gold", "system", "aligned") if counts else _PERCENTAGES
-    absent = lacking(gold)
+    absent = lacking(treebank)
     rows = []
-    for name, found in scores.items():
-        row = _row(found)
+    for name, measure in scores.items():
+        row = _row(measure)
         cells = {column: "-" if name in absent else _cell(row[column]) for column in columns}
         rows.append({"measure": name, **cells})
     show_table("", rows)
@@ -104,9 +87,9 @@ def _of_model(
         return score(pipeline, gold, given=given, jobs=jobs, progress=progress)
 
 
-def _row(found: Measure) -> dict[str, Any]:
-    percentages = {name: getattr(found, name) for name in _PERCENTAGES}
-    return {**percentages, **found._asdict()}
+def _row(measure: Measure) -> dict[str, Any]:
+    percentages = {name: getattr(measure, name) for name in _PERCENTAGES}
+    return {**percentages, **measure._asdict()}
 
 
 def _cell(value: float | None) -> str:

@@ -18,9 +18,7 @@ def inspect(
     """Show the stages of a pipeline, their sizes, the tags they give, and how it was made.
 
     Example:
-
         $ eigentext pipe train sample/treebank.conllu -o english.pipe --folds 2
-
         $ eigentext pipe inspect english.pipe
     """
     from eigentext.base.modelfile import read_header
@@ -33,7 +31,7 @@ def inspect(
         {"stage": name, "kind": stage.KIND, "bytes": sizes[f"stage.{name}"], "what": repr(stage)}
         for name, stage in pipeline.stages().items()
     ]
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "data": header.data,
         "treebank": pipeline.counts_,
         "chosen": pipeline.choices_,
@@ -44,28 +42,28 @@ def inspect(
         "eigentext": header.package_version,
     }
     if json:
-        show_figures(found, as_json=True)
+        show_figures(facts, as_json=True)
         return
-    _show(found)
+    _show(facts)
 
 
-def _show(found: dict[str, Any]) -> None:
-    about = found["data"]
+def _show(facts: dict[str, Any]) -> None:
+    about = facts["data"]
     named = {name: about[name] for name in ("language", "name", "licence") if about.get(name)}
     files = {"files": ", ".join(about["files"])} if about.get("files") else {}
-    show_figures({**named, **files, **found["treebank"], "sha256": found["sha256"]}, as_json=False)
-    show_table("Stages", found["stages"])
-    if found["chosen"]:
-        chosen = [{"stage": stage, **_cells(said)} for stage, said in found["chosen"].items()]
+    show_figures({**named, **files, **facts["treebank"], "sha256": facts["sha256"]}, as_json=False)
+    show_table("Stages", facts["stages"])
+    if facts["chosen"]:
+        chosen = [{"stage": stage, **_cells(said)} for stage, said in facts["chosen"].items()]
         show_table("Chosen on held-out sentences of the treebank", chosen)
     rows = [
         {"column": name, "values": len(values), "such as": ", ".join(values[:12])}
-        for name, values in found["columns"].items()
+        for name, values in facts["columns"].items()
     ]
     if rows:
         show_table("Columns", rows)
-    if found["dev"]:
-        scores = [{"measure": name, "F1": f"{value:.2f}"} for name, value in found["dev"].items()]
+    if facts["dev"]:
+        scores = [{"measure": name, "F1": f"{value:.2f}"} for name, value in facts["dev"].items()]
         show_table("On the development treebank", scores)
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Given, with_flags
-from eigentext.cli.run import Training
-from eigentext.cli.workers import Workers
+from eigentext.cli.command import SettingFlags, with_flags
+from eigentext.cli.verbs import Training, Workers
 from eigentext.errors import SettingsError
 from eigentext.pipeline.settings import PipelineSettings
 
@@ -28,7 +27,7 @@ def train(
     treebanks: options.Sources,
     run: Training,
     workers: Workers,
-    given: Given,
+    settings: SettingFlags,
     dev: Annotated[
         list[str] | None,
         typer.Option("--dev", help="A treebank to score the pipeline on, from its raw text."),
@@ -60,7 +59,7 @@ def train(
     ] = None,
     reranker: Annotated[
         str | None,
-        typer.Option("--reranker", help="A model of `dep rerank` to take as it is."),
+        typer.Option("--reranker", help="A model of `dep train-reranker` to take as it is."),
     ] = None,
     language: Annotated[
         str | None,
@@ -84,13 +83,9 @@ def train(
     are among the figures and kept in the model; nothing is chosen by them.
 
     Example:
-
         $ eigentext pipe train sample/treebank.conllu -o english.pipe --folds 2
-
-        $ eigentext pipe run english.pipe sample/raw.txt -o parsed.conllu
-
+        $ eigentext pipe apply english.pipe sample/raw.txt -o parsed.conllu
         $ eigentext pipe eval english.pipe sample/treebank-dev.conllu
-
         $ eigentext pipe inspect english.pipe
     """
     from eigentext.base.files.opening import expand
@@ -100,7 +95,7 @@ def train(
     sources = expand(treebanks)
     language = _language(sources) if language is None else _checked_language(language)
     beside = _named(with_ or [])
-    pipeline = Pipeline(**given.settings(PipelineSettings))
+    pipeline = Pipeline(**settings.of(PipelineSettings))
     pipeline.check()
     stages = {
         "segmenter": segmenter,
@@ -136,13 +131,13 @@ def _language(sources: list[str]) -> str:
 
 def _named(parts: list[str]) -> dict[str, str]:
     """``const=FILE,ner=FILE`` by name."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for part in ",".join(parts).split(",") if parts else ():
         name, equals, file = part.partition("=")
         if not equals or name.strip() not in _BESIDE or not file:
             raise SettingsError(f"--with {part!r}, expected const=FILE or ner=FILE")
-        found[name.strip()] = file
-    return found
+        files[name.strip()] = file
+    return files
 
 
 def _figures(pipeline: Pipeline) -> Mapping[str, Any]:
@@ -150,7 +145,7 @@ def _figures(pipeline: Pipeline) -> Mapping[str, Any]:
     dev = {f"dev {name}": round(value, 2) for name, value in pipeline.dev_scores_.items()}
     chosen = {
         f"{stage} {name}": round(value, 2) if isinstance(value, float) else value
-        for stage, found in pipeline.choices_.items()
-        for name, value in found.items()
+        for stage, choice in pipeline.choices_.items()
+        for name, value in choice.items()
     }
     return {**pipeline.counts_, **sizes, **chosen, **dev}

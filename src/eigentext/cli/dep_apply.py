@@ -1,4 +1,4 @@
-"""``eigentext dep parse``: sentences in, dependency trees out."""
+"""``eigentext dep apply``: sentences in, dependency trees out."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import with_flags
-from eigentext.cli.dep_generative import generative_predictor, is_generative
-from eigentext.cli.run import Applying
-from eigentext.cli.text_input import RawText, TextInput
-from eigentext.cli.workers import Workers
+from eigentext.cli.inputs import RawText, TextInput, kind_of_model
+from eigentext.cli.verbs import Applying, Workers
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
-    from eigentext.dependency import DependencyParser, Reranker
+    from eigentext.dependency import DependencyParser, GenerativeParser, Reranker
     from eigentext.language.formats.conllu import ConlluBlock
 
     Predict = Callable[[list[ConlluBlock]], Iterable[ConlluBlock]]
@@ -28,8 +26,8 @@ _CHUNK = 256  # sentences parsed at a time
 
 
 @with_flags()
-def parse(
-    model: Annotated[str, typer.Argument(help="A model written by `dep train`.")],
+def apply(
+    model: Annotated[str, typer.Argument(help="A model of `dep train` or train-generative.")],
     files: Annotated[list[str] | None, typer.Argument(help="Sentences; else stdin.")] = None,
     *,
     run: Applying,
@@ -49,7 +47,9 @@ def parse(
     ] = 1,
     rerank: Annotated[
         str | None,
-        typer.Option("--rerank", help="A model of `dep rerank`: it puts k-best trees in order."),
+        typer.Option(
+            "--rerank", help="A model of `dep train-reranker`: it puts k-best trees in order."
+        ),
     ] = None,
     marginals: Annotated[
         bool,
@@ -64,18 +64,13 @@ def parse(
     `# approximate = yes` where the list need not be exact.  With
     --rerank the best of as many trees as it was trained for (or of --kbest, which are then all
     written) comes first.  A sentence of more than 400 words is parsed in pieces (`# split = 3`),
-    one tree each.  A model of `dep train --model generative` gives one tree for each sentence with
-    tags, no relations.
+    one tree each.  A generative parser gives one tree for each sentence with tags, no relations.
 
     Example:
-
         $ eigentext convert sample/train.mrg -o train.conllu
-
         $ eigentext dep train train.conllu -o english.parser --order 1 --tags own --epochs 3
-
-        $ eigentext dep parse english.parser train.conllu -o predicted.conllu --marginals
-
-        $ eigentext dep parse english.parser sample/text.txt --from tokens --kbest 3 -o k.conllu
+        $ eigentext dep apply english.parser train.conllu -o predicted.conllu --marginals
+        $ eigentext dep apply english.parser sample/text.txt --from tokens --kbest 3 -o k.conllu
     """
     from eigentext.base.files.opening import expand
     from eigentext.base.parallel import in_order
@@ -111,26 +106,47 @@ def parse(
 
 def _predictor(model: str, from_: str, k: int, rerank: str | None, marginals: bool) -> Predict:
     """Sentences in, parsed sentences out, by the parser in this file and as it is asked for."""
-    from eigentext.dependency import DependencyParser
+    from eigentext.dependency import DependencyParser, GenerativeParser, Reranker
     from eigentext.errors import SettingsError
 
-    if is_generative(model):
-        asked = {"--kbest": k > 1, "--rerank": rerank, "--from": from_ != "conllu"}
-        return generative_predictor(model, asked, marginals=marginals)
+    if kind_of_model(model, "graph-parser", "dependency-generative") == "dependency-generative":
+        flags = {"--kbest": k > 1, "--rerank": rerank, "--from": from_ != "conllu"}
+        for flag, value in flags.items():
+            if value:
+                why = f"not with {model}: a generative parser gives one tree for CoNLL-U with tags"
+                raise SettingsError(f"{flag}: {why}")
+        return partial(by_generative, GenerativeParser.load(model), marginals=marginals)
     parser = DependencyParser.load(model)
     if from_ != "conllu" and parser.tagged_ and parser.own_tags_ is None:
         raise SettingsError(
             f"{model} was trained with tags and has no taggers, so it cannot parse bare text: "
             "give CoNLL-U with tags, or train it with --tags own"
         )
-    reranker: Reranker | None = None
-    if rerank is not None:
-        from eigentext.dependency import Reranker
-
-        reranker = Reranker.load(rerank)
+    reranker = None if rerank is None else Reranker.load(rerank)
     if k == 1 and reranker is None and not marginals:
         return parser.predict
     return partial(_several_of_all, parser, k, reranker, marginals)
+
+
+def by_generative(
+    parser: GenerativeParser, sentences: list[ConlluBlock], *, marginals: bool = False
+) -> list[ConlluBlock]:
+    """The sentences with heads, all relations ``_``; with ``marginals`` also ``Prob=``."""
+    from eigentext.dependency.decoding.decoders import eisner
+    from eigentext.dependency.graph.answer import with_probabilities
+    from eigentext.dependency.sentence import TaggedSentence
+
+    parses = []
+    for sentence in sentences:
+        arcs, _ = parser.marginals(TaggedSentence.from_conllu(sentence))
+        heads = eisner(arcs)[0].tolist()
+        tree = sentence.with_columns(head=heads, deprel=["_"] * len(heads))
+        if marginals:
+            tree = with_probabilities(
+                tree, [float(arcs[h, d]) for d, h in enumerate(heads, start=1)]
+            )
+        parses.append(tree)
+    return parses
 
 
 def _parsed(predict: Predict, chunks: list[list[ConlluBlock]]) -> list[list[ConlluBlock]]:

