@@ -1,6 +1,6 @@
 """spaCy components over our models: ``eigentext_tag``, ``eigentext_ner`` and ``eigentext_lex``.
 
-* ``eigentext_tag``  a tagger (`eigentext tag train`, `hmm train --tagged`): ``token.tag_``, and
+* ``eigentext_tag``  a tagger (`eigentext tag train`, `hmm train-tagger`): ``token.tag_``, and
   ``token.pos_`` where the tags are universal ones;
 * ``eigentext_ner``  a tagger of entities (BIO2): ``doc.ents``;
 * ``eigentext_lex``  a ranker of analyses (`eigentext lex train`): ``token.lemma_``,

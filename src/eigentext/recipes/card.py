@@ -20,11 +20,11 @@ _SUM = "SHA-256 that the file has inside"  # ends every card
 
 _USES = {
     "pipeline": (
-        "eigentext pipe run {model} TEXT.txt -o parsed.conllu",
+        "eigentext pipe apply {model} TEXT.txt -o parsed.conllu",
         'doc = model("Some text.")\nprint(doc.to_conllu())',
     ),
     "lpcfg": (
-        "eigentext const parse {model} SENTENCES.txt -o trees.mrg",
+        "eigentext const apply {model} SENTENCES.txt -o trees.mrg",
         'print(model.parse(["Some", "tokens"]).tree)',
     ),
     "tagger": (

@@ -60,11 +60,11 @@ def _descriptions(limits: ServiceSettings) -> dict[str, str]:
         f"{sentences}at most {limits.max_tree_words:,} words times `kbest`.",
         "parse": "Parse raw text or tokens to constituent and dependency trees, with posteriors, "
         "lists of the best and what trees must and must not have; answers are those of `eigentext "
-        "const parse`, `eigentext dep parse` and `eigentext pipe run`. "
+        "const apply`, `eigentext dep apply` and `eigentext pipe apply`. "
         f"{characters}, {sentences}{limits.max_tree_words:,} words times `kbest`.",
         "pipe": "Sentences, words, tags, features, lemmas and trees of raw text, as `eigentext "
-        f"pipe run` gives them. At most {limits.max_pipe_characters:,} characters.",
-        "lex/rank": "Rank every reading of every word, exactly as `eigentext lex rank` does. "
+        f"pipe apply` gives them. At most {limits.max_pipe_characters:,} characters.",
+        "lex/rank": "Rank every reading of every word, exactly as `eigentext lex apply` does. "
         f"{characters} and {limits.max_ranked_words:,} words.",
         "read": "Every word of a text with its readings in context, by a ranker or by a pipeline. "
         f"{characters} and {limits.max_ranked_words:,} words.",
@@ -74,7 +74,7 @@ def _descriptions(limits: ServiceSettings) -> dict[str, str]:
         "words/tree": "A prefix of the cluster hierarchy, its frequent words, and what is below "
         "it.",
         "words/neighbours": "The words nearest to a word by cosine, and analogies a:b::c, as "
-        f"`eigentext words neighbours` gives them; {nearest} each.",
+        f"`eigentext words inspect` gives them; {nearest} each.",
         "words/map": "Frequent words on the two main directions of their vectors, as `eigentext "
         f"words report` draws them; at most {limits.max_map_words:,}, more are left out.",
         "words/compare": "The neighbours of a word in two models, and the frequent words whose "
@@ -83,5 +83,5 @@ def _descriptions(limits: ServiceSettings) -> dict[str, str]:
         f"`eigentext hmm inspect` gives them; at most {limits.max_states:,}, rarer ones are left "
         "out.",
         "sequences/text": "A text by states with posteriors and surprisals, as `eigentext hmm "
-        f"score` and `hmm tag` give them. {characters} and {limits.max_sequence_words:,} words.",
+        f"score` and `hmm apply` give them. {characters} and {limits.max_sequence_words:,} words.",
     }

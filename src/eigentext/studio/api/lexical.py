@@ -1,6 +1,6 @@
 """``POST /api/lex/rank``: text in, every word's readings out, ranked in context.
 
-The flow, in a worker: raw text -> tokens (as ``eigentext lex rank --raw`` finds them, or tokens as
+The flow, in a worker: raw text -> tokens (as ``eigentext lex apply --raw`` has them, or tokens as
 they came) -> the ranker, loaded once -> ranked words -> views for people.  The ranking is the
 library's: nothing is rounded, reordered or left out but by ``top``.
 """
@@ -72,7 +72,7 @@ class Rankers:
         return self._of(request).answer(request, limits)
 
     def conllu(self, request: LexicalRequest, limits: ServiceSettings) -> str:
-        """The same as CoNLL-U, the best reading of each word, as ``lex rank`` writes it."""
+        """The same as CoNLL-U, the best reading of each word, as ``lex apply`` writes it."""
         return self._of(request).conllu(request, limits)
 
     def _of(self, request: LexicalRequest) -> LexicalService:

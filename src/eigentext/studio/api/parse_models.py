@@ -97,7 +97,7 @@ class OfParser:
         return _relations(self.parser)
 
     def trees(self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
-        """As `eigentext dep parse` has them."""
+        """As `eigentext dep apply` has them."""
         from eigentext.dependency.graph.answer import in_conllu
         from eigentext.language.formats.conllu import make_sentence
 
@@ -143,7 +143,7 @@ class OfPipeline:
         return _relations(self.whole.parser_)
 
     def trees(self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
-        """As `eigentext pipe run` has them."""
+        """As `eigentext pipe apply` has them."""
         from eigentext.language.doc import Doc
         from eigentext.pipeline.annotate import tagged_sentence
 

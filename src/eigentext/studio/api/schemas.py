@@ -269,7 +269,7 @@ class PipeAnswer(BaseModel):
     """What the pipeline says."""
 
     model: str
-    document: dict[str, Any] = Field(description="as `eigentext pipe run --format jsonl` has it")
+    document: dict[str, Any] = Field(description="as `eigentext pipe apply --format jsonl` has it")
     drawings: list[str | None] = Field(
         description="SVG of the first sentences; null: it has no tree, or too many words"
     )

@@ -38,7 +38,7 @@ class FixedLabel(WordPosition):
 class LexicalRequest(Request):
     """Raw text, or sentences that are tokenised already: one document."""
 
-    text: Text | None = Field(default=None, description="raw text, as of `lex rank --raw`")
+    text: Text | None = Field(default=None, description="raw text, as of `lex apply --raw`")
     sentences: list[list[Text]] | None = Field(default=None, description="lists of tokens")
     model: Text | None = Field(default=None, description="name of a ranker; or the first")
     scheme: Text = Field(default="arabic", max_length=40, description="for text; see /api/health")

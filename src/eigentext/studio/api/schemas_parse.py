@@ -140,7 +140,7 @@ class ConstituentChoice(BaseModel):
 
 
 class ConstituentsView(BaseModel):
-    """The best constituent tree, as `eigentext const parse` gives it."""
+    """The best constituent tree, as `eigentext const apply` gives it."""
 
     brackets: str
     log_score: float | None
@@ -178,7 +178,7 @@ class DependencyChoice(BaseModel):
 
 
 class DependenciesView(BaseModel):
-    """The best dependency tree, as `eigentext dep parse` or `eigentext pipe run` gives it."""
+    """The best dependency tree, as `eigentext dep apply` or `eigentext pipe apply` gives it."""
 
     words: list[ParsedWord]
     score: float | None

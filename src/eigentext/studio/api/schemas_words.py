@@ -147,7 +147,7 @@ class NeighboursRequest(WordsRequest):
 
 
 class QueryAnswer(BaseModel):
-    """The neighbours of one query, as ``eigentext words neighbours --format jsonl`` has them."""
+    """The neighbours of one query, as ``eigentext words inspect --format jsonl`` has them."""
 
     query: str
     neighbours: list[NearWord]

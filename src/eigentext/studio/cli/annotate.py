@@ -9,8 +9,9 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.output import remark, show_figures, show_table
+from eigentext.errors import SettingsError
 from eigentext.studio.cli import annotate_projects, annotate_users
-from eigentext.studio.cli.annotate_store import ProjectName, Store, needed, opened
+from eigentext.studio.cli.annotate_store import ProjectName, Store, needed, opened, show_rows
 
 app = typer.Typer(
     no_args_is_help=True, help="Projects of annotators: texts, decisions, users, backups."
@@ -23,15 +24,49 @@ Layer = Annotated[str, typer.Option("--layer", help="adjudication, or the name o
 
 
 @app.command("init")
-def init(store: Store, quiet: options.Quiet = False) -> None:
+def init(
+    store: Store,
+    source: Annotated[
+        str | None,
+        typer.Option("--from", help="A backup: the store, which is not there yet, is made of it."),
+    ] = None,
+    backup_to: Annotated[
+        str | None,
+        options.written(
+            "--backup",
+            help="Bring the tables of an earlier release up to date; a backup goes here first, "
+            "such as team.jsonl.  Stop the servers before.",
+        ),
+    ] = None,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
     """Make a store: a file, or the tables of an empty database; one that is there is left alone.
 
-    Example:
+    A store in a file is brought up to date whenever it is opened; a database, with --backup.
 
+    Example:
         $ eigentext annotate init team.db
+        $ eigentext annotate backup team.db -o team.jsonl
+        $ eigentext annotate init copy.db --from team.jsonl
+        $ eigentext annotate init team.db --backup before.jsonl
     """
-    with opened(store, create=True) as made:
-        remark(f"{made.name}: annotations, version {made.version()} of the tables", quiet=quiet)
+    if source is not None:
+        if backup_to is not None:
+            raise SettingsError("--from and --backup: expected one of them")
+        needed()
+        from eigentext.studio.store.backups import restore
+
+        show_figures(restore(source, store), as_json=as_json)
+        return
+    if backup_to is not None:
+        with opened(store, any_version=True) as before:
+            from eigentext.studio.store.backups import back_up
+
+            back_up(before, backup_to)
+    how = {"create": True} if backup_to is None else {"migrate": True}
+    with opened(store, **how) as ready:
+        remark(f"{ready.name}: annotations, version {ready.version()} of the tables", quiet=quiet)
 
 
 @app.command("import")
@@ -55,11 +90,8 @@ def import_(
     Columns, comments and multiword tokens of CoNLL-U are kept.
 
     Example:
-
         $ eigentext annotate init team.db
-
         $ eigentext annotate project create team.db Trees --task dependency
-
         $ eigentext annotate import team.db Trees sample/treebank.conllu sample/raw.txt
     """
     with opened(store) as opened_store:
@@ -71,7 +103,7 @@ def import_(
             from eigentext.pipeline import Pipeline
 
             segmenter = Pipeline.load(pipe)
-        made = import_files(
+        documents = import_files(
             opened_store,
             opened_store.project_named(project).id,
             expand(files),
@@ -79,7 +111,7 @@ def import_(
             scheme=scheme,
             segmenter=segmenter,
         )
-        for facts in made:
+        for facts in documents:
             words = f"{facts.n_sentences:,} sentences, {facts.n_words:,} words"
             remark(f"{facts.name}: {words}", quiet=quiet)
 
@@ -106,13 +138,9 @@ def export(
     `--to decisions` has every decision with who, when and how long, those taken back too.
 
     Example:
-
         $ eigentext annotate init team.db
-
         $ eigentext annotate project create team.db Trees --task dependency
-
         $ eigentext annotate import team.db Trees sample/treebank.conllu
-
         $ eigentext annotate export team.db Trees --unfinished -o trees.conllu
     """
     with opened(store) as opened_store:
@@ -141,21 +169,18 @@ def measure(
     """Agreement of annotators, how good the proposals were, time and keys a word.
 
     Example:
-
         $ eigentext annotate init team.db
-
         $ eigentext annotate project create team.db Trees --task dependency
-
         $ eigentext annotate measure team.db Trees
     """
     with opened(store) as opened_store:
         from eigentext.studio.measures import measures
         from eigentext.studio.store.accounts import Accounts
 
-        found = opened_store.project_named(project)
+        facts = opened_store.project_named(project)
         people = {user.id: user.name for user in Accounts(opened_store).users()}
-        rows = measures.rows_of(opened_store, found.id)
-        record = measures.measure(found, *rows, users=people)
+        rows = measures.rows_of(opened_store, facts.id)
+        record = measures.measure(facts, *rows, users=people)
     if format_ == "jsonl":
         print(json.dumps(record, ensure_ascii=False))
         return
@@ -200,54 +225,98 @@ def retrain(
     the same store uses the new model from the next proposal on.
 
     Example (needs a store with accepted sentences):
-
         # eigentext annotate retrain team.db Trees --model english.pipe --base train.conllu
     """
     with opened(store) as opened_store:
         from pathlib import Path
 
-        from eigentext.errors import SettingsError
         from eigentext.studio.tasks.learning import gather, learn, models_folder, note, verdict
 
-        found = opened_store.project_named(project)
+        facts = opened_store.project_named(project)
         if keep_base and base is None:
             raise SettingsError("--keep-base needs --base")
-        lesson = gather(opened_store, found.id, layers=layers, model=model, base=base)
+        lesson = gather(opened_store, facts.id, layers=layers, model=model, base=base)
         report = learn(lesson, models_folder(opened_store, folder).resolve())
-        made = note(opened_store, lesson, report)
+        model_row = note(opened_store, lesson, report)
         if keep_base and base is not None:  # one that could not be read is not kept
-            settings = {**found.settings, "base_treebank": str(Path(base).resolve())}
-            opened_store.change_project(found.id, settings=settings)
+            settings = {**facts.settings, "base_treebank": str(Path(base).resolve())}
+            opened_store.change_project(facts.id, settings=settings)
     figures = {key: value for key, value in report.items() if key != "learned_from"}
     if format_ == "jsonl":
         print(json.dumps(figures, ensure_ascii=False))
         return
-    print(verdict(report, made))
-    remark(f"{report['file']}: {'in use' if made.in_use else 'kept beside'}", quiet=quiet)
+    print(verdict(report, model_row))
+    remark(f"{report['file']}: {'in use' if model_row.in_use else 'kept beside'}", quiet=quiet)
 
 
-@app.command("history")
-def history(
+@app.command("log")
+def log(
     store: Store,
-    project: ProjectName,
-    document: Annotated[str, typer.Argument(help="Name of a document.", show_default=False)],
-    layer: Layer = "adjudication",
-    sentence: Annotated[
-        int | None, typer.Option("--sentence", min=1, help="Only this one, from 1.")
+    project: Annotated[
+        str | None, typer.Argument(help="Name of a project.", show_default=False)
     ] = None,
+    document: Annotated[
+        str | None, typer.Argument(help="Name of a document in it.", show_default=False)
+    ] = None,
+    layer: Annotated[
+        str | None,
+        typer.Option(
+            "--layer",
+            help="Of a document: the name of an annotator.",
+            show_default="adjudication",
+        ),
+    ] = None,
+    sentence: Annotated[
+        int | None,
+        typer.Option("--sentence", min=1, help="Of a document: only this one, from 1."),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=1, help="Of a store: the newest so many.", show_default="50"),
+    ] = None,
+    format_: options.Format = "native",
 ) -> None:
-    """Every decision of a layer in the order they were made, as JSON Lines.
+    """Who changed what, and who logged in, the newest last; or every decision on a document.
+
+    Decisions stand in the order they were made, as JSON Lines.
 
     Example:
-
         $ eigentext annotate init team.db
-
+        $ eigentext annotate log team.db
         $ eigentext annotate project create team.db Trees --task dependency
-
         $ eigentext annotate import team.db Trees sample/raw.txt
-
-        $ eigentext annotate history team.db Trees raw
+        $ eigentext annotate log team.db Trees raw
     """
+    if project is not None:
+        if document is None or limit is not None:
+            why = "expected a document of it" if document is None else "--limit is for a store"
+            raise SettingsError(f"project {project}: {why}")
+        _decisions(store, project, document, layer or "adjudication", sentence)
+        return
+    if layer is not None or sentence is not None:
+        raise SettingsError("--layer and --sentence are for a document: name it and its project")
+    with opened(store) as opened_store:
+        from eigentext.studio.store.accounts import Accounts
+
+        names = {user.id: user.name for user in Accounts(opened_store).users()}
+        rows = [
+            {
+                "number": entry.id,
+                "at": entry.at,
+                "user": "-" if entry.user is None else names.get(entry.user, "-"),
+                "action": entry.action,
+                "about": entry.about,
+            }
+            for entry in reversed(opened_store.audit(limit=limit or 50))
+        ]
+    if format_ == "jsonl":
+        show_rows(rows, format_)
+    else:
+        about = (json.dumps(row["about"], ensure_ascii=False) for row in rows)
+        show_rows([{**row, "about": text} for row, text in zip(rows, about, strict=True)], format_)
+
+
+def _decisions(store: str, project: str, document: str, layer: str, sentence: int | None) -> None:
     with opened(store) as opened_store:
         from eigentext.studio.store.exports import export_lines
 
@@ -259,42 +328,6 @@ def history(
         for line in lines:
             if sentence is None or json.loads(line)["sentence"] == sentence - 1:
                 print(line)
-
-
-@app.command("audit")
-def audit(
-    store: Store,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="The newest so many.")] = 50,
-    format_: options.Format = "native",
-) -> None:
-    """The log: who changed what, and who logged in; the newest last.
-
-    Example:
-
-        $ eigentext annotate init team.db
-
-        $ eigentext annotate audit team.db
-    """
-    with opened(store) as opened_store:
-        from eigentext.studio.store.accounts import Accounts
-
-        names = {user.id: user.name for user in Accounts(opened_store).users()}
-        rows = [
-            {
-                "number": entry.id,
-                "at": entry.at,
-                "user": "-" if entry.user is None else names.get(entry.user, "-"),
-                "action": entry.action,
-                "about": json.dumps(entry.about, ensure_ascii=False),
-            }
-            for entry in reversed(opened_store.audit(limit=limit))
-        ]
-    if format_ == "jsonl":
-        for row in rows:
-            about = json.loads(str(row["about"]))
-            print(json.dumps({**row, "about": about}, ensure_ascii=False))
-    else:
-        show_table("", rows)
 
 
 @app.command("backup")
@@ -314,63 +347,10 @@ def backup(
     """Write the whole store to a file, while others are at work in it.
 
     Example:
-
         $ eigentext annotate init team.db
-
         $ eigentext annotate backup team.db -o team.jsonl.gz
     """
     with opened(store, any_version=True) as opened_store:
         from eigentext.studio.store.backups import back_up
 
         remark(f"{output}: {back_up(opened_store, output)} of {opened_store.name}", quiet=quiet)
-
-
-@app.command("restore")
-def restore(
-    source: Annotated[str, typer.Argument(help="A backup.", show_default=False)],
-    store: Store,
-    as_json: options.Json = False,
-) -> None:
-    """Make a new store of a backup: a file that is not there yet, or an empty database.
-
-    Example:
-
-        $ eigentext annotate init team.db
-
-        $ eigentext annotate backup team.db -o team.jsonl
-
-        $ eigentext annotate restore team.jsonl copy.db
-    """
-    needed()
-    from eigentext.studio.store.backups import restore as restore_to
-
-    show_figures(restore_to(source, store), as_json=as_json)
-
-
-@app.command("migrate")
-def migrate(
-    store: Store,
-    output: Annotated[
-        str,
-        options.written(
-            "--backup", help="Where a backup goes first, such as team.jsonl.", show_default=False
-        ),
-    ],
-    quiet: options.Quiet = False,
-) -> None:
-    """Bring the tables of an earlier release up to date, after a backup; stop the servers first.
-
-    A store in a file needs no such command: it is brought up to date when it is opened.
-
-    Example:
-
-        $ eigentext annotate init team.db
-
-        $ eigentext annotate migrate team.db --backup before.jsonl
-    """
-    with opened(store, any_version=True) as before:
-        from eigentext.studio.store.backups import back_up
-
-        back_up(before, output)
-    with opened(store, migrate=True) as after:
-        remark(f"{after.name}: version {after.version()} of the tables", quiet=quiet)

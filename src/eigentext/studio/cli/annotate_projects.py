@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
 
 from eigentext.cli import options
 from eigentext.cli.output import remark, show_figures, show_table
-from eigentext.studio.cli.annotate_store import ProjectName, Store, opened
+from eigentext.errors import SettingsError
+from eigentext.studio.cli.annotate_store import ProjectName, Store, opened, show_rows
 
-app = typer.Typer(no_args_is_help=True, help="Projects: create, list, show, delete.")
+app = typer.Typer(no_args_is_help=True, help="Projects: create, list, delete, assign.")
 
 
 @app.command("create")
@@ -36,9 +36,7 @@ def create(
     """Make a project.
 
     Example:
-
         $ eigentext annotate init team.db
-
         $ eigentext annotate project create team.db Trees --task dependency --language en
     """
     with opened(store) as opened_store:
@@ -47,26 +45,34 @@ def create(
         text = ""
         if guidelines is not None:
             text = "".join(f"{line}\n" for _, line in numbered_lines(guidelines))
-        made = opened_store.create_project(
+        project = opened_store.create_project(
             name, task, language=language, guidelines=text, model=model
         )
-        remark(f"{made.name}: project {made.id}, {made.task}", quiet=quiet)
+        remark(f"{project.name}: project {project.id}, {project.task}", quiet=quiet)
 
 
 @app.command("list")
 def list_(
     store: Store,
+    name: Annotated[
+        str | None, typer.Argument(help="Name of a project.", show_default=False)
+    ] = None,
     deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted.")] = False,
     format_: options.Format = "native",
 ) -> None:
-    """List the projects.
+    """List the projects; or the documents of one, who works on them, and how far they are.
 
     Example:
-
         $ eigentext annotate init team.db
-
+        $ eigentext annotate project create team.db Trees --task dependency
         $ eigentext annotate project list team.db
+        $ eigentext annotate project list team.db Trees
     """
+    if name is not None:
+        if deleted:
+            raise SettingsError("--deleted lists projects: expected no name")
+        _show(store, name, format_)
+        return
     with opened(store) as opened_store:
         rows = [
             {
@@ -79,25 +85,10 @@ def list_(
             }
             for project in opened_store.projects(deleted=deleted)
         ]
-    if format_ == "jsonl":
-        for row in rows:
-            print(json.dumps(row, ensure_ascii=False))
-    else:
-        show_table("", rows)
+    show_rows(rows, format_)
 
 
-@app.command("show")
-def show(store: Store, name: ProjectName, format_: options.Format = "native") -> None:
-    """Show a project: its documents, who works on them, and how far they are.
-
-    Example:
-
-        $ eigentext annotate init team.db
-
-        $ eigentext annotate project create team.db Trees --task dependency
-
-        $ eigentext annotate project show team.db Trees
-    """
+def _show(store: str, name: str, format_: str) -> None:
     with opened(store) as opened_store:
         from eigentext.studio.store.accounts import Accounts
 
@@ -126,8 +117,7 @@ def show(store: Store, name: ProjectName, format_: options.Format = "native") ->
                 }
             )
     if format_ == "jsonl":
-        for row in rows:
-            print(json.dumps(row, ensure_ascii=False))
+        show_rows(rows, format_)
         return
     show_figures(
         {
@@ -146,8 +136,8 @@ def show(store: Store, name: ProjectName, format_: options.Format = "native") ->
                 **row,
                 "assigned": ", ".join(row["assigned"]) or "-",
                 "layers": ", ".join(
-                    f"{who} {told['sentences_done']}/{row['sentences']}"
-                    for who, told in row["layers"].items()
+                    f"{user} {state['sentences_done']}/{row['sentences']}"
+                    for user, state in row["layers"].items()
                 )
                 or "-",
             }
@@ -159,25 +149,39 @@ def show(store: Store, name: ProjectName, format_: options.Format = "native") ->
 @app.command("delete")
 def delete(
     store: Store,
-    name: ProjectName,
-    confirm: Annotated[
-        str, typer.Option("--confirm", help="The name once more.", show_default=False)
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a project; with --undo its number: `project list --deleted` shows it.",
+            show_default=False,
+        ),
     ],
+    confirm: Annotated[
+        str | None, typer.Option("--confirm", help="The name once more.", show_default=False)
+    ] = None,
     purge: Annotated[
         bool, typer.Option("--purge", help="For good, with everything in it: no way back.")
     ] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Have it back.")] = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Delete a project; `project restore` has it back, unless it is purged.
+    """Delete a project; --undo has it back, unless it is purged.
 
     Example:
-
         $ eigentext annotate init team.db
-
         $ eigentext annotate project create team.db Trees --task dependency
-
         $ eigentext annotate project delete team.db Trees --confirm Trees
+        $ eigentext annotate project delete team.db 1 --undo
     """
+    if undo:
+        if not name.isdecimal() or confirm is not None or purge:
+            raise SettingsError("--undo: expected the number of a project, and no other flag")
+        with opened(store) as opened_store:
+            opened_store.restore_project(int(name))
+            remark(f"{opened_store.project(int(name)).name}: there again", quiet=quiet)
+        return
+    if confirm is None:
+        raise SettingsError("expected --confirm, the name of the project once more")
     with opened(store) as opened_store:
         number = opened_store.project_named(name).id
         opened_store.delete_project(number, confirm=confirm)
@@ -185,33 +189,8 @@ def delete(
             opened_store.purge_project(number, confirm=confirm)
             remark(f"{name}: removed for good", quiet=quiet)
         else:
-            back = f"`eigentext annotate project restore {store} {number}` has it back"
+            back = f"`eigentext annotate project delete {store} {number} --undo` has it back"
             remark(f"{name}: deleted; {back}", quiet=quiet)
-
-
-@app.command("restore")
-def restore(
-    store: Store,
-    number: Annotated[
-        int, typer.Argument(help="As `project list --deleted` shows it.", show_default=False)
-    ],
-    quiet: options.Quiet = False,
-) -> None:
-    """Take back that a project was deleted.
-
-    Example:
-
-        $ eigentext annotate init team.db
-
-        $ eigentext annotate project create team.db Trees --task dependency
-
-        $ eigentext annotate project delete team.db Trees --confirm Trees
-
-        $ eigentext annotate project restore team.db 1
-    """
-    with opened(store) as opened_store:
-        opened_store.restore_project(number)
-        remark(f"{opened_store.project(number).name}: there again", quiet=quiet)
 
 
 @app.command("assign")
@@ -225,15 +204,10 @@ def assign(
     """Give a document to an annotator; one that nobody was given is open to all.
 
     Example:
-
         $ eigentext annotate init team.db
-
         $ eigentext annotate project create team.db Trees --task dependency
-
         $ eigentext annotate import team.db Trees sample/raw.txt
-
         $ eigentext annotate user add team.db ada --role annotator --no-password
-
         $ eigentext annotate project assign team.db Trees raw ada
     """
     with opened(store) as opened_store:
@@ -241,8 +215,8 @@ def assign(
 
         number = opened_store.project_named(name).id
         text = opened_store.document_named(number, document).id
-        who = Accounts(opened_store).user_named(user).id
+        annotator = Accounts(opened_store).user_named(user).id
         if remove:
-            opened_store.unassign(text, who)
+            opened_store.unassign(text, annotator)
         else:
-            opened_store.assign(text, who)
+            opened_store.assign(text, annotator)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.base.files.outputs import check_input
+from eigentext.cli.output import show_table
 from eigentext.errors import MissingExtraError, SettingsError
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ __all__ = [
     "new_password",
     "opened",
     "opened_accounts",
+    "show_rows",
 ]
 
 Store = Annotated[
@@ -77,3 +80,22 @@ def new_password() -> str:
     if not line:
         raise SettingsError("no password: expected one on the first line of standard input")
     return line.rstrip("\r\n")
+
+
+def show_rows(rows: list[dict[str, Any]], format_: str) -> None:
+    """Rows as a table, or as JSON Lines."""
+    if format_ == "jsonl":
+        for row in rows:
+            print(json.dumps(row, ensure_ascii=False))
+        return
+    words = {None: "-", True: "yes", False: "no"}
+    show_table(
+        "",
+        [
+            {
+                name: words[value] if value is None or isinstance(value, bool) else value
+                for name, value in row.items()
+            }
+            for row in rows
+        ],
+    )

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.output import remark, show_table
-from eigentext.studio.cli.annotate_store import Store, UserName, new_password, opened_accounts
+from eigentext.cli.output import remark
+from eigentext.errors import SettingsError
+from eigentext.studio.cli.annotate_store import (
+    Store,
+    UserName,
+    new_password,
+    opened_accounts,
+    show_rows,
+)
 
-users = typer.Typer(no_args_is_help=True, help="Users: add, list, password, role, disable.")
+users = typer.Typer(no_args_is_help=True, help="Users: add, list, set.")
 tokens = typer.Typer(no_args_is_help=True, help="Tokens by which programs log in.")
 
 Role = Annotated[
@@ -38,16 +44,13 @@ def add(
     """Add a user.
 
     Example:
-
         $ eigentext annotate init team.db
-
         $ eigentext annotate user add team.db script --role reader --no-password
-
         # eigentext annotate user add team.db ada --role admin
     """
     with opened_accounts(store) as accounts:
-        made = accounts.add_user(name, role, new_password() if password else None)
-        remark(f"{made.name}: user {made.id}, {made.role}", quiet=quiet)
+        user = accounts.add_user(name, role, new_password() if password else None)
+        remark(f"{user.name}: user {user.id}, {user.role}", quiet=quiet)
 
 
 @users.command("list")
@@ -55,83 +58,59 @@ def list_(store: Store, format_: options.Format = "native") -> None:
     """List the users.
 
     Example:
-
         $ eigentext annotate init team.db
-
         $ eigentext annotate user list team.db
     """
     with opened_accounts(store) as accounts:
         rows = [user._asdict() for user in accounts.users()]
-    _show(rows, format_)
+    show_rows(rows, format_)
 
 
-@users.command("passwd")
-def passwd(store: Store, name: UserName) -> None:
-    """Give a user a new password; it unlocks the account and ends all sessions.
-
-    It is asked for, or the first line of standard input.
-
-    Example (asks):
-
-        # eigentext annotate user passwd team.db ada
-    """
-    with opened_accounts(store) as accounts:
-        accounts.set_password(accounts.user_named(name).id, new_password())
-
-
-@users.command("role")
-def role_(
+@users.command("set")
+def set_(
     store: Store,
     name: UserName,
     role: Annotated[
-        str,
-        typer.Argument(help="reader, annotator, adjudicator or admin.", show_default=False),
-    ],
+        str | None,
+        typer.Option(
+            "--role", help="reader, annotator, adjudicator or admin.", show_default=False
+        ),
+    ] = None,
+    password: Annotated[
+        bool,
+        typer.Option(
+            "--password",
+            help="A new one, which unlocks the account and ends all sessions: it is asked for, or "
+            "the first line of standard input.",
+        ),
+    ] = False,
+    active: Annotated[
+        bool | None,
+        typer.Option(
+            "--active/--disabled",
+            help="May they log in, by password or token?  What they decided stays in any case.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Give a user another role.
+    """Give a user another role or password, disable them, or allow them back.
 
     Example:
-
         $ eigentext annotate init team.db
-
         $ eigentext annotate user add team.db ada --role reader --no-password
-
-        $ eigentext annotate user role team.db ada annotator
+        $ eigentext annotate user set team.db ada --role annotator
+        $ eigentext annotate user set team.db ada --disabled
     """
+    if role is None and active is None and not password:
+        raise SettingsError("expected --role, --password, --active or --disabled")
     with opened_accounts(store) as accounts:
-        accounts.set_role(accounts.user_named(name).id, role)
-
-
-@users.command("disable")
-def disable(store: Store, name: UserName) -> None:
-    """Disable a user: no login, no tokens; what they decided stays.
-
-    Example:
-
-        $ eigentext annotate init team.db
-
-        $ eigentext annotate user add team.db ada --role reader --no-password
-
-        $ eigentext annotate user disable team.db ada
-    """
-    with opened_accounts(store) as accounts:
-        accounts.set_active(accounts.user_named(name).id, False)
-
-
-@users.command("enable")
-def enable(store: Store, name: UserName) -> None:
-    """Allow a user back who was disabled.
-
-    Example:
-
-        $ eigentext annotate init team.db
-
-        $ eigentext annotate user add team.db ada --role reader --no-password
-
-        $ eigentext annotate user enable team.db ada
-    """
-    with opened_accounts(store) as accounts:
-        accounts.set_active(accounts.user_named(name).id, True)
+        number = accounts.user_named(name).id
+        if role is not None:
+            accounts.set_role(number, role)
+        if active is not None:
+            accounts.set_active(number, active)
+        if password:
+            accounts.set_password(number, new_password())
 
 
 @tokens.command("make")
@@ -149,11 +128,8 @@ def make(
     """Make a token and print it: it is shown this once.
 
     Example:
-
         $ eigentext annotate init team.db
-
         $ eigentext annotate user add team.db ada --role reader --no-password
-
         $ eigentext annotate token make team.db ada nightly --scope reader --days 30
     """
     from datetime import timedelta
@@ -173,9 +149,7 @@ def list_tokens(
     """List tokens, without what makes them work.
 
     Example:
-
         $ eigentext annotate init team.db
-
         $ eigentext annotate token list team.db
     """
     with opened_accounts(store) as accounts:
@@ -184,7 +158,7 @@ def list_tokens(
         rows = [
             {**token._asdict(), "user": names[token.user]} for token in accounts.tokens(number)
         ]
-    _show(rows, format_)
+    show_rows(rows, format_)
 
 
 @tokens.command("revoke")
@@ -195,32 +169,10 @@ def revoke(
     """Let a token hold no longer.
 
     Example:
-
         $ eigentext annotate init team.db
-
         $ eigentext annotate user add team.db ada --role reader --no-password
-
         $ eigentext annotate token make team.db ada nightly
-
         $ eigentext annotate token revoke team.db 1
     """
     with opened_accounts(store) as accounts:
         accounts.revoke_token(number)
-
-
-def _show(rows: list[dict[str, Any]], format_: str) -> None:
-    if format_ == "jsonl":
-        for row in rows:
-            print(json.dumps(row, ensure_ascii=False))
-        return
-    words = {None: "-", True: "yes", False: "no"}
-    show_table(
-        "",
-        [
-            {
-                name: words[value] if value is None or isinstance(value, bool) else value
-                for name, value in row.items()
-            }
-            for row in rows
-        ],
-    )

@@ -2,72 +2,94 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import Flags, with_flags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eigentext.studio.service.settings import ServiceSettings
 
-Host = Annotated[str, typer.Option("--host", help="Address to listen on.")]
-Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")]
-Annotations = Annotated[
-    str | None,
-    typer.Option(
-        "--annotations",
-        help="A file (made if not there), or postgresql://USER@HOST/DATABASE: the page Annotate "
-        "is there, and keeps every decision in it.",
-    ),
-]
-WithAccounts = Annotated[
-    bool | None,
-    typer.Option(
-        "--accounts/--no-accounts",
-        help="Annotators log in with a password; without, they give a name. By default so "
-        "unless --host is this machine alone, where there need not be accounts.",
-        show_default=False,
-    ),
-]
-AnnotationModels = Annotated[
-    str | None,
-    typer.Option(
-        "--annotation-models",
-        help="A folder for models that learn from decisions; by default beside the file of "
-        "--annotations.",
-    ),
-]
-Inception = Annotated[
-    str | None,
-    typer.Option(
-        "--inception",
-        help="A folder for models that INCEpTION has trained by /api/inception; without one it "
-        "is answered with those of the pipelines alone.",
-    ),
-]
-Processes = Annotated[
-    int, typer.Option("--workers", min=1, help="Processes; each has the models in its memory.")
-]
-Seconds = Annotated[
-    float,
-    typer.Option("--seconds", min=0.1, help="A request may take so long, and is then stopped."),
-]
-AllowHost = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow-host",
-        help="A name under which the service is reached (may be given again); other names are "
-        "refused. Without it: the names of this machine if --host is one of them, else any.",
-    ),
-]
+
+@dataclass(kw_only=True)
+class Service(Flags):
+    """Where a service listens, what it keeps, and who may use it."""
+
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = 8000
+    annotations: Annotated[
+        str | None,
+        typer.Option(
+            "--annotations",
+            help="A file (made if not there), or postgresql://USER@HOST/DATABASE: the page "
+            "Annotate is there, and keeps every decision in it.",
+        ),
+    ] = None
+    accounts: Annotated[
+        bool | None,
+        typer.Option(
+            "--accounts/--no-accounts",
+            help="Annotators log in with a password; without, they give a name. By default so "
+            "unless --host is this machine alone, where there need not be accounts.",
+            show_default=False,
+        ),
+    ] = None
+    annotation_models: Annotated[
+        str | None,
+        typer.Option(
+            "--annotation-models",
+            help="A folder for models that learn from decisions; by default beside the file of "
+            "--annotations.",
+        ),
+    ] = None
+    workers: Annotated[
+        int,
+        typer.Option("--workers", min=1, help="Processes; each has the models in its memory."),
+    ] = 2
+    seconds: Annotated[
+        float,
+        typer.Option(
+            "--seconds", min=0.1, help="A request may take so long, and is then stopped."
+        ),
+    ] = 30.0
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host",
+            help="A name under which the service is reached (may be given again); other names are "
+            "refused. Without it: the names of this machine if --host is one of them, else any.",
+        ),
+    ] = None
+    quiet: options.Quiet = False
+
+    def settings(self, **models: Any) -> ServiceSettings:
+        """What the service is made with, when its address can be had."""
+        from eigentext.studio.service.settings import ServiceSettings
+
+        check_address(self.host, self.port)
+        inception = models.get("inception")
+        names = self.allow_host or ()
+        return ServiceSettings(
+            **models,
+            annotations=self.annotations,
+            accounts=with_accounts(
+                self.host, self.annotations, self.accounts, names, inception=inception
+            ),
+            annotation_models=self.annotation_models,
+            workers=self.workers,
+            seconds=self.seconds,
+            allowed_hosts=tuple(self.allow_host or ["*"]),
+        )
 
 
+@with_flags()
 def serve(
-    host: Host = "127.0.0.1",
-    port: Port = 8000,
+    service: Service,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -96,47 +118,34 @@ def serve(
         str | None,
         typer.Option("--lex-analyzer", help="Where that model's analyzer lies now, if elsewhere."),
     ] = None,
-    annotations: Annotations = None,
-    accounts: WithAccounts = None,
-    annotation_models: AnnotationModels = None,
-    inception: Inception = None,
-    workers: Processes = 2,
-    seconds: Seconds = 30.0,
-    allow_host: AllowHost = None,
-    quiet: options.Quiet = False,
+    inception: Annotated[
+        str | None,
+        typer.Option(
+            "--inception",
+            help="A folder for models that INCEpTION has trained by /api/inception; without one "
+            "it is answered with those of the pipelines alone.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the JSON API and the pages until interrupted; `studio` has models to begin with.
 
     Example (runs until interrupted):
-
         # eigentext serve --port 8000
-
         # eigentext serve --model english.pipe --model english.lpcfg --model words.clusters
-
         # eigentext serve --pipe english.pipe --pipe hungarian.pipe
-
         # eigentext serve --lex-model arabic.ranker --annotations arabic.db
-
         # eigentext serve --host 0.0.0.0 --model english.pipe --annotations team.db
     """
-    from eigentext.studio.service.settings import ServiceSettings
-
-    check_address(host, port)
-    settings = ServiceSettings(
+    settings = service.settings(
         models=tuple(model or ()),
         pipes=tuple(pipe or ()),
         dep_model=dep_model,
         lex_model=lex_model,
         lex_analyzer=lex_analyzer,
-        annotations=annotations,
-        accounts=with_accounts(host, annotations, accounts, allow_host or (), inception=inception),
-        annotation_models=annotation_models,
         inception=inception,
-        workers=workers,
-        seconds=seconds,
-        allowed_hosts=tuple(allow_host or ["*"]),
     )
-    run(host, port, settings, log_level="warning" if quiet else "info")
+    level = "warning" if service.quiet else "info"
+    run(service.host, service.port, settings, log_level=level)
 
 
 def check_address(host: str, port: int) -> None:
@@ -155,7 +164,7 @@ def check_address(host: str, port: int) -> None:
 def with_accounts(
     host: str,
     annotations: str | None,
-    wanted: bool | None,
+    logged_in: bool | None,
     names: Sequence[str] = (),
     *,
     inception: str | None = None,
@@ -179,12 +188,12 @@ def with_accounts(
                 "needed: give --annotations STORE, in which INCEpTION's token is"
             )
         return False
-    if not alone and wanted is False:
+    if not alone and logged_in is False:
         raise SettingsError(
             f"on {reached[0]} others can reach the annotations, so accounts are needed: leave "
             "--no-accounts out, or use --host 127.0.0.1"
         )
-    accounts = not alone if wanted is None else wanted
+    accounts = not alone if logged_in is None else logged_in
     if accounts:
         from eigentext.studio.cli.annotate_store import opened_accounts
 
@@ -210,11 +219,11 @@ def run(
     from eigentext.studio import service as web
 
     if not web.is_loopback(host):
-        who = "everyone who reaches this machine can use the service: there is no password and"
+        risk = "everyone who reaches this machine can use the service: there is no password and"
         if settings.accounts:
-            who = "what is sent can be read on the way, passwords too, without a proxy: there is"
+            risk = "what is sent can be read on the way, passwords too, without a proxy: there is"
         remark(
-            f"eigentext: warning: on {host} {who} no encryption. --host 127.0.0.1 is for this "
+            f"eigentext: warning: on {host} {risk} no encryption. --host 127.0.0.1 is for this "
             "machine alone"
         )
     web.serve(host, port, settings=settings, log_level=log_level, listening=listening)

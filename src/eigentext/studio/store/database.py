@@ -239,8 +239,8 @@ class Database:
             return
         if version is not None and not migrate:
             raise StoreVersionError(
-                f"{self.name}: version {version} of the tables, this release has {newest}; "
-                "`eigentext annotate migrate` brings it up to date: stop the servers first"
+                f"{self.name}: version {version} of the tables, this release has {newest}; stop "
+                "the servers, and `eigentext annotate init --backup FILE` brings it up to date"
             )
         if version is not None and self.is_file:
             stem = f"{self.path}.version-{version}"

@@ -1,27 +1,24 @@
-"""``eigentext automaton``: weighted automata of strings."""
+"""Weighted automata of strings: ``eigentext lab train-automaton``, ``score``, and answers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import typer
 
 from eigentext.base.files.opening import OnError
 from eigentext.cli import options
-from eigentext.cli.command import Given, with_flags
-from eigentext.cli.run import Applying, Training, of_files
+from eigentext.cli.command import Flags, SettingFlags, with_flags
+from eigentext.cli.verbs import Applying, Training, of_files
 from eigentext.sequences.settings import (
     AutomatonSettings,
     ClassAutomataSettings,
     TransducerSettings,
 )
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Weighted automata of strings, from moments: words, classes of words, pairs.",
-)
-Model = Annotated[str, typer.Argument(help="A model of `automaton train`.")]
+Model = Annotated[str, typer.Argument(help="A model of `lab train-automaton`.")]
 Of = Annotated[
     Literal["strings", "classes", "pairs"],
     typer.Option(
@@ -34,7 +31,7 @@ Tokens = Annotated[
     bool,
     typer.Option("--tokens", help="Symbols are tokens between spaces, instead of characters."),
 ]
-AsLearned = Annotated[
+TokensAsLearned = Annotated[
     bool | None,
     typer.Option(
         "--tokens/--characters",
@@ -42,7 +39,7 @@ AsLearned = Annotated[
         show_default=False,
     ),
 ]
-_KINDS = ("string-automaton", "class-automata", "string-transducer")
+ANSWERING = ("class-automata", "string-transducer")
 
 
 def _rows(
@@ -63,23 +60,23 @@ def _rows(
 
     for source in expand(files):
         if source != "-" and format_of(source) == "conllu":
-            seen: dict[tuple[Any, str], None] = {}
+            words: dict[tuple[Any, str], None] = {}
             for sentence in read_sentences(source, on_error=on_error):
                 tags = TaggedSentence.from_conllu(sentence).coarse
                 columns = zip(sentence.forms, tags, sentence.column("lemma"), strict=True)
                 for form, tag, lemma in columns:
                     if of == "strings":
-                        seen[form, ""] = None
+                        words[form, ""] = None
                     elif of == "inputs":
-                        seen[(f"<{tag}>", *form), ""] = None
+                        words[(f"<{tag}>", *form), ""] = None
                     elif of == "classes" and tag != "_":
-                        seen[form, tag] = None
+                        words[form, tag] = None
                     elif of == "pairs" and lemma != "_":
-                        seen[(f"<{tag}>", *form), lemma] = None
-            if not seen:
+                        words[(f"<{tag}>", *form), lemma] = None
+            if not words:
                 what = {"classes": " with a tag", "pairs": " with a lemma"}.get(of, "")
                 raise DataError(source, None, f"no word{what} in this file")
-            yield from seen
+            yield from words
             continue
         for number, line in text_lines(source, on_error=on_error):
             if not line.strip():
@@ -103,12 +100,11 @@ def _rows(
             yield symbols, other
 
 
-@app.command("train")
 @with_flags(AutomatonSettings, ClassAutomataSettings, TransducerSettings)
-def train(
+def train_automaton(
     files: options.Sources,
     run: Training,
-    given: Given,
+    settings: SettingFlags,
     of: Of = "strings",
     tokens: Tokens = False,
 ) -> None:
@@ -119,14 +115,10 @@ def train(
     output.  Rank and basis are chosen on a tenth of the strings unless given.
 
     Example:
-
         $ eigentext convert sample/train.mrg -o train.conllu
-
-        $ eigentext automaton train train.conllu -o words.model --basis 100
-
-        $ eigentext automaton train train.conllu -o tags.model --of classes --basis 50
-
-        $ eigentext automaton score words.model train.conllu --summary
+        $ eigentext lab train-automaton train.conllu -o words.model --basis 100
+        $ eigentext lab train-automaton train.conllu -o tags.model --of classes --basis 50
+        $ eigentext lab score words.model train.conllu --summary
     """
     from eigentext.base.files.opening import expand
     from eigentext.errors import DataError
@@ -135,11 +127,11 @@ def train(
 
     model: Any
     if of == "strings":
-        model = StringAutomaton(**given.settings(AutomatonSettings))
+        model = StringAutomaton(**settings.of(AutomatonSettings))
     elif of == "classes":
-        model = ClassAutomata(**given.settings(ClassAutomataSettings))
+        model = ClassAutomata(**settings.of(ClassAutomataSettings))
     else:
-        model = StringTransducer(**given.settings(TransducerSettings))
+        model = StringTransducer(**settings.of(TransducerSettings))
     model.check()
     sources = expand(files)
     with run.reading("strings") as (log, _):
@@ -187,13 +179,12 @@ def _by_tokens(model: Any) -> bool:
     return any(len(name) > 1 and not (name[0] == "<" and name[-1] == ">") for name in names)
 
 
-@app.command("score")
 @with_flags()
 def score(
     model: Model,
     files: options.Sources,
     run: Applying,
-    tokens: AsLearned = None,
+    tokens: TokensAsLearned = None,
     summary: Annotated[bool, typer.Option("--summary", help="The figures alone.")] = False,
 ) -> None:
     """Print log probability of every string, and the perplexity of all.
@@ -202,12 +193,9 @@ def score(
     symbols the automaton's own value was not positive.
 
     Example:
-
         $ eigentext convert sample/train.mrg -o train.conllu
-
-        $ eigentext automaton train train.conllu -o words.model --basis 100
-
-        $ eigentext automaton score words.model train.conllu --json --summary
+        $ eigentext lab train-automaton train.conllu -o words.model --basis 100
+        $ eigentext lab score words.model train.conllu --json --summary
     """
     import numpy as np
 
@@ -217,8 +205,8 @@ def score(
         nats = automaton.surprisals(strings)
     if not summary:
         run.write(
-            f"{-float(own.sum()):.4f}\t{string if isinstance(string, str) else ' '.join(string)}"
-            for string, own in zip(strings, nats, strict=True)
+            f"{-float(each.sum()):.4f}\t{string if isinstance(string, str) else ' '.join(string)}"
+            for string, each in zip(strings, nats, strict=True)
         )
     everything = np.concatenate([np.zeros(0), *nats])
     figures = {
@@ -237,85 +225,64 @@ def score(
         run.tell(figures)
 
 
-@app.command("apply")
-@with_flags()
-def apply(
-    model: Model,
-    files: options.Sources,
-    run: Applying,
-    tokens: AsLearned = None,
+@dataclass(kw_only=True)
+class AutomatonFlags(Flags):
+    """What means something of automata alone."""
+
+    tokens: TokensAsLearned = None
     kbest: Annotated[
         int, typer.Option("--kbest", min=1, help="How many answers, each with its score.")
-    ] = 1,
-) -> None:
-    """Print the class of every string, or the output of every input, behind a tab.
+    ] = 1
 
-    A file is one string a line, or CoNLL-U, whose different words are asked about; a transducer
-    that learned from CoNLL-U is told their tags.  With --kbest each answer is followed by its
-    probability (classes) or log score (outputs).
 
-    Example:
-
-        $ eigentext convert sample/train.mrg -o train.conllu
-
-        $ eigentext automaton train train.conllu -o tags.model --of classes --basis 50
-
-        $ eigentext automaton apply tags.model train.conllu --kbest 2
-    """
+def answer_lines(
+    model: str, files: list[str], flags: AutomatonFlags, on_error: OnError | None
+) -> list[str]:
+    """The class of every string, or the output of every input, behind a tab."""
     import numpy as np
 
     from eigentext.lab import ClassAutomata
 
-    answering, tokens = _load(model, tokens, *_KINDS[1:])
-    with run.reading() as (log, _):
-        transducer = answering.KIND == "string-transducer"
-        of = "inputs" if transducer else "strings"
-        strings = [string for string, _ in _rows(files, of, tokens, log)]
-        answers: list[list[tuple[str, float]]]
-        if isinstance(answering, ClassAutomata):
-            shares = answering.posteriors(strings) if strings else np.zeros((0, 1))
-            answers = [
-                [
-                    (answering.classes_[at], float(row[at]))
-                    for at in np.argsort(-row, kind="stable")
-                ]
-                for row in shares
-            ]
+    kbest = flags.kbest
+    answering, tokens = _load(model, flags.tokens, *ANSWERING)
+    transducer = answering.KIND == "string-transducer"
+    of = "inputs" if transducer else "strings"
+    strings = [string for string, _ in _rows(files, of, tokens, on_error)]
+    answers: list[list[tuple[str, float]]]
+    if isinstance(answering, ClassAutomata):
+        shares = answering.posteriors(strings) if strings else np.zeros((0, 1))
+        answers = [
+            [(answering.classes_[at], float(row[at])) for at in np.argsort(-row, kind="stable")]
+            for row in shares
+        ]
+    else:
+        answers = [[*map(tuple, answering.kbest(string, kbest))] for string in strings]
+        strings = ["".join(s[1:]) if isinstance(s, tuple) else s for s in strings]
+    lines = []
+    for string, best in zip(strings, answers, strict=True):
+        shown = string if isinstance(string, str) else " ".join(string)
+        if kbest == 1:
+            lines.append(f"{shown}\t{best[0][0]}")
         else:
-            answers = [[*map(tuple, answering.kbest(string, kbest))] for string in strings]
-            strings = ["".join(s[1:]) if isinstance(s, tuple) else s for s in strings]
-
-    def lines() -> Iterator[str]:
-        for string, own in zip(strings, answers, strict=True):
-            shown = string if isinstance(string, str) else " ".join(string)
-            if kbest == 1:
-                yield f"{shown}\t{own[0][0]}"
-            else:
-                cells = (f"{answer}\t{value:.4f}" for answer, value in own[:kbest])
-                yield "\t".join((shown, *cells))
-
-    run.write(lines())
-    run.tell({"strings": len(strings), "skipped": run.skipped})
+            cells = (f"{answer}\t{value:.4f}" for answer, value in best[:kbest])
+            lines.append("\t".join((shown, *cells)))
+    return lines
 
 
-@app.command("sample")
-def sample(
+def inspect(
     model: Model,
-    number: Annotated[int, typer.Option("--number", "-n", min=0, help="How many strings.")] = 10,
+    sample: Annotated[int, typer.Option("--sample", min=0, help="How many strings.")] = 10,
     longest: Annotated[int, typer.Option("--longest", min=0, help="Most symbols of each.")] = 50,
-    tokens: AsLearned = None,
+    tokens: TokensAsLearned = None,
     seed: options.Seed = 0,
 ) -> None:
     """Print strings drawn from an automaton.
 
     Example:
-
         $ eigentext convert sample/train.mrg -o train.conllu
-
-        $ eigentext automaton train train.conllu -o words.model --basis 100
-
-        $ eigentext automaton sample words.model --number 3
+        $ eigentext lab train-automaton train.conllu -o words.model --basis 100
+        $ eigentext lab inspect words.model --sample 3
     """
     automaton, tokens = _load(model, tokens, "string-automaton")
-    for symbols in automaton.sample(number, longest=longest, seed=seed):
+    for symbols in automaton.sample(sample, longest=longest, seed=seed):
         print((" " if tokens else "").join(symbols))

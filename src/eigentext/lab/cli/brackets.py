@@ -1,4 +1,4 @@
-"""``eigentext const induce`` and ``const bracket``: trees without a treebank."""
+"""Trees without a treebank: ``eigentext lab train-bracketer``, and its brackets."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eigentext.cli.command import Given, with_flags
-from eigentext.cli.run import Applying, Training
-from eigentext.cli.text_input import Column
-from eigentext.constituency.settings import BracketingSettings, InductionSettings
+from eigentext.cli.command import SettingFlags, with_flags
+from eigentext.cli.inputs import Column
+from eigentext.cli.verbs import Training
+from eigentext.constituency.settings import InductionSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.files.opening import OnError
+    from eigentext.lab import Bracketer
 
 Tagged = Annotated[
     list[str],
@@ -28,10 +29,10 @@ Tagged = Annotated[
 
 
 @with_flags(InductionSettings)
-def induce(
+def train_bracketer(
     files: Tagged,
     run: Training,
-    given: Given,
+    settings: SettingFlags,
     column: Column = "upos",
     vectors: Annotated[
         str | None, typer.Option("--vectors", help="word2vec file; else made from this text.")
@@ -40,26 +41,24 @@ def induce(
     """Learn to bracket sentences from tagged text, without a tree.
 
     Words whose vectors vary together, given the tags around them, are near each other in a hidden
-    tree; `const bracket` finds the shortest tree for such distances.
+    tree; `lab apply` finds the shortest tree for such distances.
 
     Example:
-
-        $ eigentext const induce sample/train.mrg -o english.bracketer
-
-        $ eigentext const bracket english.bracketer sample/test.mrg -o brackets.mrg
+        $ eigentext lab train-bracketer sample/train.mrg -o english.bracketer
+        $ eigentext lab apply english.bracketer sample/test.mrg -o brackets.mrg
     """
     from eigentext.base.files.opening import expand
     from eigentext.lab import Bracketer
 
-    bracketer = Bracketer(**given.settings(InductionSettings))
+    bracketer = Bracketer(**settings.of(InductionSettings))
     bracketer.check()
     sources = expand(files)
     with run.reading("directions") as (log, progress):
-        read = list(_tagged(sources, column, log))
-        words, tags = [tokens for tokens, _ in read], [its for _, its in read]
+        sentences = list(_tagged(sources, column, log))
+        words, tags = [tokens for tokens, _ in sentences], [line for _, line in sentences]
         bracketer.fit(words, tags, vectors=vectors, progress=progress)
     figures = {
-        "sentences": len(read),
+        "sentences": len(sentences),
         "words": sum(map(len, words)),
         "tags": len(bracketer.tags_),
         "contexts": sum(map(len, bracketer.contexts_.keys)),
@@ -68,44 +67,15 @@ def induce(
     run.save(bracketer, sources, figures)
 
 
-@with_flags(BracketingSettings, show_defaults=False)
-def bracket(
-    model: Annotated[str, typer.Argument(help="A model written by `const induce`.")],
-    files: Tagged,
-    run: Applying,
-    given: Given,
-    column: Column = "upos",
-) -> None:
-    """Brackets of tagged sentences, one tree a line; every bracket is X.
-
-    Binary brackets, and punctuation where it falls between them. Where the root lies is the
-    model's own choice unless told.
-
-    Example:
-
-        $ eigentext const induce sample/train.mrg -o english.bracketer
-
-        $ eigentext const bracket english.bracketer sample/test.mrg -o brackets.mrg --root first
-    """
+def bracket_lines(
+    bracketer: Bracketer, files: list[str], column: str, on_error: OnError | None
+) -> Iterator[str]:
+    """Brackets of tagged sentences, one tree a line; every bracket is X."""
     from eigentext.base.files.opening import expand
-    from eigentext.lab import Bracketer
     from eigentext.language.formats.ptb import format_escaped
 
-    bracketer = Bracketer.load(model)
-    bracketer.set_params(**given.settings(BracketingSettings))
-    bracketer.check()
-    figures = {"sentences": 0}
-
-    def lines(log: OnError | None) -> Iterator[str]:
-        for tokens, tags in _tagged(expand(files), column, log):
-            figures["sentences"] += 1
-            yield format_escaped(bracketer.bracket(tokens, tags))
-
-    with run.reading("sentences") as (log, _):
-        run.write(lines(log))
-    if run.json:
-        rates = run.clock.figures(sentences=figures["sentences"])
-        run.tell({**figures, "skipped": run.skipped, **rates})
+    for tokens, tags in _tagged(expand(files), column, on_error):
+        yield format_escaped(bracketer.bracket(tokens, tags))
 
 
 def _tagged(
