@@ -12,10 +12,10 @@ COMMANDS = """\
 words cluster sample/text.txt -o words.clusters --n-clusters 8 -q
 hmm train sample/text.txt -o text.hmm --n-states 4 -q
 const train sample/train.mrg -o english.lpcfg --n-states 2 --estimator clustering -q
-const parse english.lpcfg words.txt -o parsed.mrg -q
+const apply english.lpcfg words.txt -o parsed.mrg -q
 dep train sample/treebank.conllu -o english.dep --epochs 1 -q
-dep parse english.dep sample/treebank-dev.conllu -o parsed.conllu -q
-dep eval sample/treebank-dev.conllu parsed.conllu
+dep apply english.dep sample/treebank-dev.conllu -o parsed.conllu -q
+dep eval parsed.conllu sample/treebank-dev.conllu
 info english.dep
 words count packed.txt.zst -o packed.counts -q
 """

@@ -59,9 +59,9 @@ COMMANDS: dict[str, Command] = {
     "hmm-random": Command(
         "hmm train {text} -k 25 --start random --n-iter 5", ("sequences.hmm.em:baum_welch",)
     ),
-    "hmm-operators": Command("hmm train {text} -k 50 --operators"),
+    "hmm-operators": Command("hmm train-spectral {text} -k 50"),
     "hmm-tagger": Command(
-        "hmm train {conllu} --tagged --column xpos",
+        "hmm train-tagger {conllu} --column xpos",
         ("sequences.tagger.model:LatentTagger.fit",),
     ),
     "const": Command(
@@ -87,7 +87,7 @@ COMMANDS: dict[str, Command] = {
     "const-rerank": Command(
         "const train {trees} --rerank", ("constituency.rerank.reranker:learn_reranker",)
     ),
-    "dep-latent": Command("dep latent {conllu}", ("dependency.latent.learn:run_em",)),
+    "dep-latent": Command("dep train-latent {conllu}", ("dependency.latent.learn:run_em",)),
     "dep": Command("dep train {conllu}"),
     "words-cluster": Command("words cluster {text} -m 500"),
     "words-embed": Command("words embed {text}"),

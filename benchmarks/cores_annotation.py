@@ -33,10 +33,10 @@ TREEBANKS = ("hu-szeged", "tr-imst", "fr-sequoia", "ewt", "pt-bosque")
 LINES = """
 dep train {bank}/train.conllu -o {out}/gold.parser
 dep train {bank}/train.conllu -o {out}/own.parser --tags own
-dep parse {out}/own.parser {text} --from tokens -o {out}/trees.conllu
-dep rerank {bank}/dev.conllu --base {out}/gold.parser -o {out}/trees.rerank
+dep apply {out}/own.parser {text} --from tokens -o {out}/trees.conllu
+dep train-reranker {bank}/dev.conllu --base {out}/gold.parser -o {out}/trees.rerank
 pipe train {bank}/train.conllu -o {out}/bank.pipe
-pipe run {out}/bank.pipe {text} -o {out}/parsed.conllu
+pipe apply {out}/bank.pipe {text} -o {out}/parsed.conllu
 tag train {ner}/train.bio -o {out}/ner.tagger
 tag apply {out}/ner.tagger {text} -o {out}/tagged.bio
 """

@@ -25,21 +25,21 @@ eigentext --version
 eigentext --help
 eigentext model make sample
 eigentext data get sample -o .
-eigentext pipe run sample sample/raw.txt -o parsed.conllu
+eigentext pipe apply sample sample/raw.txt -o parsed.conllu
 eigentext pipe train sample/treebank.conllu -o english.pipe
 eigentext pipe eval english.pipe sample/treebank-dev.conllu
 eigentext const train sample/train.mrg -o my.lpcfg --n-states 4
 eigentext convert sample/test.mrg -o test.txt
-eigentext const parse my.lpcfg test.txt -o parsed.mrg
+eigentext const apply my.lpcfg test.txt -o parsed.mrg
 eigentext dep train sample/treebank.conllu -o english.dep --tags own --epochs 5
-eigentext dep parse english.dep sample/treebank-dev.conllu -o predicted.conllu
+eigentext dep apply english.dep sample/treebank-dev.conllu -o predicted.conllu
 eigentext words cluster sample/text.txt -o text.clusters --paths text.paths --n-clusters 20
 eigentext words embed sample/text.txt -o text.vectors --n-components 50
 eigentext hmm train sample/text.txt -o text.hmm --n-states 5
 eigentext tag train sample/entities.bio -o ner.tagger --clusters text.paths
 eigentext lex train sample/arabic.jsonl -o arabic.ranker --bits 16
-eigentext lex rank arabic.ranker sample/arabic.txt --format vocalised
-eigentext dep parse english.dep nowhere.conllu -o predicted.conllu
+eigentext lex apply arabic.ranker sample/arabic.txt --format vocalised
+eigentext dep apply english.dep nowhere.conllu -o predicted.conllu
 """
 SHOWN = 4  # lines of what a command said
 

@@ -31,49 +31,49 @@ from typing import NamedTuple
 TABLE = """
 counts.lr2
     words count sample/text.txt -o {} --contexts lr2 {jobs}
-    words inspect {}
-    words to-tables {} --words words.tsv --pairs -
+    words inspect {} --top 20
+    words convert {} --words words.tsv --pairs -
 clusters.spectral
     words cluster sample/text.txt -o {} --method spectral --n-clusters 20 {jobs}
-    words assign {} sample/text.txt -o out.clusters
+    words apply {} sample/text.txt -o out.clusters
 clusters.spectral-ward
     words cluster sample/text.txt -o {} --method spectral --n-clusters 20 --hierarchy ward
-    words assign {} sample/text.txt -o out.clusters
+    words apply {} sample/text.txt -o out.clusters
 clusters.paper
     words cluster sample/text.txt -o {} --method paper --n-clusters 20
-    words assign {} sample/text.txt -o out.clusters
+    words apply {} sample/text.txt -o out.clusters
 clusters.exchange
     words cluster sample/text.txt -o {} --method exchange --n-clusters 20
-    words assign {} sample/text.txt -o out.clusters
+    words apply {} sample/text.txt -o out.clusters
 clusters.brown
     words cluster sample/text.txt -o {} --method brown --n-clusters 20
-    words assign {} sample/text.txt -o out.clusters
+    words apply {} sample/text.txt -o out.clusters
 class-bigram.spectral
-    words lm train clusters.spectral sample/text.txt -o {}
-    words lm score {} sample/text.txt
-    words lm sample {}
+    words train-lm clusters.spectral sample/text.txt -o {}
+    words score {} sample/text.txt
+    words inspect {}
 embeddings.ppmi
     words embed sample/text.txt -o {} --scaling ppmi --n-components 20 {jobs}
-    words neighbours {} the
+    words inspect {} the
 embeddings.sqrt-lr1
     words embed sample/text.txt -o {} --scaling sqrt --contexts lr1 --n-components 20
-    words neighbours {} the
+    words inspect {} the
 lrmvl.three-rates
     words embed sample/text.txt -o {} --method lrmvl --n-components 10
-    words neighbours {} the
+    words inspect {} the
 multiview.four-views
     words embed sample/text.txt -o {} --views left,right,document,characters --n-components 10
-    words neighbours {} the
+    words inspect {} the
 topics.moments-em
-    words topics train sample/text.txt -o {} --n-topics 3 --documents 5 --min-documents 2 \
+    words train-topics sample/text.txt -o {} --n-topics 3 --documents 5 --min-documents 2 \
         --max-share 0.5 {jobs}
-    words topics show {}
-    words topics apply {} sample/text.txt --documents 5 -o out.tsv
+    words inspect {}
+    words apply {} sample/text.txt --documents 5 -o out.tsv
 
 hmm.em-spectral
     hmm train sample/text.txt -o {} --estimator em --start spectral --n-states 5 {jobs}
     hmm score {} sample/text.txt
-    hmm tag {} sample/text.txt -o out.txt
+    hmm apply {} sample/text.txt -o out.txt
 hmm.em-recovered
     hmm train sample/text.txt -o {} --estimator em --start recovered --n-states 5
     hmm score {} sample/text.txt
@@ -86,61 +86,61 @@ hmm.em-random
 hmm.anchor
     hmm train sample/text.txt -o {} --estimator anchor --n-states 5
     hmm score {} sample/text.txt
-    hmm tag {} sample/text.txt -o out.txt
+    hmm apply {} sample/text.txt -o out.txt
 spectral-hmm.cca
-    hmm train sample/text.txt -o {} --operators --estimator cca --n-states 5
+    hmm train-spectral sample/text.txt -o {} --estimator cca --n-states 5
     hmm score {} sample/text.txt
 spectral-hmm.hkz
-    hmm train sample/text.txt -o {} --operators --estimator hkz --n-states 5
+    hmm train-spectral sample/text.txt -o {} --estimator hkz --n-states 5
     hmm score {} sample/text.txt
 spectral-hmm.fru
-    hmm train sample/text.txt -o {} --operators --estimator fru --n-states 5
+    hmm train-spectral sample/text.txt -o {} --estimator fru --n-states 5
     hmm score {} sample/text.txt
 blocked-hmm.words
-    hmm train sample/text.txt -o {} --blocked --n-groups 5 --n-states 500 {jobs}
+    hmm train-blocked sample/text.txt -o {} --n-groups 5 --n-states 500 {jobs}
     hmm score {} sample/text.txt
-    hmm tag {} sample/text.txt --method posterior -o out.txt
+    hmm apply {} sample/text.txt --method posterior -o out.txt
 blocked-hmm.clusters
-    hmm train sample/text.txt -o {} --blocked --n-groups 5 --n-states 200 --n-blocks 20
+    hmm train-blocked sample/text.txt -o {} --n-groups 5 --n-states 200 --n-blocks 20
     hmm score {} sample/text.txt
 latent-tagger.clustering
-    hmm train sample/entities.bio -o {} --tagged --estimator clustering --n-states 4
-    hmm tag {} sample/text.txt -o out.jsonl --kbest 2
+    hmm train-tagger sample/entities.bio -o {} --estimator clustering --n-states 4
+    hmm apply {} sample/text.txt -o out.jsonl --kbest 2
 latent-tagger.moments
-    hmm train train.conllu -o {} --tagged --column xpos --estimator moments --n-states 4
-    hmm tag {} sample/text.txt -o out.txt
+    hmm train-tagger train.conllu -o {} --column xpos --estimator moments --n-states 4
+    hmm apply {} sample/text.txt -o out.txt
 latent-tagger.em
-    hmm train train.conllu -o {} --tagged --column xpos --estimator em --n-iter 5 --n-states 4
-    hmm tag {} sample/text.txt -o out.txt
+    hmm train-tagger train.conllu -o {} --column xpos --estimator em --n-iter 5 --n-states 4
+    hmm apply {} sample/text.txt -o out.txt
 latent-tagger.mixed-2-models
-    hmm train train.conllu -o {} --tagged --column xpos --estimator mixed --n-models 2 \
+    hmm train-tagger train.conllu -o {} --column xpos --estimator mixed --n-models 2 \
         --n-states 4
-    hmm tag {} sample/text.txt -o out.txt
+    hmm apply {} sample/text.txt -o out.txt
 latent-tagger.clustering-automata
-    hmm train train.conllu -o {} --tagged --column xpos --estimator clustering --n-states 2 \
+    hmm train-tagger train.conllu -o {} --column xpos --estimator clustering --n-states 2 \
         --characters automata
-    hmm tag {} sample/text.txt -o out.txt
+    hmm apply {} sample/text.txt -o out.txt
 string-automaton.both
-    automaton train train.conllu -o {} --statistic both --basis 100 --n-states 20 {jobs}
-    automaton score {} test.conllu
-    automaton sample {}
+    lab train-automaton train.conllu -o {} --statistic both --basis 100 --n-states 20 {jobs}
+    lab score {} test.conllu
+    lab inspect {}
 class-automata.both
-    automaton train train.conllu -o {} --of classes --statistic both --basis 50 --n-states 10
-    automaton apply {} test.conllu --kbest 2
+    lab train-automaton train.conllu -o {} --of classes --statistic both --basis 50 --n-states 10
+    lab apply {} test.conllu --kbest 2
 string-transducer.both
-    automaton train sample/treebank.conllu -o {} --of pairs --statistic both --basis 50 \
+    lab train-automaton sample/treebank.conllu -o {} --of pairs --statistic both --basis 50 \
         --n-states 10 --order 3
-    automaton apply {} sample/treebank-dev.conllu --kbest 2
+    lab apply {} sample/treebank-dev.conllu --kbest 2
 
 segmenter.4-epochs
     fit tagging.segmentation.model:Segmenter sample/treebank.conllu -o {} epochs=4 bits=14
     pipe train sample/treebank.conllu -o segment.pipe --segmenter {} --without morphology,parser
-    pipe run segment.pipe sample/raw.txt -o out.conllu --offsets
+    pipe apply segment.pipe sample/raw.txt -o out.conllu --offsets
 morph-tagger.clusters-vectors
     fit tagging.morphology.tagger:MorphTagger sample/treebank.conllu -o {} epochs=4 bits=15 \
         clusters=word.paths vectors=word.vectors
     pipe train sample/treebank.conllu -o tag.pipe --morphology {} --without segmenter,parser
-    pipe run tag.pipe sample/treebank-dev.conllu -o out.conllu --given words
+    pipe apply tag.pipe sample/treebank-dev.conllu -o out.conllu --given words
 tagger.clusters
     tag train sample/entities.bio -o {} --clusters word.paths
     tag apply {} sample/entities.bio -o out.bio
@@ -148,110 +148,110 @@ tagger.vectors-beam
     tag train sample/entities.bio -o {} --vectors word.vectors --entity-margin 0.2 --beam 4
     tag apply {} sample/text.txt -o out.jsonl --kbest 2
 learned-analyzer.lemmas
-    lex learn-analyzer sample/treebank.conllu -o {}
-    lex analyse words.txt --analyzer learned:{} -o out.jsonl
+    lex train-analyzer sample/treebank.conllu -o {}
+    lex apply learned:{} words.txt -o out.jsonl
 lexical.adagrad
     lex train sample/arabic.jsonl -o {} --weights adagrad --bits 16 {jobs}
-    lex rank {} sample/arabic.txt -o out.jsonl
+    lex apply {} sample/arabic.txt -o out.jsonl
 lexical.regression
     lex train sample/arabic.jsonl -o {} --weights regression --passes 2
-    lex rank {} sample/arabic.txt -o out.jsonl
+    lex apply {} sample/arabic.txt -o out.jsonl
 lexical.softmax
     lex train sample/arabic.jsonl -o {} --weights softmax --passes 2
-    lex rank {} sample/arabic.txt -o out.jsonl
+    lex apply {} sample/arabic.txt -o out.jsonl
 
 lpcfg.moments
     const train sample/train.mrg -o {} --estimator moments --n-states 4 {jobs}
-    const parse {} words.txt -o out.mrg --kbest 3 {jobs}
+    const apply {} words.txt -o out.mrg --kbest 3 {jobs}
 lpcfg.moments-rank-4
     const train sample/train.mrg -o {} --estimator moments --n-states 4 --rank 4
-    const parse {} words.txt -o out.mrg
+    const apply {} words.txt -o out.mrg
 lpcfg.clustering
     const train sample/train.mrg -o {} --estimator clustering --n-states 4
-    const parse {} words.txt -o out.jsonl --marginals
+    const apply {} words.txt -o out.jsonl --marginals
     const score {} sample/test.mrg -o out.txt
 lpcfg.clustering-rank-4
     const train sample/train.mrg -o {} --estimator clustering --n-states 4 --rank 4
-    const parse {} words.txt -o out.mrg
+    const apply {} words.txt -o out.mrg
 lpcfg.clustering-auto-viterbi
     const train sample/train.mrg -o {} --estimator clustering --n-states auto --decoder viterbi
-    const parse {} words.txt -o out.mrg
+    const apply {} words.txt -o out.mrg
 lpcfg.clustering-unlabelled
     const train sample/train.mrg -o {} --estimator clustering --n-states 2 --unlabelled words.txt
-    const parse {} words.txt -o out.mrg
+    const apply {} words.txt -o out.mrg
 lpcfg.clustering-partial
     const train sample/train.mrg -o {} --estimator clustering --n-states 2 --partial sample/dev.mrg
-    const parse {} words.txt -o out.mrg
+    const apply {} words.txt -o out.mrg
 lpcfg.clustering-classes
     const train sample/train.mrg -o {} --estimator clustering --n-states 2 --clusters word.paths
-    const parse {} words.txt -o out.mrg
+    const apply {} words.txt -o out.mrg
 lpcfg.em
     const train sample/train.mrg -o {} --estimator em --n-states 2 --n-iter 10
-    const parse {} words.txt -o out.mrg {jobs}
+    const apply {} words.txt -o out.mrg {jobs}
 lpcfg.pivot
     const train sample/train.mrg -o {} --estimator pivot --n-states 2
-    const parse {} words.txt -o out.mrg
+    const apply {} words.txt -o out.mrg
 lpcfg.mixed-2-models
     const train sample/train.mrg -o {} --estimator mixed --n-states 2 --n-models 2 {jobs}
-    const parse {} words.txt -o out.mrg {jobs}
+    const apply {} words.txt -o out.mrg {jobs}
 lpcfg.moments-reranker
     const train sample/train.mrg -o {} --estimator moments --n-states 2 --rerank
-    const parse {} words.txt -o out.mrg
+    const apply {} words.txt -o out.mrg
 bracketer.tree-metric
-    const induce sample/train.mrg -o {}
-    const bracket {} sample/test.mrg -o out.mrg
+    lab train-bracketer sample/train.mrg -o {}
+    lab apply {} sample/test.mrg -o out.mrg
 
 graph-parser.order-2-mira
     dep train train.conllu -o {} --order 2 --learner mira --epochs 3
-    dep parse {} test.conllu -o out.conllu --kbest 3 {jobs}
+    dep apply {} test.conllu -o out.conllu --kbest 3 {jobs}
 graph-parser.order-1-own-tags
     dep train train.conllu -o {} --order 1 --tags own --epochs 2
-    dep parse {} test.conllu -o out.conllu {jobs}
-    dep parse {} words.txt -o out.conllu --from tokens --marginals
+    dep apply {} test.conllu -o out.conllu {jobs}
+    dep apply {} words.txt -o out.conllu --from tokens --marginals
 graph-parser.perceptron-nonprojective-clusters-vectors
     dep train train.conllu -o {} --learner perceptron --nonprojective --no-grandparents \
         --epochs 2 --clusters word.paths --vectors word.vectors
-    dep parse {} test.conllu -o out.conllu
+    dep apply {} test.conllu -o out.conllu
 kbest-lists.fold-0
-    dep rerank train.conllu --base graph-parser.order-1-own-tags --kbest 5 --experts none \
+    dep train-reranker train.conllu --base graph-parser.order-1-own-tags --kbest 5 --experts none \
         -o out.reranker --work {}
 dependency-reranker.trees-latent-generative
-    dep rerank train.conllu --base graph-parser.order-1-own-tags --kbest 5 -o {} \
+    dep train-reranker train.conllu --base graph-parser.order-1-own-tags --kbest 5 -o {} \
         --features trees --experts latent,generative --n-states 20
-    dep parse graph-parser.order-1-own-tags test.conllu --rerank {} -o out.conllu {jobs}
+    dep apply graph-parser.order-1-own-tags test.conllu --rerank {} -o out.conllu {jobs}
 dependency-reranker.tags-perceptron-five-experts
-    dep rerank train.conllu --base graph-parser.order-1-own-tags --kbest 5 -o {} \
+    dep train-reranker train.conllu --base graph-parser.order-1-own-tags --kbest 5 -o {} \
         --features tags --learner perceptron --experts automata,valence,distance,paths,surface
-    dep parse graph-parser.order-1-own-tags test.conllu --rerank {} -o out.conllu
+    dep apply graph-parser.order-1-own-tags test.conllu --rerank {} -o out.conllu
 latent-tree.spectral-split
-    dep latent train.conllu -o {} --start spectral --split --n-states 50 --n-iter 5
+    dep train-latent train.conllu -o {} --start spectral --split --n-states 50 --n-iter 5
     dep score {} test.conllu -o out.txt
 latent-tree.spectral-shared-valence-2-models
-    dep latent train.conllu -o {} --start spectral --shared --structure valence --n-models 2 \
-        --n-states 20 --n-iter 5
+    dep train-latent train.conllu -o {} --start spectral --shared --structure valence \
+        --n-models 2 --n-states 20 --n-iter 5
     dep score {} test.conllu -o out.txt
 dependency-generative.spectral
-    dep train train.conllu -o {} --model generative --start spectral --n-states 4
-    dep parse {} test.conllu -o out.conllu {jobs}
+    dep train-generative train.conllu -o {} --start spectral --n-states 4
+    dep apply {} test.conllu -o out.conllu {jobs}
 dependency-generative.automata
-    dep train train.conllu -o {} --model generative --start automata --n-states 4
-    dep parse {} test.conllu -o out.conllu
+    dep train-generative train.conllu -o {} --start automata --n-states 4
+    dep apply {} test.conllu -o out.conllu
 dependency-generative.spectral-unlabelled
-    dep train train.conllu -o {} --model generative --start spectral --n-states 2 \
+    dep train-generative train.conllu -o {} --start spectral --n-states 2 \
         --unlabelled test.conllu
-    dep parse {} test.conllu -o out.conllu
+    dep apply {} test.conllu -o out.conllu
 
 pipeline.reranker
     pipe train sample/treebank.conllu -o {} --folds 2 --rerank yes
-    pipe run {} sample/raw.txt -o out.conllu --offsets {jobs}
-    pipe run {} sample/raw.txt -o out.jsonl --format jsonl --top 2 --probabilities
-    pipe run {} sample/treebank-dev.conllu -o out.conllu --given tags
+    pipe apply {} sample/raw.txt -o out.conllu --offsets {jobs}
+    pipe apply {} sample/raw.txt -o out.jsonl --format jsonl --top 2 --probabilities
+    pipe apply {} sample/treebank-dev.conllu -o out.conllu --given tags
 pipeline.ready-constituents-entities
     pipe train sample/treebank.conllu -o {} --segmenter segmenter.4-epochs \
         --morphology morph-tagger.clusters-vectors --parser graph-parser.order-2-mira \
         --with const=lpcfg.clustering,ner=tagger.clusters
-    pipe run {} sample/raw.txt -o out.conllu
-    pipe run {} sample/raw.txt -o out.jsonl --format jsonl
+    pipe apply {} sample/raw.txt -o out.conllu
+    pipe apply {} sample/raw.txt -o out.jsonl --format jsonl
 """
 
 PREPARE = (

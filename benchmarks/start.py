@@ -26,15 +26,15 @@ COMMANDS = {
     "hmm train": "hmm train sample/text.txt -o text.hmm --n-states 5",
     "hmm eval": "hmm eval text.hmm sample/text.txt --train sample/text.txt",
     "const train": "const train sample/train.mrg -o my.lpcfg --n-states 4",
-    "const parse": "const parse my.lpcfg sample/text.txt -o parsed.mrg",
+    "const apply": "const apply my.lpcfg sample/text.txt -o parsed.mrg",
     "dep train": "dep train train.conllu -o my.dep",
-    "dep parse": "dep parse my.dep train.conllu -o predicted.conllu",
+    "dep apply": "dep apply my.dep train.conllu -o predicted.conllu",
     "lex train": "lex train sample/arabic.jsonl -o arabic.ranker",
-    "lex rank": "lex rank arabic.ranker sample/arabic.txt -o ranked.jsonl",
+    "lex apply": "lex apply arabic.ranker sample/arabic.txt -o ranked.jsonl",
     "tag train": "tag train sample/entities.bio -o ner.tagger",
     "tag apply": "tag apply ner.tagger sample/entities.bio -o tagged.bio",
     "pipe train": "pipe train sample/treebank.conllu -o my.pipe",
-    "pipe run": "pipe run my.pipe sample/raw.txt -o parsed.conllu",
+    "pipe apply": "pipe apply my.pipe sample/raw.txt -o parsed.conllu",
 }
 BEFORE = ("data get sample -o .", "convert sample/train.mrg -o train.conllu")
 

@@ -47,7 +47,7 @@ def main(folder: str, text: str) -> Counts:
     with duckdb.connect() as database:
         database.sql("select ? as text", params=[text]).write_parquet(texts)
     count_by_duckdb(texts, words, pairs)
-    # the same by a command: eigentext words from-tables --words ... --pairs ... --contexts lr2
+    # the same by a command: eigentext words count --words ... --pairs ... --contexts lr2
     return Counts.from_tables([words], [pairs], contexts="lr2")
 
 

@@ -55,7 +55,7 @@ def main(folder: str, text: str) -> Counts:
         count_by_spark(session.createDataFrame([(text,)], ["text"]), words, pairs)
     finally:
         session.stop()
-    # the same by a command: eigentext words from-tables --words 'words/*.parquet' ...
+    # the same by a command: eigentext words count --words 'words/*.parquet' ...
     files = [f"{words}/*.parquet"], [f"{pairs}/*.parquet"]
     return Counts.from_tables(*files, contexts="lr2")
 

@@ -17,7 +17,7 @@ GENERAL = "general"  # the page of commands that stand in no group
 
 
 def groups() -> dict[str, dict[str, Any]]:
-    """Each group with its commands by their whole names, such as ``words lm train``."""
+    """Each group with its commands by their whole names, such as ``words train-lm``."""
     found: dict[str, dict[str, Any]] = {GENERAL: {}}
     for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined]
         if hasattr(command, "commands"):
