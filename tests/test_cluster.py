@@ -165,8 +165,8 @@ def done(line: str, folder: Path) -> None:
 
 
 def test_commands_over_text_write_the_same(folder, cluster):
-    over_text("pipe run english.pipe sample/raw.txt", "", folder, cluster)
-    over_text("lex analyse sample/arabic.txt", "", folder, cluster)
+    over_text("pipe apply english.pipe sample/raw.txt", "", folder, cluster)
+    over_text("lex apply sample sample/arabic.txt", "", folder, cluster)
     over_text(
         "tag apply english.tagger sample/entities.bio",
         "tag train sample/entities.bio -o english.tagger --epochs 1 --beam 1 --entity-margin 0",
@@ -181,21 +181,21 @@ def test_commands_over_text_write_the_same(folder, cluster):
 @pytest.mark.long
 def test_parsers_write_the_same(folder, cluster):
     over_text(
-        "const parse english.lpcfg sample/text.txt",
+        "const apply english.lpcfg sample/text.txt",
         "const train sample/train.mrg -o english.lpcfg --n-states 2 --no-rerank",
         folder,
         cluster,
     )
     over_text(
-        "dep parse english.parser sample/treebank-dev.conllu",
+        "dep apply english.parser sample/treebank-dev.conllu",
         "dep train sample/treebank.conllu -o english.parser --order 1 --epochs 1",
         folder,
         cluster,
     )
     over_text("dep score english.parser sample/treebank.conllu", "", folder, cluster)
     over_text(
-        "hmm tag english.hmm sample/entities.bio",
-        "hmm train sample/entities.bio --tagged -k 2 -o english.hmm",
+        "hmm apply english.hmm sample/entities.bio",
+        "hmm train-tagger sample/entities.bio -k 2 -o english.hmm",
         folder,
         cluster,
     )

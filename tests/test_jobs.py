@@ -17,23 +17,23 @@ from helpers.commands import ENVIRONMENT
 
 LINES = """
 pipe train sample/treebank-dev.conllu -o {out}/english.pipe --folds 3
-pipe run {out}/english.pipe sample/raw.txt -o {out}/parsed.conllu
+pipe apply {out}/english.pipe sample/raw.txt -o {out}/parsed.conllu
 dep train sample/treebank-dev.conllu -o {out}/english.parser --tags own --epochs 2 --bits 16
-dep parse {out}/english.parser sample/text.txt --from tokens -o {out}/trees.conllu
-dep parse {out}/english.parser sample/treebank-dev.conllu -o {out}/own.conllu
+dep apply {out}/english.parser sample/text.txt --from tokens -o {out}/trees.conllu
+dep apply {out}/english.parser sample/treebank-dev.conllu -o {out}/own.conllu
 dep score {out}/english.parser sample/treebank-dev.conllu -o {out}/scores.txt
-dep rerank sample/treebank-dev.conllu --base {out}/english.parser --kbest 4 --experts valence -o {out}/english.rerank
+dep train-reranker sample/treebank-dev.conllu --base {out}/english.parser --kbest 4 --experts valence -o {out}/english.rerank
 tag train sample/entities.bio -o {out}/ner.tagger
 tag apply {out}/ner.tagger sample/text.txt -o {out}/tagged.bio
-hmm train sample/entities.bio --tagged -k 2 -o {out}/latent.model
-hmm tag {out}/latent.model sample/text.txt -o {out}/tags.txt
-hmm tag {out}/latent.model sample/text.txt --kbest 2 --marginals -o {out}/shares.jsonl
+hmm train-tagger sample/entities.bio -k 2 -o {out}/latent.model
+hmm apply {out}/latent.model sample/text.txt -o {out}/tags.txt
+hmm apply {out}/latent.model sample/text.txt --kbest 2 --marginals -o {out}/shares.jsonl
 lex train sample/arabic.jsonl -o {out}/arabic.ranker --bits 10
-lex rank {out}/arabic.ranker sample/arabic.txt -o {out}/ranked.jsonl
-lex rank {out}/arabic.ranker sample/arabic.txt --format conllu -o {out}/ranked.conllu
-lex analyse sample/arabic.txt -o {out}/analyses.tsv
+lex apply {out}/arabic.ranker sample/arabic.txt -o {out}/ranked.jsonl
+lex apply {out}/arabic.ranker sample/arabic.txt --format conllu -o {out}/ranked.conllu
+lex apply sample sample/arabic.txt -o {out}/analyses.tsv
 lex crossval sample/arabic.jsonl --folds 3 --bits 0 --passes 1
-dep eval sample/treebank-dev.conllu {out}/own.conllu --against sample/treebank-dev.conllu --by relation --by distance --json
+dep eval {out}/own.conllu sample/treebank-dev.conllu --against sample/treebank-dev.conllu --by relation --by distance --json
 """  # noqa: E501
 
 SCRIPT = """

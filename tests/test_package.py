@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import eigentext
-from eigentext.cli.main import COMMANDS, GROUPS
+from eigentext.cli.main import CORE
 
 
 def _modules() -> list[str]:
@@ -58,8 +58,15 @@ def test_help_loads_none_of_the_heavy_parts():
     loaded = set(_in_fresh_python(code).rpartition("LOADED")[2].split())
     assert not {"numpy", "scipy", "numba", "sklearn", "matplotlib", "fastapi"} & loaded
     rooms = {name.split(".")[1] for name in loaded if name.startswith("eigentext.")}
-    assert rooms == {"base", "cli", "errors", "version"}  # no model, and no group of commands
-    assert not {f"eigentext.cli.{name}" for name in (*GROUPS, *COMMANDS)} & loaded
+    assert rooms == {"base", "cli", "errors", "version", "lab", "studio"}  # no model
+    wings = {name for name in loaded if name.startswith(("eigentext.lab", "eigentext.studio"))}
+    assert wings == {
+        "eigentext.lab",
+        "eigentext.lab.cli",
+        "eigentext.studio",
+        "eigentext.studio.cli",
+    }
+    assert not {f"eigentext.cli.{name}" for name in CORE} & loaded
 
 
 def test_rooms_are_attributes():

@@ -1,4 +1,4 @@
-"""``eigentext automaton``: training, answers, and bad input in one line."""
+"""``eigentext lab`` with automata: training, answers, and bad input in one line."""
 
 from __future__ import annotations
 
@@ -27,13 +27,19 @@ def folder(tmp_path_factory: Any) -> Path:
     (path / "new.txt").write_text("talked\nwalks\n")
     small = ["-q", "-k", "8", "--basis", "60"]
     for of, name in (("strings", "words"), ("classes", "classes"), ("pairs", "pairs")):
-        line = ["automaton", "train", str(path / f"{name}.txt"), "-o", str(path / f"{of}.model")]
+        line = [
+            "lab",
+            "train-automaton",
+            str(path / f"{name}.txt"),
+            "-o",
+            str(path / f"{of}.model"),
+        ]
         assert run([*line, "--of", of, *small]) == 0
     return path
 
 
 def test_scores(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = ["automaton", "score", str(folder / "strings.model"), str(folder / "new.txt")]
+    line = ["lab", "score", str(folder / "strings.model"), str(folder / "new.txt")]
     assert run([*line, "-q"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert [row.split("\t")[1] for row in printed] == ["talked", "walks"]
@@ -47,7 +53,7 @@ def test_scores(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_answers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for of, answers in (("classes", ["past", "present"]), ("pairs", ["talk", "walk"])):
-        line = ["automaton", "apply", str(folder / f"{of}.model"), str(folder / "new.txt"), "-q"]
+        line = ["lab", "apply", str(folder / f"{of}.model"), str(folder / "new.txt"), "-q"]
         assert run(line) == 0
         rows = capsys.readouterr().out.splitlines()
         assert [row.split("\t")[1] for row in rows] == answers
@@ -56,26 +62,32 @@ def test_answers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_samples(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["automaton", "sample", str(folder / "strings.model"), "-n", "3"]) == 0
+    assert run(["lab", "inspect", str(folder / "strings.model"), "--sample", "3"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 3
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (["train", "words.txt", "-o", "x.model", "--of", "pairs"], "expected input TAB output"),
-        (["train", "pairs.txt", "-o", "x.model"], "expected a string and no tab"),
-        (["train", "words.txt", "-o", "x.model", "--beam", "3"], "--beam is for transducers"),
+        (
+            ["train-automaton", "words.txt", "-o", "x.model", "--of", "pairs"],
+            "expected input TAB output",
+        ),
+        (["train-automaton", "pairs.txt", "-o", "x.model"], "expected a string and no tab"),
+        (
+            ["train-automaton", "words.txt", "-o", "x.model", "--beam", "3"],
+            "--beam is for transducers",
+        ),
         (["score", "pairs.model", "new.txt"], "this needs an automaton of strings"),
         (["apply", "strings.model", "new.txt"], "this needs automata of strings, one a class"),
-        (["sample", "words.txt"], "no eigentext model"),
+        (["inspect", "words.txt"], "no eigentext model"),
     ],
 )
 def test_bad_input_is_one_line(
     folder: Path, line: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     named = [str(folder / word) if "." in word else word for word in line]
-    assert run(["automaton", *named]) == 2
+    assert run(["lab", *named]) == 2
     error = capsys.readouterr().err
     assert said in error
     assert len(error.strip().splitlines()) == 1
@@ -101,7 +113,7 @@ def test_bad_training_files_are_named(
     tmp_path: Path, text: str, flags: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "x.txt").write_text(text)
-    line = ["automaton", "train", str(tmp_path / "x.txt"), "-o", str(tmp_path / "m")]
+    line = ["lab", "train-automaton", str(tmp_path / "x.txt"), "-o", str(tmp_path / "m")]
     assert run([*line, *flags]) == 2
     error = capsys.readouterr().err
     assert said in error
@@ -113,9 +125,9 @@ def test_one_pair_and_what_is_no_letter(
 ) -> None:
     (tmp_path / "one.txt").write_text("cats\tcat\n")
     (tmp_path / "new.txt").write_text("dogs\n\U0001f600s\n", encoding="utf-8")
-    line = ["automaton", "train", str(tmp_path / "one.txt"), "-o", str(tmp_path / "m"), "-q"]
+    line = ["lab", "train-automaton", str(tmp_path / "one.txt"), "-o", str(tmp_path / "m"), "-q"]
     assert run([*line, "--of", "pairs", "--min-count", "1"]) == 0
-    assert run(["automaton", "apply", str(tmp_path / "m"), str(tmp_path / "new.txt"), "-q"]) == 0
+    assert run(["lab", "apply", str(tmp_path / "m"), str(tmp_path / "new.txt"), "-q"]) == 0
     assert capsys.readouterr().out.splitlines() == ["dogs\tdog", "\U0001f600s\t\U0001f600"]
 
 
@@ -148,9 +160,9 @@ def test_a_transducer_is_told_the_tags_of_conllu(
     new = [("bs", "_", "NOUN"), ("bs", "_", "ADV"), ("cs", "_", "X")]
     (tmp_path / "b.conllu").write_text(conllu(new))
     model, small = str(tmp_path / "m"), ["-q", "-k", "8", "--basis", "60"]
-    train = ["automaton", "train", str(tmp_path / "a.conllu"), "-o", model, "--of", "pairs"]
+    train = ["lab", "train-automaton", str(tmp_path / "a.conllu"), "-o", model, "--of", "pairs"]
     assert run([*train, *small]) == 0
-    assert run(["automaton", "apply", model, str(tmp_path / "b.conllu"), "-q"]) == 0
+    assert run(["lab", "apply", model, str(tmp_path / "b.conllu"), "-q"]) == 0
     found = [row.split("\t") for row in capsys.readouterr().out.splitlines()]
     assert found[:2] == [["bs", "b"], ["bs", "bs"]]
     assert found[2][0] == "cs"
@@ -162,13 +174,13 @@ def test_tokens_are_remembered(tmp_path: Path, capsys: pytest.CaptureFixture[str
     text.write_text("the cat sat\nthe dog sat\n" * 10)
     model = str(tmp_path / "m")
     flags = ["--tokens", "-q", "-k", "3", "--basis", "40"]
-    assert run(["automaton", "train", str(text), "-o", model, *flags]) == 0
-    line = ["automaton", "score", model, str(text), "--json", "--summary"]
+    assert run(["lab", "train-automaton", str(text), "-o", model, *flags]) == 0
+    line = ["lab", "score", model, str(text), "--json", "--summary"]
     assert run(line) == 0
     assert json.loads(capsys.readouterr().out)["symbols"] == 20 * 4
     assert run([*line, "--characters"]) == 0
     assert json.loads(capsys.readouterr().out)["symbols"] == 20 * 12
-    assert run(["automaton", "sample", model, "-n", "5"]) == 0
+    assert run(["lab", "inspect", model, "--sample", "5"]) == 0
     words = {word for row in capsys.readouterr().out.splitlines() for word in row.split()}
     assert words <= {"the", "cat", "dog", "sat"}
 
@@ -180,11 +192,11 @@ def test_tokens_of_one_character_are_remembered(
     text.write_text("a b c\nb c\n" * 10)
     for flag, n_symbols in (("--tokens", 10 * (4 + 3)), ("", 10 * (6 + 4))):
         model = str(tmp_path / f"m{flag}")
-        line = ["automaton", "train", str(text), "-o", model, "-q", "-k", "3", "--basis", "40"]
+        line = ["lab", "train-automaton", str(text), "-o", model, "-q", "-k", "3", "--basis", "40"]
         assert run([*line, *flag.split()]) == 0
-        assert run(["automaton", "score", model, str(text), "--json", "--summary"]) == 0
+        assert run(["lab", "score", model, str(text), "--json", "--summary"]) == 0
         assert json.loads(capsys.readouterr().out)["symbols"] == n_symbols
-    assert run(["automaton", "sample", str(tmp_path / "m--tokens"), "-n", "9"]) == 0
+    assert run(["lab", "inspect", str(tmp_path / "m--tokens"), "--sample", "9"]) == 0
     assert "a b c" in capsys.readouterr().out
 
 
@@ -194,9 +206,18 @@ def test_a_string_that_no_class_can_have(
     (tmp_path / "a.tsv").write_text("aa\tA\nab\tA\nbb\tB\n" * 9)
     (tmp_path / "b.txt").write_text("xyz\n")
     model = str(tmp_path / "m")
-    line = ["automaton", "train", str(tmp_path / "a.tsv"), "-o", model, "--of", "classes", "-q"]
+    line = [
+        "lab",
+        "train-automaton",
+        str(tmp_path / "a.tsv"),
+        "-o",
+        model,
+        "--of",
+        "classes",
+        "-q",
+    ]
     assert run([*line, "-k", "2", "--basis", "20", "--unigram-weight", "0"]) == 0
-    assert run(["automaton", "apply", model, str(tmp_path / "b.txt"), "--kbest", "2"]) == 0
+    assert run(["lab", "apply", model, str(tmp_path / "b.txt"), "--kbest", "2"]) == 0
     found = capsys.readouterr()
     assert "nan" not in found.out
     assert "warning" not in found.err
@@ -208,6 +229,6 @@ def test_columns_that_are_not_given_are_not_learned(
     tmp_path: Path, of: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.conllu").write_text(conllu([("hello", "_", "_")] * 3))
-    line = ["automaton", "train", str(tmp_path / "a.conllu"), "-o", str(tmp_path / "m")]
+    line = ["lab", "train-automaton", str(tmp_path / "a.conllu"), "-o", str(tmp_path / "m")]
     assert run([*line, "--of", of]) == 2
     assert f"a.conllu: no word {said} in this file" in capsys.readouterr().err

@@ -321,18 +321,18 @@ def test_the_commands(tmp_path: Path) -> None:
     def done(line: str) -> Any:
         return eigentext(*line.split(), cwd=tmp_path)
 
-    assert done("const induce train.tags -o m").returncode == 0
-    assert done("const bracket m train.tags -o out.mrg").returncode == 0
+    assert done("lab train-bracketer train.tags -o m").returncode == 0
+    assert done("lab apply m train.tags -o out.mrg").returncode == 0
     assert len(list(read_trees(str(tmp_path / "out.mrg")))) == 20
     # trees are read for their words and tags alone
-    assert done("const bracket m out.mrg -o again.mrg").returncode == 0
+    assert done("lab apply m out.mrg -o again.mrg").returncode == 0
     assert (tmp_path / "again.mrg").read_text() == (tmp_path / "out.mrg").read_text()
     (tmp_path / "plain.txt").write_text("the dog\n")
-    refused = done("const induce plain.txt -o m")
+    refused = done("lab train-bracketer plain.txt -o m")
     assert refused.returncode == 2
     assert b"text without tags" in refused.stderr
     (tmp_path / "empty.tags").write_text("")
-    assert done("const bracket m empty.tags").returncode == 2
+    assert done("lab apply m empty.tags").returncode == 2
 
 
 @pytest.mark.requires("data")

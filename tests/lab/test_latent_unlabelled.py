@@ -147,7 +147,7 @@ def test_settings_that_no_trees_allow_are_told_in_their_own_words() -> None:
 def test_the_command(tmp_path: Path) -> None:
     write_sentences(map(from_dependency_tree, TREES), str(tmp_path / "trees.conllu"))
     write_sentences(map(from_dependency_tree, random_trees(5, 9)), str(tmp_path / "text.conllu"))
-    line = "dep latent trees.conllu -o m -k 4 --n-iter 1 --min-count 1 --json"
+    line = "dep train-latent trees.conllu -o m -k 4 --n-iter 1 --min-count 1 --json"
     more = "--unlabelled text.conllu --unlabelled-weight 0.1 --unlabelled-trees best"
     done = eigentext(*line.split(), *more.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr

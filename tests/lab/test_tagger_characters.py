@@ -252,7 +252,7 @@ def test_the_command_tells_the_power(tmp_path, capsys):
         for one in zip(X, y, strict=True)
     ]
     (tmp_path / "a.tsv").write_text("\n".join(rows), encoding="utf-8")
-    train = ["hmm", "train", str(tmp_path / "a.tsv"), "--tagged", "-k", "1", "--json"]
+    train = ["hmm", "train-tagger", str(tmp_path / "a.tsv"), "-k", "1", "--json"]
     assert run([*train, "-o", str(tmp_path / "m"), "--characters", "automata"]) == 0
     assert json.loads(capsys.readouterr().out)["characters_power"] > 0
     assert run([*train, "-o", str(tmp_path / "m")]) == 0

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
-from eigentext.cli.command import Flags, Given, with_flags
+from eigentext.cli.command import Flags, SettingFlags, with_flags
 from eigentext.errors import SettingsError
 
 
@@ -49,12 +49,12 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @with_flags(FirstSettings, SecondSettings)
 def train(
     file: str,
-    given: Given,
+    settings: SettingFlags,
     second: Annotated[bool, typer.Option("--second")] = False,
 ) -> None:
     """Train."""
     got.clear()
-    got.update(given.settings(SecondSettings if second else FirstSettings), file=file)
+    got.update(settings.of(SecondSettings if second else FirstSettings), file=file)
 
 
 def run(*line: str) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_a_flag_of_the_other_model_is_refused() -> None:
 def test_of_several_such_flags_it_is_always_the_same_that_is_named() -> None:
     names = [f"other{n:02}" for n in range(50)]
     with pytest.raises(SettingsError, match=r"^--other00 is for"):
-        Given(dict.fromkeys(reversed(names), 1), ()).settings(FirstSettings)
+        SettingFlags(dict.fromkeys(reversed(names), 1), ()).of(FirstSettings)
 
 
 def test_models_share_a_flag_each_with_its_own_choices_bounds_and_help() -> None:
@@ -156,9 +156,9 @@ kept: list[Any] = []
 
 @records.command()
 @with_flags(SecondSettings)
-def write(file: str, run: Writing, given: Given, last: bool = False) -> None:
+def write(file: str, run: Writing, settings: SettingFlags, last: bool = False) -> None:
     """Write."""
-    kept[:] = [file, run, given.settings(SecondSettings), last]
+    kept[:] = [file, run, settings.of(SecondSettings), last]
 
 
 def test_a_record_stands_for_its_flags() -> None:

@@ -92,7 +92,7 @@ BAD_CALLS = {
     "no constituents": (["convert", "sample/text.txt", "-o", "x.mrg"], "has no constituents"),
     "not a model": (["info", "sample/text.txt"], "sample/text.txt"),
     "wrong kind": (
-        ["const", "parse", "some.counts", "sample/text.txt"],
+        ["const", "apply", "some.counts", "sample/text.txt"],
         "`eigentext const train`",
     ),
     "no such model": (["info", "klingon"], "klingon: no such file, and no model of this name"),
@@ -101,7 +101,10 @@ BAD_CALLS = {
     "nothing ready": (["model", "get", "hungarian"], "cannot be had ready"),
     "no data folder": (["model", "make", "hungarian", "-q"], "give --data FOLDER"),
     "unknown data set": (["data", "get", "nonsense", "-o", "."], "nonsense"),
-    "unknown analyzer": (["lex", "analyse", "sample/arabic.txt", "--analyzer", "x"], "'x'"),
+    "unknown analyzer": (
+        ["lex", "apply", "x", "sample/arabic.txt"],
+        "x: no such file, and no model",
+    ),
     "unknown contexts": (
         ["words", "count", "sample/text.txt", "-o", "c", "--contexts", "zz"],
         "zz",
@@ -356,7 +359,7 @@ def test_counts_of_shards_add_and_do_not_depend_on_jobs(sample):
     count("one.txt", "two.txt", "-o", "jobs.counts", "--jobs", "2")
     count("one.txt", "-o", "a.counts", "--vocab-from", "whole.counts")
     count("two.txt", "-o", "b.counts", "--vocab-from", "whole.counts")
-    done = eigentext("words", "add", "a.counts", "b.counts", "-o", "sum.counts", cwd=sample)
+    done = eigentext("words", "count", "a.counts", "b.counts", "-o", "sum.counts", cwd=sample)
     assert done.returncode == 0, done.stderr.decode()
     from eigentext.counting.counts import Counts
 
@@ -395,7 +398,7 @@ def test_parse_keeps_the_order_and_empty_lines(sample):
     assert done.returncode == 0, done.stderr.decode()
     given = "The dog barks .\n\n( a ) 🐱 ок !\n".encode()
     for jobs in ("1", "2"):
-        done = started("const", "parse", str(model), "-", "--jobs", jobs, cwd=sample, given=given)
+        done = started("const", "apply", str(model), "-", "--jobs", jobs, cwd=sample, given=given)
         assert done.returncode == 0, done.stderr.decode()
         first, second, third = done.stdout.decode().splitlines()
         assert first.startswith("(TOP ")
@@ -570,13 +573,13 @@ def test_out_of_memory_is_one_plain_line(tmp_path, monkeypatch, capsys):
     [
         (["const", "train"], "a.mrg"),
         (["dep", "train"], "a.conllu"),
-        (["dep", "latent"], "a.conllu"),
+        (["dep", "train-latent"], "a.conllu"),
         (["hmm", "train"], "a.txt"),
         (["lex", "train"], "a.jsonl"),
         (["tag", "train"], "a.bio"),
         (["words", "cluster"], "a.txt"),
         (["words", "embed"], "a.txt"),
-        (["words", "lm", "train"], "a.txt"),
+        (["words", "train-lm"], "a.txt"),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, list) else given,
 )

@@ -48,7 +48,7 @@ def _parsed(model, text, tmp_path, *more):
     """(trees, answers as JSON) of the lines of a text."""
     source, trees, answers = (tmp_path / name for name in ("in.txt", "out.mrg", "out.jsonl"))
     source.write_text(text, encoding="utf-8")
-    arguments = ["const", "parse", model, str(source), "-q", *more]
+    arguments = ["const", "apply", model, str(source), "-q", *more]
     assert run([*arguments, "-o", str(trees)]) == 0
     assert run([*arguments, "-o", str(answers), "--format", "jsonl"]) == 0
     lines = trees.read_text(encoding="utf-8").split("\n")[:-1]
@@ -82,7 +82,7 @@ def test_250_words_in_bounded_memory(model, tmp_path):
         "print(status['VmHWM'].split()[0], file=sys.stderr);"
         "sys.exit(done)"
     )
-    arguments = ["const", "parse", model, "long.txt", "--format", "jsonl", "-q"]
+    arguments = ["const", "apply", model, "long.txt", "--format", "jsonl", "-q"]
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         cwd=tmp_path,
@@ -234,7 +234,7 @@ def test_treebanks_that_cannot_be_learned_from(trees, why, tmp_path, capsys):
 def test_marginals_are_called_so(model, tmp_path):
     source, answers = tmp_path / "in.txt", tmp_path / "out.jsonl"
     source.write_text("The farmer sold the horse .\n", encoding="utf-8")
-    arguments = ["const", "parse", model, str(source), "-q", "--marginals"]
+    arguments = ["const", "apply", model, str(source), "-q", "--marginals"]
     assert run([*arguments, "-o", str(answers)]) == 0
     (answer,) = map(json.loads, answers.read_text(encoding="utf-8").splitlines())
     assert {frozenset(one) for one in answer["marginals"]} == {

@@ -135,9 +135,9 @@ COMMANDS: dict[str, Callable[[Path, str, str], list[str]]] = {
         "--epochs",
         "1",
     ],
-    "parse": lambda folder, bad, out: ["parse", str(folder / "own.dep"), bad, "-o", out],
-    "parse --kbest": lambda folder, bad, out: [
-        "parse",
+    "apply": lambda folder, bad, out: ["apply", str(folder / "own.dep"), bad, "-o", out],
+    "apply --kbest": lambda folder, bad, out: [
+        "apply",
         str(folder / "own.dep"),
         bad,
         "-o",
@@ -145,8 +145,8 @@ COMMANDS: dict[str, Callable[[Path, str, str], list[str]]] = {
         "--kbest",
         "2",
     ],
-    "latent": lambda folder, bad, out: [
-        "latent",
+    "train-latent": lambda folder, bad, out: [
+        "train-latent",
         bad,
         "-o",
         out,
@@ -158,8 +158,8 @@ COMMANDS: dict[str, Callable[[Path, str, str], list[str]]] = {
     "score": lambda folder, bad, out: ["score", str(folder / "english.latent"), bad, "-o", out],
     "score by parser": lambda folder, bad, out: ["score", str(folder / "own.dep"), bad, "-o", out],
     "inspect": lambda folder, bad, out: ["inspect", bad, "--n-states", "2"],
-    "rerank": lambda folder, bad, out: [
-        "rerank",
+    "train-reranker": lambda folder, bad, out: [
+        "train-reranker",
         bad,
         "-o",
         out,
@@ -170,8 +170,8 @@ COMMANDS: dict[str, Callable[[Path, str, str], list[str]]] = {
         "--experts",
         "none",
     ],
-    "eval gold": lambda folder, bad, out: ["eval", bad, str(folder / "dev.conllu")],
-    "eval predicted": lambda folder, bad, out: ["eval", str(folder / "dev.conllu"), bad],
+    "eval answers": lambda folder, bad, out: ["eval", bad, str(folder / "dev.conllu")],
+    "eval gold": lambda folder, bad, out: ["eval", str(folder / "dev.conllu"), bad],
     "eval against": lambda folder, bad, out: [
         "eval",
         *[str(folder / "dev.conllu")] * 2,
@@ -201,7 +201,7 @@ def _refused(arguments: list[str], why: str, capsys: pytest.CaptureFixture[str])
 
 
 # every kind through one command of each file reader, a few kinds through all of them
-_THOROUGH = ("train", "parse", "eval gold", "draw")
+_THOROUGH = ("train", "apply", "eval gold", "draw")
 _EVERYWHERE = ("cycle", "not UTF-8", "truncated gz")
 
 
@@ -228,7 +228,7 @@ def test_files_that_are_not_there_or_no_files(command, folder, tmp_path, capsys)
     ):
         _refused(COMMANDS[command](folder, str(tmp_path / name), out), why, capsys)
     for name in ("empty.conllu", "blank.conllu"):
-        if command in ("parse", "parse --kbest"):  # nothing in, nothing out
+        if command in ("apply", "apply --kbest"):  # nothing in, nothing out
             assert run(["dep", *COMMANDS[command](folder, str(tmp_path / name), out)]) == 0
             assert Path(out).read_bytes() == b""
             Path(out).unlink()
@@ -277,7 +277,7 @@ def test_two_roots_are_no_tree_to_learn_from(folder, tmp_path, capsys):
     assert run(["dep", "draw", source, "-o", f"{out}.svg", "-n", "2"]) == 0
     assert Path(f"{out}.svg").read_text().count("et-arrow") == 2
     # parsed anew, the sentence has one root
-    assert run(["dep", "parse", str(folder / "own.dep"), source, "-o", out]) == 0
+    assert run(["dep", "apply", str(folder / "own.dep"), source, "-o", out]) == 0
     assert [one.heads.count(0) for one in conllu.read_sentences(out)] == [1, 1]
 
 
@@ -297,7 +297,7 @@ def test_bad_sentences_can_be_skipped(folder, tmp_path, capsys):
     assert (json.loads(shown.out)["sentences"], json.loads(shown.out)["skipped"]) == (1, 2)
     (tmp_path / "s.conllu").write_bytes(bad)
     model = str(folder / "own.dep")
-    assert run(["dep", "parse", model, source, "-o", out, "--on-error", "skip", "-q"]) == 0
+    assert run(["dep", "apply", model, source, "-o", out, "--on-error", "skip", "-q"]) == 0
     assert len(list(conllu.read_sentences(out))) == 2
 
 
@@ -324,7 +324,7 @@ def test_models_that_are_none(folder, tmp_path, capsys):
     flipped[-5] ^= 1
     (tmp_path / "flipped.dep").write_bytes(flipped)
     for name in ("text", "cut", "flipped", "none"):
-        arguments = ["parse", str(tmp_path / f"{name}.dep"), source, "-o", str(tmp_path / "out")]
+        arguments = ["apply", str(tmp_path / f"{name}.dep"), source, "-o", str(tmp_path / "out")]
         _refused(arguments, rf"{name}\.dep: ", capsys)
     assert not (tmp_path / "out").exists()
 
@@ -333,10 +333,10 @@ def test_text_without_tags_needs_a_parser_with_taggers(folder, tmp_path, capsys)
     (tmp_path / "text.txt").write_text("The farmer slept .\n")
     bare = [str(tmp_path / "text.txt"), "-o", str(tmp_path / "out")]
     hint = r"text\.txt:1: found 1 column .*--from tokens or --from raw"
-    _refused(["parse", str(folder / "own.dep"), *bare], hint, capsys)
+    _refused(["apply", str(folder / "own.dep"), *bare], hint, capsys)
     arguments = [*bare, "--from", "tokens"]
-    _refused(["parse", str(folder / "tags.dep"), *arguments], "tags", capsys)
-    assert run(["dep", "parse", str(folder / "own.dep"), *arguments]) == 0
+    _refused(["apply", str(folder / "tags.dep"), *arguments], "tags", capsys)
+    assert run(["dep", "apply", str(folder / "own.dep"), *arguments]) == 0
 
 
 @pytest.mark.parametrize("tokeniser", ["ud-en", "ptb"])
@@ -347,7 +347,7 @@ def test_forms_of_raw_text_are_what_was_typed(tokeniser, folder, tmp_path):
     out = tmp_path / "out.conllu"
     asked = [str(text), "--from", "raw", "--tokeniser", tokeniser, "-o", str(out), "-q"]
     for more in ([], ["--kbest", "2"]):
-        assert run(["dep", "parse", str(folder / "own.dep"), *asked, *more]) == 0
+        assert run(["dep", "apply", str(folder / "own.dep"), *asked, *more]) == 0
         found = list(conllu.read_sentences(out))
         first = [one for one in found if one.metadata.get("kbest", "1") == "1"]
         assert "".join("".join(one.forms) for one in first) == "".join(raw.split())
@@ -361,7 +361,7 @@ def _parsed(
 ) -> list[conllu.ConlluBlock]:
     source, out = tmp_path / "in.conllu", tmp_path / "out.conllu"
     source.write_bytes(text if isinstance(text, bytes) else text.encode())
-    assert run(["dep", "parse", str(model), str(source), "-o", str(out), "-q", *more]) == 0
+    assert run(["dep", "apply", str(model), str(source), "-o", str(out), "-q", *more]) == 0
     return list(conllu.read_sentences(out))
 
 
@@ -468,7 +468,7 @@ def test_archives_and_globs_are_read(folder, tmp_path):
     for name in ("a.conllu.gz", "b.conllu.gz"):
         (tmp_path / name).write_bytes(gzip.compress(GOOD.encode()))
     out = tmp_path / "out.conllu.gz"
-    arguments = ["dep", "parse", str(folder / "own.dep"), str(tmp_path / "?.conllu.gz")]
+    arguments = ["dep", "apply", str(folder / "own.dep"), str(tmp_path / "?.conllu.gz")]
     assert run([*arguments, "-o", str(out)]) == 0
     assert len(list(conllu.read_sentences(out))) == 2
     assert run(["dep", "eval", str(out), str(out)]) == 0
@@ -537,7 +537,7 @@ def test_standard_input_and_output(folder, tmp_path):
     import sys
 
     done = subprocess.run(
-        [sys.executable, "-m", "eigentext.cli", "dep", "parse", str(folder / "own.dep")],
+        [sys.executable, "-m", "eigentext.cli", "dep", "apply", str(folder / "own.dep")],
         input=GOOD.encode(),
         capture_output=True,
         check=True,
@@ -557,7 +557,7 @@ def test_very_long_sentences_are_parsed_in_pieces(folder, tmp_path, monkeypatch,
     text.write_text("he slept .\n" + " ".join(words) + "\nthe dog barks .\n")
     asked = [
         "dep",
-        "parse",
+        "apply",
         str(folder / "own.dep"),
         str(text),
         "--from",

@@ -32,14 +32,42 @@ def _with_option(option: str) -> set[str]:
 
 def test_one_name_for_several_answers_and_one_for_clusters():
     assert not _with_option("--nbest") | _with_option("--n-best")
-    assert _with_option("--kbest") >= {"tag apply", "hmm tag", "dep parse", "const parse"}
+    assert _with_option("--kbest") >= {"tag apply", "hmm apply", "dep apply", "const apply"}
     # a file of clusters to read; --paths is one to write
-    readers = {"tag train", "const train", "dep train", "lex train", "words eval"}
+    readers = {"tag train", "const train", "dep train", "lex train", "pipe train"}
     assert _with_option("--clusters") >= readers
-    assert _with_option("--paths") == {"words cluster", "words assign"}
+    assert _with_option("--paths") == {"words cluster", "words apply"}
 
 
-@pytest.mark.parametrize("command", [[], ["dep"], ["dep", "parse"], ["words", "count"], ["info"]])
+def test_the_first_panel_of_a_help_page_can_be_read_at_a_glance():
+    long = {}
+    for name, command in _commands(typer.main.get_command(app)):
+        options = [param for param in command.params if param.param_type_name == "option"]
+        panels = [getattr(option, "rich_help_panel", None) for option in options]
+        if panels.count(None) > 20:
+            long[name] = panels.count(None)
+    assert not long
+
+
+def test_verbs_mean_the_same_in_every_group():
+    groups = typer.main.get_command(app).commands
+    verbs = {
+        name: set(group.commands) for name, group in groups.items() if hasattr(group, "commands")
+    }
+    others = {"words": {"cluster", "convert", "count", "embed", "report"}}
+    others |= {"dep": {"draw"}, "lex": {"crossval"}}
+    for name in ("words", "tag", "hmm", "const", "dep", "lex", "pipe", "lab"):
+        train = {verb for verb in verbs[name] if verb == "train" or verb.startswith("train-")}
+        assert train
+        rest = verbs[name] - train - others.get(name, set())
+        assert rest <= {"apply", "score", "eval", "inspect"}, name
+        assert "apply" in rest
+        if "eval" in rest:  # the model, and what is right: in this order everywhere
+            arguments = [p.name for p in groups[name].commands["eval"].params if p.name[0] != "-"]
+            assert arguments[0] == "model"
+
+
+@pytest.mark.parametrize("command", [[], ["dep"], ["dep", "apply"], ["words", "count"], ["info"]])
 def test_flags_show_no_type(command, capsys):
     assert run([*command, "--help"]) == 0
     shown = capsys.readouterr().out
@@ -53,8 +81,8 @@ def test_seconds_on_the_wall_and_of_the_cpu_are_both_told(tmp_path, capsys, monk
     calls = [
         ["tag", "train", "a.bio", "-o", "m", "--epochs", "1"],
         ["tag", "apply", "m", "a.bio", "-o", "o.bio"],
-        ["hmm", "train", "a.bio", "--tagged", "-k", "1", "-o", "h"],
-        ["hmm", "tag", "h", "a.bio", "-o", "o.bio"],
+        ["hmm", "train-tagger", "a.bio", "-k", "1", "-o", "h"],
+        ["hmm", "apply", "h", "a.bio", "-o", "o.bio"],
         ["hmm", "eval", "h", "a.bio"],
     ]
     for call in calls:
@@ -94,8 +122,7 @@ def _kinds() -> set[str]:
 
     import eigentext
 
-    rooms = "constituency corpus dependency lexical morphology pipeline segmentation sequences "
-    rooms = (rooms + "tagging words").split()
+    rooms = "constituency counting dependency lab lexical pipeline sequences tagging words".split()
     names = [
         one.name
         for one in pkgutil.walk_packages(eigentext.__path__, "eigentext.")
@@ -110,11 +137,11 @@ def _kinds() -> set[str]:
 NEEDS = pytest.mark.parametrize(
     ("command", "needs"),
     [
-        (["dep", "parse"], "a dependency parser made by `eigentext dep train`"),
+        (["dep", "apply"], "a dependency parser made by `eigentext dep train`"),
         (["hmm", "score"], "a hidden Markov model made by `eigentext hmm train`"),
-        (["hmm", "tag"], "a latent tagger made by `eigentext hmm train --tagged`"),
+        (["hmm", "apply"], "a latent tagger made by `eigentext hmm train-tagger`"),
         (["tag", "apply"], "a tagger made by `eigentext tag train`"),
-        (["dep", "score"], "`eigentext dep train` or .* made by `eigentext dep latent`"),
+        (["dep", "score"], "`eigentext dep train` or .* made by `eigentext dep train-latent`"),
     ],
 )
 
@@ -151,7 +178,7 @@ def test_a_text_where_a_model_is_wanted_is_told_the_command(command, needs, tmp_
         ),
         (["words", "count", "/dev/zero", "-o", "o"], "a device, expected a file"),
         (["const", "train", "/dev/zero", "-o", "o"], "a device, expected a file"),
-        (["const", "parse", "/dev/zero", "text.txt"], "a device, expected a file"),
+        (["const", "apply", "/dev/zero", "text.txt"], "a device, expected a file"),
         (
             ["convert", "-", "--from", "tokens", "-o", "o.conllu"],
             "-:1: a line of more than 16,777,216",
@@ -162,10 +189,10 @@ def test_a_text_where_a_model_is_wanted_is_told_the_command(command, needs, tmp_
         ),
         (["words", "count", "-", "-o", "o"], "-:1: a word of more than 1,048,576"),
         (
-            ["const", "parse", "-", "text.txt"],
+            ["const", "apply", "-", "text.txt"],
             "constituency parser made by `eigentext const train`",
         ),
-        (["words", "neighbours", "-", "the"], "-:1: "),
+        (["words", "inspect", "-", "the"], "-:1: "),
     ],
 )
 def test_input_without_an_end_is_refused(command, said, tmp_path, capsys, monkeypatch):
@@ -195,11 +222,17 @@ class _Endless:
     [
         (
             "words embed",
-            "--output --raw --tokeniser --newlines --method --jobs --data-name --json",
+            "--output --raw --tokeniser --method --jobs --json --newlines --seed --data-name",
         ),
-        ("tag train", "--output --epochs --dev --data-name --data-licence --on-error --quiet"),
-        ("const parse", "--output --raw --kbest --format --decoder --jobs --on-error --json"),
-        ("lex rank", "--output --raw --tokeniser --format --top --jobs --on-error --quiet --json"),
+        (
+            "tag train",
+            "--output --epochs --dev --quiet --margin --data-name --data-licence --on-error",
+        ),
+        ("const apply", "--output --raw --kbest --format --decoder --jobs --json --on-error"),
+        (
+            "lex apply",
+            "--output --raw --tokeniser --top --format --jobs --quiet --json --on-error",
+        ),
     ],
 )
 def test_a_help_page_begins_with_what_is_the_commands_own(command, flags, capsys, monkeypatch):
@@ -212,7 +245,7 @@ def test_a_help_page_begins_with_what_is_the_commands_own(command, flags, capsys
 
 def test_no_default_is_shown_where_the_model_has_its_own(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-    assert run(["const", "parse", "--help"]) == 0
+    assert run(["const", "apply", "--help"]) == 0
     assert "(0.25)" not in capsys.readouterr().out
     assert run(["const", "train", "--help"]) == 0
     assert "(0.25)" in capsys.readouterr().out
@@ -224,9 +257,9 @@ def test_what_was_skipped_is_among_the_figures(tmp_path, capsys, monkeypatch):
     (tmp_path / "a.mrg").write_text("(S (NN Ada) (VB ran))\n" * 4)
     (tmp_path / "bad.txt").write_bytes(b"Ada ran\ncaf\xe9\n")
     assert run(["tag", "train", "a.bio", "-o", "t", "--epochs", "1", "-q"]) == 0
-    assert run(["hmm", "train", "a.bio", "--tagged", "-k", "1", "-o", "h", "-q"]) == 0
+    assert run(["hmm", "train-tagger", "a.bio", "-k", "1", "-o", "h", "-q"]) == 0
     assert run(["const", "train", "a.mrg", "-k", "1", "-o", "c", "-q"]) == 0
-    for call in ("tag apply t", "hmm tag h", "const parse c"):
+    for call in ("tag apply t", "hmm apply h", "const apply c"):
         line = [*call.split(), "bad.txt", "-o", "out", "--on-error", "skip", "--json"]
         assert run(line) == 0
         told = json.loads(capsys.readouterr().out)
@@ -245,7 +278,7 @@ def test_what_was_skipped_is_among_the_figures(tmp_path, capsys, monkeypatch):
 def test_a_model_in_the_place_of_text_is_called_a_model(line, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.bio").write_text("Ada\tB-PER\nran\tO\n\n" * 4)
-    assert run(["hmm", "train", "a.bio", "--tagged", "-k", "1", "-o", "h", "-q"]) == 0
+    assert run(["hmm", "train-tagger", "a.bio", "-k", "1", "-o", "h", "-q"]) == 0
     assert run(line.split()) == 2
     assert "a model that eigentext wrote, expected a text file" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
@@ -277,14 +310,17 @@ def test_lex_eval_tells_what_was_skipped_and_knows_its_documents(tmp_path, capsy
         ("words cluster --counts c -o m -m 2 --raw", "--raw is for a corpus, not for --counts"),
         ("words embed --counts c -o m --raw", "--raw is for a corpus, not for --counts"),
         ("hmm train text -o m --newlines end", "--newlines is for raw text"),
-        ("hmm train text -o m --column xpos", "--column is for text with tags"),
-        ("hmm train text -o m --tagged --raw", "--raw is for text without tags"),
-        ("lex analyse text --newlines join", "--newlines is for raw text"),
+        ("tag apply m text --raw --from columns", "--raw and --from columns"),
+        ("words count a.counts -o m --sentences 3", "--sentences is for tables"),
+        ("words count --words a -o m --min-count 3", "--min-count is for text, not for tables"),
+        ("lex apply sample text --top 4", "--top is for a ranker, not for an analyzer"),
+        ("lex apply sample text --format conllu", "of an analyzer expected native or jsonl"),
+        ("lex apply sample text --newlines join", "--newlines is for raw text"),
         ("hmm inspect m.hmm --most 5", "--most is for a text, not for a model"),
         ("dep inspect m.latent -k 5", "--n-states is for a treebank, not for a model"),
         ("dep inspect t.conllu --state 1", "--state is for a model, not for a treebank"),
-        ("dep parse m t.conllu --tokeniser french", "--tokeniser is for raw text"),
-        ("dep parse m text --from tokens --newlines end", "--newlines is for raw text"),
+        ("dep apply m t.conllu --tokeniser french", "--tokeniser is for raw text"),
+        ("dep apply m text --from tokens --newlines end", "--newlines is for raw text"),
         ("tag apply m text --raw --column xpos", "--column is for text with tags"),
     ],
 )

@@ -27,25 +27,26 @@ from helpers.commands import ENVIRONMENT, eigentext
 
 MADE = """
 convert train.mrg -o trees.conllu
+convert dev.mrg -o dev.conllu
 words cluster text.txt -o a.clusters --paths paths -m 20 --vocab-size 100
 words count text.txt -o a.counts --contexts lr1
 words embed text.txt -o a.vec --n-components 10 --vectors vectors.txt
-words neighbours a.vec the of -k 3 -o near.tsv
-words to-tables a.counts --words words.parquet --pairs pairs.parquet
-words lm train a.clusters text.txt -o a.lm
-words topics train text.txt -o a.topics -k 2 --documents 4
-automaton train trees.conllu -o a.automaton --basis 50
-automaton train trees.conllu -o tags.automaton --of classes --basis 50
+words inspect a.vec the of --top 3 -o near.tsv
+words convert a.counts --words words.parquet --pairs pairs.parquet
+words train-lm a.clusters text.txt -o a.lm
+words train-topics text.txt -o a.topics -k 2 --documents 4
+lab train-automaton trees.conllu -o a.automaton --basis 50
+lab train-automaton trees.conllu -o tags.automaton --of classes --basis 50
 const train train.mrg -o a.lpcfg -k 1
-const induce dev.mrg -o a.bracketer
+lab train-bracketer dev.mrg -o a.bracketer
 dep train trees.conllu -o a.parser --order 1 --epochs 1
-dep latent trees.conllu -o a.latent -k 50 --n-iter 1
-dep rerank trees.conllu --base a.parser --kbest 2 --experts valence -o a.rerank
+dep train-latent trees.conllu -o a.latent -k 50 --n-iter 1
+dep train-reranker trees.conllu --base a.parser --kbest 2 --experts valence -o a.rerank
 hmm train text.txt -o a.hmm -k 3 --n-iter 1
-hmm train text.txt -o b.hmm --operators -k 3
+hmm train-spectral text.txt -o b.hmm -k 3
 tag train entities.bio -o a.tagger --epochs 1
 lex train arabic.jsonl -o a.ranker --bits 12
-lex learn-analyzer trees.conllu -o a.rules
+lex train-analyzer trees.conllu -o a.rules
 pipe train trees.conllu -o a.pipe --folds 2
 annotate init team.db
 annotate project create team.db Trees --task dependency
@@ -56,45 +57,48 @@ annotate import team.db Trees trees.conllu
 LINES = """
 annotate backup: team.db -o O
 annotate export: team.db Trees --unfinished -o O
-annotate migrate: team.db --backup O
-automaton apply: tags.automaton trees.conllu -o O
-automaton score: a.automaton trees.conllu -o O
-automaton train: trees.conllu --basis 50 -o O
-const bracket: a.bracketer test.mrg -o O
-const induce: dev.mrg --vectors vectors.txt -o O
+annotate init: team.db --backup O
+lab apply: tags.automaton trees.conllu -o O
+lab score: a.automaton trees.conllu -o O
+lab train-automaton: trees.conllu --basis 50 -o O
+lab apply: a.bracketer test.mrg -o O
+lab train-bracketer: dev.mrg --vectors vectors.txt -o O
 const inspect: a.lpcfg --plot O.svg
-const parse: a.lpcfg text.txt -o O
+const apply: a.lpcfg text.txt -o O
 const score: a.lpcfg test.mrg -o O
 const train: train.mrg --dev dev.mrg --clusters paths --unlabelled text.txt -k 1 -o O
 const train: train.mrg --vectors vectors.txt -k 1 --partial dev.mrg -o O
 convert: dev.mrg --to tokens -o O
 dep draw: trees.conllu --against treebank.conllu -o O.svg
 dep draw: trees.conllu --against treebank.conllu -o O.html
-dep latent: trees.conllu --unlabelled treebank.conllu -k 50 --n-iter 1 -o O
-dep parse: a.parser trees.conllu --rerank a.rerank -o O
-dep rerank: trees.conllu --base a.parser --kbest 2 --experts valence -o O
+dep train-latent: trees.conllu --unlabelled treebank.conllu -k 50 --n-iter 1 -o O
+dep apply: a.parser trees.conllu --rerank a.rerank -o O
+dep train-reranker: trees.conllu --base a.parser --kbest 2 --experts valence -o O
 dep score: a.latent trees.conllu -o O
 dep score: a.rerank trees.conllu --parser a.parser -o O
 dep train: trees.conllu --dev treebank-dev.conllu --order 1 --epochs 1 --clusters paths -o O
 dep train: trees.conllu --vectors vectors.txt --order 1 --epochs 1 -o O
-dep train: trees.conllu --model generative --unlabelled treebank.conllu -o O
+dep train-generative: trees.conllu --unlabelled treebank.conllu --dev dev.conllu -o O
 hmm inspect: text.txt --plot O.svg
 hmm inspect: a.hmm --graph O.svg
 hmm inspect: b.hmm --plot O.svg
-hmm tag: a.hmm text.txt -o O
+hmm apply: a.hmm text.txt -o O
 hmm train: text.txt -k 3 --n-iter 1 -o O
-lex analyse: text.txt --analyzer learned:a.rules -o O
-lex learn-analyzer: trees.conllu -o O
-lex rank: a.ranker arabic.txt -o O
-lex rank: a.ranker arabic.txt --analyzer learned:a.rules -o O
+hmm train-blocked: text.txt -k 300 --n-groups 3 -o O
+hmm train-spectral: text.txt -k 3 -o O
+hmm train-tagger: entities.bio -k 1 -o O
+lex apply: a.rules text.txt -o O
+lex train-analyzer: trees.conllu -o O
+lex apply: a.ranker arabic.txt -o O
+lex apply: a.ranker arabic.txt --analyzer learned:a.rules -o O
 lex train: arabic.jsonl --bits 12 --clusters paths -o O
 lex train: arabic.jsonl --bits 12 --vectors vectors.txt --scheme scheme.json -o O
 lex train: arabic.jsonl --bits 12 --analyzer learned:a.rules -o O
 model make: mine.toml --data . -o O
-pipe run: a.pipe raw.txt -o O
-pipe run: a.pipe treebank.conllu --format jsonl -o O
-pipe run: a.pipe treebank.conllu --format docbin -o O
-pipe run: a.pipe raw.txt -o O.gz
+pipe apply: a.pipe raw.txt -o O
+pipe apply: a.pipe treebank.conllu --format jsonl -o O
+pipe apply: a.pipe treebank.conllu --format docbin -o O
+pipe apply: a.pipe raw.txt -o O.gz
 pipe train: trees.conllu --dev treebank-dev.conllu --analyzer learned:a.rules --folds 2 -o O
 pipe train: trees.conllu --clusters paths --folds 2 -o O
 pipe train: trees.conllu --vectors vectors.txt --folds 2 -o O
@@ -104,8 +108,8 @@ pipe train: trees.conllu --folds 2 --segmenter a.segmenter --morphology a.morpho
 tag apply: a.tagger entities.bio -o O
 tag train: entities.bio --dev entities.bio --clusters paths --epochs 1 -o O
 tag train: entities.bio --vectors vectors.txt --epochs 1 -o O
-words add: a.counts a.counts -o O
-words assign: a.clusters text.txt -o O --paths P
+words count: a.counts a.counts -o O
+words apply: a.clusters text.txt -o O --paths P
 words cluster: text.txt -m 20 -o O --paths P
 words cluster: --counts a.counts -m 20 -o O --paths P
 words count: text.txt --vocab-from a.counts --contexts lr1 -o O
@@ -113,16 +117,16 @@ words embed: text.txt --n-components 10 -o O --vectors P
 words embed: --counts a.counts --n-components 10 -o O --vectors P
 words embed: text.txt --views left,dependencies --trees trees.conllu --n-components 4 -o O
 words embed: text.txt --views left,translations --pairs near.tsv --n-components 4 -o O
-words from-tables: --words words.parquet --pairs pairs.parquet -o O
-words lm train: a.clusters text.txt -o O
-words neighbours: a.vec the of -k 3 -o O
+words count: --words words.parquet --pairs pairs.parquet -o O
+words train-lm: a.clusters text.txt -o O
+words inspect: a.vec the of --top 3 -o O
 words report: a.clusters --vectors a.vec -o O --tree P.svg --map M.svg --values V.svg
 words report: a.clusters --vectors vectors.txt -o O
 words report: paths -o O
-words to-tables: a.counts --words O --pairs P
-words topics apply: a.topics text.txt --documents 4 -o O
-words topics train: text.txt -k 2 --documents 4 -o O
-words vectors: a.vec the --words-of text.txt -o O
+words convert: a.counts --words O --pairs P
+words apply: a.topics text.txt --documents 4 -o O
+words train-topics: text.txt -k 2 --documents 4 -o O
+words apply: a.vec text.txt -o O
 """
 
 RECIPE = """
@@ -144,12 +148,12 @@ DERIVED = [".unfinished", ".unfinished.json", ".unfinished.tmp", ".part", ".tmp"
 DERIVED += [".json", ".eigentext", ".eigentext-0.tmp", "-journal", "~"]
 MINE = "my own"
 
-# what takes text that is no file
+# what takes text that is no file; a `source` is a backup, of which a store is made
 NO_FILES = set(
     """basis beam by contexts data_licence data_name document documents entity_margin experts field
     from_format heads label language layer memory n_states n_topics ngram_weight observations of
-    project rates refine scheduler statistic structure text_features title to_format tokeniser
-    unigram_weight verbs view_weights views without work""".split()
+    project rates refine scheduler source statistic structure text_features title to_format
+    tokeniser unigram_weight verbs view_weights views without work""".split()
 )
 
 TEXT = (str, str | None, list[str], list[str] | None)
@@ -344,7 +348,7 @@ def test_an_output_that_was_there_is_replaced_and_read_again(made: Path, tmp_pat
             "words count text.txt -o b.counts",
             "words cluster text.txt -o b.clusters --paths b.paths -m 5",
             "convert dev.mrg --to tokens -o /dev/null",
-            "pipe run a.pipe raw.txt -o b.conllu",
+            "pipe apply a.pipe raw.txt -o b.conllu",
         ):
             done = eigentext(*line.split(), cwd=folder)
             assert done.returncode == 0, done.stderr

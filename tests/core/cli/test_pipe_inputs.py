@@ -46,11 +46,11 @@ def refused(folder: Path, line: str) -> str:
 @pytest.mark.parametrize(
     "line",
     [
-        "pipe run english.pipe {} -o out",
-        "pipe run english.pipe {} --input conllu -o out",
-        "pipe run english.pipe {} --input vertical -o out",
+        "pipe apply english.pipe {} -o out",
+        "pipe apply english.pipe {} --input conllu -o out",
+        "pipe apply english.pipe {} --input vertical -o out",
         "pipe train {} -o out",
-        "pipe eval --system {} dev.conllu",
+        "pipe eval dev.conllu {}",
     ],
 )
 def test_data_that_is_none(folder: Path, line: str, bad: str) -> None:
@@ -61,8 +61,7 @@ def test_data_that_is_none(folder: Path, line: str, bad: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "pipe run {} text.txt -o out",
-        "pipe eval {} dev.conllu",
+        "pipe apply {} text.txt -o out",
         "pipe inspect {}",
         "pipe train dev.conllu --parser {} -o out",
         "pipe train dev.conllu --with ner={} -o out",
@@ -78,17 +77,18 @@ def test_models_that_are_none(folder: Path, line: str, bad: str) -> None:
         ("pipe train dev.conllu -o out --with words=x", "expected const=FILE or ner=FILE"),
         ("pipe train dev.conllu -o out --without nothing", "without"),
         ("pipe train dev.conllu -o out --parser english.pipe", "this needs a dependency parser"),
-        ("pipe run english.pipe text.txt --given tags", "is for CoNLL-U"),
-        ("pipe run english.pipe dev.conllu --input lines --given tags", "is for CoNLL-U"),
-        ("pipe run english.pipe text.txt dev.conllu", "expected one format"),
-        ("pipe run english.pipe text.txt --top 3", "--top is for"),
-        ("pipe run english.pipe text.txt --format jsonl --offsets", "--offsets is for"),
-        ("pipe run english.pipe text.txt --resume", "--resume needs --output"),
-        ("pipe run english.pipe text.txt -o out --format docbin --resume", "--resume is for"),
-        ("pipe run english.pipe text.txt -o nowhere/out", "nowhere"),
-        ("pipe eval english.pipe", "expected a model and a gold treebank"),
-        ("pipe eval --system dev.conllu dev.conllu --given words", "--given is for a model"),
-        ("pipe eval --system dev.conllu english.pipe dev.conllu", "expected one file"),
+        ("pipe apply english.pipe text.txt --given tags", "is for CoNLL-U"),
+        ("pipe apply english.pipe dev.conllu --input lines --given tags", "is for CoNLL-U"),
+        ("pipe apply english.pipe text.txt dev.conllu", "expected one format"),
+        ("pipe apply english.pipe text.txt --top 3", "--top is for"),
+        ("pipe apply english.pipe text.txt --format jsonl --offsets", "--offsets is for"),
+        ("pipe apply english.pipe text.txt --resume", "--resume needs --output"),
+        ("pipe apply english.pipe text.txt -o out --format docbin --resume", "--resume is for"),
+        ("pipe apply english.pipe text.txt -o nowhere/out", "nowhere"),
+        ("pipe eval english.pipe", "Missing argument"),
+        ("pipe eval text.txt dev.conllu", "text.txt:1: found 1 column"),
+        ("pipe eval dev.conllu dev.conllu --given words", "--given is for a model"),
+        ("pipe eval english.pipe dev.conllu dev.conllu", "unexpected extra argument"),
     ],
 )
 def test_flags_that_make_no_sense(folder: Path, line: str, why: str) -> None:
@@ -97,7 +97,7 @@ def test_flags_that_make_no_sense(folder: Path, line: str, why: str) -> None:
 
 def test_bad_lines_can_be_left_out(folder: Path) -> None:
     (folder / "mixed.txt").write_bytes(b"Anna slept.\ncaf\xe9\nWe sang.\n")
-    line = "pipe run english.pipe mixed.txt -o mixed.conllu --on-error skip --json"
+    line = "pipe apply english.pipe mixed.txt -o mixed.conllu --on-error skip --json"
     result = eigentext(*line.split(), cwd=folder)
     assert result.returncode == 0
     assert b'"skipped": 1' in result.stdout
@@ -108,7 +108,7 @@ def test_figures_and_tables(folder: Path) -> None:
     result = eigentext("pipe", "eval", "english.pipe", "dev.conllu", cwd=folder)
     assert result.returncode == 0
     assert "aligned accuracy" in result.stdout.decode()
-    perfect = eigentext("pipe", "eval", "--system", "dev.conllu", "dev.conllu", cwd=folder)
+    perfect = eigentext("pipe", "eval", "dev.conllu", "dev.conllu", cwd=folder)
     assert perfect.stdout.decode().count(" 100.00     100.00  100.00") == 13
     shown = eigentext("pipe", "inspect", "english.pipe", cwd=folder).stdout.decode()
     assert "morph-tagger" in shown
@@ -123,7 +123,7 @@ def test_columns_that_a_treebank_lacks_have_no_figure(folder: Path, flags: list[
         "\t".join([*row[:4], "_", "_", *row[6:]]) if len(row) == 10 else row[0] for row in rows
     )
     (folder / "bare.conllu").write_text(bare + "\n\n", encoding="utf-8")
-    shown = eigentext("pipe", "eval", "--system", "dev.conllu", "bare.conllu", *flags, cwd=folder)
+    shown = eigentext("pipe", "eval", "dev.conllu", "bare.conllu", *flags, cwd=folder)
     cells = {
         row[0]: row[1:] for line in shown.stdout.decode().splitlines() if (row := line.split())
     }

@@ -81,8 +81,8 @@ def test_counts_are_those_of_the_text(folder, source):
         ("words embed {} --n-components 5", "body.jsonl --field body"),
         ("words embed {} --method lrmvl --n-components 4", "a.jsonl.zst"),
         ("hmm train {} --n-states 3 --start random", "a.parquet"),
-        ("words lm train clusters {}", "body.parquet --field body"),
-        ("words assign clusters {}", "a.warc.wet.gz"),
+        ("words train-lm clusters {}", "body.parquet --field body"),
+        ("words apply clusters {}", "a.warc.wet.gz"),
     ],
 )
 def test_models_are_those_of_the_text(folder, command, source):
@@ -111,7 +111,7 @@ def test_each_record_is_a_document_of_the_pipeline(folder):
     pipeline().save(folder / "english.pipe")
     write(folder / "docs.jsonl", jsonl(["Anna slept. It rained.\n\nBob ran.", "", "It rains."]))
     write(folder / "one.txt", b"Anna slept. It rained.\n\nBob ran.")
-    call = "pipe run english.pipe {} --offsets -q"
+    call = "pipe apply english.pipe {} --offsets -q"
     ours = eigentext(*call.format("docs.jsonl").split(), cwd=folder)
     assert ours.returncode == 0, ours.stderr
     documents = ours.stdout.decode().split("# newdoc id = ")[1:]
@@ -143,8 +143,8 @@ BAD_CALLS = [
     ("words count page.warc -o c", "page.warc: record 1: a record of type response"),
     ("hmm train null.jsonl -o c", "null.jsonl:2: null in the field 'text'"),
     ("words cluster --counts c.counts --field x -o c", "--field is for a corpus"),
-    ("pipe run english.pipe null.jsonl -o c", "null.jsonl:2: null in the field"),
-    ("pipe run english.pipe a.conllu --field x -o c", "--field is for text"),
+    ("pipe apply english.pipe null.jsonl -o c", "null.jsonl:2: null in the field"),
+    ("pipe apply english.pipe a.conllu --field x -o c", "--field is for text"),
 ]
 
 

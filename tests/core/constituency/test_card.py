@@ -195,7 +195,7 @@ def test_the_command(signed, card_there, monkeypatch, tmp_path, sentences) -> No
     text.write_text("".join(" ".join(tokens) + "\n" for tokens in sentences))
 
     def parse(*more):
-        return eigentext("const", "parse", model, text, *more, cwd=tmp_path)
+        return eigentext("const", "apply", model, text, *more, cwd=tmp_path)
 
     plain = parse()
     assert plain.stdout.count(b"\n") == len(sentences)

@@ -129,7 +129,7 @@ def test_inspect_command(files, capsys):
 
 def test_parse_command_keeps_tokens_and_empty_lines(files, capsys):
     (files / "s.txt").write_text("The horse ( and / or ) slept .\n\nThe farmer slept .\n")
-    arguments = ["const", "parse", str(files / "m.lpcfg"), str(files / "s.txt")]
+    arguments = ["const", "apply", str(files / "m.lpcfg"), str(files / "s.txt")]
     assert run([*arguments, "--format", "jsonl", "--kbest", "2"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert rows[0]["tokens"] == "The horse ( and / or ) slept .".split()

@@ -63,7 +63,7 @@ def test_raw_quotes_through_the_command(tmp_path, capsys):
         == 0
     )
     (tmp_path / "raw.txt").write_text('"The dog barks," says.\n“The dog barks,” says.\n')
-    assert run(["const", "parse", model, str(tmp_path / "raw.txt"), "--raw", "-q"]) == 0
+    assert run(["const", "apply", model, str(tmp_path / "raw.txt"), "--raw", "-q"]) == 0
     straight, curly = capsys.readouterr().out.splitlines()
     assert straight == _QUOTED.splitlines()[0]
     assert curly == straight.replace('(`` ")', "(`` “)").replace("('' \")", "('' ”)")
@@ -204,7 +204,7 @@ def test_a_sentence_without_end_through_the_command(tmp_path, capsys):
     )
     tokens = ["the", "farmer", "slept", "."] * 400
     text.write_text(" ".join(tokens) + "\n")
-    arguments = ["const", "parse", model, str(text), "-o", str(tmp_path / "out")]
+    arguments = ["const", "apply", model, str(text), "-o", str(tmp_path / "out")]
     assert run([*arguments, "--json"]) == 0
     shown = capsys.readouterr()
     assert json.loads(shown.out)["split"] == 1

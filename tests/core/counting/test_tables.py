@@ -111,7 +111,7 @@ def test_tables_that_no_text_could_give_are_refused(case, tmp_path):
     files = [_table(tmp_path / "w.parquet", **listed)], [_table(tmp_path / "p.parquet", **pairs)]
     with pytest.raises(DataError, match=message):
         Counts.from_tables(*files, contexts="r1")
-    command = ["words", "from-tables", "--words", "w.parquet", "--pairs", "p.parquet"]
+    command = ["words", "count", "--words", "w.parquet", "--pairs", "p.parquet"]
     done = eigentext(*command, "--contexts", "r1", "-o", "out", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count(b"\n") == 1
@@ -162,8 +162,8 @@ def test_commands_there_and_back(tmp_path):
     (tmp_path / "a.txt").write_text("\n".join(map(" ".join, LINES)))
     for line in (
         "words count a.txt -o a.counts --contexts lr1 -q",
-        "words to-tables a.counts --words w.parquet --pairs p.parquet",
-        "words from-tables --words w.parquet --pairs p.parquet -o b.counts --json",
+        "words convert a.counts --words w.parquet --pairs p.parquet",
+        "words count --words w.parquet --pairs p.parquet -o b.counts --json",
         "words cluster --counts b.counts -o clusters -m 2 -q",
     ):
         done = eigentext(*line.split(), cwd=tmp_path)

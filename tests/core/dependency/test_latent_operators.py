@@ -271,7 +271,9 @@ def test_commands(treebank, tmp_path):
     assert figures["condition_Omega"] > 1
     assert 0 <= figures["negative_scores"] <= 1
     model = tmp_path / "m.latent"
-    made = run("dep", "latent", treebank, "-o", model, "--n-states", 4, "--n-iter", 2, "--json")
+    made = run(
+        "dep", "train-latent", treebank, "-o", model, "--n-states", 4, "--n-iter", 2, "--json"
+    )
     assert made.exit_code == 0, made.output
     shown = run("dep", "inspect", model, "--top", 3, "--json")
     states = json.loads(shown.stdout)["states"]  # one object, as of every command

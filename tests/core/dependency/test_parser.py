@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 
 from eigentext.base.model import NotFittedError
-from eigentext.cli import dep_parse
+from eigentext.cli import dep_apply
 from eigentext.cli.main import run
 from eigentext.dependency import DependencyParser, long_sentences
 from eigentext.dependency.graph.tree_score import tree_score
@@ -177,13 +177,13 @@ def test_the_score_is_the_share_of_right_words(parser):
 
 
 def test_several_processes_write_the_same_trees(free, tmp_path, monkeypatch):
-    monkeypatch.setattr(dep_parse, "_CHUNK", 4)
+    monkeypatch.setattr(dep_apply, "_CHUNK", 4)
     source, model = str(tmp_path / "some.conllu"), str(tmp_path / "some.dep")
     write_sentences(TREES, source)
     free.save(model)
     outputs = [tmp_path / "one.conllu", tmp_path / "two.conllu"]
     for jobs, output in enumerate(outputs, start=1):
-        line = ["dep", "parse", model, source, "--kbest", "2", "-o", str(output)]
+        line = ["dep", "apply", model, source, "--kbest", "2", "-o", str(output)]
         assert run([*line, "--jobs", str(jobs), "-q"]) == 0
     one, two = (output.read_text() for output in outputs)
     assert one == two

@@ -100,16 +100,16 @@ def test_a_reranker_of_a_parser_with_taggers_learns_from_predicted_tags():
 def test_generative_parser_by_commands(tmp_path, capsys):
     write_sentences(TREES, tmp_path / "t.conllu")
     trees, model = str(tmp_path / "t.conllu"), str(tmp_path / "m")
-    train = ["dep", "train", trees, "-o", model, "--model", "generative", "--n-states", "1"]
+    train = ["dep", "train-generative", trees, "-o", model, "--n-states", "1"]
     assert run([*train, "--dev", trees, "--json", "-q"]) == 0
     assert json.loads(capsys.readouterr().out)["dev_uas"] > 60
     out = str(tmp_path / "out.conllu")
-    assert run(["dep", "parse", model, trees, "-o", out, "--marginals", "-q"]) == 0
+    assert run(["dep", "apply", model, trees, "-o", out, "--marginals", "-q"]) == 0
     found = list(read_sentences(out))
     assert all(one.heads.count(0) == 1 for one in found)
     assert all(cell.startswith("Prob=") for one in found for cell in one.column("misc"))
     for asked in (["--kbest", "2"], ["--rerank", model], ["--from", "tokens"]):
-        assert run(["dep", "parse", model, trees, "-o", out, *asked]) == 2
+        assert run(["dep", "apply", model, trees, "-o", out, *asked]) == 2
         assert f"{asked[0]}: not with" in capsys.readouterr().err
     assert run([*train, "--tags", "own"]) == 2
 

@@ -41,11 +41,11 @@ def test_failed_parses_and_trees_that_differ_a_little(tmp_path, capsys):
     gold = _file(tmp_path, "gold.mrg", TREES)
     escaped = TREES[1].replace("dog", "-LRB-")
     predicted = _file(tmp_path, "predicted.mrg", [TREES[0], "", TREES[2].replace("NN", ".")])
-    assert run(["const", "eval", gold, predicted, "--json"]) == 0
+    assert run(["const", "eval", predicted, gold, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["valid"], found["skipped"], found["errors"], found["f1"]) == (1, 1, 1, 100.0)
     assert found["f1_with_errors_as_misses"] == 100.0 * 2 * 3 / (3 + 3 + 3 + 1 + 1)
-    assert run(["const", "eval", gold, predicted]) == 0
+    assert run(["const", "eval", predicted, gold]) == 0
     assert "f1 with errors as misses" in capsys.readouterr().out
     brackets = _file(tmp_path, "brackets.mrg", [escaped])
     assert evaluate_files(brackets, brackets).all.f1 == 100.0
@@ -60,7 +60,7 @@ def test_gold_traces_are_not_other_words(tmp_path):
 
 def test_other_sentences_are_refused(tmp_path, capsys):
     gold, other = _file(tmp_path, "gold.mrg", TREES), _file(tmp_path, "other.mrg", OTHER)
-    message = _refused(capsys, gold, other)
+    message = _refused(capsys, other, gold)
     assert "other.mrg:2: found 'music', expected 'the'" in message
     assert "2 of 3 trees are not of the sentences in" in message
     assert "gold.mrg" in message
@@ -86,9 +86,9 @@ def test_files_that_are_no_predictions(tmp_path, capsys, lines, why):
     gold, predicted = _file(tmp_path, "gold", TREES), _file(tmp_path, "predicted", lines)
     with pytest.raises(DataError, match=why):
         evaluate_files(gold, predicted)
-    _refused(capsys, gold, predicted)
+    _refused(capsys, predicted, gold)
     if "predicted:2" in why:
         with pytest.raises(DataError, match=why):
             list(read_predictions(predicted))
     if len(lines) == 3:
-        _refused(capsys, predicted, gold)  # a gold file that is none
+        _refused(capsys, gold, predicted)  # a gold file that is none

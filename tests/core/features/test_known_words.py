@@ -69,7 +69,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     own.write_text("\n".join(" ".join(s.forms) for s in read_sentences(made / "treebank.conllu")))
     for line in (
         "const train train.mrg -o m.lpcfg --n-states 1 --quiet",
-        "hmm train entities.bio --tagged -k 2 -o m.latent --quiet",
+        "hmm train-tagger entities.bio -k 2 -o m.latent --quiet",
     ):
         assert eigentext(*line.split(), cwd=made).returncode == 0
     return made
@@ -78,11 +78,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("line", "own"),
     [
-        ("pipe run m.pipe {} -o out", "own.txt"),
-        ("pipe run m.pipe {} -o out -j 2", "own.txt"),
-        ("pipe run m.pipe {} --input horizontal --format jsonl -o out", "own.txt"),
-        ("const parse m.lpcfg {} -o out", "text.txt"),
-        ("hmm tag m.latent {} -o out", "entities.bio"),
+        ("pipe apply m.pipe {} -o out", "own.txt"),
+        ("pipe apply m.pipe {} -o out -j 2", "own.txt"),
+        ("pipe apply m.pipe {} --input horizontal --format jsonl -o out", "own.txt"),
+        ("const apply m.lpcfg {} -o out", "text.txt"),
+        ("hmm apply m.latent {} -o out", "entities.bio"),
     ],
 )
 def test_commands_warn_in_one_line(folder: Path, line: str, own: str) -> None:

@@ -280,7 +280,7 @@ def test_turkish_gold_is_mostly_among_the_learned_readings(data):
 
 def test_the_command_gives_what_the_library_gives(tmp_path):
     (tmp_path / "t.txt").write_text("الكتاب قثضص 12\n", encoding="utf-8")
-    done = eigentext("lex", "analyse", "t.txt", "--format", "jsonl", cwd=tmp_path)
+    done = eigentext("lex", "apply", "sample", "t.txt", "--format", "jsonl", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.decode().splitlines()]
     analyzer = open_analyzer("sample")
@@ -289,10 +289,12 @@ def test_the_command_gives_what_the_library_gives(tmp_path):
         assert row["analyses"] == [
             json.loads(json.dumps(as_record(r))) for r in analyzer.analyse(row["word"])
         ]
-    native = eigentext("lex", "analyse", "t.txt", cwd=tmp_path).stdout.decode().splitlines()
+    native = (
+        eigentext("lex", "apply", "sample", "t.txt", cwd=tmp_path).stdout.decode().splitlines()
+    )
     assert native[-1].split("\t")[0] == "12"
     assert native[-1].split("\t")[-1] == "digit"
     assert len({line.count("\t") for line in native}) == 1
-    bad = eigentext("lex", "analyse", "t.txt", "--analyzer", "almor:none.db", cwd=tmp_path)
+    bad = eigentext("lex", "apply", "almor:none.db", "t.txt", cwd=tmp_path)
     assert bad.returncode == 2
     assert b"none.db" in bad.stderr

@@ -31,7 +31,7 @@ def test_the_command_ranks_as_the_library(folder):
     out = folder / "ranked.jsonl"
     text = folder / "sample" / "arabic.txt"
     model = f"{folder}/a.ranker"
-    done = call(app, ["lex", "rank", model, str(text), "-o", str(out), "--top", "9"])
+    done = call(app, ["lex", "apply", model, str(text), "-o", str(out), "--top", "9"])
     assert done.exit_code == 0, done.output
     shown = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     lines = [line.split() for line in text.read_text("utf-8").splitlines()]
@@ -50,20 +50,20 @@ def test_conllu_and_vocalised_text(folder):
     text = str(folder / "sample" / "arabic.txt")
     out = folder / "ranked.conllu"
     done = call(
-        app, ["lex", "rank", f"{folder}/a.ranker", text, "--format", "conllu", "-o", str(out)]
+        app, ["lex", "apply", f"{folder}/a.ranker", text, "--format", "conllu", "-o", str(out)]
     )
     assert done.exit_code == 0, done.output
     sentences = list(read_sentences(out))
     assert len(sentences) == 64
     assert all(token.lemma for sentence in sentences for token in sentence.words)
-    spoken = call(app, ["lex", "rank", f"{folder}/a.ranker", text, "--format", "vocalised"])
+    spoken = call(app, ["lex", "apply", f"{folder}/a.ranker", text, "--format", "vocalised"])
     assert len(spoken.stdout.splitlines()) == 64
 
 
 def test_forms_of_raw_text_are_what_was_typed(folder, tmp_path):
     raw = tmp_path / "raw.txt"
     raw.write_text("\u200fكتب الولد .\n", "utf-8")  # a mark of direction, which no analyzer knows
-    asked = ["lex", "rank", f"{folder}/a.ranker", str(raw)]
+    asked = ["lex", "apply", f"{folder}/a.ranker", str(raw)]
     words = json.loads(call(app, [*asked, "--raw"]).stdout)["words"]
     assert [word["form"] for word in words] == ["\u200fكتب", "الولد", "."]
     assert not words[0]["guessed"]
@@ -74,7 +74,7 @@ def test_forms_of_raw_text_are_what_was_typed(folder, tmp_path):
 def test_an_empty_text_gives_nothing(folder, tmp_path):
     empty = tmp_path / "empty.txt"
     empty.write_text("")
-    done = call(app, ["lex", "rank", f"{folder}/a.ranker", str(empty)])
+    done = call(app, ["lex", "apply", f"{folder}/a.ranker", str(empty)])
     assert done.exit_code == 0, done.output
     assert done.stdout == ""
 
@@ -99,7 +99,7 @@ def test_an_element_that_the_scheme_has_not_cannot_be_left_out(folder, monkeypat
 def test_an_empty_treebank_is_named(tmp_path):
     empty = tmp_path / "empty.conllu"
     empty.write_text("")
-    done = call(app, ["lex", "learn-analyzer", str(empty), "-o", str(tmp_path / "rules.eig")])
+    done = call(app, ["lex", "train-analyzer", str(empty), "-o", str(tmp_path / "rules.eig")])
     assert isinstance(done.exception, DataError)  # which main() makes exit code 2
     assert str(done.exception).startswith(f"{empty}: no sentences")
     assert not (tmp_path / "rules.eig").exists()

@@ -64,7 +64,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (tmp_path / "words.tsv").unlink()
     (tmp_path / "in.txt").write_text("bal bel\n")
-    ask = "pipe run a.pipe in.txt -o out.conllu --input horizontal --quiet".split()
+    ask = "pipe apply a.pipe in.txt -o out.conllu --input horizontal --quiet".split()
     done = eigentext(*ask, cwd=tmp_path)
     assert done.returncode == 2
     assert b"a.pipe: " in done.stderr

@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def done(folder: Path, *arguments: object) -> None:
-    result = eigentext("pipe", "run", "english.pipe", *arguments, cwd=folder)
+    result = eigentext("pipe", "apply", "english.pipe", *arguments, cwd=folder)
     assert result.returncode == 0, result.stderr.decode()
 
 
@@ -81,7 +81,7 @@ sys.exit(run(sys.argv[1:]))
 
 def _killed(folder: Path, line: list[str], after: int) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", _TOLD, "pipe", "run", *line],
+        [sys.executable, "-c", _TOLD, "pipe", "apply", *line],
         cwd=folder,
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
@@ -153,7 +153,7 @@ def test_a_run_with_another_model_or_input_is_not_gone_on_with(
 
     def run(*more: str) -> bytes:
         line = ("own.pipe", "words.tsv", "-o", "own.conllu", "--input", "vertical", *more)
-        result = eigentext("pipe", "run", *line, cwd=folder)
+        result = eigentext("pipe", "apply", *line, cwd=folder)
         assert result.returncode == 0, result.stderr
         return (folder / "own.conllu").read_bytes()
 
@@ -172,7 +172,7 @@ def test_a_run_with_another_model_or_input_is_not_gone_on_with(
         with monkeypatch.context() as context:
             context.setattr(runs._Record, "write", full_disk)
             line = "own.pipe words.tsv -o own.conllu --input vertical".split()
-            assert eigentext("pipe", "run", *line, cwd=folder).returncode == 2
+            assert eigentext("pipe", "apply", *line, cwd=folder).returncode == 2
         assert (folder / "own.conllu.work").is_dir()
         changed = change(what)
         assert run(*changed, "--resume") == run(*changed), what
@@ -183,7 +183,7 @@ def test_what_the_user_has_beside_the_output_stays(folder: Path, resume: list[st
     names = ["mine.unfinished", "mine.unfinished.json", "mine.unfinished.tmp", "mine.work"]
     for name in names:
         (folder / name).write_text("my own")
-    line = ["pipe", "run", "english.pipe", "more.txt", "-o", "mine", *resume]
+    line = ["pipe", "apply", "english.pipe", "more.txt", "-o", "mine", *resume]
     assert eigentext(*line, cwd=folder).returncode == 2  # a file cannot be the work folder
     (folder / "mine.work").unlink()
     (folder / "mine.work").mkdir()
@@ -271,7 +271,7 @@ def test_figures_of_every_format(folder: Path) -> None:
     told = []
     for kind in ("conllu", "jsonl", "docbin"):
         line = ("more.txt", "-o", f"figures.{kind}", "--format", kind, "--json")
-        result = eigentext("pipe", "run", "english.pipe", *line, cwd=folder)
+        result = eigentext("pipe", "apply", "english.pipe", *line, cwd=folder)
         told.append({key: json.loads(result.stdout)[key] for key in ("sentences", "words")})
     assert told == [{"sentences": 1, "words": 2}] * 3
 
@@ -299,7 +299,7 @@ def test_the_shells_own_pipes_and_readers_that_go_away(folder: Path) -> None:
     done(folder, "more.txt", "-o", "plain.conllu")
     read, write = os.pipe()
     code = "import sys; from eigentext.cli.main import run; sys.exit(run(sys.argv[1:]))"
-    line = [sys.executable, "-c", code, "pipe", "run", "english.pipe"]
+    line = [sys.executable, "-c", code, "pipe", "apply", "english.pipe"]
     with subprocess.Popen(
         [*line, "more.txt", "-o", f"/dev/fd/{write}"],
         cwd=folder,
@@ -328,7 +328,7 @@ def test_the_shells_own_pipes_and_readers_that_go_away(folder: Path) -> None:
 def test_standard_input_and_output(folder: Path) -> None:
     from helpers.commands import started
 
-    result = started("pipe", "run", "english.pipe", cwd=folder, given="Anna slept 😀".encode())
+    result = started("pipe", "apply", "english.pipe", cwd=folder, given="Anna slept 😀".encode())
     assert result.returncode == 0
     assert "# text = Anna slept 😀\n" in result.stdout.decode()
 
@@ -342,7 +342,7 @@ def test_memory_does_not_grow_with_the_text(folder: Path) -> None:
     used = []
     for copies in (1, 8):
         (folder / "long.txt").write_text("\n\n".join([" ".join([PARAGRAPH] * 10)] * copies))
-        line = ["pipe", "run", "english.pipe", "long.txt", "-o", "long.conllu"]
+        line = ["pipe", "apply", "english.pipe", "long.txt", "-o", "long.conllu"]
         result = subprocess.run(
             [sys.executable, "-c", code, *line],
             cwd=folder,

@@ -229,7 +229,7 @@ def test_a_pipeline_made_twice_is_the_same_file(tmp_path, models):
     assert eigentext.load("toy")("Ana va al mar.").sentences[0].forms[2:4] == ["a", "el"]
     about = read_header("toy").data
     assert about["train"] == ["toy.conllu, sentences 1-90"]
-    assert "eigentext pipe run toy" in made.card.read_text("utf-8")
+    assert "eigentext pipe apply toy" in made.card.read_text("utf-8")
 
 
 @pytest.mark.long

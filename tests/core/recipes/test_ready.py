@@ -173,8 +173,8 @@ def test_commands(content, models, capsys, tmp_path):
     shown = capsys.readouterr()
     assert shown.out.strip() == str(models / "dogs.model")
     assert "licence of the data: CC0" in shown.err
-    assert run(["model", "path", "dogs"]) == 0
-    assert capsys.readouterr().out.strip() == str(models / "dogs.model")
+    assert run(["info", "dogs", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == str(models / "dogs.model")
     assert run(["model", "list", "--json"]) == 0
     listed = {row["name"]: row for row in json.loads(capsys.readouterr().out)["models"]}
     assert listed["dogs"]["bytes"] == len(content)
@@ -188,7 +188,7 @@ def test_commands(content, models, capsys, tmp_path):
     assert run(["model", "remove", "dogs"]) == 0
     assert not list(models.iterdir())
     capsys.readouterr()
-    for command in (["path", "dogs"], ["remove", "dogs"], ["remove", "../dogs"]):
+    for command in (["remove", "dogs"], ["remove", "../dogs"]):
         assert run(["model", *command]) == 2
         message = capsys.readouterr().err
         assert message.startswith("eigentext: ")

@@ -282,7 +282,7 @@ def folder(tmp_path_factory):
     lines = "\n".join(" ".join(words) for words in TEXT)
     (path / "text.txt").write_text(lines + "\n", encoding="utf-8")
     given = [str(path / "text.txt"), "-o", str(path / "m.hmm"), "--quiet"]
-    assert run(["hmm", "train", *given, "--blocked", "-k", "30", "--n-groups", "3"]) == 0
+    assert run(["hmm", "train-blocked", *given, "-k", "30", "--n-groups", "3"]) == 0
     return path
 
 
@@ -297,12 +297,14 @@ def test_commands(folder, capsys):
     assert json.loads(capsys.readouterr().out)["perplexity"] == pytest.approx(
         figures["perplexity"]
     )
-    assert run(["hmm", "sample", model, "-n", "2", "--length", "4"]) == 0
+    assert run(["hmm", "inspect", model, "--sample", "2", "--length", "4"]) == 0
     assert [len(line.split()) for line in capsys.readouterr().out.splitlines()] == [4, 4]
     own = BlockedHMM.load(model)
     for method in ("viterbi", "posterior"):
         out = folder / f"{method}.txt"
-        assert run(["hmm", "tag", model, text, "--method", method, "-o", str(out), "--quiet"]) == 0
+        assert (
+            run(["hmm", "apply", model, text, "--method", method, "-o", str(out), "--quiet"]) == 0
+        )
         sentences = out.read_text(encoding="utf-8").strip().split("\n\n")
         rows = [[line.split("\t") for line in one.splitlines()] for one in sentences]
         assert [[token for token, _ in one] for one in rows] == TEXT
@@ -311,7 +313,7 @@ def test_commands(folder, capsys):
 
 
 def test_a_bound_on_memory_is_refused_or_changes_nothing(folder, capsys, monkeypatch):
-    given = ["hmm", "train", str(folder / "text.txt"), "--blocked", "-k", "30", "--n-groups", "3"]
+    given = ["hmm", "train-blocked", str(folder / "text.txt"), "-k", "30", "--n-groups", "3"]
     same = folder / "bounded.hmm"
     assert run([*given, "-o", str(same), "--quiet", "--memory", "360MB"]) == 0
     assert same.read_bytes() == (folder / "m.hmm").read_bytes()
@@ -354,17 +356,16 @@ def test_what_em_needs_grows_with_all_that_it_holds(monkeypatch):
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("train {0}/text.txt -o {0}/x --blocked --operators", "expected one of them"),
-        ("train {0}/text.txt -o {0}/x --blocked -k 3 --n-groups 2", "3 states for 11 blocks"),
-        ("train {0}/text.txt -o {0}/x --blocked --n-groups 99", "--n-groups"),
-        ("train {0}/text.txt -o {0}/x --blocked --start random", "--start is for"),
-        ("train {0}/text.txt -o {0}/x --memory 2GB", "--memory is for --blocked"),
-        ("train {0}/text.txt -o {0}/x --blocked --memory lots", "expected a size"),
+        ("train-blocked {0}/text.txt -o {0}/x -k 3 --n-groups 2", "3 states for 11 blocks"),
+        ("train-blocked {0}/text.txt -o {0}/x --n-groups 99", "--n-groups"),
+        ("train-blocked {0}/text.txt -o {0}/x --start random", "No such option: --start"),
+        ("train {0}/text.txt -o {0}/x --memory 2GB", "No such option: --memory"),
+        ("train-blocked {0}/text.txt -o {0}/x --memory lots", "expected a size"),
         (
-            "train {0}/text.txt -o {0}/x --blocked --n-groups 3 --memory 300MB",
+            "train-blocked {0}/text.txt -o {0}/x --n-groups 3 --memory 300MB",
             "MB is the least",
         ),
-        ("tag {0}/m.hmm {0}/text.txt --kbest 2", "--kbest is for latent taggers"),
+        ("apply {0}/m.hmm {0}/text.txt --kbest 2", "--kbest is for latent taggers"),
         ("inspect {0}/m.hmm", "too many states"),
     ],
 )

@@ -37,29 +37,27 @@ def folder(tmp_path_factory):
     (path / "one.txt").write_text("word\n")
     (path / "tagged.txt").write_text("the\tD\ncat\tN\n\n" * 30)
     assert train(path, "em.hmm") == 0
-    assert train(path, "cca.hmm", "--operators") == 0
+    assert train(path, "cca.hmm", verb="train-spectral") == 0
     return path
 
 
-def train(path, name, *more, text="text.txt", states=3):
+def train(path, name, *more, text="text.txt", states=3, verb="train"):
     output = str(path / name)
-    return run(
-        ["hmm", "train", str(path / text), "-o", output, "-k", str(states), "--quiet", *more]
-    )
+    return run(["hmm", verb, str(path / text), "-o", output, "-k", str(states), "--quiet", *more])
 
 
 @pytest.mark.parametrize(
     "how",
     [
-        ("--operators", "--estimator", "hkz"),
-        ("--operators", "--estimator", "fru"),
-        ("--start", "recovered", "--n-iter", "0"),
-        ("--estimator", "anchor"),
+        ("train-spectral", "--estimator", "hkz"),
+        ("train-spectral", "--estimator", "fru"),
+        ("train", "--start", "recovered", "--n-iter", "0"),
+        ("train", "--estimator", "anchor"),
     ],
     ids=lambda how: how[-1],
 )
 def test_every_estimator_trains_and_scores(folder, how, capsys):
-    assert train(folder, "m.hmm", *how, "--json") == 0
+    assert train(folder, "m.hmm", *how[1:], "--json", verb=how[0]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert figures["n_states"] == 3
     assert figures["tokens"] == 15 * 20
@@ -69,7 +67,7 @@ def test_every_estimator_trains_and_scores(folder, how, capsys):
     scored = json.loads(capsys.readouterr().out)
     assert scored["tokens"] == 300
     assert 1 < scored["perplexity"] < 20
-    assert ("negative_rate" in scored) == ("--operators" in how)
+    assert ("negative_rate" in scored) == (how[0] == "train-spectral")
 
 
 def test_em_from_random_starts_tells_the_spread(folder, capsys):
@@ -125,11 +123,11 @@ def test_eval_shows_the_rivals(folder, capsys):
 
 def test_samples_and_states(folder, capsys):
     model = str(folder / "em.hmm")
-    assert run(["hmm", "sample", model, "--number", "3", "--length", "5", "--seed", "4"]) == 0
+    assert run(["hmm", "inspect", model, "--sample", "3", "--length", "5", "--seed", "4"]) == 0
     drawn = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert drawn == HMM.load(model).sample(3, 5, seed=4)
-    arguments = ["--number", "2000", "--length", "2"]
-    assert run(["hmm", "sample", str(folder / "cca.hmm"), *arguments]) == 0
+    arguments = ["--sample", "2000", "--length", "2"]
+    assert run(["hmm", "inspect", str(folder / "cca.hmm"), *arguments]) == 0
     drawn = [line.split() for line in capsys.readouterr().out.splitlines()]
     operators = SpectralHMM.load(folder / "cca.hmm")
     assert drawn == operators.sample(2000, 2)
@@ -168,7 +166,7 @@ def test_taggers_go_through_the_same_commands(folder, capsys):
     model = str(folder / "tags.model")
     text = str(folder / "tagged.txt")
     more = ["--from", "columns"]
-    assert run(["hmm", "train", text, "-o", model, "--tagged", "-k", "2", "--quiet", *more]) == 0
+    assert run(["hmm", "train-tagger", text, "-o", model, "-k", "2", "--quiet", *more]) == 0
     assert run(["hmm", "eval", model, text, "--json", *more]) == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] == 100
 
@@ -187,45 +185,47 @@ BAD = {
         "n_starts is 3: several are for a random start",
     ),
     "estimator of tags": (
-        ["train", "{}/text.txt", "-o", "{}/x", "--operators", "--estimator", "moments"],
-        "estimator is 'moments', expected 'cca', 'hkz' or 'fru'",
+        ["train-spectral", "{}/text.txt", "-o", "{}/x", "--estimator", "moments"],
+        "'moments' is not one of 'cca', 'hkz', 'fru'",
     ),
     "estimator of operators": (
-        ["train", "{}/tagged.txt", "-o", "{}/x", "--tagged", "--estimator", "hkz"],
-        "estimator is 'hkz', expected 'clustering', 'moments', 'em' or 'mixed'",
+        ["train-tagger", "{}/tagged.txt", "-o", "{}/x", "--estimator", "hkz"],
+        "'hkz' is not one of 'clustering', 'moments', 'em', 'mixed'",
     ),
     "estimator of a hidden Markov model": (
         ["train", "{}/text.txt", "-o", "{}/x", "--estimator", "hkz"],
-        "estimator is 'hkz', expected 'em' or 'anchor'",
+        "'hkz' is not one of 'em', 'anchor'",
     ),
-    "models": (["train", "{}/text.txt", "-o", "{}/x", "--n-models", "2"], "--n-models is for"),
+    "models": (
+        ["train", "{}/text.txt", "-o", "{}/x", "--n-models", "2"],
+        "No such option: --n-models",
+    ),
     "smoothing of operators": (
-        ["train", "{}/text.txt", "-o", "{}/x", "--operators", "--smoothing", "2"],
-        "--smoothing is for a hidden Markov model, not for operators",
+        ["train-spectral", "{}/text.txt", "-o", "{}/x", "--smoothing", "2"],
+        "No such option: --smoothing",
     ),
     "start of a tagger": (
-        ["train", "{}/tagged.txt", "-o", "{}/x", "--tagged", "--start", "random"],
-        "--start is for a hidden Markov model, not for a latent tagger",
+        ["train-tagger", "{}/tagged.txt", "-o", "{}/x", "--start", "random"],
+        "No such option: --start",
     ),
     "smoothing of a tagger": (
-        ["train", "{}/tagged.txt", "-o", "{}/x", "--tagged", "--smoothing", "2"],
-        "--smoothing is for a hidden Markov model, not for a latent tagger",
+        ["train-tagger", "{}/tagged.txt", "-o", "{}/x", "--smoothing", "2"],
+        "No such option: --smoothing",
     ),
     "column of text": (
         ["train", "{}/text.txt", "-o", "{}/x", "--column", "xpos"],
-        "--column is for text with tags",
+        "No such option: --column",
     ),
     "raw tags": (
-        ["train", "{}/tagged.txt", "-o", "{}/x", "--tagged", "--raw"],
-        "--raw is for text without tags",
-    ),
-    "operators of tags": (
-        ["train", "{}/tagged.txt", "-o", "{}/x", "--tagged", "--operators"],
-        "expected one of them",
+        ["train-tagger", "{}/tagged.txt", "-o", "{}/x", "--raw"],
+        "No such option: --raw",
     ),
     "score: not a model": (["score", "{}/text.txt", "{}/text.txt"], "text.txt"),
     "eval: empty": (["eval", "{}/em.hmm", "{}/empty.txt"], "no tokens"),
-    "sample: negative seed": (["sample", "{}/cca.hmm", "--seed", "-1"], "expected 0 or more"),
+    "sample: negative seed": (
+        ["inspect", "{}/cca.hmm", "--sample", "2", "--seed", "-1"],
+        "expected 0 or more",
+    ),
     "graph of operators": (["inspect", "{}/cca.hmm", "--graph", "{}/x.svg"], "has operators"),
     "graph of text": (["inspect", "{}/text.txt", "--graph", "{}/x.svg"], "for models"),
     "plot of parameters": (["inspect", "{}/em.hmm", "--plot", "{}/x.svg"], "singular values"),
@@ -234,6 +234,7 @@ BAD = {
         "written as .svg",
     ),
     "plot of another kind": (["inspect", "{}/text.txt", "--plot", "{}/x.pdf"], ".svg or .png"),
+    "sample of a text": (["inspect", "{}/text.txt", "--sample", "2"], "is for a model"),
     "no such state": (["inspect", "{}/em.hmm", "--state", "9"], "no state 9"),
     "inspect: empty text": (["inspect", "{}/empty.txt"], "no tokens"),
     "inspect: one token": (["inspect", "{}/one.txt"], "no two tokens in a row"),
@@ -314,11 +315,11 @@ def test_states_are_compared_with_tags(anchored, capsys):
 
 def test_a_model_without_tags_writes_numbers_of_states(anchored, capsys):
     model, text = str(anchored / "anchor.hmm"), str(anchored / "gold.bio")
-    assert run(["hmm", "tag", model, text, "-o", str(anchored / "out.bio"), "-q"]) == 0
+    assert run(["hmm", "apply", model, text, "-o", str(anchored / "out.bio"), "-q"]) == 0
     rows = [line.split("\t") for line in (anchored / "out.bio").read_text().split("\n") if line]
     assert {tag for _, tag in rows} == {"0", "1", "2"}
     out = str(anchored / "out.jsonl")
-    assert run(["hmm", "tag", model, text, "--marginals", "-o", out, "-q"]) == 0
+    assert run(["hmm", "apply", model, text, "--marginals", "-o", out, "-q"]) == 0
     record = json.loads((anchored / "out.jsonl").read_text().split("\n")[0])
     assert record["tags"] == [tag for _, tag in rows][: len(record["tags"])]
     assert sum(record["marginals"][0].values()) == pytest.approx(1, abs=1e-4)
@@ -327,12 +328,12 @@ def test_a_model_without_tags_writes_numbers_of_states(anchored, capsys):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("hmm tag anchor.hmm gold.bio --kbest 2 -o x", "--kbest is for latent taggers"),
+        ("hmm apply anchor.hmm gold.bio --kbest 2 -o x", "--kbest is for latent taggers"),
         ("hmm eval anchor.hmm gold.bio --tags --train text.txt", "--train and --tags"),
         ("hmm eval anchor.hmm text.txt --tags", "text without tags"),
         ("hmm train text.txt -o x -e anchor --start random", "needs no start"),
         ("hmm train text.txt -o x -e anchor -k 40", "take fewer --n-states"),
-        ("hmm train text.txt -o x -e cca", "expected 'em' or 'anchor'"),
+        ("hmm train text.txt -o x -e cca", "is not one of 'em', 'anchor'"),
     ],
 )
 def test_what_does_not_go_with_states_is_refused(anchored, words, why, capsys, monkeypatch):

@@ -1,4 +1,4 @@
-"""What `hmm train --tagged`, `hmm tag` and `hmm eval` do with tagged text."""
+"""What `hmm train-tagger`, `hmm apply` and `hmm eval` do with tagged text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from eigentext.cli import hmm_tag
+from eigentext.cli import hmm_apply
+from eigentext.cli.inputs import kind_of_model
 from eigentext.cli.main import run
 from eigentext.sequences.tagger.model import LatentTagger
 
@@ -33,19 +34,19 @@ def files(tmp_path):
 def model(files, capsys) -> str:
     path = str(files / "latent.model")
     train = str(files / "train.conllu")
-    assert run(["hmm", "train", train, "--tagged", "-k", "2", "-o", path, "--json"]) == 0
+    assert run(["hmm", "train-tagger", train, "-k", "2", "-o", path, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert (figures["sentences"], figures["tokens"], figures["tags"]) == (20, 60, 3)
     return path
 
 
 def test_a_tagger_is_told_from_other_models(model):
-    assert hmm_tag.is_tagger(model)
+    assert kind_of_model(model, "hmm", "latent-tagger") == "latent-tagger"
 
 
 def test_tokens_come_out_beside_their_tags(model, files):
     out = files / "out.txt"
-    hmm_tag.tag(model, [str(files / "text.txt")], str(out))
+    hmm_apply.apply(model, [str(files / "text.txt")], str(out))
     rows = [line.split("\t") for line in out.read_text(encoding="utf-8").splitlines() if line]
     assert rows[:3] == [["the", "DET"], ["dog", "NOUN"], ["sat", "VERB"]]
     assert rows[4] == ["newt", "NOUN"]
@@ -55,12 +56,12 @@ def test_conllu_keeps_everything_but_the_column(model, files):
     out = files / "out.conllu"
     wrong = CONLLU.replace("NOUN", "X")
     (files / "wrong.conllu").write_text(wrong, encoding="utf-8")
-    hmm_tag.tag(model, [str(files / "wrong.conllu")], str(out))
+    hmm_apply.apply(model, [str(files / "wrong.conllu")], str(out))
     assert out.read_text(encoding="utf-8") == CONLLU
 
 
 def test_json_lines_have_shares_and_marginals(model, files, capsys):
-    hmm_tag.tag(model, [str(files / "text.txt")], kbest=2, marginals=True, quiet=True)
+    hmm_apply.apply(model, [str(files / "text.txt")], kbest=2, marginals=True, quiet=True)
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [answer["tags"] for answer in answers] == [
         ["DET", "NOUN", "VERB"],
@@ -80,9 +81,9 @@ def test_json_lines_have_shares_and_marginals(model, files, capsys):
 def test_signed_models_report_their_negative_rate(files, capsys, estimator):
     path, train = str(files / "signed.model"), str(files / "train.conllu")
     chosen = ["--estimator", estimator, "--n-models", "2", "-k", "2", "--quiet"]
-    assert run(["hmm", "train", train, "--tagged", "-o", path, *chosen]) == 0
+    assert run(["hmm", "train-tagger", train, "-o", path, *chosen]) == 0
     out = files / "out.jsonl"
-    hmm_tag.tag(path, [str(files / "text.txt")], str(out), kbest=2, json=True, quiet=True)
+    hmm_apply.apply(path, [str(files / "text.txt")], str(out), kbest=2, json=True, quiet=True)
     assert 0 <= json.loads(capsys.readouterr().out)["negative_rate"] <= 1
     assert "negative_rate" in json.loads(out.read_text(encoding="utf-8").splitlines()[0])
 
@@ -103,7 +104,7 @@ def test_evaluation_by_known_words_and_tags(model, files, capsys):
 
 def test_xpos_and_errors(files, capsys):
     path = str(files / "x.model")
-    train = ["hmm", "train", "--tagged", "-o", path, "--quiet"]
+    train = ["hmm", "train-tagger", "-o", path, "--quiet"]
     assert run([*train, str(files / "train.conllu"), "--column", "xpos"]) == 0
     assert LatentTagger.load(path).tags_ == ("DT", "NN", "VBD")
     assert run([*train, str(files / "text.txt")]) == 2
@@ -112,10 +113,10 @@ def test_xpos_and_errors(files, capsys):
 
 def test_the_whole_way_through_the_command_line(files, capsys):
     train, text, model = (str(files / name) for name in ("train.conllu", "text.txt", "m.model"))
-    assert run(["hmm", "train", train, "--tagged", "-k", "2", "-o", model, "--quiet"]) == 0
-    assert run(["hmm", "tag", model, text, "-o", str(files / "out.txt")]) == 0
+    assert run(["hmm", "train-tagger", train, "-k", "2", "-o", model, "--quiet"]) == 0
+    assert run(["hmm", "apply", model, text, "-o", str(files / "out.txt")]) == 0
     capsys.readouterr()
     assert run(["hmm", "eval", model, train, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] == 100.0
-    assert run(["hmm", "tag", train, text]) == 2
-    assert run(["hmm", "train", text, "--tagged", "-o", model]) == 2
+    assert run(["hmm", "apply", train, text]) == 2
+    assert run(["hmm", "train-tagger", text, "-o", model]) == 2

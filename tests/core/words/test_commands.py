@@ -60,8 +60,8 @@ def figures(capsys):
             "--method",
             "lrmvl",
         ],
-        ["assign", "text", "text", "-o", "m", "--paths", "no/such/p"],
-        ["lm", "train", "text", "text", "-o", "no/such/m"],
+        ["apply", "text", "text", "-o", "m", "--paths", "no/such/p"],
+        ["train-lm", "text", "text", "-o", "no/such/m"],
         ["report", "text", "-o", "m", "--tree", "no/such/t.svg"],
     ],
 )
@@ -127,7 +127,7 @@ def test_one_line_that_never_ends(folder, capsys, command):
     ("arguments", "writer"),
     [
         (["cluster", "text", "-m", "3", "--paths", "-"], (SpectralClusters, "write_paths")),
-        (["assign", "old", "text", "--paths", "-"], (SpectralClusters, "write_paths")),
+        (["apply", "old", "text", "--paths", "-"], (SpectralClusters, "write_paths")),
         (["embed", "text", "--n-components", "2", "--vectors", "-"], (Embeddings, "export")),
     ],
 )
@@ -148,7 +148,7 @@ def test_a_line_that_cannot_be_read_is_left_out_where_that_is_asked_for(folder, 
     assert words("cluster", "text", "-o", "old", "-m", "3", "-q") == 0
     with open("text", "ab") as out:
         out.write(b"\xff\n")
-    arguments = ["lm", "train", "old", "text", "-o", "lm", "--json"]
+    arguments = ["train-lm", "old", "text", "-o", "lm", "--json"]
     assert words(*arguments) == 2
     capsys.readouterr()
     assert words(*arguments, "--on-error", "skip") == 0
@@ -187,19 +187,28 @@ def test_clusters_are_scored_by_text_or_counts(folder, capsys):
     assert words("cluster", "text", "-o", "m", "--paths", "p", "-m", "3", "--json") == 0
     told = figures(capsys)["mutual_information"]
     assert words("count", "text", "-o", "c", "--contexts", "r1", "-q") == 0
-    for source in (["--text", "text"], ["--counts", "c"]):
-        assert words("eval", "--clusters", "p", "--clusters", "m", *source, "--json") == 0
-        scores = figures(capsys)
-        assert scores["p"] == scores["m"]  # paths and model say the same
-        assert scores["p"] == {
+    for clusters, gold in (("p", "text"), ("m", "text"), ("p", "c"), ("m", "c")):
+        assert words("eval", clusters, gold, "--json") == 0
+        assert figures(capsys)[clusters] == {
             "mutual_information": pytest.approx(told, abs=1e-4),
             "clusters": 3,
             "words": 6,
         }
-    assert words("eval", "--clusters", "p", "--text", "text") == 0
+    assert words("eval", "p", "text") == 0
     assert capsys.readouterr().out.startswith("p\tmutual_information ")
-    assert words("eval", "--clusters", "p") == 2
-    assert "--clusters needs --counts or --text" in capsys.readouterr().err
+    for line, why in (
+        (["eval", "p"], "Missing argument"),
+        (["eval", "m", "c", "c"], "several files of counts"),
+        (["eval", "m", "text", "--documents", "2"], "--documents is for topics"),
+        (["eval", "m", "text", "--mix", "1"], "--mix is for a language model"),
+        (["eval", "c", "text"], "holds counts of words"),
+        (["inspect", "m"], "holds word clusters"),
+        (["inspect", "c", "cat"], "words are for a model of vectors"),
+        (["inspect", "c", "--seed", "2"], "--seed is for a language model"),
+        (["apply", "m", "text", "-o", "x", "--format", "jsonl"], "--format is for topics"),
+    ):
+        assert words(*line) == 2
+        assert why in capsys.readouterr().err
 
 
 def test_sentences_are_scored(folder, capsys):
@@ -207,21 +216,21 @@ def test_sentences_are_scored(folder, capsys):
         "00\ta\t6\n00\tthe\t9\n01\tcat\t6\n01\tdog\t9\n1\tran\t9\n1\tsat\t6\n"
     )
     (folder / "new").write_text("the cat ran\n\nran the the\n")
-    assert words("lm", "train", "p", "text", "-o", "lm", "--mix", "0.7", "--json") == 0
+    assert words("train-lm", "p", "text", "-o", "lm", "--mix", "0.7", "--json") == 0
     assert figures(capsys)["classes"] == 5  # with <unk> and the end of a sentence
     model = ClassBigram.load("lm")
     expected = [model.log_prob(s.split()) for s in ("the cat ran", "ran the the")]
     assert expected[0] > expected[1]
-    assert words("lm", "score", "lm", "new", "--format", "jsonl") == 0
+    assert words("score", "lm", "new", "--format", "jsonl") == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["log_prob"] for row in rows] == expected
     assert rows[0]["tokens"] == ["the", "cat", "ran"]
-    assert words("lm", "score", "lm", "new") == 0
+    assert words("score", "lm", "new") == 0
     assert capsys.readouterr().out.splitlines()[1] == f"{expected[1]:.4f}\tran the the"
-    assert words("lm", "score", "lm", "new", "--mix", "1", "--format", "jsonl") == 0
+    assert words("score", "lm", "new", "--mix", "1", "--format", "jsonl") == 0
     by_class = json.loads(capsys.readouterr().out.splitlines()[0])["log_prob"]
     assert by_class == model.log_prob(["the", "cat", "ran"], mix=1.0) != expected[0]
-    assert words("lm", "perplexity", "lm", "new", "--json") == 0
+    assert words("eval", "lm", "new", "--json") == 0
     assert figures(capsys)["perplexity"] == pytest.approx(math.exp(-sum(expected) / 8), abs=1e-3)
 
 

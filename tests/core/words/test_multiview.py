@@ -339,24 +339,23 @@ def test_commands(tmp_path: Path) -> None:
     write_lines(text, [" ".join(sentence) for sentence in TEXT])
     chosen = ("--views", "left,right,characters", "--n-components", "6")
     assert eigentext("words", "embed", text, "-o", out, *chosen, cwd=tmp_path).returncode == 0
-    done = eigentext("words", "neighbours", out, "catss", "-k", "2", cwd=tmp_path)
+    done = eigentext("words", "inspect", out, "catss", "--top", "2", cwd=tmp_path)
     assert done.returncode == 0
     assert b"cat" in done.stdout
-    assert (
-        eigentext("words", "vectors", out, "catss", "@", "-o", vectors, cwd=tmp_path).returncode
-        == 0
-    )
+    write_lines(tmp_path / "new.txt", ["catss @"])
+    line = ("words", "apply", out, "new.txt", "-o", vectors)
+    assert eigentext(*line, cwd=tmp_path).returncode == 0
     assert Path(vectors).read_text().splitlines()[0] == "1 6"
     pairs = str(tmp_path / "pairs.txt")
     write_lines(pairs, ["cat dog 9", "cat catss 8", "ran home 2", "cow sat 1"])
-    scored = eigentext("words", "eval", out, "--similarity", pairs, "--json", cwd=tmp_path).stdout
+    scored = eigentext("words", "eval", out, pairs, "--json", cwd=tmp_path).stdout
     assert b'"covered": 3' in scored
     assert b'"covered_all": 4' in scored
     for wrong in (
         ("words", "embed", text, "-o", out, "--pairs", "x.tsv"),
         ("words", "embed", text, "-o", out, "--views", "left,translations"),
         ("words", "embed", "--counts", text, "-o", out, "--views", "left,right"),
-        ("words", "vectors", out),
+        ("words", "inspect", out),
     ):
         assert eigentext(*wrong, cwd=tmp_path).returncode == 2, wrong
 

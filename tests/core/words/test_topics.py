@@ -406,19 +406,19 @@ def test_perplexity_of_known_proportions():
 def test_the_commands(documents, tmp_path):
     (tmp_path / "a.txt").write_text("\n".join(" ".join(one) for one in documents))
     flags = ("-k", 2, "--max-share", 0.9, "--json", "--quiet")
-    done = eigentext("words", "topics", "train", "a.txt", "-o", "m", *flags, cwd=tmp_path)
+    done = eigentext("words", "train-topics", "a.txt", "-o", "m", *flags, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
     assert (figures["documents"], figures["vocabulary"], figures["topics"]) == (60, 10, 2)
     assert figures["residual"] == round(TopicModel.load(tmp_path / "m").residual_, 4)
-    done = eigentext("words", "topics", "show", "m", "--top", 5, cwd=tmp_path)
+    done = eigentext("words", "inspect", "m", "--top", 5, cwd=tmp_path)
     shown = [line.split("\t")[2].split() for line in done.stdout.decode().splitlines()]
     assert sorted(map(sorted, shown)) == sorted(map(sorted, [SEA.split(), FARM.split()]))
-    done = eigentext("words", "topics", "apply", "m", "a.txt", "--quiet", cwd=tmp_path)
+    done = eigentext("words", "apply", "m", "a.txt", "--quiet", cwd=tmp_path)
     rows = [list(map(float, line.split("\t"))) for line in done.stdout.decode().splitlines()]
     assert np.abs(np.sum(rows, axis=1) - 1).max() < 1e-3
     assert len({row.index(max(row)) for row in rows[::2]}) == 1
-    done = eigentext("words", "topics", "eval", "m", "a.txt", "--top", 5, "--json", cwd=tmp_path)
+    done = eigentext("words", "eval", "m", "a.txt", "--top", 5, "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["coherence"] > 0.3
 
 
@@ -434,12 +434,12 @@ def test_the_commands(documents, tmp_path):
 )
 def test_a_command_that_cannot_says_why(documents, tmp_path, flags, why):
     (tmp_path / "a.txt").write_text("\n".join(" ".join(one) for one in documents))
-    line = ("words", "topics", "train", "a.txt", "-o", "m", "--max-share", 0.9, *flags)
+    line = ("words", "train-topics", "a.txt", "-o", "m", "--max-share", 0.9, *flags)
     done = eigentext(*line, cwd=tmp_path)
     assert done.returncode == 2
     assert why in done.stderr.decode()
     (tmp_path / "a.txt").write_text("")
-    done = eigentext("words", "topics", "train", "a.txt", "-o", "m", cwd=tmp_path)
+    done = eigentext("words", "train-topics", "a.txt", "-o", "m", cwd=tmp_path)
     assert done.returncode == 2
     assert b"a.txt: no words to learn from" in done.stderr
 

@@ -201,7 +201,7 @@ def test_files_of_others_beside_a_store_stay_as_they_are(tmp_path, kind, works, 
         "dump": ["backup", tmp_path / "a.db", "-o", target],
         "copy": ["backup", tmp_path / "a.db", "-o", target],
         "init": ["init", target if works else tmp_path / "none" / name],
-    }.get(kind, ["restore", tmp_path / source, target])
+    }.get(kind, ["init", target, "--from", tmp_path / source])
     assert run(["annotate", *map(str, line)]) == (0 if works else 2), capsys.readouterr().err
     assert _texts(tmp_path, name) == planted
     assert target.exists() == works
@@ -218,7 +218,7 @@ def test_what_sqlite_would_take_for_its_own_is_not_taken(tmp_path, kind, ending,
     target = str(tmp_path / "new.db")
     line = {
         "copy": ["backup", str(tmp_path / "a.db"), "-o", target],
-        "restore": ["restore", str(tmp_path / "b.db"), target],
+        "restore": ["init", target, "--from", str(tmp_path / "b.db")],
         "init": ["init", target],
     }[kind]
     assert run(["annotate", *line]) == 2
@@ -355,7 +355,9 @@ def test_a_server_is_migrated_only_when_asked(server, tmp_path, next_version):
     where = server.new_database()
     AnnotationStore(where).close()
     next_version()
-    with pytest.raises(StoreVersionError, match="`eigentext annotate migrate` brings it up"):
+    with pytest.raises(
+        StoreVersionError, match="`eigentext annotate init --backup FILE` brings it up"
+    ):
         AnnotationStore(where)
     store = AnnotationStore(where, migrate=True)
     assert store.version() == "0004"
@@ -470,7 +472,7 @@ def good_lines(tmp_path_factory) -> list[str]:
 
 def _measured(where: Path) -> set[int]:
     """Restored or refused; and then each project is measured or refused, by the command line."""
-    codes = {run(["annotate", "restore", str(where), str(where.with_suffix(".db"))])}
+    codes = {run(["annotate", "init", str(where.with_suffix(".db")), "--from", str(where)])}
     if codes == {0}:
         for project in ("Words", "Trees"):
             codes.add(run(["annotate", "measure", str(where.with_suffix(".db")), project]))
@@ -544,7 +546,9 @@ def test_a_value_of_another_type_is_refused_with_its_line(
     record["row"][column] = value
     lines = [*good_lines[:number], json.dumps(record), *good_lines[number + 1 :]]
     (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-    assert run(["annotate", "restore", str(tmp_path / "a.jsonl"), str(tmp_path / "b.db")]) == 2
+    assert (
+        run(["annotate", "init", str(tmp_path / "b.db"), "--from", str(tmp_path / "a.jsonl")]) == 2
+    )
     why = f"a.jsonl:{number + 1}: a row of {table}: no value of the column {column}"
     assert why in capsys.readouterr().err
 
@@ -573,7 +577,7 @@ def test_json_without_an_end_is_refused_with_its_line(good_lines, tmp_path, caps
         for number, line in ((1, deep), (2, deep), (2, inside)):
             lines = [*good_lines[: number - 1], line, *good_lines[number:]]
             (tmp_path / "a.jsonl").write_text("\n".join(lines), "utf-8")
-            assert run(["annotate", "restore", str(tmp_path / "a.jsonl"), "b.db"]) == 2
+            assert run(["annotate", "init", "b.db", "--from", str(tmp_path / "a.jsonl")]) == 2
             assert f"a.jsonl:{number}: " in capsys.readouterr().err
 
 

@@ -48,19 +48,19 @@ def test_a_project_from_beginning_to_end(place, tmp_path):
     analysis = {"head": [2, 0], "deprel": ["expl", "root"]}
     store.decide(layer, Change(0, "done", {"analysis": analysis}), by=ada)
     store.close()
-    out, _ = _run("project", "show", place, "Trees", "--format", "jsonl", cwd=tmp_path)
+    out, _ = _run("project", "list", place, "Trees", "--format", "jsonl", cwd=tmp_path)
     shown = json.loads(out)
     assert shown["assigned"] == ["ada"]
     assert shown["layers"]["ada"]["sentences_done"] == 1
-    out, _ = _run("project", "show", place, "Trees", cwd=tmp_path)
+    out, _ = _run("project", "list", place, "Trees", cwd=tmp_path)
     assert "ada 1/1" in out
     out, _ = _run("export", place, "Trees", "--layer", "ada", cwd=tmp_path)
     assert out.splitlines()[-3].split("\t")[6:8] == ["2", "expl"]
-    history = ("history", place, "Trees", "en", "--layer", "ada", "--sentence", "1")
+    history = ("log", place, "Trees", "en", "--layer", "ada", "--sentence", "1")
     out, _ = _run(*history, cwd=tmp_path)
     assert json.loads(out)["user"] == "ada"
     _run("project", "assign", place, "Trees", "en", "ada", "--remove", cwd=tmp_path)
-    out, _ = _run("audit", place, "--format", "jsonl", cwd=tmp_path)
+    out, _ = _run("log", place, "--format", "jsonl", cwd=tmp_path)
     actions = [json.loads(line)["action"] for line in out.splitlines()]
     assert actions == [
         "project.create",
@@ -72,7 +72,7 @@ def test_a_project_from_beginning_to_end(place, tmp_path):
     _run("project", "delete", place, "Trees", "--confirm", "Trees", cwd=tmp_path)
     out, _ = _run("project", "list", place, "--deleted", "--format", "jsonl", cwd=tmp_path)
     assert json.loads(out)["name"] == "Trees"
-    _run("project", "restore", place, json.loads(out)["number"], cwd=tmp_path)
+    _run("project", "delete", place, json.loads(out)["number"], "--undo", cwd=tmp_path)
     _run("project", "delete", place, "Trees", "--confirm", "Trees", "--purge", cwd=tmp_path)
     out, _ = _run("project", "list", place, "--deleted", "--format", "jsonl", cwd=tmp_path)
     assert out == ""
@@ -89,9 +89,9 @@ def test_backup_and_restore(new_place, tmp_path):
     _run("init", place, cwd=tmp_path)
     _run("project", "create", place, "Trees", "--task", "tags", cwd=tmp_path)
     _run("backup", place, "-o", "all.jsonl.gz", cwd=tmp_path)
-    out, _ = _run("restore", "all.jsonl.gz", other, "--json", cwd=tmp_path)
+    out, _ = _run("init", other, "--from", "all.jsonl.gz", "--json", cwd=tmp_path)
     assert json.loads(out)["projects"] == 1
-    _run("migrate", other, "--backup", "before.jsonl", cwd=tmp_path)
+    _run("init", other, "--backup", "before.jsonl", cwd=tmp_path)
     out, _ = _run("project", "list", other, "--format", "jsonl", cwd=tmp_path)
     assert json.loads(out)["name"] == "Trees"
 
@@ -101,10 +101,12 @@ def test_passwords_come_from_standard_input_where_there_is_no_terminal(tmp_path)
     add = ("annotate", "user", "add", "a.db", "ada", "--role", "admin")
     done = started(*add, cwd=tmp_path, given=b"correct horse\nmore")
     assert done.returncode == 0, done.stderr.decode()
-    done = started("annotate", "user", "passwd", "a.db", "ada", cwd=tmp_path, given=b"short\n")
+    done = started(
+        "annotate", "user", "set", "a.db", "ada", "--password", cwd=tmp_path, given=b"short\n"
+    )
     assert done.returncode == 2
     assert done.stderr.decode() == "eigentext: a password has at least 10 characters\n"
-    done = started("annotate", "user", "passwd", "a.db", "ada", cwd=tmp_path, given=b"")
+    done = started("annotate", "user", "set", "a.db", "ada", "--password", cwd=tmp_path, given=b"")
     assert "no password" in done.stderr.decode()
     store = AnnotationStore(tmp_path / "a.db")
     assert Accounts(store).log_in("ada", "correct horse").user.role == "admin"
@@ -115,12 +117,11 @@ def test_users_and_tokens(tmp_path):
     _run("init", "a.db", cwd=tmp_path)
     for name, role in (("ada", "admin"), ("ben", "reader")):
         _run("user", "add", "a.db", name, "--role", role, "--no-password", cwd=tmp_path)
-    _run("user", "role", "a.db", "ben", "annotator", cwd=tmp_path)
-    _run("user", "disable", "a.db", "ben", cwd=tmp_path)
+    _run("user", "set", "a.db", "ben", "--role", "annotator", "--disabled", cwd=tmp_path)
     out, _ = _run("user", "list", "a.db", "--format", "jsonl", cwd=tmp_path)
     ben = json.loads(out.splitlines()[1])
     assert (ben["name"], ben["role"], ben["active"]) == ("ben", "annotator", False)
-    _run("user", "enable", "a.db", "ben", cwd=tmp_path)
+    _run("user", "set", "a.db", "ben", "--active", cwd=tmp_path)
     secret, _ = _run("token", "make", "a.db", "ben", "nightly", "--days", "3", cwd=tmp_path)
     store = AnnotationStore(tmp_path / "a.db")
     assert Accounts(store).token(secret.strip())[0].name == "ben"
@@ -144,13 +145,26 @@ BAD = {
     "twice": (["project", "create", "a.db", "One", "--task", "tags"], "there is a project 'One'"),
     "not confirmed": (["project", "delete", "a.db", "One", "--confirm", "Two"], "not with 'Two'"),
     "no file": (["import", "a.db", "One", "none.txt"], "none.txt"),
-    "no document": (["history", "a.db", "One", "none"], "there is no document 'none'"),
-    "no user": (["user", "disable", "a.db", "eve"], "there is no user 'eve'"),
+    "no document": (["log", "a.db", "One", "none"], "there is no document 'none'"),
+    "no user": (["user", "set", "a.db", "eve", "--disabled"], "there is no user 'eve'"),
     "no role": (["user", "add", "a.db", "x", "--role", "king", "--no-password"], "role 'king'"),
     "no token": (["token", "revoke", "a.db", "7"], "there is no token 7"),
-    "no backup": (["restore", "none.jsonl", "b.db"], "none.jsonl: no such file"),
-    "over a store": (["restore", "text.txt", "a.db"], "is there already"),
-    "no dump": (["restore", "text.txt", "b.db"], "text.txt:1: expected the first line of a dump"),
+    "no backup": (["init", "b.db", "--from", "none.jsonl"], "none.jsonl: no such file"),
+    "over a store": (["init", "a.db", "--from", "text.txt"], "is there already"),
+    "no dump": (
+        ["init", "b.db", "--from", "text.txt"],
+        "text.txt:1: expected the first line of a dump",
+    ),
+    "no confirmation": (["project", "delete", "a.db", "One"], "expected --confirm"),
+    "undo by name": (["project", "delete", "a.db", "One", "--undo"], "expected the number"),
+    "nothing to set": (["user", "set", "a.db", "ada"], "expected --role, --password"),
+    "half a log": (["log", "a.db", "One"], "expected a document of it"),
+    "layer of a store": (["log", "a.db", "--layer", "ada"], "are for a document"),
+    "deleted of one": (["project", "list", "a.db", "One", "--deleted"], "expected no name"),
+    "two ways to begin": (
+        ["init", "b.db", "--from", "text.txt", "--backup", "c.jsonl"],
+        "--from and --backup: expected one of them",
+    ),
     "no format": (["export", "a.db", "One", "--to", "pdf"], "expected conllu"),
 }
 
@@ -171,8 +185,8 @@ def test_what_goes_wrong_is_told_in_one_line(case, tmp_path):
 
 def test_without_the_packages_it_says_which(tmp_path, monkeypatch):
     monkeypatch.setattr("eigentext.studio.cli.annotate_store.find_spec", lambda name: None)
-    for command in (["init", "a.db"], ["restore", "a.jsonl", "b.db"]):
-        _, err = _run(*command, cwd=tmp_path, code=1)
+    for command in (["init", "a.db"], ["init", "b.db", "--from", "a.jsonl"]):
+        _, err = _run(*command, cwd=tmp_path, code=2)
         assert "annotations need sqlalchemy, alembic, argon2-cffi" in err
 
 

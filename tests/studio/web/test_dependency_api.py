@@ -89,7 +89,7 @@ def test_raw_text_is_parsed_as_the_command_line_does(
 ) -> None:
     text = 'He said "no". The farmer\nslept\n\nHe sold it'
     (tmp_path / "text.txt").write_text(text)
-    line = ["dep", "parse", dep_model, str(tmp_path / "text.txt"), "--from", "raw"]
+    line = ["dep", "apply", dep_model, str(tmp_path / "text.txt"), "--from", "raw"]
     done = CliRunner().invoke(command, [*line, "-o", str(tmp_path / "out.conllu")])
     assert done.exit_code == 0, done.output
     said = [

@@ -76,7 +76,7 @@ def test_library_command_and_service_agree(
     found = ranked(service, text=TEXT)
     (tmp_path / "text.txt").write_text(TEXT, "utf-8")
     out = tmp_path / "ranked.jsonl"
-    call = ["lex", "rank", lex_model, str(tmp_path / "text.txt"), "--raw", "--top", "999"]
+    call = ["lex", "apply", lex_model, str(tmp_path / "text.txt"), "--raw", "--top", "999"]
     done = CliRunner().invoke(command, [*call, "-o", str(out)])
     assert done.exit_code == 0, done.output
     said = [json.loads(line)["words"] for line in out.read_text("utf-8").splitlines()]

@@ -77,7 +77,7 @@ def test_constituents_are_those_of_the_command_line(
     service: TestClient, const_model: str, tmp_path: Path, k: int
 ) -> None:
     (tmp_path / "text.txt").write_text(TEXT)
-    line = ("const", "parse", const_model, tmp_path / "text.txt", "--raw", "--kbest", k)
+    line = ("const", "apply", const_model, tmp_path / "text.txt", "--raw", "--kbest", k)
     command(tmp_path, *line, "-o", tmp_path / "trees.mrg")
     command(tmp_path, *line, "--marginals", "-o", tmp_path / "trees.jsonl")
     found = parsed(service, text=TEXT, kbest=k, marginals=True)["sentences"]
@@ -111,7 +111,7 @@ def test_dependencies_are_those_of_the_command_line(
     service: TestClient, dep_model: str, tmp_path: Path, more: tuple[str | int, ...]
 ) -> None:
     (tmp_path / "text.txt").write_text(TEXT)
-    line = ("dep", "parse", dep_model, tmp_path / "text.txt", "--from", "raw")
+    line = ("dep", "apply", dep_model, tmp_path / "text.txt", "--from", "raw")
     command(tmp_path, *line, *more, "-o", tmp_path / "out.conllu")
     k = 3 if "--kbest" in more else 1
     found = parsed(service, text=TEXT, kbest=k, marginals="--marginals" in more)["sentences"]
@@ -150,7 +150,7 @@ def test_a_reranker_puts_trees_in_order(
 ) -> None:
     client = connect(models=(dep_model, reranker, pipe_models[0]))
     (tmp_path / "text.txt").write_text(TEXT)
-    line = ("dep", "parse", dep_model, "text.txt", "--from", "raw", "--kbest", k)
+    line = ("dep", "apply", dep_model, "text.txt", "--from", "raw", "--kbest", k)
     command(tmp_path, *line, "--rerank", reranker, "-o", "out.conllu")
     found = parsed(client, text=TEXT, kbest=k, rerank="small")["sentences"]
     views = [one["dependencies"] for one in found]
@@ -165,7 +165,7 @@ def test_a_pipeline_parses_as_its_command_does(
 ) -> None:
     text = "El perro duerme. Vamos al mar.\n\nLa casa es roja."
     (tmp_path / "text.txt").write_text(text)
-    command(tmp_path, "pipe", "run", pipe_models[0], "text.txt", "-o", "out.conllu")
+    command(tmp_path, "pipe", "apply", pipe_models[0], "text.txt", "-o", "out.conllu")
     answer = parsed(piped, text=text, kbest=2, marginals=True)
     assert answer["dep"] == "spanish-toy"
     assert answer["const"] is None

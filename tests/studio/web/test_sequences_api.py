@@ -208,7 +208,7 @@ def test_tags_of_a_text_are_those_of_the_command(
     service: TestClient, sequence_models: tuple[str, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "in.txt").write_text("The farmer slept .\nZyx saw it .\n", encoding="utf-8")
-    line = ("hmm", "tag", sequence_models[2], "in.txt", "--marginals", "--quiet")
+    line = ("hmm", "apply", sequence_models[2], "in.txt", "--marginals", "--quiet")
     done = command(*line, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     sentences = [["The", "farmer", "slept", "."], ["Zyx", "saw", "it", "."]]

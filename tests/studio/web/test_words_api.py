@@ -53,7 +53,7 @@ def test_neighbours_are_those_of_the_command(
     queries = [query for query in queries if set(query.replace("::", ":").split(":")) <= known]
     assert queries
     done = command(
-        "words", "neighbours", word_models[1], *queries, "-k", 7, "--format", "jsonl", cwd=tmp_path
+        "words", "inspect", word_models[1], *queries, "--top", 7, "--format", "jsonl", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
     found = asked(service, "neighbours", model="near", queries=queries, k=7)
@@ -79,7 +79,7 @@ def test_neighbours_are_those_of_the_library(
 def test_unknown_words_are_told_as_the_command_tells_them(
     service: TestClient, word_models: tuple[str, ...], tmp_path: Path
 ) -> None:
-    done = command("words", "neighbours", word_models[1], "gardenn", cwd=tmp_path)
+    done = command("words", "inspect", word_models[1], "gardenn", cwd=tmp_path)
     assert done.returncode == 2
     near, known = asked(service, "neighbours", model="near", queries=["gardenn", "the"])["answers"]
     assert near["why"] in done.stderr.decode()

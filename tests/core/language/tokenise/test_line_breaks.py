@@ -87,13 +87,12 @@ def test_the_option(tmp_path, capsys):
         assert run(["words", "count", *arguments, "--contexts", "r1", "--json", "-q"]) == 0
         assert f'"sentences": {n_sentences}' in capsys.readouterr().out
     for command in (
-        "const parse",
-        "dep parse",
+        "const apply",
+        "dep apply",
         "hmm train",
         "hmm score",
         "hmm eval",
-        "lex rank",
-        "lex analyse",
+        "lex apply",
     ):
         run([*command.split(), "--help"])
         assert "--newlines" in capsys.readouterr().out

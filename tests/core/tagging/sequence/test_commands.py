@@ -55,7 +55,7 @@ def test_conllu_by_either_column(folder, capsys):
         assert first.column(column) == expected
         assert first.heads == (2, 0)
     capsys.readouterr()
-    assert cli("tag", "eval", "a.conllu", "o.conllu", "--json") == 0
+    assert cli("tag", "eval", "o.conllu", "a.conllu", "--json") == 0
     assert json.loads(capsys.readouterr().out) == {"tokens": 4, "accuracy": 100.0}
 
 
@@ -171,9 +171,9 @@ def test_raw_text_is_tokenised_inside_and_comes_out_as_typed(folder, capsys):
 def test_scores_of_other_sentences_name_the_file_and_the_sentence(folder, capsys):
     (folder / "short.bio").write_text("Ada NNP B-PER\nmet VBD O\n")
     (folder / "none.bio").write_text("")
-    assert cli("tag", "eval", "a.conllu", "short.bio") == 2
-    assert "short.bio: sentence 2: no sentence where the gold" in capsys.readouterr().err
     assert cli("tag", "eval", "short.bio", "a.conllu") == 2
+    assert "short.bio: sentence 2: no sentence where the gold" in capsys.readouterr().err
+    assert cli("tag", "eval", "a.conllu", "short.bio") == 2
     assert "short.bio: no sentence 2, where the predicted tags go on" in capsys.readouterr().err
     assert cli("tag", "eval", "none.bio", "none.bio") == 2
     assert "none.bio: no tokens, expected tags" in capsys.readouterr().err

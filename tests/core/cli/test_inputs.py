@@ -1,6 +1,6 @@
 """Sentences of files that a command was given."""
 
-from eigentext.cli.text_input import TextInput
+from eigentext.cli.inputs import TextInput
 
 ROW = "{}\t{}\t_\tX\t_\t_\t{}\tdep\t_\t_\n"
 
