@@ -61,8 +61,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "hmm-operators": Command("hmm train-spectral {text} -k 50"),
     "hmm-tagger": Command(
-        "hmm train-tagger {conllu} --column xpos",
-        ("sequences.tagger.model:LatentTagger.fit",),
+        "hmm train-tagger {conllu} --column xpos", ("sequences.tagger.model:LatentTagger.fit",)
     ),
     "const": Command(
         "const train {trees}",

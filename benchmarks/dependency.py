@@ -379,10 +379,7 @@ def malt_rows(name: str, split: str, seed: int) -> dict[str, Row]:
     parser = DependencyParser(seed=seed).fit(train)
     generic = {"language": "generic"}
     reranker = Reranker(latent=generic, generative=generic, seed=seed).fit(train, parser)
-    answers = {
-        "": parser.trees(gold.columns),
-        ", reranked": reranker.trees(parser, gold.columns),
-    }
+    answers = {"": parser.trees(gold.columns), ", reranked": reranker.trees(parser, gold.columns)}
     rows = {}
     for what, (heads, relations) in answers.items():
         found = compare(

@@ -140,12 +140,7 @@ def two_views(text: Text) -> Made:
 
 
 def several_views(
-    text: Text,
-    name: str,
-    views: Sequence[str],
-    *,
-    pairs: Any = None,
-    **more: Any,
+    text: Text, name: str, views: Sequence[str], *, pairs: Any = None, **more: Any
 ) -> Made:
     """Ours; text that is ids already costs what encoding it once more does."""
     began = time.process_time()

@@ -26,17 +26,8 @@ from protocols.punctuation import without_punctuation
 
 from eigentext.dependency.graph.parser import DependencyParser
 from eigentext.dependency.rerank.experts import fit_expert, jackknifed
-from eigentext.dependency.rerank.features import (
-    FeatureTable,
-    Templates,
-    expert_column,
-)
-from eigentext.dependency.rerank.learners import (
-    Weights,
-    choose,
-    log_linear,
-    perceptron,
-)
+from eigentext.dependency.rerank.features import FeatureTable, Templates, expert_column
+from eigentext.dependency.rerank.learners import Weights, choose, log_linear, perceptron
 from eigentext.dependency.rerank.lists import KBestLists, cross_validated, lists_of
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import RankError

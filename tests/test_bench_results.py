@@ -170,9 +170,7 @@ def test_tables_are_read_by_column() -> None:
 
 
 def test_a_run_writes_what_was_printed_and_goes_on_where_it_was(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     ran = tmp_path / "ran"
     text = f"open({str(ran)!r}, 'a').write('x')\nprint({PRINTED!r})"

@@ -249,8 +249,7 @@ def test_clusters_lose_a_worker(stage, engine, zipf, small_is_large, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["words count", "words cluster -m 20 --passes 2", "words embed --n-components 30"],
+    "command", ["words count", "words cluster -m 20 --passes 2", "words embed --n-components 30"]
 )
 def test_models_of_words_are_the_same(command, cluster, zipf, small_is_large, tmp_path):
     for number, more in enumerate(

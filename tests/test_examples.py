@@ -73,8 +73,7 @@ def test_the_plain_reader_is_short():
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["counts_by_duckdb", pytest.param("counts_by_spark", marks=pytest.mark.long)],
+    "name", ["counts_by_duckdb", pytest.param("counts_by_spark", marks=pytest.mark.long)]
 )
 @pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:pyspark")
 def test_a_database_counts_what_we_count(name, tmp_path):

@@ -26,7 +26,7 @@ LONGEST_VALUE = 80  # characters of a constant that is shown
 
 
 class Name(NamedTuple):
-    """A name in the ``__all__`` of a module, and the module that it is documented under."""
+    """A public name of a module, and the module that it is documented under."""
 
     module: str
     name: str
@@ -40,22 +40,33 @@ class Name(NamedTuple):
 
 
 def modules() -> dict[str, ModuleType]:
-    """Every module that says what is public in it."""
+    """Every module but those of migrations."""
     found = {"eigentext": eigentext}
     for info in pkgutil.walk_packages(eigentext.__path__, "eigentext."):
         if info.name.endswith("__main__") or ".migrations." in info.name:
             continue
-        module = import_module(info.name)
-        if hasattr(module, "__all__"):
-            found[info.name] = module
+        found[info.name] = import_module(info.name)
     return found
+
+
+def names_in(module: ModuleType) -> list[str]:
+    """What a module says is public in it; else the classes and functions that it defines."""
+    if hasattr(module, "__all__"):
+        return list(module.__all__)
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and (isclass(value) or isroutine(value))
+        and getattr(value, "__module__", None) == module.__name__
+    ]
 
 
 def public_names() -> list[Name]:
     """All of them; a value that is no class or function is at home in the deepest module."""
     found = []
     for name, module in modules().items():
-        for public in module.__all__:
+        for public in names_in(module):
             value = getattr(module, public)
             if ismodule(value):
                 continue

@@ -13,20 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "DataError",
-    "DataWarning",
-    "EigentextError",
-    "MissingExtraError",
-    "ModelFileError",
-    "RankError",
-    "RankWarning",
-    "ResourceError",
-    "SettingsError",
-    "StorageError",
-    "shortened",
-]
-
 
 def shortened(text: str, most: int = 1000) -> str:
     """The text, or its two ends where it is longer: what a message quotes may be a whole file.

@@ -327,11 +327,7 @@ def _clusters_answers(model: Any) -> Any:
 
 
 def _bigram_answers(model: Any) -> Any:
-    return (
-        model.perplexity([SENTENCE]),
-        model.distribution("the"),
-        model.sample(1, longest=5),
-    )
+    return (model.perplexity([SENTENCE]), model.distribution("the"), model.sample(1, longest=5))
 
 
 def _vectors_answers(model: Any) -> Any:
@@ -381,11 +377,7 @@ def _other_stages() -> dict[str, Any]:
 
 
 def _topics_answers(model: Any) -> Any:
-    return (
-        model.views(3),
-        model.transform([SENTENCE, []]).tolist(),
-        model.perplexity(TEXT[:3]),
-    )
+    return (model.views(3), model.transform([SENTENCE, []]).tolist(), model.perplexity(TEXT[:3]))
 
 
 _NEAR = {"dog": [1.0, 0.0], "cat": [0.9, 0.1], "ran": [0.0, 1.0]}

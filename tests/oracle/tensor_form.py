@@ -29,9 +29,7 @@ from eigentext.constituency.learn.moments import (
     observable_tensor,
 )
 from eigentext.linalg.conditioning import guarded_pinv
-from eigentext.linalg.tensors import (
-    contract_children,
-)
+from eigentext.linalg.tensors import contract_children
 from eigentext.linalg.ties import fix_signs
 
 if TYPE_CHECKING:

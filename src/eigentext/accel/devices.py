@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["CupyBackend", "TorchBackend", "card", "why_no_cupy"]
-
 _GRAM_ROWS = 65_536  # rows whose squares are added in their own precision
 
 

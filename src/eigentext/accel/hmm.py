@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Precision
 
-__all__ = ["DeviceMachine"]
-
 _ROOM = 6_000_000_000  # bytes of alpha, W and p(h | x), on the card
 _LARGEST = {"double": 1e300, "single": 1e36}
 
@@ -51,13 +49,7 @@ class DeviceMachine:
     """Parameters of a chain on a card, and the passes over one text; see batches.Machine."""
 
     def __init__(
-        self,
-        data: Encoded,
-        n_states: int,
-        n_symbols: int,
-        backend: Backend,
-        *,
-        room: int = _ROOM,
+        self, data: Encoded, n_states: int, n_symbols: int, backend: Backend, *, room: int = _ROOM
     ) -> None:
         check_symbols(data, n_symbols)
         self.data, self.n_states, self.n_symbols = data, n_states, n_symbols

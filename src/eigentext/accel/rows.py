@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["CardRows"]
-
 _PIECE = 1024  # nonzeros of a warp at most
 
 _SOURCE = r"""

@@ -19,8 +19,6 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from eigentext.base.types import Float64s
 
-__all__ = ["Averaged"]
-
 _BLOCK = 1 << 18  # rows
 
 

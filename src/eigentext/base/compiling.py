@@ -39,14 +39,6 @@ from numba.core.runtime.nrt import rtsys
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "PORTABLE",
-    "compiled_folder",
-    "manifest",
-    "njit",
-    "stamp_of",
-]
-
 caching: Any = _caching  # numba's own types are few
 config: Any = _config
 # what turns bytes into kernels; made without a look for a folder to keep them in

@@ -31,19 +31,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
     from threading import Thread
 
-__all__ = [
-    "alone",
-    "available_cores",
-    "beside",
-    "cores_in_use",
-    "each",
-    "in_turn",
-    "is_idle",
-    "largest_first",
-    "row_blocks",
-    "using_cores",
-]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
-__all__ = ["DaskEngine"]
-
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 

@@ -15,8 +15,6 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["DEVICES", "Device", "device_in_use", "using_device"]
-
 Device = Literal["cpu", "cuda", "auto"]
 DEVICES: tuple[Device, ...] = get_args(Device)
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
 
-__all__ = ["EMResult", "iterate"]
-
 Params = TypeVar("Params")
 
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
-__all__ = ["Engine", "LocalEngine", "cluster_in_use", "using_cluster", "windowed"]
-
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 

@@ -18,8 +18,6 @@ from eigentext.base import foreign
 from eigentext.base.values import shown
 from eigentext.errors import MissingExtraError, SettingsError
 
-__all__ = ["Estimator", "TableTransformer", "Transformer"]
-
 _CONTAINERS = ("default", "pandas", "polars")
 
 

@@ -15,8 +15,6 @@ import numpy as np
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-__all__ = ["fingerprint"]
-
 
 def fingerprint(*values: Any) -> str:
     """The sha256 of values: numbers, text, arrays, and mappings and sequences of such.

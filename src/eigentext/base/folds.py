@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Int64s
 
-__all__ = ["dealt", "held_out"]
-
 
 def held_out(n_items: int, folds: int) -> Iterator[tuple[Int64s, Int64s]]:
     """(numbers of the others, numbers of the fold) for each fold.

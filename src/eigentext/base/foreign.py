@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["METHODS", "SETTINGS", "TREE", "TreeWords", "no_method", "no_setting"]
-
 _SIZES = "n_states n_topics n_clusters n_components"
 _ROUNDS = "n_iter epochs passes refine"
 _PROBABLE = "predict_proba marginals posteriors log_probs log_prob"

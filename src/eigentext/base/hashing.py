@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["MASK", "MIXER", "SPREAD", "key_of", "mixed", "text_key"]
-
 MIXER = 0x9E3779B97F4A7C15  # odd, from the golden ratio: spreads every bit upwards
 SPREAD = 0xFF51AFD7ED558CCD
 MASK = (1 << 64) - 1

@@ -22,8 +22,6 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["give_back", "is_mapped", "map_large_blocks", "read_mapped"]
-
 _MMAP_THRESHOLD = -3  # its name in glibc is M_MMAP_THRESHOLD
 _LARGE = 1 << 20
 

@@ -20,8 +20,6 @@ from eigentext.base.heap import is_mapped, read_mapped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["extremes", "lay_out", "map_arrays", "pieces"]
-
 _TYPES = {  # in the order that they have in a file
     "U64": "uint64",
     "I64": "int64",

@@ -49,18 +49,6 @@ from eigentext.errors import MissingExtraError, ModelFileError, SettingsError, S
 if TYPE_CHECKING:
     from eigentext.base.fields import Contents
 
-__all__ = [
-    "Header",
-    "ModelFile",
-    "dumps",
-    "fitting",
-    "header_of",
-    "load",
-    "loads",
-    "read_header",
-    "save",
-]
-
 METADATA_KEY = "eigentext"
 CONTAINER = 1  # the layout described above; the models' own versions are `format_version`
 

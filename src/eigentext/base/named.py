@@ -22,8 +22,6 @@ from eigentext.errors import DataError, SettingsError
 if TYPE_CHECKING:
     from eigentext.base.files.storage import Source
 
-__all__ = ["installed", "is_name", "located", "models_folder", "place_of"]
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _SUFFIX = ".model"
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from scipy.sparse import csr_array
 
-__all__ = ["pack_csr", "pack_strings", "unpack_csr", "unpack_strings"]
-
 
 def pack_strings(path: str, name: str, items: Sequence[str]) -> dict[str, np.ndarray]:
     """Strings as ``strings/NAME/bytes`` and ``strings/NAME/offsets``.

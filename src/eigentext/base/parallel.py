@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.engines import Engine
 
-__all__ = ["end_with_parent", "in_order", "side_by_side"]
-
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 State = TypeVar("State")

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-__all__ = ["Packed", "Part"]
-
 
 @dataclass(frozen=True)
 class Packed:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from threading import Lock
 from typing import Protocol
 
-__all__ = ["Progress", "one_at_a_time"]
-
 
 class Progress(Protocol):
     """Called as ``progress(done, total, stage)``; a total of 0 is unknown.

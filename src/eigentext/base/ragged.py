@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Int64s
 
-__all__ = ["pointers"]
-
 
 def pointers(lengths: Iterable[int] | npt.NDArray[Any]) -> Int64s:
     """Where each row begins, and after the last one where it ends.

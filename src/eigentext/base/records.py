@@ -30,23 +30,6 @@ from eigentext.base.fields import Bits, Strings
 from eigentext.base.parts import Packed, Part
 from eigentext.base.registry import class_of
 
-__all__ = [
-    "As",
-    "BitsOfWords",
-    "Called",
-    "Columns",
-    "Each",
-    "Facts",
-    "Group",
-    "Inner",
-    "Numbers",
-    "OrNull",
-    "Record",
-    "When",
-    "learned",
-    "stored",
-]
-
 Leaves = Iterator[tuple[str, Part]]
 Values = Mapping[str, Any]
 
@@ -64,10 +47,7 @@ class Called(NamedTuple):
 
 
 def stored(
-    part: Part,
-    name: str | None = None,
-    of: str | Callable[[Any], Any] | None = None,
-    **more: Any,
+    part: Part, name: str | None = None, of: str | Callable[[Any], Any] | None = None, **more: Any
 ) -> Any:
     """A field of a dataclass that a model file holds; ``more`` goes to ``dataclasses.field``."""
     return field(metadata={"stored": Called(name, part, of)}, **more)

@@ -14,8 +14,6 @@ from eigentext.errors import ModelFileError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["KINDS", "NO_MODEL", "PARTS", "Kind", "class_of", "no_model", "part", "wrong_kind"]
-
 NO_MODEL = "a file that is no eigentext model"  # what `no_model` says of a file
 
 
@@ -37,14 +35,10 @@ KINDS = {
         "sequences.blocked.model:BlockedHMM",
     ),
     "bracketer": Kind(
-        "a bracketer learned without trees",
-        "lab train-bracketer",
-        "lab.induction.model:Bracketer",
+        "a bracketer learned without trees", "lab train-bracketer", "lab.induction.model:Bracketer"
     ),
     "class-bigram": Kind(
-        "a language model of word classes",
-        "words train-lm",
-        "words.lm.class_bigram:ClassBigram",
+        "a language model of word classes", "words train-lm", "words.lm.class_bigram:ClassBigram"
     ),
     "class-automata": Kind(
         "automata of strings, one a class",
@@ -80,18 +74,14 @@ KINDS = {
         "a latent tree model", "dep train-latent", "dependency.latent.model:LatentTreeModel"
     ),
     "learned-analyzer": Kind(
-        "a learned analyzer",
-        "lex train-analyzer",
-        "lexical.analyzers.learned:LearnedAnalyzer",
+        "a learned analyzer", "lex train-analyzer", "lexical.analyzers.learned:LearnedAnalyzer"
     ),
     "lexical": Kind("a ranker of analyses", "lex train", "lexical.ranker.model:LexicalRanker"),
     "lpcfg": Kind("a constituency parser", "const train", "constituency.model:LPCFG"),
     "lrmvl": Kind("word vectors", "words embed --method lrmvl", "words.embeddings.lrmvl:LRMVL"),
     "morph-tagger": Kind("a morphological tagger", "", "tagging.morphology.tagger:MorphTagger"),
     "multiview": Kind(
-        "word vectors",
-        "words embed --views",
-        "words.embeddings.multiview:MultiviewEmbedding",
+        "word vectors", "words embed --views", "words.embeddings.multiview:MultiviewEmbedding"
     ),
     "segmenter": Kind("a segmenter of raw text", "", "tagging.segmentation.model:Segmenter"),
     "pipeline": Kind("a pipeline", "pipe train", "pipeline.model:Pipeline"),
@@ -102,9 +92,7 @@ KINDS = {
     ),
     "topics": Kind("topics of documents", "words train-topics", "words.topics.model:TopicModel"),
     "string-automaton": Kind(
-        "an automaton of strings",
-        "lab train-automaton",
-        "lab.automata.model:StringAutomaton",
+        "an automaton of strings", "lab train-automaton", "lab.automata.model:StringAutomaton"
     ),
     "string-transducer": Kind(
         "a transducer of strings",

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Remembered", "Remembering"]
-
 K = TypeVar("K")
 V = TypeVar("V")
 

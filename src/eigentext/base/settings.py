@@ -35,17 +35,6 @@ from typing import Any, Literal
 from eigentext.base.values import Anything, Value, shown
 from eigentext.errors import SettingsError
 
-__all__ = [
-    "NOT_KEPT",
-    "Setting",
-    "check",
-    "declared",
-    "documented",
-    "setting",
-    "types_of",
-    "values_of",
-]
-
 
 class _Absent(Enum):
     """What a setting is whose value is not known; one object in every process."""

@@ -13,17 +13,6 @@ from eigentext.errors import DataError, SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "checked_item",
-    "checked_list",
-    "checked_sentences",
-    "checked_tagged",
-    "checked_tokens",
-    "checked_words",
-    "each_of",
-    "each_sentence",
-]
-
 Item = TypeVar("Item")
 
 

@@ -6,19 +6,6 @@ A shape stands in the docstring beside the name of the array, since types do not
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "Bools",
-    "Float32s",
-    "Float64s",
-    "Int8s",
-    "Int16s",
-    "Int32s",
-    "Int64s",
-    "UInt8s",
-    "UInt32s",
-    "UInt64s",
-]
-
 Bools = npt.NDArray[np.bool_]
 Float32s = npt.NDArray[np.float32]
 Float64s = npt.NDArray[np.float64]

@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.parts import Packed
 
-__all__ = [
-    "Anything",
-    "Auto",
-    "Flag",
-    "Listed",
-    "Named",
-    "Real",
-    "Text",
-    "Value",
-    "Whole",
-    "shown",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Value(Part):

@@ -44,19 +44,6 @@ from eigentext.base.settings import Setting, declared
 from eigentext.base.values import Auto, Flag, Listed, Real, Text, Value, Whole
 from eigentext.errors import SettingsError
 
-__all__ = [
-    "EXPERT",
-    "TUNING",
-    "Flags",
-    "Group",
-    "SettingFlags",
-    "flag_of",
-    "flagged",
-    "quiet_flags",
-    "with_flags",
-]
-
-
 TUNING, EXPERT = "Tuning", "Expert"  # panels of a help page, behind that of what is usual
 
 
@@ -148,10 +135,7 @@ def with_flags(
             if hint is SettingFlags:
                 parameters += [
                     _parameter(
-                        name,
-                        same,
-                        alone=len(same) == 1 < len(classes),
-                        show_default=show_defaults,
+                        name, same, alone=len(same) == 1 < len(classes), show_default=show_defaults
                     )
                     for name, same in settings.items()
                 ]

@@ -131,11 +131,7 @@ def _classes(paths: str | None, vectors: str | None, log: SkipLog | None) -> Wor
 
 
 def _text(
-    unlabelled: list[str] | None,
-    partial: list[str] | None,
-    log: SkipLog | None,
-    *,
-    cut_tags: bool,
+    unlabelled: list[str] | None, partial: list[str] | None, log: SkipLog | None, *, cut_tags: bool
 ) -> FreeText | None:
     """Sentences without trees and with some brackets."""
     if not unlabelled and not partial:

@@ -56,8 +56,7 @@ def get(
         typer.Option("--output", "-o", help="The data folder; else the one EIGENTEXT_DATA names."),
     ] = None,
     check: Annotated[
-        bool,
-        typer.Option("--check", help="Get nothing: are all files there, and the right ones?"),
+        bool, typer.Option("--check", help="Get nothing: are all files there, and the right ones?")
     ] = False,
     quiet: options.Quiet = False,
 ) -> None:

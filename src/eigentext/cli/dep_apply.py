@@ -42,8 +42,7 @@ def apply(
         ),
     ] = "conllu",
     kbest: Annotated[
-        int,
-        typer.Option("--kbest", min=1, help="How many trees of a sentence, best first."),
+        int, typer.Option("--kbest", min=1, help="How many trees of a sentence, best first.")
     ] = 1,
     rerank: Annotated[
         str | None,

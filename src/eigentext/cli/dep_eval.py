@@ -169,8 +169,4 @@ def _distances(shortest: int, longest: int | None) -> str:
 
 
 def _parts(name: str, score: Score) -> dict[str, float]:
-    return {
-        f"{name} precision": score.precision,
-        f"{name} recall": score.recall,
-        name: score.f1,
-    }
+    return {f"{name} precision": score.precision, f"{name} recall": score.recall, name: score.f1}

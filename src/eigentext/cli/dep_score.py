@@ -14,12 +14,7 @@ from eigentext.cli.inputs import kind_of_model, trees_of
 from eigentext.cli.verbs import Applying, Workers
 
 if TYPE_CHECKING:
-    from eigentext.dependency import (
-        DependencyParser,
-        GenerativeParser,
-        LatentTreeModel,
-        Reranker,
-    )
+    from eigentext.dependency import DependencyParser, GenerativeParser, LatentTreeModel, Reranker
     from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.language.trees.dependency import DependencyTree
 

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import OnError
     from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
 
-Dev = Annotated[
-    list[str] | None,
-    typer.Option("--dev", help="Trees to score the parser on."),
-]
+Dev = Annotated[list[str] | None, typer.Option("--dev", help="Trees to score the parser on.")]
 
 
 @dataclass(kw_only=True)
@@ -266,10 +263,7 @@ def train_reranker(
     with run.reading("steps") as (log, progress):
         treebank = training_trees(sources, log)
         reranker.fit(treebank, parser, folder=work, progress=progress)
-    figures: dict[str, float] = {
-        "sentences": len(treebank),
-        "features": reranker.n_features,
-    }
+    figures: dict[str, float] = {"sentences": len(treebank), "features": reranker.n_features}
     for name, weight in reranker.dense_weights.items():
         figures[f"weight_{name}"] = round(weight, 4)
     run.save(reranker, sources, figures)

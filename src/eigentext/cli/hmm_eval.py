@@ -105,8 +105,7 @@ def eval_(
         typer.Option("--train", help="Text of training: adds Kneser-Ney bigrams and trigrams."),
     ] = None,
     tags: Annotated[
-        bool,
-        typer.Option("--tags", help="Input has tags: how far do the states agree with them?"),
+        bool, typer.Option("--tags", help="Input has tags: how far do the states agree with them?")
     ] = False,
     json: options.Json = False,
 ) -> None:

@@ -36,8 +36,7 @@ def inspect(
     top: Annotated[int, typer.Option("--top", min=1, help="How many words and next states.")] = 8,
     state: Annotated[int | None, typer.Option("--state", help="This state alone.")] = None,
     graph: Annotated[
-        str | None,
-        options.written("--graph", help="Draw the transitions of a model: FILE.svg."),
+        str | None, options.written("--graph", help="Draw the transitions of a model: FILE.svg.")
     ] = None,
     plot: Annotated[
         str | None,

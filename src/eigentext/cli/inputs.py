@@ -18,22 +18,6 @@ if TYPE_CHECKING:
     from eigentext.language.trees.dependency import DependencyTree
     from eigentext.tagging.sequence.reading import Item
 
-__all__ = [
-    "ArabicText",
-    "Column",
-    "Field",
-    "GenericText",
-    "RawText",
-    "TaggedInput",
-    "TextInput",
-    "is_model",
-    "kind_of_model",
-    "load_model",
-    "sentences_of",
-    "training_trees",
-    "trees_of",
-]
-
 Field = Annotated[
     str | None,
     typer.Option(
@@ -81,8 +65,7 @@ class TextInput(RawText):
     raw: Annotated[
         bool,
         typer.Option(
-            "--raw/--tokens",
-            help="Input is raw text, or one tokenised sentence a line.",
+            "--raw/--tokens", help="Input is raw text, or one tokenised sentence a line."
         ),
     ] = False
 
@@ -129,11 +112,7 @@ class TextInput(RawText):
             return
         for source in expand(files):
             yield from read_typed(
-                source,
-                self.tokeniser,
-                newlines=self.newlines,
-                field=self.field,
-                on_error=on_error,
+                source, self.tokeniser, newlines=self.newlines, field=self.field, on_error=on_error
             )
 
     def to_count(self) -> dict[str, Any]:

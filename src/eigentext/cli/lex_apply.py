@@ -133,12 +133,7 @@ def _ranked(
 
 
 def _listed(
-    analyzer: str,
-    source: str,
-    text: ArabicText,
-    format_: str,
-    jobs: int,
-    log: SkipLog | None,
+    analyzer: str, source: str, text: ArabicText, format_: str, jobs: int, log: SkipLog | None
 ) -> Iterator[tuple[int, list[str]]]:
     """The same of every analysis, whatever the context."""
     from eigentext.base.parallel import in_order

@@ -16,8 +16,7 @@ Sources = Annotated[
     typer.Argument(help="Files, globs or URLs; '-' is standard input.", show_default=False),
 ]
 Labelled = Annotated[
-    list[str],
-    typer.Argument(help="Files (.jsonl, .conllu), globs or URLs.", show_default=False),
+    list[str], typer.Argument(help="Files (.jsonl, .conllu), globs or URLs.", show_default=False)
 ]
 _TEXTS = "Text files, .parquet, .jsonl or .wet, globs or URLs; '-' is standard input."
 Texts = Annotated[list[str], typer.Argument(help=_TEXTS, show_default=False)]

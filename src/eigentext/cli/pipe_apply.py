@@ -72,8 +72,7 @@ def apply(
         typer.Option("--top", min=0, help="How many readings and trees beside the best (jsonl)."),
     ] = 0,
     resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on where a run that was killed stopped."),
+        bool, typer.Option("--resume", help="Go on where a run that was killed stopped.")
     ] = False,
     jobs: options.Jobs = 1,
 ) -> None:

@@ -35,8 +35,7 @@ def train(
     text: Annotated[
         list[str] | None,
         typer.Option(
-            "--text",
-            help="Text without annotation, raw or tokenised: its words help every stage.",
+            "--text", help="Text without annotation, raw or tokenised: its words help every stage."
         ),
     ] = None,
     with_: Annotated[
@@ -54,8 +53,7 @@ def train(
         str | None, typer.Option("--morphology", help="A morphological tagger to take as it is.")
     ] = None,
     parser: Annotated[
-        str | None,
-        typer.Option("--parser", help="A model of `dep train` to take as it is."),
+        str | None, typer.Option("--parser", help="A model of `dep train` to take as it is.")
     ] = None,
     reranker: Annotated[
         str | None,

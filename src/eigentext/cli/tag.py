@@ -194,10 +194,7 @@ def eval_(
     choices = {"from_": columns.from_, "column": columns.column, "jobs": jobs}
     with answers_of(model, gold, apply, **choices) as (predicted, name):
         result = evaluate(
-            tags(gold),
-            tags(predicted),
-            mode="strict" if strict else "conll",
-            names=(gold, name),
+            tags(gold), tags(predicted), mode="strict" if strict else "conll", names=(gold, name)
         )
     if not result.n_tokens:
         raise DataError(gold, None, "no tokens, expected tags")

@@ -30,8 +30,6 @@ from eigentext.cli.output import Clock, progress_bar, remark, show_figures
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.known_words import KnownWords, Share, remark_on
 
-__all__ = ["Applying", "Run", "Training", "TrainingOnDevice", "Workers", "answers_of", "of_files"]
-
 
 def of_files(error: DataError, sources: list[str], *inputs: str) -> DataError:
     """The error with the files in it, if it is of ``inputs``: a model knows no files.
@@ -240,9 +238,7 @@ class Workers(Flags):
     scheduler: Annotated[
         str | None,
         typer.Option(
-            "--scheduler",
-            help="Address of a Dask scheduler, tcp://...",
-            rich_help_panel=EXPERT,
+            "--scheduler", help="Address of a Dask scheduler, tcp://...", rich_help_panel=EXPERT
         ),
     ] = None
 

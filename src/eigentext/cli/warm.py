@@ -90,10 +90,7 @@ PARTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def warm(
-    jobs: options.Jobs = 0,
-    quiet: options.Quiet = False,
-) -> None:
+def warm(jobs: options.Jobs = 0, quiet: options.Quiet = False) -> None:
     """Compile everything now, so that no later command has to.
 
     The fast parts of this program are compiled on the machine that runs them, when they are first

@@ -17,10 +17,5 @@ if TYPE_CHECKING:
     from eigentext.constituency.model import LPCFG as LPCFG
 
 __getattr__, __dir__, __all__ = lazy(
-    __name__,
-    {
-        "answer": "Candidate Parse",
-        "chart.constraints": "Constraints",
-        "model": "LPCFG",
-    },
+    __name__, {"answer": "Candidate Parse", "chart.constraints": "Constraints", "model": "LPCFG"}
 )

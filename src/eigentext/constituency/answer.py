@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.params import LatentParams
 
-__all__ = [
-    "Candidate",
-    "Parse",
-    "Request",
-    "constituent_marginals",
-    "retagged",
-    "single_word",
-    "word_emissions",
-]
-
-
 _STAND_IN = 1e-3  # weight of a word's own tags beside one that is required
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.lexicon import WordIndex
     from eigentext.constituency.treebank import Treebank
 
-__all__ = ["NonterminalBound", "TheoremThree", "smallest_elements", "theorem_3"]
-
 
 class NonterminalBound(NamedTuple):
     """One nonterminal: its states, singular values (falling), sigma_a and Lambda_a."""

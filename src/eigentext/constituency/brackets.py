@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     Keys = UInt64s
 
-__all__ = ["BITS", "BracketModel", "Brackets", "WordKeys", "learn_bracket_model"]
-
 BITS = 22  # the table of weights has 2^22 places; those in use are some 100,000s
 _FREQUENT = 3  # a word seen so often stands for itself
 _ALSO = 0.1  # share of a word's second tag that is worth knowing
@@ -268,10 +266,7 @@ def learn_bracket_model(
     count_features(sentences, counts)
     learned = Averaged.zeros(1 << BITS)
     table = _Table(
-        learned.weights,
-        learned.sums,
-        np.full(1 << BITS, _START, np.float32),
-        counts >= _SEEN,
+        learned.weights, learned.sums, np.full(1 << BITS, _START, np.float32), counts >= _SEEN
     )
     group = int(np.clip(n // _STEPS_OF_A_PASS, 1, _MOST_AT_ONCE))
     for number in range(_PASSES):

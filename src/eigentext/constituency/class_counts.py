@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int64s
     from eigentext.features.word_classes import WordClasses
 
-__all__ = ["ClassCounts"]
-
 _DRAWN = 2.0  # words' weight of P(B) in P(B | class)
 
 

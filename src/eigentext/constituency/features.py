@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int64s, UInt64s
     from eigentext.constituency.treebank import Treebank
 
-__all__ = ["give_features", "inside_features", "outside_features"]
-
 _LENGTH_BUCKETS = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 31, 41])
 _PLACE_BUCKETS = np.array([1, 2, 3, 5, 8, 13, 21])
 

@@ -15,8 +15,6 @@ from eigentext.language.tokenise.typed_forms import familiar_forms
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["capitals_tell", "spellings", "treebank_forms"]
-
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 _ALL_BRACKETS = str.maketrans(_ESCAPES)
 _ROUND_BRACKETS = str.maketrans({"(": "-LRB-", ")": "-RRB-"})

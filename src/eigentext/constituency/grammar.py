@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.lexicon import Lexicon
     from eigentext.constituency.params import LatentParams
 
-__all__ = ["Grammar", "RuleNumbers"]
-
 
 class RuleNumbers(NamedTuple):
     """Names to numbers: label -> number, (parent, left, right) numbers -> rule."""

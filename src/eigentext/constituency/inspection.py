@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int64s
     from eigentext.constituency.grammar import Grammar
 
-__all__ = [
-    "Inventory",
-    "NonterminalSummary",
-    "RuleSummary",
-    "StateSummary",
-    "inventory",
-    "nonterminals",
-    "rules_by_probability",
-    "states_of",
-]
-
 
 class RuleSummary(NamedTuple):
     """A binary rule of the plain PCFG."""

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from eigentext.features.signatures import Language
     from eigentext.features.word_classes import WordClasses
 
-__all__ = ["Emission", "Lexicon", "WordIndex", "build_lexicon", "index_words"]
-
 _MOST_SHAPES = 1_000  # of the latest signatures, which many words share
 _MOST_EMISSIONS = 50_000  # of the latest words
 _USUAL = Smoothing()
@@ -327,9 +325,7 @@ class Lexicon:
         p_tag = np.bincount(self.ts_tag, weights=p)
         tags = np.flatnonzero(p_tag > _KEEP * p_tag.max())
         return Emission(
-            tags,
-            p_tag[tags] / self.p_tag[tags],
-            (p / self.p_ts * self.emits).astype(np.float32),
+            tags, p_tag[tags] / self.p_tag[tags], (p / self.p_ts * self.emits).astype(np.float32)
         )
 
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.treebank import Treebank
     from eigentext.features.signatures import Language
 
-__all__ = ["ARRAYS", "NUMBERS", "MomentLexicon", "build_moment_lexicon"]
-
 ARRAYS = ("m", "word_vector", "shape_vector", "word_weight", "shape_weight", "tag_mean")
 NUMBERS = ("k_word", "k_shape")
 """What a file must hold beside ``tag_level``."""

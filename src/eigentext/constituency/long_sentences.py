@@ -18,8 +18,6 @@ from eigentext.language.trees.constituent import Tree
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["pieces", "put_together"]
-
 _STOPS = frozenset((".", "!", "?", "…", "...", "؟", "۔", "。", "！", "？", "।"))
 _PAUSES = frozenset((",", ";", ":", "--", "-", "–", "—", "،", "؛", "、", "，", "；", "："))
 

@@ -35,17 +35,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float32s, Float64s, Int64s
 
-__all__ = [
-    "ERROR",
-    "NOT_LOW",
-    "WORTH",
-    "LowRank",
-    "each_shape",
-    "expanded",
-    "low_rank",
-    "n_numbers",
-]
-
 ERROR = 0.05  # of the norm of each tensor
 WORTH = 0.5  # of its numbers is the most that a tensor in low rank may have left
 _BATCH = 64  # tensors of one shape that are taken apart at a time

@@ -58,13 +58,7 @@ from eigentext.constituency.scoring import (
     tree_log_p,
     words_log_p,
 )
-from eigentext.constituency.settings import (
-    DECODERS,
-    MOST_WORDS,
-    Decoder,
-    LPCFGSettings,
-    Smoothing,
-)
+from eigentext.constituency.settings import DECODERS, MOST_WORDS, Decoder, LPCFGSettings, Smoothing
 from eigentext.constituency.storage import MOST_MODELS, Content
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank, restore
 from eigentext.errors import SettingsError
@@ -87,8 +81,6 @@ if TYPE_CHECKING:
     from eigentext.features.word_classes import WordClasses
 
     Emissions = Sequence[Sequence[Emission]]  # of each model, of each word
-
-__all__ = ["LPCFG"]
 
 _WIDER = 1e-3  # times beam and threshold: a chart with many more trees
 _UNDER_TAGS = (
@@ -622,10 +614,7 @@ def _retagged(answer: Parse, tags: Mapping[int, str]) -> Parse:
     """The same with the tags required in place of those that stood in for them."""
     kept = tuple(each._replace(tree=retagged(each.tree, tags)) for each in answer.kbest)
     return replace(
-        answer,
-        tree=retagged(answer.tree, tags),
-        kbest=kept,
-        flags=answer.flags | {"fallback"},
+        answer, tree=retagged(answer.tree, tags), kbest=kept, flags=answer.flags | {"fallback"}
     )
 
 

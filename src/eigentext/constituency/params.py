@@ -47,21 +47,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.treebank import Treebank
     from eigentext.features.spectrum import Spectra
 
-__all__ = [
-    "LatentCounts",
-    "LatentParams",
-    "RuleCounts",
-    "Tensors",
-    "Totals",
-    "count_states",
-    "estimate",
-    "few_enough",
-    "root_prior",
-    "rounded",
-    "tensor_layout",
-]
-
-
 _RULES_AT_ONCE = 64  # whose tensors one thread smooths
 
 

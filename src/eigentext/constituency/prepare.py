@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     Direction = Literal["head", "right", "left"]
 
-__all__ = ["prepare_trees"]
-
 
 class _Nodes(NamedTuple):
     """Constituents and tags of all trees in preorder, and their words."""
@@ -233,10 +231,7 @@ def _resolved(
 
 
 def _binarised(
-    nodes: _Collapsed,
-    rules: HeadRules,
-    direction: Direction,
-    h: int | None,
+    nodes: _Collapsed, rules: HeadRules, direction: Direction, h: int | None
 ) -> FlatTrees:
     """Put the intermediate nodes in; find the head word of every node."""
     sizes = nodes.sizes

@@ -35,16 +35,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.params import LatentParams
     from eigentext.language.trees.constituent import Tree
 
-__all__ = [
-    "forest_log_p",
-    "log_mean",
-    "plain_log_p",
-    "skeleton_log_p",
-    "skeleton_log_score",
-    "tree_log_p",
-    "words_log_p",
-]
-
 
 def skeleton_log_score(
     skeleton: Skeleton, params: LatentParams, emissions: Sequence[Emission]

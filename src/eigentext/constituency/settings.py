@@ -10,26 +10,6 @@ from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whol
 from eigentext.errors import SettingsError
 from eigentext.features.signatures import LANGUAGES, Language
 
-__all__ = [
-    "AUTO_MOST",
-    "DECODERS",
-    "INSIDE_GROUPS",
-    "MOST_WORDS",
-    "OUTSIDE_GROUPS",
-    "BracketingSettings",
-    "Decoder",
-    "Direction",
-    "Estimator",
-    "Heads",
-    "InductionSettings",
-    "LPCFGSettings",
-    "ParsingSettings",
-    "Root",
-    "Scheme",
-    "Smoothing",
-    "States",
-]
-
 Estimator = Literal["clustering", "em", "moments", "mixed", "pivot"]
 Decoder = Literal["max-constituents", "max-rule-product", "max-recall", "viterbi"]
 Direction = Literal["head", "right", "left"]

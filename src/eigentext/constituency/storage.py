@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.model import LPCFG
     from eigentext.features.signatures import Language
 
-__all__ = ["LANGUAGE", "MOST_MODELS", "RULES", "Content", "ParamsContent"]
-
 MOST_MODELS = 1000
 LANGUAGE = Text(LANGUAGES)
 RULES = Ints(("rules", 3), low=0, below="labels")

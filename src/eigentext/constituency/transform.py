@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 
     from eigentext.constituency.settings import LPCFGSettings
 
-__all__ = [
-    "head_rules",
-    "prepare_tree",
-    "read_treebank",
-    "restore",
-    "user_labels",
-    "with_wrapper",
-]
-
 
 def head_rules(settings: LPCFGSettings) -> HeadRules:
     """The head rules that the settings name."""

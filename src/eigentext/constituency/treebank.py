@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Bools, Int64s
     from eigentext.features.word_classes import WordClasses
 
-__all__ = ["FlatTrees", "Numbering", "Treebank", "assemble"]
-
 T = TypeVar("T")
 
 
@@ -203,11 +201,7 @@ def _rules(parent: Int64s, left: Int64s, right: Int64s, n_labels: int) -> tuple[
 
 
 def _word_numbers(
-    word: Int64s,
-    names: Sequence[str],
-    first: Bools,
-    rare: int,
-    language: Language,
+    word: Int64s, names: Sequence[str], first: Bools, rare: int, language: Language
 ) -> Int64s:
     """(4, n tokens): numbers of word classes, signatures, endings of two and three letters."""
     counts = np.bincount(word, minlength=len(names))

@@ -16,8 +16,6 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FARTHEST", "Contexts", "parse_contexts"]
-
 FARTHEST = 1000
 
 

@@ -25,12 +25,7 @@ from eigentext.counting import workfolder
 from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.counts import Counts
 from eigentext.counting.memory import Budget
-from eigentext.counting.passes import (
-    Job,
-    first_pass,
-    second_pass_away,
-    second_pass_here,
-)
+from eigentext.counting.passes import Job, first_pass, second_pass_away, second_pass_here
 from eigentext.counting.raw_text import tokenised_files
 from eigentext.counting.segments import Handle, SegmentStore, handle_of
 from eigentext.counting.shards import plan_shards
@@ -44,8 +39,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Int64s
     from eigentext.counting.shards import Shard
-
-__all__ = ["count", "count_sentences"]
 
 
 def count(
@@ -106,12 +99,7 @@ def count(
         texts = names
         if tokeniser is not None:
             texts = tokenised_files(
-                names,
-                tokeniser,
-                folder / "raw",
-                newlines=newlines,
-                field=field,
-                on_error=on_error,
+                names, tokeniser, folder / "raw", newlines=newlines, field=field, on_error=on_error
             )
             field = None
         shards = plan_shards(texts, engine.jobs, budget.shard_bytes, field)
@@ -232,11 +220,7 @@ def _key(shards: Sequence[Shard], budget: Budget, engine: Engine, *, skip: bool)
 
 
 def _vocabulary_of(
-    handles: list[Handle],
-    budget: Budget,
-    engine: Engine,
-    vocab_size: int | None,
-    min_count: int,
+    handles: list[Handle], budget: Budget, engine: Engine, vocab_size: int | None, min_count: int
 ) -> tuple[Vocabulary, bool, list[Handle]]:
     """The vocabulary of all segments, whether nothing was cut, and the segments with their ids."""
     types_bytes = 4 * sum(handle.types_bytes for handle in handles)  # a table has spare room

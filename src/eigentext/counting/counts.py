@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from eigentext.base.parts import Packed
     from eigentext.base.types import Int64s
 
-__all__ = ["Counts"]
-
 _MOST = 10**15  # tokens
 
 

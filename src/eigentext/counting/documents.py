@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError
 
-__all__ = ["DocumentCounts", "WordChoice", "count_documents", "read_documents"]
-
 UNITS = ("line", "paragraph", "document", "file")
 _PARAGRAPHS = ("newpar", "newpar_id")
 _DOCUMENTS = ("newdoc", "newdoc_id")  # Bosque has the second one

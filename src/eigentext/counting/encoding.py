@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int32s
     from eigentext.errors import DataError
 
-__all__ = ["EncodedText", "encode_files", "encode_sentences"]
-
 
 class EncodedText(NamedTuple):
     """A vocabulary, and the text as its ids with -1 after each sentence."""

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int32s, Int64s, UInt8s, UInt64s
     from eigentext.counting.kernels.interning import TableArrays
 
-__all__ = ["PAD", "Types", "WordTable", "every_byte"]
-
-
 PAD = 16  # bytes that the kernels may read beyond the end of a text
 _ALL_BITS = np.uint64(2**64 - 1)
 

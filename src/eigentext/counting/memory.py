@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from eigentext.errors import SettingsError
 
-__all__ = ["Budget", "parse_memory"]
-
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {f"{unit}I": 1024**i for i, unit in enumerate("KMGT", start=1)}
 

@@ -17,8 +17,6 @@ from eigentext.counting.spill import Run
 if TYPE_CHECKING:
     from eigentext.base.types import Int32s
 
-__all__ = ["count_pairs"]
-
 
 def count_pairs(ids: Int32s, begin: int, end: int, span: tuple[int, int], n_words: int) -> Run:
     """Counts of (ids[i - d], ids[i]) for begin <= i < end and distances d in the span.

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from eigentext.counting.interning import Types
     from eigentext.counting.memory import Budget
 
-__all__ = ["Job", "first_pass", "second_pass_away", "second_pass_here"]
-
 Piece = tuple[Handle, int, int]
 
 

@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-__all__ = [
-    "TypedToken",
-    "read_tokenised",
-    "read_typed",
-    "tokenise_document",
-    "tokenised_files",
-]
-
 # A "paragraph" without an empty line for so many lines or characters is cut at a line end.
 _MOST_LINES = 2000
 _MOST_CHARACTERS = 1 << 20

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from eigentext.counting.shards import Shard
 
-__all__ = ["LONGEST_WORD", "long_word", "record_texts"]
-
 LONGEST_WORD = 1 << 20
 
 Numbered = tuple[int, str | BadRecord]

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Int32s
 
-__all__ = ["Handle", "SegmentStore", "ShardResult", "handle_of"]
-
 _BLOCK_BYTES = 1 << 20  # text interned at once
 
 
@@ -164,11 +162,7 @@ class SegmentStore:
         """Mark a shard as done."""
         if self._keep_on_disk:
             self._folder.mkdir(parents=True, exist_ok=True)
-            record = {
-                "segments": len(handles),
-                "lines": errors.lines,
-                "reasons": errors.reasons,
-            }
+            record = {"segments": len(handles), "lines": errors.lines, "reasons": errors.reasons}
             write_record(self._folder, f"{shard:06d}.json", json.dumps(record))
 
     def done_shard(self, shard: int) -> ShardResult | None:

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int32s, Int64s
     from eigentext.counting.memory import Budget
 
-__all__ = ["Segment", "Shard", "ShardErrors", "look_at", "plan_shards", "read_segments"]
-
 _BOM = b"\xef\xbb\xbf"
 _WHITE = b" \n\t\r\v\f"
 # what drivers tell of a file

@@ -33,17 +33,6 @@ if TYPE_CHECKING:
     from eigentext.base.engines import Engine
     from eigentext.base.types import Int32s, Int64s, UInt8s
 
-__all__ = [
-    "ArrayStore",
-    "Run",
-    "RunStore",
-    "load_arrays",
-    "load_slice",
-    "save_arrays",
-    "saved",
-]
-
-
 _ABOUT = "about.json"
 _ALIGNED = 8  # arrays in a file begin at multiples of this
 

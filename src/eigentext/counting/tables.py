@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Int64s
 
-__all__ = ["counts_from_tables", "write_tables"]
-
-
 _WHITE = re.compile(r"[ \t\n\r\v\f]")
 _MOST = 10**15  # the largest count
 _ROWS = 1 << 22  # rows of pairs that become a run, at most

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from eigentext.base.engines import Engine
     from eigentext.base.types import Bools, Int32s, Int64s, UInt64s
 
-__all__ = ["UNKNOWN", "Vocabulary", "merge_types", "select"]
-
 UNKNOWN = "<unk>"
 _UNKNOWN_NUMBER = int.from_bytes(UNKNOWN.encode().ljust(8, b"\0"), "big")  # as in _prefixes
 _WHITE = frozenset(" \t\n\r\v\f")

@@ -25,8 +25,6 @@ from eigentext.errors import EigentextError, ResourceError, SettingsError, Stora
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["clear", "opened", "stage", "write_record"]
-
 _STAGES = ("raw", "segments", "pairs", "result", "spill")
 _MADE = b"The folder and all in it were made by eigentext.\n"
 

@@ -20,8 +20,6 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-__all__ = ["ELEMENTS", "TABLES", "analyse", "load_arabic"]
-
 ELEMENTS = (
     "lemma",
     "pos",

@@ -25,8 +25,6 @@ from eigentext.errors import DataError, SettingsError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["DataFile", "Entry", "Problem", "check", "data_folder", "entries", "find", "locate"]
-
 
 def _inside_the_folder(path: str) -> str:
     """A file's place may not lead out of the data folder."""
@@ -99,9 +97,7 @@ def _with_sample_files(entry: Entry) -> Entry:
 
     described = tuple(
         DataFile(
-            path=f"sample/{name}",
-            bytes=len(content),
-            sha256=hashlib.sha256(content).hexdigest(),
+            path=f"sample/{name}", bytes=len(content), sha256=hashlib.sha256(content).hexdigest()
         )
         for name, content in sample_files().items()
     )

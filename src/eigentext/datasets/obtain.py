@@ -28,8 +28,6 @@ from eigentext.errors import DataError, SettingsError
 if TYPE_CHECKING:
     import os
 
-__all__ = ["get", "open_url"]
-
 Opener = Callable[[str], AbstractContextManager[BinaryIO]]
 
 _CHUNK = 1 << 20

@@ -21,8 +21,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["sentences"]
-
 _SKIPPED_FOLDERS = frozenset(
     {"__pycache__", "_pyrepl", "_vendor", "config", "dist-packages", "encodings", "ensurepip"}
     | {"idle_test", "idlelib", "lib-dynload", "lib2to3", "pydoc_data", "site-packages", "test"}

@@ -28,17 +28,6 @@ from eigentext.errors import DataError, SettingsError
 if TYPE_CHECKING:
     import os
 
-__all__ = [
-    "SPLITS",
-    "AttachmentCase",
-    "detokenise",
-    "load_english",
-    "load_pairs",
-    "load_traces",
-    "sample_files",
-    "write_sample",
-]
-
 SPLITS = ("train", "dev", "test")
 
 _LEAF = re.compile(r" ([^\s()]+)\)")

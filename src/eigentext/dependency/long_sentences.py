@@ -18,8 +18,6 @@ from eigentext.language.formats.conllu import ConlluBlock, make_sentence
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["MOST_WORDS", "check_length", "joined", "parsed_in_pieces", "pieces_of"]
-
 MOST_WORDS = 400
 _ENDS = frozenset(".!?;:؟。！？…")
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from eigentext.language.formats.conllu import ConlluBlock
 
-__all__ = ["TagColumns", "TaggedSentence", "with_other_upos"]
-
 _OTHER = "OtherUPOS="
 _CONLLU = (1, 3, 4, 5, 2)  # where form, upos, xpos, feats and lemma are in a line
 

@@ -9,16 +9,6 @@ from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Auto, Flag, Listed, Named, Real, Text, Whole
 from eigentext.features.signatures import LANGUAGES, Language
 
-__all__ = [
-    "EDGES",
-    "EXPERTS",
-    "DependencyParserSettings",
-    "GenerativeParserSettings",
-    "LatentTreeSettings",
-    "RerankerSettings",
-    "SpectralTreeSettings",
-]
-
 EDGES = ("undirected", "directed", "adjacent", "ordered")
 EXPERTS = (
     "latent",
@@ -135,9 +125,7 @@ class GenerativeParserSettings:
         100, Whole(1), "How many words of a tag are needed for each of its states."
     )
     siblings: bool = setting(
-        True,
-        Flag(),
-        "Condition on the kind of the last child, or only on whether there is one.",
+        True, Flag(), "Condition on the kind of the last child, or only on whether there is one."
     )
     language: Language = setting("english", _LANGUAGE, _LANGUAGE_HELP)
     seed: int = setting(0, Whole(0), _SEED_HELP, panel="expert")
@@ -148,12 +136,7 @@ class LatentTreeSettings:
     """Settings of a latent tree model."""
 
     n_states: int = setting(
-        200,
-        Whole(1, 10**6),
-        "Hidden states in all.",
-        short="-k",
-        positional=True,
-        panel="usual",
+        200, Whole(1, 10**6), "Hidden states in all.", short="-k", positional=True, panel="usual"
     )
     split: bool = setting(
         True,

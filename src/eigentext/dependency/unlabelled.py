@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from eigentext.language.formats.conllu import ConlluBlock
 
-__all__ = ["Unlabelled", "UnlabelledReport"]
-
 
 @dataclass(frozen=True)
 class Unlabelled:

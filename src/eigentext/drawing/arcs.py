@@ -27,8 +27,6 @@ from eigentext.drawing.svg import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["arcs_svg"]
-
 _SMALL = 11.5
 _ARC_BASE = 16.0  # height of the lowest arc
 _ARC_STEP = 21.0  # one level above the other, with room for a label

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Int64s
 
-__all__ = ["Arc", "Piece", "Row", "lay_out"]
-
 PORT_GAP = 8.0  # between the ends of arcs at one word
 _WORD_GAP = 18.0
 _MARGIN_GAP = 16.0  # beside a row whose arcs go on elsewhere
@@ -101,10 +99,7 @@ def lay_out(
 
 
 def _filled(
-    arcs: Sequence[Arc],
-    word_widths: Sequence[float],
-    label_widths: Sequence[float],
-    limit: float,
+    arcs: Sequence[Arc], word_widths: Sequence[float], label_widths: Sequence[float], limit: float
 ) -> list[Row]:
     """Rows with as many words as fit."""
     rows: list[Row] = []

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from eigentext.language.trees.constituent import Tree
 
-__all__ = ["tree_svg"]
-
 _ROW = 44.0  # from one row of the tree to the next
 _NODE_GAP = 16.0  # between neighbouring labels
 _VALUE_COLOUR = "#3b82c4"

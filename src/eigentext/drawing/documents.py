@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from eigentext.language.doc import Doc
     from eigentext.language.sentence import Sentence
 
-__all__ = ["doc_html"]
-
 _SENTENCES = 20  # drawn; the rest is counted
 _WORDS = 60  # of a sentence with a drawing
 _WIDTH = 900.0

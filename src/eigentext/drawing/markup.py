@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["elide", "escape", "is_right_to_left", "printable", "text_width"]
-
 # XML 1.0 has no place for these, not even escaped.
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 # Embeddings, overrides and isolates reach beyond the word they stand in and would turn the page.

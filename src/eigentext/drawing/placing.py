@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-__all__ = ["free_places", "pushed_apart"]
-
 
 def pushed_apart(heights: ArrayLike, *, distance: float) -> list[float]:
     """The heights, moved as little as a simple sweep can until none are closer than `distance`.

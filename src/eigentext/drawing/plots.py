@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-__all__ = ["PALETTE", "Plot", "line_plot", "require_matplotlib", "scatter_words"]
-
 #: Colours of series, in order; each has a contrast of at least 3 on white and on near-black.
 PALETTE = ("#3b82c4", "#d9772b", "#3a9a63", "#9a6fd0", "#d4575b", "#8a8f98")
 

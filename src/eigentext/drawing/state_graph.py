@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     Point = tuple[float, float]
 
-__all__ = ["state_graph"]
-
 _LONGEST = 22  # letters of a label
 _MOST = 60  # states that can be told apart on the ring
 _UPRIGHT = 12  # more labels than that stand along the rays

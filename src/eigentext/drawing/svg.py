@@ -20,21 +20,6 @@ from eigentext.drawing.markup import elide, escape, is_right_to_left, printable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = [
-    "FONT_SIZE",
-    "HALF_LABEL",
-    "LONGEST_TEXT",
-    "MARGIN",
-    "data_group",
-    "fit_for_page",
-    "number",
-    "shown_text",
-    "svg_box",
-    "svg_document",
-    "svg_lines",
-    "svg_text",
-]
-
 FONT_SIZE = 14
 HALF_LABEL = 11.0  # from the middle of a label to where its lines start
 MARGIN = 12.0

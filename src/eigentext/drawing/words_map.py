@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["decay_plot", "map_points", "plane", "word_map"]
-
 _DECADES = 100.0  # from such a ratio on, a logarithmic axis has enough marks to be read
 #: of a path that give a word its group: four groups, as many colours as can be told apart
 COLOURED_BITS = 2

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import OnError
     from eigentext.language.formats.brown_paths import PathEntry
 
-__all__ = ["ClusterTree", "Node", "cluster_tree_svg", "read_tree", "tree_of_paths"]
-
 _ROW = 24.0
 _STEP = 58.0  # between generations, where there is room
 _WIDEST = 640.0  # of the branches

@@ -45,21 +45,6 @@ if TYPE_CHECKING:
     from eigentext.language.formats.prm import EvalbSettings
     from eigentext.language.trees.constituent import Tree
 
-__all__ = [
-    "Agreement",
-    "attachment_agreement",
-    "attachment_counts",
-    "bracket_agreement",
-    "bracket_counts",
-    "cohen_kappa",
-    "f1_agreement",
-    "fleiss_kappa",
-    "krippendorff_alpha",
-    "raw_agreement",
-    "span_agreement",
-    "span_counts",
-]
-
 Counts = Float64s
 Triple = tuple[int, int, int]
 Arc: TypeAlias = "tuple[int, str] | None"

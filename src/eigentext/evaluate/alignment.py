@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from eigentext.errors import DataError
 from eigentext.language.formats import conllu
 
-__all__ = ["Words", "align"]
-
 ROOT = -1  # the head of a root
 
 
@@ -46,11 +44,7 @@ class Words:
 
     @classmethod
     def of(
-        cls,
-        sentences: conllu.Treebank,
-        *,
-        subtypes: bool = False,
-        need_heads: bool = True,
+        cls, sentences: conllu.Treebank, *, subtypes: bool = False, need_heads: bool = True
     ) -> Words:
         """Lay the sentences end to end; relations are cut at ``:`` unless ``subtypes``.
 

@@ -15,8 +15,6 @@ from eigentext.evaluate.alignment import ROOT, Words, align
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Comparison", "Score", "is_content", "is_punctuation", "other_relations"]
-
 
 def _names(text: str) -> frozenset[str]:
     """The words of a list written as one string."""

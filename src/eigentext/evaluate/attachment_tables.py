@@ -15,8 +15,6 @@ from eigentext.evaluate.attachment_counts import Comparison, Score
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["DistanceRow", "LengthRow", "RelationRow", "by_distance", "by_length", "by_relation"]
-
 DISTANCES = ((0, 0), (1, 1), (2, 2), (3, 6), (7, None))  # 0: from the root
 
 

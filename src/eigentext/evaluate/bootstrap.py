@@ -31,8 +31,6 @@ import numpy as np
 from eigentext.base.types import Float64s
 from eigentext.errors import SettingsError
 
-__all__ = ["Comparison", "Interval", "compare", "difference", "f1", "interval", "median_interval"]
-
 Counts = Float64s
 Figure = Callable[[Counts], Counts]
 _CELLS_AT_ONCE = 1 << 22  # random numbers held at a time: 32 MB

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     IntArray = NDArray[np.int64]
 
-__all__ = ["Bracketing", "Rules"]
-
 _LABEL_END = re.compile("[-=]")
 _QUOTE_WORDS = frozenset(("'", '"', "/"))
 

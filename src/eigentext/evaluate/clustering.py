@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int64s
     from eigentext.counting.counts import Counts
 
-__all__ = [
-    "cluster_pairs",
-    "contingency",
-    "information_of_pairs",
-    "many_to_one",
-    "mutual_information",
-    "paths_information",
-    "v_measure",
-]
-
 _ENTRIES_AT_ONCE = 4_000_000
 
 

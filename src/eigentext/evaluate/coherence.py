@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float64s
 
-__all__ = ["npmi_coherence"]
-
 
 def npmi_coherence(topics: Sequence[Sequence[int]] | npt.NDArray[Any], counts: Any) -> Float64s:
     """(k,) the coherence of topics, each given as columns of ``counts`` (documents, words).

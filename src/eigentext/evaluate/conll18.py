@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from eigentext.language.formats.conllu import Treebank
 
-__all__ = ["MEASURES", "Measure", "evaluate", "lacking"]
-
 MEASURES = (
     "Tokens",
     "Sentences",

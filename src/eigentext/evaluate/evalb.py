@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from eigentext.evaluate.parseval import ParsevalResult, SentenceScore, Summary
 
-__all__ = ["format_report"]
-
 _HEAD = """\
   Sent.                        Matched  Bracket   Cross        Correct Tag
  ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import Source
     from eigentext.language.doc import Doc
 
-__all__ = ["Entity", "NerResult", "TypeScore", "entities", "evaluate"]
-
 Mode = Literal["conll", "strict"]
 Scheme = Literal["IOB2", "BIOES"]
 _BEGIN = frozenset("BS")

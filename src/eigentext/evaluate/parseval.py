@@ -38,17 +38,6 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import Source
     from eigentext.language.doc import Doc
 
-__all__ = [
-    "LengthBucket",
-    "ParsevalResult",
-    "SentenceScore",
-    "Summary",
-    "by_length",
-    "evaluate",
-    "parse_prediction",
-    "score_pair",
-]
-
 Failed = Literal["skip", "empty"]
 VALID, ERROR, SKIP = 0, 1, 2
 

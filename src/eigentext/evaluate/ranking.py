@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Accuracy", "RankedItem", "RankingScores", "in_order", "score_ranking"]
-
 Label = tuple[str, ...]
 
 
@@ -59,9 +57,7 @@ class Accuracy:
 
     def __add__(self, other: Accuracy) -> Accuracy:
         return Accuracy(
-            self.words + other.words,
-            self.first + other.first,
-            self.first_two + other.first_two,
+            self.words + other.words, self.first + other.first, self.first_two + other.first_two
         )
 
     def as_record(self) -> dict[str, Any]:
@@ -138,10 +134,7 @@ def in_order(labels: Sequence[Label], scores: Sequence[float]) -> list[Label]:
 
 
 def score_ranking(
-    items: Iterable[RankedItem],
-    elements: Sequence[str],
-    *,
-    without: Sequence[str] = ("cas",),
+    items: Iterable[RankedItem], elements: Sequence[str], *, without: Sequence[str] = ("cas",)
 ) -> RankingScores:
     """Count A1 and A2 of ranked words.
 

@@ -28,16 +28,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError, Source
 
-__all__ = [
-    "AnalogyScore",
-    "SimilarityScore",
-    "read_analogies",
-    "read_pairs",
-    "score_analogies",
-    "score_similarity",
-    "spearman",
-]
-
 _QUESTIONS_AT_ONCE = 512
 
 

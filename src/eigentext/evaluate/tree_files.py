@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from eigentext.language.formats.prm import EvalbSettings
     from eigentext.language.trees.constituent import Tree
 
-__all__ = ["evaluate_files", "read_predictions"]
-
 
 def read_predictions(source: Source) -> Iterator[tuple[int, Tree | None]]:
     """Line numbers and trees of a parser's output; None for a failed parse."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from eigentext.language.trees.constituent import Tree
 
-__all__ = ["spans_f1", "spans_of", "unlabelled_f1"]
-
 Span = tuple[int, int]
 
 

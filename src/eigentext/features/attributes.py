@@ -23,23 +23,6 @@ from eigentext.features.shapes import case_of, kind_of, lowered, outline
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = [
-    "AFFIXES",
-    "CLUSTER_BITS",
-    "MORPHOLOGY",
-    "N_BEGINNINGS",
-    "N_ENDINGS",
-    "PARSED_BITS",
-    "PARSING",
-    "RANKING",
-    "TAGGED_BITS",
-    "TAGGING",
-    "UNKNOWN",
-    "Attribute",
-    "Attributes",
-    "Word",
-]
-
 UNKNOWN = "\t<unknown>"  # no form has a TAB in it
 
 

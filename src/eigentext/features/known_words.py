@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["KnownWords", "Share", "remark_on"]
-
 _LEAST = 0.6  # of the expected share
 _FEWEST = 50  # words, of which something can be said
 

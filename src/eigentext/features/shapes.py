@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["case_of", "kind_of", "lowered", "outline"]
-
 _URL = re.compile(r"(?:https?://|www\.)\S+|\S+\.(?:com|org|net)\b\S*")
 
 

@@ -18,8 +18,6 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Container
 
-__all__ = ["LANGUAGES", "Language", "signatures"]
-
 Language = Literal["english", "generic"]
 """Whose endings the signatures of rare and unknown words look at."""
 

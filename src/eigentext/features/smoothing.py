@@ -24,8 +24,6 @@ import numpy as np
 if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int64s
 
-__all__ = ["Evidence", "Strengths", "of_signature", "smoothed"]
-
 _RARE = 2.0  # words' weight of all rare words in P(ts | sig)
 _TEXT = 0.1  # of P(ts) of all words, beside that of the signature
 _OFTEN = 10.0  # a word seen so often no longer behaves like its signature

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float32s, Int32s, UInt64s
 
-__all__ = ["FeatureRows", "feature_numbers", "scaled_rows"]
-
 
 class FeatureRows(NamedTuple):
     """A sparse matrix with F entries in each of its M rows: places and values, both (M, F)."""

@@ -38,16 +38,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float32s, Float64s, Int64s
     from eigentext.features.sparse_rows import FeatureRows
 
-__all__ = [
-    "Spectra",
-    "Spectrum",
-    "converged_coordinates",
-    "noise_level",
-    "omega_svd",
-    "orthonormal",
-    "significant",
-]
-
 _SPARE = 6  # directions beyond those asked for: they make the last ones converge
 
 
@@ -75,9 +65,7 @@ class Spectra(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        values: Sequence[npt.NDArray[np.floating]],
-        smallest: Float64s | None = None,
+        cls, values: Sequence[npt.NDArray[np.floating]], smallest: Float64s | None = None
     ) -> Spectra:
         """From one vector for each nonterminal; an empty one where none was computed."""
         ptr = pointers(map(len, values))

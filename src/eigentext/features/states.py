@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float32s, Int64s
     from eigentext.features.sparse_rows import FeatureRows
 
-__all__ = ["Clustering", "kmeans_states", "states_by_label"]
-
 Views: TypeAlias = "Callable[[Int64s, np.random.Generator], tuple[FeatureRows, FeatureRows]]"
 """From the numbers of the nodes of one label to Phi and Psi."""
 
@@ -108,12 +106,7 @@ def states_by_label(
 
 
 def kmeans_states(
-    X: Float32s,
-    m: int,
-    rng: np.random.Generator,
-    *,
-    fit_rows: int,
-    seed_rows: int | None = None,
+    X: Float32s, m: int, rng: np.random.Generator, *, fit_rows: int, seed_rows: int | None = None
 ) -> Int64s:
     """A state for each row; where fewer than m rows differ, each kind has a state of its own.
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     Keys = UInt64s
 
-__all__ = ["Grammar", "Item", "Template", "distinct", "seeds_of"]
-
 _WRITTEN = {
     "attribute[offset]": re.compile(r"(?P<attribute>[a-z]+[0-9]*)\[(?P<offset>[+-]?[0-9])\]"),
     "role.attribute": re.compile(r"(?P<role>[a-z])(?P<offset>[+-][0-9])?\.(?P<attribute>\w+)"),

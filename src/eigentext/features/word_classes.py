@@ -30,16 +30,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float32s, Int64s
     from eigentext.language.formats.brown_paths import PathEntry
 
-__all__ = [
-    "WordClasses",
-    "WordVectors",
-    "clusters_of",
-    "halving_bits",
-    "means_bits",
-    "vector_bits",
-    "vectors_of",
-]
-
 _FIT_ROWS = 20_000  # one k-means looks at the vectors of so many words, the first of the file
 _MEANS = 8  # of a level of k-means within k-means: three bits
 _LEVELS = 3

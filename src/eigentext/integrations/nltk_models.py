@@ -19,8 +19,6 @@ from eigentext.integrations.nltk_trees import to_nltk
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["nltk_parser", "nltk_tagger"]
-
 
 def nltk_parser(model: Any, *, kbest: int = 1) -> Any:
     """An ``nltk.parse.api.ParserI`` over an LPCFG; ``parse`` gives the ``kbest`` best trees."""

@@ -16,9 +16,6 @@ from typing import Any, Protocol
 from eigentext.errors import MissingExtraError
 from eigentext.language.trees.constituent import Tree
 
-__all__ = ["from_nltk", "to_nltk"]
-
-
 _END = object()  # the children of the last unfinished node are done
 
 

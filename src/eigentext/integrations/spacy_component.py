@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from spacy.tokens import Doc, Token
 
-__all__ = ["ModelComponent", "sentences"]
-
 _FILE = "model"
 
 

@@ -54,8 +54,6 @@ if TYPE_CHECKING:
 
     from eigentext.constituency.settings import Decoder
 
-__all__ = ["ConstituencyComponent", "NotAConstituentError", "create"]
-
 
 class NotAConstituentError(SettingsError):
     """The span is not a constituent of the tree of its sentence."""

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 
     from spacy.tokens import Token
 
-__all__ = ["DependencyComponent", "create"]
-
 _SPACE = "dep"  # spaCy's relation of white space to the word before it
 
 

@@ -34,8 +34,6 @@ from spacy.tokens import Doc, Span
 if TYPE_CHECKING:
     from spacy.tokens import Token
 
-__all__ = ["EntityComponent", "LexicalComponent", "TaggerComponent"]
-
 
 class SentenceComponent(ModelComponent):
     """One that goes sentence by sentence."""

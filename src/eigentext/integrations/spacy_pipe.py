@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from eigentext.language.token import Word
     from eigentext.pipeline import Pipeline
 
-__all__ = ["PipeComponent", "PipeTokenizer", "create"]
-
 _SPACE = "dep"  # of white space to the word before it
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from eigentext.language.sentence import Sentence
     from eigentext.language.token import Word
 
-__all__ = ["Doc"]
-
 _SHOWN = 40  # characters of the text in one line
 
 

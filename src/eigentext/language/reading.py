@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from eigentext.language.formats.registry import Format
     from eigentext.language.trees.constituent import Tree
 
-__all__ = ["READABLE", "read", "read_docs", "sentences_of_tokens"]
-
 READABLE = tuple(each.name for each in FORMATS if each.holds != "documents")
 
 
@@ -179,9 +177,7 @@ _MADE_OF: dict[str, tuple[Callable[[Any], bool], Callable[[list[Any]], Doc]]] = 
 }
 
 
-def sentences_of_tokens(
-    sentences: Iterable[Sequence[str]],
-) -> tuple[str, tuple[Sentence, ...]]:
+def sentences_of_tokens(sentences: Iterable[Sequence[str]]) -> tuple[str, tuple[Sentence, ...]]:
     """The text, with a blank between tokens and a line end after a sentence; and its sentences."""
     from eigentext.base.tokens import checked_words, each_sentence
     from eigentext.language.formats.conll import controls_as_blanks

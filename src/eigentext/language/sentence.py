@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 
     from eigentext.language.token import Token
 
-__all__ = [
-    "COLUMNS",
-    "Alternatives",
-    "Column",
-    "Columns",
-    "Sentence",
-    "TreeReading",
-    "WordReading",
-]
-
 
 class Columns(NamedTuple):
     """The words of a sentence, one item per word in each column; None: not known."""

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Token", "Word", "plain_text"]
-
 
 class Token(NamedTuple):
     """What stands in the text from ``start`` to ``end``, -1 where that is not known.

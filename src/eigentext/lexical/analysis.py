@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["GUESSES", "READINGS_KEPT", "Analysis", "Analyzer", "as_record", "check_word"]
-
 GUESSES = frozenset({"backoff"})
 """The sources of analyses that are guesses: the analyzer does not know the word."""
 

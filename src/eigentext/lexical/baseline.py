@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s
     from eigentext.lexical.analysis import Analyzer
 
-__all__ = ["MostFrequent", "label_counts"]
-
 
 class MostFrequent:
     """The label that the form had most often in training; for new forms the highest prior.

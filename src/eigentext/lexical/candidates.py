@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from eigentext.lexical.schemes.labels import Label, LabelScheme
 
-__all__ = ["Candidate", "Candidates", "tie_order"]
-
 NO_PRIOR = -8.0
 """The log10 prior of a label for which the analyzer gives none."""
 

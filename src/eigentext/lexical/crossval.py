@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from eigentext.lexical.documents import Document
     from eigentext.lexical.ranker.model import LexicalRanker
 
-__all__ = ["FoldResult", "cross_validate", "evaluate_ranker", "folds_by_document"]
-
 
 @dataclass
 class FoldResult:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import Source
 
-__all__ = ["Document", "Word", "read_conllu_documents", "read_words_jsonl"]
-
 _NOT_SCORED = frozenset({"PUNCT", "SYM"})
 _DOCUMENTS = ("auto", "newdoc", "source", "sentence")
 

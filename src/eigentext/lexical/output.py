@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from eigentext.lexical.ranked import RankedWord
     from eigentext.lexical.shown import WithReadings
 
-__all__ = ["as_conllu", "as_json_line", "as_record", "as_vocalised", "conllu_cells"]
-
 _POS_ELEMENTS = ("pos", "upos")
 
 

@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analysis
     from eigentext.lexical.schemes.labels import Label
 
-__all__ = ["RankedCandidate", "RankedWord", "with_decision"]
-
 _SHOWN = 10  # candidates in a notebook
 
 

@@ -12,19 +12,12 @@ from typing import TYPE_CHECKING
 from eigentext.base.files.opening import numbered_lines, raise_or_tell
 from eigentext.errors import DataError, shortened
 from eigentext.language.formats.registry import format_of
-from eigentext.lexical.documents import (
-    Document,
-    Word,
-    read_conllu_documents,
-    read_words_jsonl,
-)
+from eigentext.lexical.documents import Document, Word, read_conllu_documents, read_words_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from eigentext.lexical.schemes.labels import LabelScheme
-
-__all__ = ["read_documents"]
 
 
 def read_documents(
@@ -46,10 +39,7 @@ def read_documents(
 
 
 def _of_file(
-    source: str,
-    scheme: LabelScheme,
-    documents: str,
-    on_error: Callable[[DataError], None] | None,
+    source: str, scheme: LabelScheme, documents: str, on_error: Callable[[DataError], None] | None
 ) -> list[Document]:
     file_format = format_of(source, ("conllu", "jsonl"), "")
     if file_format == "conllu":

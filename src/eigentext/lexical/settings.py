@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analyzer
     from eigentext.lexical.schemes.labels import LabelScheme
 
-__all__ = ["LearnedAnalyzerSettings", "RankerSettings"]
-
 
 @dataclass
 class RankerSettings:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from eigentext.lexical.ranked import RankedCandidate, RankedWord
     from eigentext.lexical.schemes.labels import LabelScheme
 
-__all__ = ["WithReadings", "shown_reading"]
-
 Inflect = Callable[["Analysis", Mapping[str, str]], "Analysis"]
 
 

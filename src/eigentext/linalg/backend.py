@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["CPU", "Backend", "backend_for", "backend_of", "tall_blocks"]
-
 _BLOCK_ROWS = 2048  # rows of a block at least: enough for BLAS to be quick
 _MOST_BLOCKS = 64  # each holds a small matrix until all are added
 _GRAM_ROWS = 8192  # rows whose squares are added in the blocks' own precision

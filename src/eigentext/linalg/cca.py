@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["CCAResult", "cca", "cca_from_moments", "generalised_cca"]
-
 _FULL_COLUMNS = 6000  # a dense root of a larger covariance is not attempted
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["ColumnFile"]
-
 
 class ColumnFile:
     """What :class:`~eigentext.linalg.backend.Backend` asks of a tall array: ``x[rows]``, of one

@@ -18,8 +18,6 @@ from eigentext.linalg.determinism import single_threaded
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ConditionReport", "guarded_inverse_sqrt", "guarded_pinv"]
-
 OnRank = Literal["error", "warn", "ignore"]
 
 

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["random_block", "single_threaded"]
-
-
 _thread = threading.local()
 
 

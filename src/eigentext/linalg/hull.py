@@ -21,8 +21,6 @@ from eigentext.linalg.ties import TIE
 if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int64s
 
-__all__ = ["convex_weights", "corners", "simplex_weights"]
-
 
 def corners(
     points: Float64s,

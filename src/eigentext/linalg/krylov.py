@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.linalg.backend import Backend
 
-__all__ = ["KrylovResult", "KrylovSettings", "basis_columns", "leading_eigenvectors"]
-
 # the run that looks for missed copies of tied values: columns, and steps
 _HUNT_COLUMNS = 16
 _HUNT_STEPS = 6

@@ -23,18 +23,6 @@ if TYPE_CHECKING:
 
     from eigentext.linalg.backend import Backend
 
-__all__ = [
-    "BLOCK_COLUMNS",
-    "CardOperator",
-    "DenseOperator",
-    "Operator",
-    "Rows",
-    "SparseOperator",
-    "as_operator",
-    "column_tiles",
-    "even_blocks",
-]
-
 # columns of a dense block per pass of the sparse kernel: 64 float32 are four cache lines
 BLOCK_COLUMNS = 64
 # columns per tile: 8192 rows of 32 float32 fill the level-2 cache of a present-day core, and those

@@ -95,11 +95,7 @@ class Scaled(Operator):
     """
 
     def __init__(
-        self,
-        base: Any,
-        *,
-        rows: NDArray[Any] | None = None,
-        columns: NDArray[Any] | None = None,
+        self, base: Any, *, rows: NDArray[Any] | None = None, columns: NDArray[Any] | None = None
     ) -> None:
         self.base = as_operator(base)
         self.shape, self.dtype = self.base.shape, self.base.dtype

@@ -14,8 +14,6 @@ import numpy as np
 if TYPE_CHECKING:
     from eigentext.linalg.backend import Backend
 
-__all__ = ["Pace", "settled"]
-
 
 def settled(previous: Any, y: Any, backend: Backend) -> float:
     """Mean squared cosine between the wanted subspaces of two checks (nan at the first).

@@ -16,8 +16,6 @@ from eigentext.errors import DataError, SettingsError
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["cca_scale", "inverse_sqrt_totals", "log_transform", "ppmi", "sqrt_transform"]
-
 
 def cca_scale(
     counts: Any,

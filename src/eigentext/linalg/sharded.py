@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from eigentext.base.engines import Engine
     from eigentext.linalg.matrices import Operator
 
-__all__ = ["ShardedOperator"]
-
 _SHARD_ENTRIES = 1 << 23  # at most, but for a row that has more: 64 MB in float32
 
 

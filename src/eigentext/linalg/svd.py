@@ -34,15 +34,6 @@ if TYPE_CHECKING:
     from eigentext.linalg.backend import Backend
     from eigentext.linalg.krylov import KrylovSettings
 
-__all__ = [
-    "ConvergenceReport",
-    "ConvergenceWarning",
-    "SVDResult",
-    "basis_bytes",
-    "krylov_block",
-    "truncated_svd",
-]
-
 Method = Literal["auto", "krylov", "arpack", "dense"]
 
 _DENSE_SIDE = 800  # up to this shorter side, "auto" writes the matrix out

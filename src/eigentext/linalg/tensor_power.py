@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["TensorPairs", "symmetric_part", "tensor_power"]
-
 _SLICES = 3  # matrices T(I, I, w) whose eigenvectors are starts
 _FIRST_STEPS = 6  # of all starts
 _FINALISTS = 4  # starts that go on from there
@@ -69,12 +67,7 @@ def symmetric_part(T: NDArray[Any]) -> Floats:
 
 
 def tensor_power(
-    T: NDArray[Any],
-    rank: int | None = None,
-    *,
-    n_iter: int = 60,
-    sweeps: int = 2,
-    seed: int = 0,
+    T: NDArray[Any], rank: int | None = None, *, n_iter: int = 60, sweeps: int = 2, seed: int = 0
 ) -> TensorPairs:
     """The pairs of a symmetric (d, d, d) tensor; ``rank`` of them, or d.
 

@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "change_basis",
-    "contract_children",
-    "contract_right",
-    "third_moment",
-    "third_moment_of_blocks",
-]
-
 # rows of a block times the size of the pairs' table: about 64 MB of float64
 _PAIR_CELLS = 8_000_000
 
@@ -78,11 +70,7 @@ def change_basis(
 
 
 def third_moment(
-    parent: Any,
-    left: Any,
-    right: Any,
-    *,
-    weights: NDArray[Any] | None = None,
+    parent: Any, left: Any, right: Any, *, weights: NDArray[Any] | None = None
 ) -> NDArray[np.float64]:
     """``M[p, l, r] = sum over rows t of w_t parent[t, p] left[t, l] right[t, r]``, ``w_t = 1/n``.
 

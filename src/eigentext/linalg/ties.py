@@ -23,19 +23,6 @@ from eigentext.base.cores import each, row_blocks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "TIE",
-    "canonical_turn",
-    "clear_of_noise",
-    "counting_noise",
-    "fix_signs",
-    "leading_entries",
-    "number_alike",
-    "principal_axes",
-    "tied_stretches",
-    "unit_rows",
-]
-
 # Numbers nearer than this, relative to the largest, are one number: float32 and float64.
 TIE = {"f": 1e-5, "d": 1e-10}
 

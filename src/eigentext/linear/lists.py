@@ -35,19 +35,6 @@ if TYPE_CHECKING:
 
     Keys = UInt64s
 
-__all__ = [
-    "LearningList",
-    "ListFeatures",
-    "Target",
-    "Weights",
-    "learn_weights",
-    "list_scores",
-    "objective",
-    "places",
-    "spread",
-    "to_instances",
-]
-
 Target = Literal["risk", "best"]
 
 _SOFT = 0.01  # the penalty of a dense column beside that of a feature

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from eigentext.pipeline.model import Pipeline
     from eigentext.tagging.morphology import MorphTagger
 
-__all__ = ["AnswerOptions", "arc_marginals", "filled", "listed_parses", "sorted_feats"]
-
 ROOT = "root"
 _sorted: dict[str, str] = {"_": "_"}  # FEATS as they came -> in the order that UD asks for
 _MOST_SORTED = 1 << 16

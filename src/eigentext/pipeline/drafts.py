@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from eigentext.tagging.segmentation import SegmentedSentence, Segmenter
 
-__all__ = ["checked_given", "draft", "sentences_in"]
-
 _new_token = tuple.__new__
 
 

@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from eigentext.tagging.segmentation import Segmenter
     from eigentext.tagging.sequence import SequenceTagger
 
-__all__ = ["KIND_OF", "Pipeline"]
-
 KIND_OF = {
     "segmenter": "segmenter",
     "morphology": "morph-tagger",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError, Source
 
-__all__ = ["Piece", "document_pieces", "text_pieces"]
-
 SIZE = 1 << 15  # characters of a piece, unless a paragraph is longer
 MOST = 1 << 17  # characters of a paragraph that is not cut
 _BLOCK = 1 << 16  # bytes read at a time

@@ -22,13 +22,8 @@ if TYPE_CHECKING:
     from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.pipeline.model import Pipeline
 
-__all__ = ["trained_reranker"]
-
 # Unless told: experts look at the endings of rare words of any language.
-_USUAL = {
-    "latent": {"language": "generic"},
-    "generative": {"language": "generic"},
-}
+_USUAL = {"latent": {"language": "generic"}, "generative": {"language": "generic"}}
 
 
 def trained_reranker(

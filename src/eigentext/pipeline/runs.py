@@ -37,18 +37,6 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import OnError
     from eigentext.pipeline.model import Pipeline
 
-__all__ = [
-    "Counts",
-    "Format",
-    "Input",
-    "Job",
-    "Unit",
-    "annotated",
-    "paragraphs_of",
-    "units_of",
-    "write_resumably",
-]
-
 Input = Literal["text", "lines", "horizontal", "vertical", "conllu"]
 Format = Literal["conllu", "jsonl", "docbin"]
 _SENTENCES = 256  # of tokens or CoNLL-U in a unit
@@ -208,10 +196,7 @@ def _answer(job: Job, unit: Unit) -> _Answer:
     counts = len(doc.sentences), doc.n_words, share
     if job.format == "conllu":
         parts = conllu_parts(
-            doc,
-            newdoc=unit.begins,
-            offsets=job.offsets,
-            probabilities=job.options.probabilities,
+            doc, newdoc=unit.begins, offsets=job.offsets, probabilities=job.options.probabilities
         )
         return _Answer(parts, b"", *counts)
     docs = list(paragraphs_of(doc))

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.pipeline.model import Pipeline
 
-__all__ = ["answers", "score"]
-
 
 def score(
     pipeline: Pipeline,

@@ -11,8 +11,6 @@ from eigentext.base.values import Anything, Listed, Named, Text, Whole
 if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analyzer
 
-__all__ = ["GIVEN", "STAGES", "TEXT_FEATURES", "VALUES", "Given", "PipelineSettings", "Stage"]
-
 Stage = Literal["segmenter", "morphology", "parser", "reranker"]
 STAGES: tuple[str, ...] = get_args(Stage)
 Given = Literal["sentences", "tokens", "words", "tags"]

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.pipeline.model import Pipeline
 
-__all__ = ["about_file", "keyed", "listed", "read_treebanks", "train_stages"]
-
 # the version of what a work folder holds: raised when the same settings would give another model
 _WORK_VERSION = 3
 _TAGS = "tags"  # the treebank with tags out of sample

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.pipeline.model import Pipeline
 
-__all__ = ["words_of_text"]
-
 N_CLUSTERS = 512
 N_DIMENSIONS = 200
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.modelfile import Header
 
-__all__ = ["card_of", "card_to_write", "model_card"]
-
 _SUM = "SHA-256 that the file has inside"  # ends every card
 
 _USES = {

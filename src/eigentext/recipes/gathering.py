@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.recipes.recipe import Part, Recipe
 
-__all__ = ["Gathered", "gathered"]
-
 
 @dataclass(frozen=True)
 class Gathered:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from eigentext.recipes.gathering import Gathered
     from eigentext.recipes.recipe import Recipe
 
-__all__ = ["Made", "ScoresTooLowError", "make", "make_folder", "record"]
-
 
 class ScoresTooLowError(EigentextError):
     """The model is worse than its recipe says; it was not kept."""

@@ -30,8 +30,6 @@ from eigentext.recipes.recipe import find_recipe
 if TYPE_CHECKING:
     from eigentext.base.progress import Progress
 
-__all__ = ["get_ready", "remove"]
-
 _BLOCK = 1 << 20
 _SHA256 = re.compile("[0-9a-f]{64}")
 

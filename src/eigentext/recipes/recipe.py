@@ -44,8 +44,6 @@ from eigentext.datasets.catalogue import Entry
 from eigentext.datasets.catalogue import find as find_set
 from eigentext.errors import DataError, SettingsError
 
-__all__ = ["Kind", "OwnData", "Part", "Ready", "Recipe", "find_recipe", "read_recipe", "recipes"]
-
 Kind = Literal["pipeline", "constituency", "ner"]
 
 _STRICT = ConfigDict(frozen=True, extra="forbid")

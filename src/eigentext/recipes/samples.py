@@ -21,8 +21,6 @@ from eigentext.errors import DataError, EigentextError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SAMPLES", "sample_models", "samples_folder"]
-
 _ABOUT = {"name": "sample", "licence": "Apache-2.0"}
 _ENGLISH = {**_ABOUT, "language": "en"}
 _PYTHON = {"name": "documentation of Python", "licence": "PSF-2.0", "language": "en"}

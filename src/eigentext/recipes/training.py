@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from eigentext.recipes.gathering import Gathered
     from eigentext.recipes.recipe import Recipe
 
-__all__ = ["SCORES", "check_settings", "trained"]
-
 SCORES = {
     "pipeline": tuple("Tokens Sentences Words UPOS XPOS UFeats Lemmas UAS LAS MLAS BLEX".split()),
     "constituency": ("F1", "tags"),

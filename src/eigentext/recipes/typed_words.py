@@ -24,8 +24,6 @@ from eigentext.language.formats.conllu import ConlluBlock, conllu_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["as_typed"]
-
 _CLOSING = frozenset(".,;:?!…،؛؟۔")
 _NO_SPACE = "SpaceAfter=No"
 

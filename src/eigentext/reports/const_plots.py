@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-__all__ = ["CurvePoint", "learning_curve", "singular_value_plot"]
-
-
 class CurvePoint(NamedTuple):
     """One trained parser: whose it is, trees and CPU seconds of training, F1."""
 

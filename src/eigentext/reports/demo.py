@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from eigentext.constituency import Parse
     from eigentext.language.trees.constituent import Tree
 
-__all__ = ["run_demo"]
-
 _ABOUT = "The main job on the sample data, end to end"
 _FOLDS = 10
 _PER_STATE = 15

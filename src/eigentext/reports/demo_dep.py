@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from eigentext.reports.html import Report
 
-__all__ = ["dependency_section", "sample_trees"]
-
 _FOLDS = 5
 _STATES = 60
 _SHOWN = "The man who sold the boat saw the girl with the telescope ."
@@ -132,10 +130,7 @@ def _mistakes(
 
 
 def _hidden(
-    report: Report,
-    target: Path,
-    mine: Sequence[conllu.ConlluBlock],
-    say: Callable[[str], None],
+    report: Report, target: Path, mine: Sequence[conllu.ConlluBlock], say: Callable[[str], None]
 ) -> None:
     """The latent tree model: the hidden states with most words."""
     trees = [conllu.to_dependency_tree(sentence, tags="xpos") for sentence in mine]

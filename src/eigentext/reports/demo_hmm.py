@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from eigentext.language.trees.constituent import Tree
     from eigentext.reports.html import Report
 
-__all__ = ["sequences_section"]
-
 _STATES = 20
 _WORDS = 3000
 _ITERATIONS = 5

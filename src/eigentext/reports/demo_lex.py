@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from eigentext.lexical import Document
     from eigentext.reports.html import Report
 
-__all__ = ["lexical_section"]
-
 _FOLDS = 4
 _BITS = 16
 _SHOWN = 3

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from eigentext.language.token import Word
     from eigentext.reports.html import Report
 
-__all__ = ["pipeline_section"]
-
 _RAW = (
     "Anna's dog can't sleep. The old farmer who sold the boat saw two horses near the river, "
     "and he waited!\n\nWhere did you find the key?"
@@ -37,7 +35,7 @@ def pipeline_section(report: Report, target: Path, say: Callable[[str], None]) -
         f"From raw text to everything: a segmenter, a morphological tagger and a parser of "
         f"{nlp.counts_['sentences']} sentences of our own, trained in {seconds:.1f} CPU seconds. "
         "The parser learned from tags of taggers that had not seen the sentences. The scores are "
-        "F1 on the raw text of 23 further sentences, by the rules of the CoNLL 2018 shared task.",
+        "F1 on the raw text of 23 further sentences, by the rules of the CoNLL 2018 shared task."
     )
     scores = nlp.dev_scores_
     report.table(

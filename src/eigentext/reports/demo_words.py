@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from eigentext.reports.html import Report
 
-__all__ = ["words_section"]
-
 _CLUSTERS = 60
 _QUERIES = ("list", "string", "returns", "the", "file", "error", "two")
 

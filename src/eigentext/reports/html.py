@@ -23,8 +23,6 @@ from eigentext.drawing.markup import escape
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Cell", "Report"]
-
 Cell = str | int | float | bool | None
 """What a table may hold; numpy's scalars count as the numbers they are."""
 

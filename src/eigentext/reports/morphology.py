@@ -14,17 +14,10 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentext.reports.morphology_words import (
-    CATEGORIES,
-    PRONOUN_PARTS,
-    SEGMENT_TAGS,
-    VALUES,
-)
+from eigentext.reports.morphology_words import CATEGORIES, PRONOUN_PARTS, SEGMENT_TAGS, VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-__all__ = ["Piece", "cut", "in_plain_words", "kinds", "segment_words"]
 
 _CATEGORY = ("pos", "upos")
 _NOT_SAID = frozenset({"dpos", "suf", "persuf", "numsuf", "gensuf"})  # or said elsewhere

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CATEGORIES", "PRONOUN_PARTS", "SEGMENT_TAGS", "VALUES"]
-
 CATEGORIES = {
     # the Arabic schemes
     "N": "noun",

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from eigentext.words.clusters.methods import Clustering
     from eigentext.words.clusters.model import SpectralClusters
 
-__all__ = ["WordVectors", "words_browser", "words_report"]
-
 _QUERIES = 3000  # so many frequent words have their neighbours in the page
 _NEIGHBOURS = 10
 

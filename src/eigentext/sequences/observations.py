@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float64s, Int32s, Int64s
 
-__all__ = ["SYMBOLS", "Encoded", "NumberedText", "Symbols"]
 _FEW = 10  # a class with fewer tokens gives way to a coarser one
 _BLOCK = 1 << 20  # tokens that are looked up at once
 _REMEMBERED = 500_000  # unknown words whose class is kept in memory

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int32s
     from eigentext.sequences.observations import Encoded, Symbols
 
-__all__ = ["HiddenStates", "ScoresSequences"]
-
 
 class ScoresSequences:
     """Scores of token sequences, of ``surprisals_encoded`` and ``symbols_``.

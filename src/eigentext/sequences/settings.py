@@ -13,29 +13,6 @@ if TYPE_CHECKING:
     from eigentext.sequences.hmm.parameters import Parameters
     from eigentext.sequences.observations import Symbols
 
-__all__ = [
-    "AutomatonSettings",
-    "BlockedHMMSettings",
-    "Characters",
-    "ClassAutomataSettings",
-    "Decoder",
-    "Estimator",
-    "HMMEstimator",
-    "HMMSettings",
-    "HankelScaling",
-    "LatentTaggerSettings",
-    "Negatives",
-    "Precision",
-    "Recipe",
-    "Scaling",
-    "SpectralHMMSettings",
-    "Start",
-    "Statistic",
-    "SymbolSettings",
-    "TransducerSettings",
-    "Unknown",
-]
-
 Unknown = Literal["signature", "one"]
 HMMEstimator = Literal["em", "anchor"]
 Start = Literal["spectral", "recovered", "tensor", "random"]
@@ -113,10 +90,7 @@ class HMMSettings(SymbolSettings):
         panel="usual",
     )
     n_starts: int = setting(
-        1,
-        Whole(1),
-        "Random starts (seeds seed, seed + 1, ...); the best is kept.",
-        panel="usual",
+        1, Whole(1), "Random starts (seeds seed, seed + 1, ...); the best is kept.", panel="usual"
     )
     tol: float = setting(
         0.0,
@@ -175,11 +149,7 @@ class SpectralHMMSettings(SymbolSettings):
         panel="expert",
     )
     unigram_weight: float = setting(
-        0.2,
-        Real(0, 1),
-        "Of the unigram beside the operators.",
-        answering=True,
-        panel="expert",
+        0.2, Real(0, 1), "Of the unigram beside the operators.", answering=True, panel="expert"
     )
 
 
@@ -240,10 +210,7 @@ class LatentTaggerSettings:
         panel="usual",
     )
     n_models: int = setting(
-        1,
-        Whole(1, 1000),
-        "Models; several are trained with noise and multiplied.",
-        panel="usual",
+        1, Whole(1, 1000), "Models; several are trained with noise and multiplied.", panel="usual"
     )
     decoder: Decoder = setting(
         "posterior",

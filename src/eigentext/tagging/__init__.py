@@ -13,10 +13,6 @@ if TYPE_CHECKING:
 
 __getattr__, __dir__, __all__ = lazy(
     __name__,
-    {
-        "morphology": "MorphTagger",
-        "segmentation": "Segmenter",
-        "sequence": "SequenceTagger",
-    },
+    {"morphology": "MorphTagger", "segmentation": "Segmenter", "sequence": "SequenceTagger"},
     modules="morphology segmentation sequence",
 )

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from eigentext.drawing.words_tree import ClusterTree
 
-__all__ = ["Comparison", "MovedWord", "WordBrowser", "WordFacts", "compared", "moved_words"]
-
 Near = list[tuple[str, float | None]]
 
 

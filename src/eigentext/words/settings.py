@@ -14,17 +14,6 @@ from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "HIERARCHIES",
-    "METHODS",
-    "CCASettings",
-    "ClassBigramSettings",
-    "ClusterSettings",
-    "LRMVLSettings",
-    "MultiviewSettings",
-    "TopicSettings",
-]
-
 METHODS = ("spectral", "paper", "exchange", "brown")
 HIERARCHIES = ("bisect", "ward")
 SCALINGS = ("ppmi", "sqrt", "log", "none")
@@ -41,12 +30,7 @@ class ClusterSettings:
     """Settings of word clusters."""
 
     n_clusters: int = setting(
-        200,
-        Whole(1, 10**9),
-        "How many clusters.",
-        short="-m",
-        positional=True,
-        panel="usual",
+        200, Whole(1, 10**9), "How many clusters.", short="-m", positional=True, panel="usual"
     )
     vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE, panel="usual")
     method: str = setting(

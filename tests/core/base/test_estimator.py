@@ -17,14 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from eigentext import (
-    HMM,
-    LPCFG,
-    CCAEmbedding,
-    NotFittedError,
-    SpectralClusters,
-    TopicModel,
-)
+from eigentext import HMM, LPCFG, CCAEmbedding, NotFittedError, SpectralClusters, TopicModel
 from eigentext.base.model import Model
 from eigentext.base.settings import declared
 from eigentext.errors import MissingExtraError, SettingsError

@@ -25,13 +25,7 @@ from eigentext.base.files.archives import SUFFIXES, packer
 from eigentext.base.files.opening import RawChunks
 from eigentext.base.modelfile import Header, load, read_header, save
 from eigentext.base.packing import pack_csr, unpack_csr
-from eigentext.errors import (
-    DataError,
-    EigentextError,
-    ModelFileError,
-    SettingsError,
-    StorageError,
-)
+from eigentext.errors import DataError, EigentextError, ModelFileError, SettingsError, StorageError
 from helpers import golden_model
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -511,13 +505,7 @@ def test_fuzz_tables_with_a_right_sum(
 
 @pytest.mark.parametrize(
     ("blob", "offsets"),
-    [
-        ([97], [0, 2]),
-        ([97], [1, 1]),
-        ([97, 98], [0, 2, 1, 2]),
-        ([97], []),
-        ([255], [0, 1]),
-    ],
+    [([97], [0, 2]), ([97], [1, 1]), ([97, 98], [0, 2, 1, 2]), ([97], []), ([255], [0, 1])],
 )
 def test_strings_that_do_not_fit_together(
     blob: list[int], offsets: list[int], tmp_path: Path

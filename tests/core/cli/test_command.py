@@ -48,9 +48,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 @with_flags(FirstSettings, SecondSettings)
 def train(
-    file: str,
-    settings: SettingFlags,
-    second: Annotated[bool, typer.Option("--second")] = False,
+    file: str, settings: SettingFlags, second: Annotated[bool, typer.Option("--second")] = False
 ) -> None:
     """Train."""
     got.clear()

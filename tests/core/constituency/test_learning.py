@@ -143,12 +143,7 @@ def test_word_scores_in_one_stroke(english, smoothing):
     index = index_words(bank, language="english")
     over_words = np.flatnonzero(bank.token >= 0)
     lexicon = build_lexicon(
-        bank,
-        m,
-        state[over_words],
-        None,
-        language="english",
-        smoothing=smoothing,
+        bank, m, state[over_words], None, language="english", smoothing=smoothing
     )
     lexicon = estimate(bank, m, count_states(bank, state, m), lexicon, smoothing).lexicon
     expected = []

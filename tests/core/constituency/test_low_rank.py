@@ -15,13 +15,7 @@ from eigentext.constituency.chart.coarse import build_chart
 from eigentext.constituency.chart.constraints import build_masks
 from eigentext.constituency.chart.decode import viterbi_skeleton
 from eigentext.constituency.chart.fine import fine_pass
-from eigentext.constituency.low_rank import (
-    ERROR,
-    LowRank,
-    expanded,
-    low_rank,
-    n_numbers,
-)
+from eigentext.constituency.low_rank import ERROR, LowRank, expanded, low_rank, n_numbers
 from eigentext.errors import ModelFileError
 from eigentext.lab.products.rules import in_products
 from oracle import lpcfg_trees

@@ -12,13 +12,7 @@ from scipy.sparse import csr_array, vstack
 from eigentext.base.engines import LocalEngine
 from eigentext.base.heap import is_mapped, read_mapped
 from eigentext.counting.pairs import count_pairs
-from eigentext.counting.spill import (
-    Run,
-    RunStore,
-    load_arrays,
-    save_arrays,
-    saved,
-)
+from eigentext.counting.spill import Run, RunStore, load_arrays, save_arrays, saved
 
 N = 6
 

@@ -146,13 +146,7 @@ def test_parameters_are_distributions(how):
 @pytest.mark.parametrize("split", [True, False])
 def test_em_never_lowers_the_likelihood(split, start):
     none = LatentSmoothing(0.0, 0.0, 0.0, 0.0)
-    how = {
-        "smoothing": none,
-        "n_iter": 25,
-        "split": split,
-        "start": start,
-        "structure": "valence",
-    }
+    how = {"smoothing": none, "n_iter": 25, "split": split, "start": start, "structure": "valence"}
     values = np.array(fitted(**how).log_likelihoods_)
     assert (np.diff(values) > -1e-7).all()
     assert values[-1] - values[0] > 5

@@ -139,11 +139,7 @@ def test_a_rank_that_is_not_there():
 
 
 def test_bad_settings(model):
-    for how in (
-        {"n_states": 0},
-        {"negatives": "hide"},
-        {"events": "pairs"},
-    ):
+    for how in ({"n_states": 0}, {"negatives": "hide"}, {"events": "pairs"}):
         with pytest.raises(SettingsError):
             SpectralTreeOperators(**how).fit(TREES)
     with pytest.raises(SettingsError, match="svd or cca"):

@@ -8,10 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigentext.dependency.decoding.decoders import (
-    nonprojective_marginals,
-    projective_marginals,
-)
+from eigentext.dependency.decoding.decoders import nonprojective_marginals, projective_marginals
 from eigentext.errors import SettingsError
 from oracle import dependency_trees
 

@@ -114,11 +114,7 @@ def test_perceptron_adds_the_gold_tree_and_takes_away_the_best(order):
     start = np.random.default_rng(1).normal(size=1 << BITS).astype(np.float32)
     sib = sibling_templates() if order == 2 else ()
     model = ArcModel(
-        ArcSettings(order=order, bits=BITS),
-        arc_templates(),
-        sib,
-        encoder().n_tags,
-        start,
+        ArcSettings(order=order, bits=BITS), arc_templates(), sib, encoder().n_tags, start
     )
     best = model.decode(batch)[1:]
     gold = batch.heads[1:]

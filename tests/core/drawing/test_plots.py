@@ -151,9 +151,7 @@ def test_pushed_apart(heights: list[float], distance: float) -> None:
     assert sum(moved) == pytest.approx(sum(heights), abs=1e-6)
 
 
-@given(
-    st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200), st.floats(5, 80)), max_size=25),
-)
+@given(st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200), st.floats(5, 80)), max_size=25))
 @settings(deadline=None)
 def test_labels_cover_neither_labels_nor_dots(spots: list[tuple[float, float, float]]) -> None:
     dots = np.array([(x, y) for x, y, _ in spots]).reshape(-1, 2)

@@ -7,12 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentext.drawing.words_map import (
-    decay_plot,
-    map_points,
-    plane,
-    word_map,
-)
+from eigentext.drawing.words_map import decay_plot, map_points, plane, word_map
 from eigentext.errors import SettingsError
 
 

@@ -31,10 +31,7 @@ def drawn(size, seed):
 def test_contractions_by_einsum(size, seed):
     D, _, L, R = drawn(size, seed)
     same = {"rtol": 1e-10, "atol": 1e-12}
-    cases = [
-        (contract_children, (L, R), "plr,nl,nr->np"),
-        (contract_right, (R,), "plr,nr->npl"),
-    ]
+    cases = [(contract_children, (L, R), "plr,nl,nr->np"), (contract_right, (R,), "plr,nr->npl")]
     for function, vectors, formula in cases:
         expected = np.einsum(formula, D, *vectors)
         np.testing.assert_allclose(function(D, *vectors), expected, **same)

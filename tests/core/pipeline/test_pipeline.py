@@ -30,11 +30,7 @@ def test_the_file_is_the_pipeline(tmp_path: Path) -> None:
     assert (
         again.counts_
         == pipeline().counts_
-        == {
-            "sentences": 302,
-            "words": 2715,
-            "multiword_tokens": 18,
-        }
+        == {"sentences": 302, "words": 2715, "multiword_tokens": 18}
     )
     assert "NOUN" in again.values_["upos"]
     assert "Number=Sing" in again.values_["feats"]

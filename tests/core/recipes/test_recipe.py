@@ -157,10 +157,7 @@ def test_so_are_analyzers_with_files(tmp_path):
 
 def test_own_files_are_beside_the_recipe_and_checked(tmp_path):
     path = own(tmp_path)
-    with (
-        pytest.raises(DataError, match=r"train\.mrg: no such file"),
-        gathered(read_recipe(path)),
-    ):
+    with pytest.raises(DataError, match=r"train\.mrg: no such file"), gathered(read_recipe(path)):
         pass
     for name in ("train.mrg", "test.mrg"):
         (tmp_path / name).write_text("(S (NN dog))\n")

@@ -26,14 +26,7 @@ def test_demo_writes_a_page_and_models(tmp_path):
     assert done.stdout.decode() == "demo-report/index.html\n"
     said = done.stderr.decode().splitlines()
     html = (tmp_path / "demo-report" / "index.html").read_text(encoding="utf-8")
-    for title in (
-        "Constituency",
-        "Dependencies",
-        "Words",
-        "Sequences",
-        "Arabic",
-        "Pipeline",
-    ):
+    for title in ("Constituency", "Dependencies", "Words", "Sequences", "Arabic", "Pipeline"):
         assert f">{title}</h2>" in html
     assert html.count("<svg") >= 4
     assert html.count("<table") >= 5

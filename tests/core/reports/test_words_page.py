@@ -21,11 +21,7 @@ from eigentext.drawing.words_tree import ClusterTree, tree_of_paths
 from eigentext.errors import SettingsError
 from eigentext.language.formats.brown_paths import PathEntry
 from eigentext.language.formats.word2vec import write_vectors
-from eigentext.reports.words_page import (
-    WordVectors,
-    words_browser,
-    words_report,
-)
+from eigentext.reports.words_page import WordVectors, words_browser, words_report
 
 
 class Reader(HTMLParser):

@@ -361,10 +361,7 @@ def test_what_em_needs_grows_with_all_that_it_holds(monkeypatch):
         ("train-blocked {0}/text.txt -o {0}/x --start random", "No such option: --start"),
         ("train {0}/text.txt -o {0}/x --memory 2GB", "No such option: --memory"),
         ("train-blocked {0}/text.txt -o {0}/x --memory lots", "expected a size"),
-        (
-            "train-blocked {0}/text.txt -o {0}/x --n-groups 3 --memory 300MB",
-            "MB is the least",
-        ),
+        ("train-blocked {0}/text.txt -o {0}/x --n-groups 3 --memory 300MB", "MB is the least"),
         ("apply {0}/m.hmm {0}/text.txt --kbest 2", "--kbest is for latent taggers"),
         ("inspect {0}/m.hmm", "too many states"),
     ],

@@ -14,12 +14,7 @@ from eigentext.base.model import NotFittedError
 from eigentext.errors import DataError, EigentextError, ModelFileError, RankError, SettingsError
 from eigentext.sequences import HMM, Encoded, Parameters, Symbols
 from eigentext.sequences.hmm import inference
-from eigentext.sequences.inspection import (
-    kneser_ney_surprisals,
-    shares,
-    spectrum_of,
-    states_of,
-)
+from eigentext.sequences.inspection import kneser_ney_surprisals, shares, spectrum_of, states_of
 
 TEXT = [line.split() for line in ("the cat sat", "a dog ran", "the dog sat", "a cat ran")] * 20
 

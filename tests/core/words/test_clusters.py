@@ -52,8 +52,7 @@ def test_every_method_finds_the_word_classes(method, contexts):
         assert model.singular_values_.shape == (4,)
     assert model.mutual_information_ == pytest.approx(
         paths_information(
-            dict(zip(model.words_, model.paths_, strict=True)),
-            count_of(sentences()),
+            dict(zip(model.words_, model.paths_, strict=True)), count_of(sentences())
         )[None]
     )
 

@@ -148,7 +148,6 @@ def _machine(store: AnnotationStore) -> type[RuleBasedStateMachine]:
 def test_the_store_does_what_lists_and_dicts_do(place):
     store = AnnotationStore(place)
     run_state_machine_as_test(
-        _machine(store),
-        settings=settings(max_examples=15, stateful_step_count=20, deadline=None),
+        _machine(store), settings=settings(max_examples=15, stateful_step_count=20, deadline=None)
     )
     store.close()

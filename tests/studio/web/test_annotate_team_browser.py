@@ -172,10 +172,7 @@ class TestAtOnce:
     def test_a_layer_that_is_closed_is_opened_again_by_who_adjudicates(
         self, browser: Any, team: str
     ) -> None:
-        with (
-            logged_in(browser, team, "Ada") as ada,
-            logged_in(browser, team, "Edith") as edith,
-        ):
+        with logged_in(browser, team, "Ada") as ada, logged_in(browser, team, "Edith") as edith:
 
             def opened(page: Any, layer: str) -> None:
                 page.goto(f"{team}/annotate?document=2&layer={layer}")

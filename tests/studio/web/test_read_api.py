@@ -78,10 +78,7 @@ def test_readings_of_a_token_of_several_words_are_their_likeliest_combinations()
     def reading(upos: str, probability: float) -> WordReading:
         return WordReading(upos, "_", "_", "x", probability)
 
-    words = [
-        [reading("A", 0.7), reading("B", 0.3)],
-        [reading("C", 0.6), reading("D", 0.4)],
-    ]
+    words = [[reading("A", 0.7), reading("B", 0.3)], [reading("C", 0.6), reading("D", 0.4)]]
     found = _readings(words)
     assert ["".join(one.upos for one in some.words) for some in found] == ["AC", "AD", "BC", "BD"]
     assert [round(some.probability, 6) for some in found] == [0.42, 0.28, 0.18, 0.12]

@@ -138,9 +138,7 @@ def test_a_worker_that_dies_is_replaced_when_it_can_be(pool: WorkerPool, tmp_pat
     assert ask(pool, "echo", 1) == 1
 
 
-def test_what_cannot_be_built_is_told_at_the_start(
-    tmp_path: Path,
-) -> None:
+def test_what_cannot_be_built_is_told_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "broken").touch()
     pool = WorkerPool(
         partial(build, str(tmp_path)), size=1, waiting=1, patience=LONG, seconds=LONG

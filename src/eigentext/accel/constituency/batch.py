@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Arrays = dict[str, Any]
 
-__all__ = ["WordTable", "grammar_arrays", "sentence_arrays"]
-
 _MOST_WORDS = 50_000  # of the latest words
 _PAD = 2  # places before and behind a sentence, as in the bracket model's kernels
 

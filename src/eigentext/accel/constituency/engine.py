@@ -24,15 +24,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import UInt64s
 
-__all__ = [
-    "DEFINES",
-    "SOURCE",
-    "Card",
-    "Engine",
-    "Job",
-    "fields",
-]
-
 SOURCE = Path(__file__).with_name("parse.cu")
 DEFINES = (f"-DMIXER={MIXER}ULL",)
 _TYPES = {

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     _Nodes = tuple[Sequence[int], Sequence[int]]  # labels and rules in preorder
 
-__all__ = ["CardParser", "Trees", "why_not_card"]
-
 _WINDOW = 2048  # sentences that are sorted by length, and parsed together if there is room
 _MOST_ENTRIES = 1 << 24  # of the cells of a batch, some 60 bytes each
 _PER_SPAN = 24  # room for so many entries a span; sentences that need more go to the processor

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import io
     from collections.abc import Callable, Iterator
 
-__all__ = ["SUFFIXES", "bare_name", "packer", "suffix_of", "unpacked"]
-
 SUFFIXES = (".gz", ".xz", ".zst", ".bz2")
 
 _STEP = 1 << 12  # bytes fed at once: zlib and zstandard have no bound on what one step gives back

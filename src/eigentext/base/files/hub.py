@@ -14,8 +14,6 @@ from eigentext.base.files.archives import bare_name, suffix_of
 from eigentext.base.files.storage import driver_errors, filesystem_of
 from eigentext.errors import DataError
 
-__all__ = ["dataset_files"]
-
 _SPLIT = re.compile(r"(?:^|[^a-z])(train|validation|valid|val|dev|test|eval)(?:[^a-z]|$)")
 
 

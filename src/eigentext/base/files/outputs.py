@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.storage import Source
 
-__all__ = ["check_input", "one_command", "was_written", "will_write"]
-
 _LOCAL = ("file://", "local://", "sqlite:///")
 _Identity = tuple[int, int] | str
 

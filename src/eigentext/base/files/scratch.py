@@ -28,8 +28,6 @@ from eigentext.errors import StorageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["MARKER", "has_marker", "scratch_file", "scratch_folder", "take_lock"]
-
 MARKER = ".eigentext-work"
 _PREFIX = "eigentext-"
 _FILE = re.compile(r"\.eigentext-[0-9a-f]{16}\.tmp")

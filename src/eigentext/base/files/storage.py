@@ -15,8 +15,6 @@ from eigentext.errors import DataError, EigentextError, MissingExtraError, Stora
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Source", "driver_errors", "filesystem_of", "is_url", "reason"]
-
 Source = str | os.PathLike[str]
 
 # packages whose absence is told by their name

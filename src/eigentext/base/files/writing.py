@@ -30,8 +30,6 @@ from eigentext.errors import DataError, StorageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["atomic_write", "check_writable", "write_lines"]
-
 _BLOCK = 1 << 20
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import io
     from collections.abc import Callable
 
-__all__ = ["compress", "decoder", "decompress", "reason", "writer"]
-
 _LEVEL = 6
 
 

@@ -29,16 +29,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.lexicon import Emission, Lexicon
     from eigentext.constituency.treebank import Treebank
 
-__all__ = [
-    "STEPS",
-    "Applications",
-    "Chart",
-    "CoarseGrammar",
-    "beam_for",
-    "best_pieces",
-    "build_chart",
-]
-
 _LONG = 60  # words: sentences up to here have the beam that was asked for
 _MOST_PAIRED = 2000  # labels of which there is a table of pairs, 16 MB at the most
 _WIDEST = 0.02  # and no sentence a beam that cuts more than this

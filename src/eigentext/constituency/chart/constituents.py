@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int64s
     from eigentext.constituency.chart.coarse import Chart
 
-__all__ = ["Chains", "expected_gains"]
-
 
 class Chains(NamedTuple):
     """The constituents that each label of a grammar stands for, tags among them.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Bools, Float64s, Int32s
 
-__all__ = ["Constraints", "Masks", "Span", "build_masks", "span_number"]
-
 _ALL, _NONE = 0, 1
 
 Span: TypeAlias = "tuple[int, int] | tuple[int, int, str]"
@@ -100,10 +98,7 @@ def span_number(start: Any, end: Any, n: int) -> Any:
 
 
 def build_masks(
-    n: int,
-    labels: Sequence[str],
-    constraints: Constraints | None,
-    wrapper: str | None = None,
+    n: int, labels: Sequence[str], constraints: Constraints | None, wrapper: str | None = None
 ) -> Masks:
     """Masks for a sentence of n words; ``wrapper`` is the label that every tree gets on top."""
     rows = [np.ones(len(labels), bool), np.zeros(len(labels), bool)]
@@ -144,10 +139,7 @@ def _cross(first: tuple[int, int], second: tuple[int, int]) -> bool:
 
 
 def _check(
-    n: int,
-    chains: Sequence[tuple[str, ...]],
-    constraints: Constraints,
-    wrapper: str | None,
+    n: int, chains: Sequence[tuple[str, ...]], constraints: Constraints, wrapper: str | None
 ) -> None:
     """Constraints that no tree of this grammar can meet are an error of the one who made them."""
     names = {label for chain in chains for label in chain} | {wrapper}

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.params import LatentParams
 
 
-__all__ = ["LIKELY", "best_skeleton", "decoder_scores", "viterbi_skeleton"]
-
 _TINY = 1e-30
 LIKELY = 0.01  # weight of the rules beside the constituents: of trees alike in these the likelier
 

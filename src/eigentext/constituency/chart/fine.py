@@ -27,16 +27,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
 
-__all__ = [
-    "FinePass",
-    "Sweeps",
-    "coarse_pass",
-    "fill_word_states",
-    "fine_pass",
-    "fine_sweeps",
-    "settle_negatives",
-]
-
 _CLIPPED = 1e-3  # of the coarse posterior: what a negative posterior counts for
 
 

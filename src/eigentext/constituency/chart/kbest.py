@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.kernels.kbest import Derivations
 
-__all__ = ["Forest", "kbest_forest"]
-
 _MORE = 10  # so many binary trees are looked at for each tree wanted
 
 
@@ -54,10 +52,7 @@ class Forest(NamedTuple):
 
 
 def kbest_forest(
-    chart: Chart,
-    scores: tuple[Float64s, Float64s],
-    k: int,
-    spliced: Bools | None = None,
+    chart: Chart, scores: tuple[Float64s, Float64s], k: int, spliced: Bools | None = None
 ) -> Forest:
     """At most k trees by falling score; ties in the order of the chart.
 

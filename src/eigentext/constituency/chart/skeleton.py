@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int64s
     from eigentext.constituency.grammar import RuleNumbers
 
-__all__ = ["Skeleton", "skeleton_of"]
-
 
 class Skeleton(NamedTuple):
     """A binarised tree in preorder without its words: labels, rules (-1 over a word), children."""

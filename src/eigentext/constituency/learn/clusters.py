@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.settings import LPCFGSettings
     from eigentext.constituency.treebank import Treebank
 
-__all__ = ["cluster_states", "noised"]
-
 _SEED_ROWS = 1500  # k-means++ seeds are drawn from so many nodes
 _FIT_ROWS = 12_000  # and the centres are fitted on so many; the rest are assigned
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.settings import LPCFGSettings
     from eigentext.constituency.treebank import Treebank
 
-__all__ = ["LEAST_COUNT", "expect_states", "random_start", "run_em", "word_scores"]
-
 _LEAST_WORK = 100_000  # numbers of tensors to go through: what a thread is handed at a time
 _MOST_BLOCKS = 64
 LEAST_COUNT = 1e-3  # of a rule with states, expected, in the last estimate
@@ -252,11 +250,6 @@ def random_start(bank: Treebank, m: Int64s, settings: LPCFGSettings) -> LatentPa
     states += np.bincount(of_tag + within_tag, weights, minlength=len(label))
     counts = LatentCounts(tensor, states, (of_root / m)[label].astype(float))
     lexicon = build_lexicon(
-        bank,
-        m,
-        None,
-        weights,
-        language=settings.language,
-        smoothing=settings.smoothing,
+        bank, m, None, weights, language=settings.language, smoothing=settings.smoothing
     )
     return estimate(bank, m, counts, lexicon, settings.smoothing)

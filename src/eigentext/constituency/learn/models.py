@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.settings import Estimator, LPCFGSettings
     from eigentext.constituency.treebank import Treebank
 
-__all__ = ["learn_models"]
-
 _EM_ITERATIONS = 50  # from a random start, unless told otherwise
 _EM_AFTER_CLUSTERING = 1  # hard states become soft ones; more did not help on dev
 
@@ -53,9 +51,7 @@ def learn_models(
     )
     for number in range(settings.n_models):
         settings_of_model = replace(
-            settings,
-            estimator=in_turn[number % len(in_turn)],
-            seed=settings.seed + number,
+            settings, estimator=in_turn[number % len(in_turn)], seed=settings.seed + number
         )
         with single_threaded():
             params = _learn(bank, settings_of_model, progress)

@@ -27,20 +27,11 @@ from eigentext.constituency.bounds import smallest_elements
 from eigentext.constituency.features import inside_features, outside_features
 from eigentext.constituency.lexicon import index_words
 from eigentext.constituency.lexicon_moments import build_moment_lexicon
-from eigentext.constituency.params import (
-    LatentParams,
-    root_prior,
-    tensor_layout,
-)
+from eigentext.constituency.params import LatentParams, root_prior, tensor_layout
 from eigentext.constituency.settings import Smoothing
 from eigentext.errors import RankWarning
 from eigentext.features.sparse_rows import FeatureRows, scaled_rows
-from eigentext.features.spectrum import (
-    Spectra,
-    converged_coordinates,
-    orthonormal,
-    significant,
-)
+from eigentext.features.spectrum import Spectra, converged_coordinates, orthonormal, significant
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import fix_signs
@@ -53,16 +44,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.lexicon import Lexicon
     from eigentext.constituency.settings import LPCFGSettings, Scheme
     from eigentext.constituency.treebank import Treebank
-
-__all__ = [
-    "Coordinates",
-    "fit_moments",
-    "node_weights",
-    "project",
-    "rule_moment",
-    "singular_coordinates",
-]
-
 
 _RULES_AT_ONCE = 64  # whose moments one thread makes
 
@@ -155,11 +136,7 @@ def _column_of(w: Float32s) -> FeatureRows:
 
 
 def project(
-    bank: Treebank,
-    settings: LPCFGSettings,
-    weights: Float64s,
-    *,
-    progress: Progress | None = None,
+    bank: Treebank, settings: LPCFGSettings, weights: Float64s, *, progress: Progress | None = None
 ) -> list[Coordinates]:
     """Steps 0 and 1 of figure 4 for every nonterminal.
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.settings import States
     from eigentext.language.trees.constituent import Tree
 
-__all__ = ["GRID", "Trial", "f1_on", "search_states"]
-
 GRID: tuple[States, ...] = (4, 8, 16, 24, 32, "auto")
 
 

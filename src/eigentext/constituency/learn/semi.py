@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from eigentext.constituency.treebank import Treebank
     from eigentext.language.trees.constituent import Tree
 
-__all__ = ["FreeText", "SemiResult", "add_sentence", "learn_semi", "partial_brackets"]
-
 _BLANK = ("", "X")  # labels that say "a constituent" and no more
 
 

@@ -28,19 +28,7 @@ if TYPE_CHECKING:
 
     Keys = UInt64s
 
-__all__ = ["ALL", "GROUPS", "WordKeys", "bits_of", "list_features"]
-
-GROUPS = (
-    "rule",
-    "heads",
-    "siblings",
-    "words",
-    "heavy",
-    "edges",
-    "parallel",
-    "shape",
-    "split",
-)
+GROUPS = ("rule", "heads", "siblings", "words", "heavy", "edges", "parallel", "shape", "split")
 
 
 ALL = (1 << len(GROUPS)) - 1

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     Keys = UInt64s
 
-__all__ = ["Gold", "LabelTable", "TreeList", "tree_list"]
-
 _RULES = Rules.of(EvalbSettings.collins())
 _LABEL_END = re.compile("[-=]")
 

@@ -36,17 +36,6 @@ if TYPE_CHECKING:
     from eigentext.features.signatures import Language
     from eigentext.language.trees.constituent import Tree
 
-__all__ = [
-    "DECODER",
-    "N_TREES",
-    "ListParser",
-    "ParsedList",
-    "Reranker",
-    "frequent_words",
-    "learn_reranker",
-    "parsed_lists",
-]
-
 N_TREES = 20  # of a list; more gave nothing on dev
 DECODER = (1.0,)  # weight of the decoder's score; it stays
 _FOLDS = 5

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Bools, Float64s, Int32s
 
-__all__ = ["Arc", "Heads", "Scores", "checked_arc", "checked_sib", "constrained", "no_tree"]
-
 Arc: TypeAlias = tuple[int, int]  # (head, dependent)
 Scores: TypeAlias = "Float64s"
 Heads: TypeAlias = "Int32s"

@@ -42,16 +42,6 @@ if TYPE_CHECKING:
 
     from eigentext.dependency.decoding.constraints import Arc, Heads, Scores
 
-__all__ = [
-    "chu_liu_edmonds",
-    "eisner",
-    "kbest_nonprojective",
-    "kbest_projective",
-    "nonprojective_marginals",
-    "projective_marginals",
-    "rearrange",
-]
-
 
 def eisner(
     arc: npt.ArrayLike,
@@ -92,10 +82,7 @@ def eisner(
 
 
 def chu_liu_edmonds(
-    arc: npt.ArrayLike,
-    *,
-    required_arcs: Iterable[Arc] = (),
-    forbidden_arcs: Iterable[Arc] = (),
+    arc: npt.ArrayLike, *, required_arcs: Iterable[Arc] = (), forbidden_arcs: Iterable[Arc] = ()
 ) -> tuple[Heads, float]:
     """Heads (n,) and score of the best tree with one root, projective or not; exact.
 
@@ -269,10 +256,7 @@ def projective_marginals(
 
 
 def nonprojective_marginals(
-    arc: npt.ArrayLike,
-    *,
-    required_arcs: Iterable[Arc] = (),
-    forbidden_arcs: Iterable[Arc] = (),
+    arc: npt.ArrayLike, *, required_arcs: Iterable[Arc] = (), forbidden_arcs: Iterable[Arc] = ()
 ) -> tuple[Scores, float]:
     """Arc probabilities (n+1, n+1) over all trees with one root, first order, and log Z.
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from eigentext.dependency.graph.training import Grandparents
 
-__all__ = ["Search"]
-
 Scores = Float64s
 Heads = Int32s
 

@@ -59,8 +59,6 @@ if TYPE_CHECKING:
 
     Numbers = tuple[Int64s, Int64s]  # of (word, tag) pairs, of tags
 
-__all__ = ["GenerativeParse", "GenerativeParser", "TextLearner"]
-
 _KINDS = {
     "DET": 1,
     "ADP": 1,
@@ -114,11 +112,7 @@ class TextLearner(Protocol):
         """Counts of trees, to which the words of the sentences are added."""
 
     def improve(
-        self,
-        params: GenerativeParams,
-        corpus: Corpus,
-        numbers: Numbers,
-        progress: Progress | None,
+        self, params: GenerativeParams, corpus: Corpus, numbers: Numbers, progress: Progress | None
     ) -> EMResult[GenerativeParams]:
         """EM over trees and sentences, from the parameters of the trees."""
 

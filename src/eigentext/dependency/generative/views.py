@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     Features = UInt64s
 
-__all__ = ["N_LENGTHS", "VIEWS", "Corpus", "length_classes"]
-
 N_LENGTHS = 4  # words covered so far: up to 1, 2-3, 4-7, 8 and more
 
 

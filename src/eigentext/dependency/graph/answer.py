@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.language.trees.dependency import DependencyTree
 
-__all__ = ["Parse", "in_conllu", "with_heads", "with_probabilities"]
-
 
 @dataclass(frozen=True)
 class Parse:

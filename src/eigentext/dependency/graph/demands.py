@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int64s
     from eigentext.dependency.graph.labels import LabelModel
 
-__all__ = ["AnyArc", "Demands"]
-
 AnyArc: TypeAlias = "tuple[int, int] | tuple[int, int, str]"
 _NO_ROWS = np.zeros((0, 4), np.int64)
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int32s, Int64s, UInt64s
     from eigentext.dependency.sentence import TaggedSentence
 
-__all__ = ["Batch", "Encoder"]
-
 KINDS = {"VERB": 1, "AUX": 1, "PUNCT": 2, "CCONJ": 3}
 AGREEING = ("Case", "Number", "Gender", "Person")
 _MOST_REMEMBERED = 50_000

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from eigentext.dependency.sentence import TaggedSentence
 
-__all__ = ["chosen_features"]
-
 MOST = 4  # features in a tag
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from eigentext.dependency.graph.encode import Batch
     from eigentext.dependency.graph.training import ArcModel
 
-__all__ = ["fitted_heat"]
-
 _HEATS = tuple(2.0 ** (k / 4) for k in range(-16, 5))  # 1/16 to 2
 _MOST_SENTENCES, _MOST_WORDS = 300, 80  # looked at; longer sentences would take most of the time
 _FLOOR = 1e-6  # the probability of a gold head that was ruled out

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from eigentext.dependency.graph.encode import Batch
     from eigentext.dependency.kernels.labels import LabelWeights
 
-__all__ = ["LabelModel", "LabelSettings", "label_templates", "train_labels"]
-
 ROLES = "hdgabijcs"
 LABEL_STEPS = 8  # whole numbers in the longest step of learning
 _ATTRIBUTES = (*PARSING.names, "label", "far")  # and those that an arc has only in its tree
@@ -56,9 +54,7 @@ class LabelSettings:
 
 
 @lru_cache(maxsize=32)
-def compiled_labels(
-    names: tuple[str, ...],
-) -> tuple[Int64s, UInt64s]:
+def compiled_labels(names: tuple[str, ...]) -> tuple[Int64s, UInt64s]:
     """(T, items, 3) role, attribute and offset of each item, and the seeds (T,).
 
     Attribute -1: there are no more items.

@@ -43,18 +43,8 @@ from eigentext.dependency.graph.templates import (
     grandparent_templates,
     sibling_templates,
 )
-from eigentext.dependency.graph.training import (
-    ArcModel,
-    ArcSettings,
-    train_arcs,
-    train_coarse,
-)
-from eigentext.dependency.long_sentences import (
-    check_length,
-    joined,
-    parsed_in_pieces,
-    pieces_of,
-)
+from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs, train_coarse
+from eigentext.dependency.long_sentences import check_length, joined, parsed_in_pieces, pieces_of
 from eigentext.dependency.sentence import TagColumns, TaggedSentence
 from eigentext.dependency.settings import DependencyParserSettings
 from eigentext.errors import DataError, SettingsError
@@ -105,11 +95,7 @@ class DependencyParser(Model, DependencyParserSettings):
     # ------------------------------------------------------------ training
 
     def fit(
-        self,
-        sentences: Treebank,
-        dev: Treebank | None = None,
-        *,
-        progress: Progress | None = None,
+        self, sentences: Treebank, dev: Treebank | None = None, *, progress: Progress | None = None
     ) -> DependencyParser:
         """Train on sentences with heads: a list, a file, or Docs.
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int32s
     from eigentext.dependency.graph.encode import Batch
 
-__all__ = ["Projectivity", "choose_projectivity"]
-
 WORDS = 80_000  # about so many are looked at, so that large treebanks pay little
 EVERY = 4  # one sentence of so many is held out
 PASSES, SMALL_PASSES = 3, 5  # small treebanks: more passes cost little, and say more

@@ -18,8 +18,6 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from eigentext.base.types import Int16s, UInt8s
 
-__all__ = ["packed", "rounded", "unit_of", "unpacked"]
-
 _MOST = (1 << 15) - 1
 _BLOCK = 1 << 18
 

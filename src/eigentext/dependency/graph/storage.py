@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int16s, UInt8s
     from eigentext.dependency.graph.parser import DependencyParser
 
-__all__ = ["Content"]
-
 _HASHED = Named({"bits": Whole(10, 30), "epochs": Whole(1), "seed": Whole(0)})
 
 

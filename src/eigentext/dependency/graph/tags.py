@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from eigentext.tagging.morphology import Morphology, MorphTagger
     from eigentext.tagging.sequence import SequenceTagger
 
-__all__ = ["OwnTags", "fitted_and_jackknifed", "jackknifed", "with_tags"]
-
 WAYS = 5  # stretches of the training set
 
 

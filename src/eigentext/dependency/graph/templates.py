@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     Keys = UInt64s
 
-__all__ = ["GRAMMAR", "FeatureArrays", "arc_templates", "compiled", "sibling_templates"]
-
 AFTER = 0xD6E8FEB86659FD93
 BEYOND = (0x2545F4914F6CDD1D, 0x27D4EB2F165667C5)  # keys of words before the first, after the last
 NOBODY = 0x165667B19E3779F9  # part of the sibling that a first modifier does not have

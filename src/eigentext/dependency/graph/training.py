@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from eigentext.dependency.kernels.features import LinearModel, Sentence, Sentences
     from eigentext.dependency.kernels.train import Decoder
 
-__all__ = ["ArcModel", "ArcSettings", "Grandparents", "train_arcs"]
-
 Scores = Float64s
 COARSE_EPOCHS, COARSE_BITS, COARSE_RATE = 2, 18, 0.05
 MORE_MARGIN = 1.0  # of arcs that are looked at while weights are learned
@@ -311,11 +309,7 @@ NO_COARSE = ArcModel(ArcSettings(bits=10), ("h.upos d.upos",), (), 1, np.zeros(1
 
 
 def train_coarse(
-    batch: Batch,
-    n_tags: int,
-    settings: ArcSettings,
-    *,
-    sentences: Int64s | None = None,
+    batch: Batch, n_tags: int, settings: ArcSettings, *, sentences: Int64s | None = None
 ) -> ArcModel:
     """The model that says which arcs of order 2 are scored: few templates, few passes."""
     from eigentext.dependency.kernels.train import coarse_pass

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.language.trees.dependency import DependencyTree
 
-__all__ = ["judged", "tree_score"]
-
 
 def tree_score(parser: DependencyParser, sentence: ConlluBlock, tree: DependencyTree) -> float:
     """Sum over the parts of the tree, with arcs that the parser's own search would not look at.

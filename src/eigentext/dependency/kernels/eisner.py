@@ -22,13 +22,7 @@ import numpy as np
 from eigentext.base.compiling import njit
 from eigentext.dependency.kernels.mst import mst_kernel, tree_score
 
-__all__ = [
-    "eisner_kernel",
-    "eisner_siblings_kernel",
-    "mst_kernel",
-    "siblings_score",
-    "tree_score",
-]
+__all__ = ["eisner_kernel", "eisner_siblings_kernel", "mst_kernel", "siblings_score", "tree_score"]
 
 
 @njit

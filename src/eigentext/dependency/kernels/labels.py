@@ -14,13 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.dependency.kernels.features import (
-    BEFORE,
-    BEHIND,
-    COUNTED,
-    NOBODY,
-    distance_offset,
-)
+from eigentext.dependency.kernels.features import BEFORE, BEHIND, COUNTED, NOBODY, distance_offset
 from eigentext.features.kernels.hashing import mix, slot_of
 
 EACH_CHILD, EACH_SIBLING = 7, 8

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from eigentext.dependency.latent.operators import SpectralTreeOperators
     from eigentext.language.trees.dependency import DependencyTree
 
-__all__ = ["Examination", "bound_7", "examine", "negative_rate"]
-
 
 @dataclass(frozen=True)
 class Examination:

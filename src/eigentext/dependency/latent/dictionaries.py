@@ -26,12 +26,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Bools, Float64s
     from eigentext.dependency.latent.observations import Forest
 
-__all__ = [
-    "Dictionary",
-    "neighbour_counts",
-    "treebank_dictionary",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Dictionary:

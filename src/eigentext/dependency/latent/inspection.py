@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s
     from eigentext.dependency.latent.model import LatentTreeModel
 
-__all__ = ["LatentState", "sample_words", "states_of"]
-
 
 class LatentState(NamedTuple):
     """One state, most typical things first.

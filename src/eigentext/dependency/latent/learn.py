@@ -35,22 +35,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Bools, Float64s, Int32s, Int64s
     from eigentext.dependency.latent.observations import Forest
 
-__all__ = [
-    "EDGES",
-    "Counts",
-    "EncodedForest",
-    "LatentSmoothing",
-    "StateRanges",
-    "Tables",
-    "encode_structure",
-    "estimate",
-    "expected_counts",
-    "run_em",
-    "softened",
-    "spectral_states",
-    "states_per_tag",
-]
-
 EDGES = {name: number for number, name in enumerate(EDGE_NAMES)}
 N_CLASSES = (1, 2, 4, 4)
 STRUCTURE = {"valence": 16, "distance": 11, "size": 7}  # kinds, and how many classes each has

@@ -60,8 +60,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int64s
     from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
 
-__all__ = ["LatentTreeModel", "LatentTreeParams"]
-
 # share of each table that all states of a tag have in common at the start: EM cannot leave a state
 # that is certain
 _SOFTEN = 0.6
@@ -229,11 +227,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
         return forest
 
     def _fit_member(
-        self,
-        forest: Forest,
-        encoded: learn.EncodedForest,
-        member: int,
-        progress: Progress | None,
+        self, forest: Forest, encoded: learn.EncodedForest, member: int, progress: Progress | None
     ) -> tuple[Tables, list[float], Float64s]:
         """Tables, log likelihoods and shares of the states of one model."""
         seed, smoothing = self.seed + member, self.smoothing or LatentSmoothing()

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int64s
     from eigentext.dependency.latent.observations import Forest
 
-__all__ = ["InstrumentMoments", "TreeMoments", "link_moments"]
-
 _AT_ONCE = 4096  # events per block of sums: bounds the room of u_a x u_p x u_b
 
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int8s, Int32s, Int64s
     from eigentext.features.signatures import Language
 
-__all__ = ["Forest", "Observations", "channels_of", "check_heads", "each_tree"]
-
 _FEW = 4  # a signature seen less often gives way to a coarser one
 CHANNELS = ("word", "tag", "word|tag")
 

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from eigentext.base.parts import Packed
     from eigentext.base.types import Float64s, Int8s
 
-__all__ = ["SpectralTreeOperators", "TreeOperators", "make_operators"]
-
 Kind = Literal["svd", "cca"]
 _MAX_CONDITION = 1e12  # of a matrix that is inverted
 _FLOOR = 1e-8  # the least score, per word
@@ -154,10 +152,7 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
         needs_links = len(sizes) > 1 or self.dictionary_.kind == "other"
         links = link_moments(forest, U, sizes) if needs_links else None
         self.operators_, self.reports_ = make_operators(
-            self.moments_,
-            self.dictionary_,
-            links=links,
-            on_rank=cast("OnRank", self.on_rank),
+            self.moments_, self.dictionary_, links=links, on_rank=cast("OnRank", self.on_rank)
         )
         return self
 

@@ -19,12 +19,7 @@ import numpy as np
 from eigentext.base.folds import held_out
 from eigentext.base.registry import part
 from eigentext.base.settings import declared
-from eigentext.dependency.rerank.features import (
-    Distance,
-    Expert,
-    Valence,
-    expert_column,
-)
+from eigentext.dependency.rerank.features import Distance, Expert, Valence, expert_column
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.dependency.settings import EXPERTS
 from eigentext.errors import RankError, SettingsError
@@ -39,8 +34,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float32s, Float64s
     from eigentext.dependency.rerank.lists import KBestLists
     from eigentext.language.formats.conllu import ConlluBlock
-
-__all__ = ["check_settings", "expert_from_bytes", "expert_to_bytes", "fit_expert", "jackknifed"]
 
 _STATES = 200  # of the latent tree model, unless told
 _CHAINS = {"paths": "HMM of paths", "surface": "HMM of the surface"}  # parts of the laboratory
@@ -70,9 +63,7 @@ class _Generative:
 def _trees(sentences: Sequence[ConlluBlock]) -> list[DependencyTree]:
     return [
         DependencyTree(
-            sentence.forms,
-            sentence.heads or (),
-            tags=TaggedSentence.from_conllu(sentence).coarse,
+            sentence.forms, sentence.heads or (), tags=TaggedSentence.from_conllu(sentence).coarse
         )
         for sentence in sentences
     ]

@@ -34,15 +34,6 @@ if TYPE_CHECKING:
     from eigentext.dependency.rerank.lists import KBestLists
     from eigentext.dependency.sentence import TaggedSentence
 
-__all__ = [
-    "Distance",
-    "Expert",
-    "FeatureTable",
-    "Templates",
-    "Valence",
-    "expert_column",
-]
-
 _MOST_TAGS = 150  # of templates: 10 million numbers
 
 

@@ -33,17 +33,6 @@ if TYPE_CHECKING:
     from eigentext.dependency.rerank.features import FeatureTable
     from eigentext.dependency.rerank.tree_features import TreeTable
 
-__all__ = [
-    "HeldOut",
-    "Weights",
-    "checked_right",
-    "choose",
-    "held_out_words",
-    "log_linear",
-    "perceptron",
-]
-
-
 Table: TypeAlias = "TreeTable | FeatureTable"  # features of the trees of many lists
 
 
@@ -114,12 +103,7 @@ def held_out_words(table: Table, learn: Callable[[Any], Any], folds: int) -> Hel
 
 
 def perceptron(
-    table: FeatureTable,
-    size: int,
-    *,
-    epochs: int = 10,
-    base: float = 10.0,
-    seed: int = 0,
+    table: FeatureTable, size: int, *, epochs: int = 10, base: float = 10.0, seed: int = 0
 ) -> Weights:
     """Averaged perceptron over lists; ``base`` is the first weight of the base score."""
     right = checked_right(table)

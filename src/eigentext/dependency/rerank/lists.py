@@ -38,16 +38,6 @@ if TYPE_CHECKING:
     from eigentext.dependency.sentence import TaggedSentence
     from eigentext.language.formats.conllu import ConlluBlock
 
-__all__ = [
-    "KBestLists",
-    "OneList",
-    "Relations",
-    "cross_validated",
-    "lists_of",
-    "tagged_lists",
-]
-
-
 _ARRAYS = ("lengths", "sizes", "heads", "scores")
 _STRETCH = 500  # sentences a file
 

@@ -26,12 +26,7 @@ from eigentext.base.values import Listed, Named, Text, Whole
 from eigentext.dependency.graph.tags import jackknifed, with_tags
 from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.dependency.rerank import experts
-from eigentext.dependency.rerank.features import (
-    Expert,
-    FeatureTable,
-    Templates,
-    expert_column,
-)
+from eigentext.dependency.rerank.features import Expert, FeatureTable, Templates, expert_column
 from eigentext.dependency.rerank.learners import (
     HeldOut,
     checked_right,
@@ -41,12 +36,7 @@ from eigentext.dependency.rerank.learners import (
     perceptron,
 )
 from eigentext.dependency.rerank.learners import Weights as TagWeights
-from eigentext.dependency.rerank.lists import (
-    KBestLists,
-    Relations,
-    cross_validated,
-    tagged_lists,
-)
+from eigentext.dependency.rerank.lists import KBestLists, Relations, cross_validated, tagged_lists
 from eigentext.dependency.rerank.tree_features import COLUMNS, TreeFeatures, TreeTable
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.dependency.settings import EXPERTS, RerankerSettings
@@ -67,8 +57,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float32s, Float64s, Int64s, UInt8s, UInt64s
     from eigentext.dependency.graph.answer import Parse
     from eigentext.dependency.graph.parser import DependencyParser
-
-__all__ = ["Reranker"]
 
 
 def _of_trees(values: Mapping[str, Any]) -> bool:

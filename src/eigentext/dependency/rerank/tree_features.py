@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     Gold = Sequence[tuple[Sequence[int], Sequence[str]]]
 
-__all__ = ["COLUMNS", "TreeFeatures", "TreeTable"]
-
 COLUMNS = ("base", "margin", "log_margin")  # of every tree, before those of experts
 _AT_ONCE = 256  # sentences whose words are looked up together
 _KEYS = [PARSING.column[name] for name in ("upos", "xpos", "lower", "lemma", "feats")]
@@ -79,12 +77,7 @@ def relation_keys(names: Sequence[str]) -> UInt64s:
 
 
 def list_features(
-    words: Words,
-    heads: npt.NDArray[Any],
-    relations: Int32s,
-    names: UInt64s,
-    *,
-    every: bool,
+    words: Words, heads: npt.NDArray[Any], relations: Int32s, names: UInt64s, *, every: bool
 ) -> ListFeatures:
     """Features of the trees (K, n) of one sentence; ``names`` are keys of the relations.
 

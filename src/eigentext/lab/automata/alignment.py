@@ -21,8 +21,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["EDITS", "Costs", "aligned", "costs_of", "learned_costs"]
-
 _GRAIN = 8  # costs are multiples of 1/8: sums are exact, so that equal ones are equal
 _ROUNDS = 5  # of EM
 _MOST_PAIRS = 2000  # that EM looks at

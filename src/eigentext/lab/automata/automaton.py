@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float64s
 
-__all__ = ["Automaton"]
-
 
 @dataclass(frozen=True, eq=False)
 class Automaton:

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int64s
     from eigentext.lab.automata.classes import ClassAutomata
 
-__all__ = ["POWERS", "RANKS", "CharacterTags"]
-
 POWERS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5, 0.75, 1.0)
 RANKS = (25, 50, 100)  # every character has a matrix: more takes hundreds of megabytes
 _BASIS = 250

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float64s, Int64s
 
-__all__ = ["ClassAutomata"]
-
 
 @dataclass
 class _Content:

@@ -42,15 +42,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s
     from eigentext.sequences.settings import HankelScaling, Statistic
 
-__all__ = [
-    "BEGIN",
-    "END",
-    "Basis",
-    "Hankel",
-    "spectral_automaton",
-    "strings_of",
-]
-
 BEGIN, END = -1, -2  # marks, beside the numbers of symbols
 _SINGULAR = 1e-10  # directions below this share of the largest are rounding
 

@@ -36,18 +36,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float64s
 
-__all__ = [
-    "STOP",
-    "Learned",
-    "StringAutomaton",
-    "answer_as",
-    "checked_strings",
-    "ended",
-    "learn_automaton",
-    "share_right",
-    "symbols_of",
-]
-
 STOP = "</s>"  # the name of the end symbol
 _RANKS = (2, 5, 10, 25, 50, 100, 200, 400)
 _SIZES = (250, 1000, 2000)

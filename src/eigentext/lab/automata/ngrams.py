@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float64s, Int64s
 
-__all__ = ["BEFORE", "KneserNey"]
-
 BEFORE = -1  # stands before the first symbol
 _DISCOUNT = 0.75
 _CELLS = 4_000_000  # numbers of distributions that are remembered

@@ -4,5 +4,5 @@ COMMANDS = {
     "lab": (
         "eigentext.lab.cli.group:app",
         "The laboratory: automata of strings, trees without a treebank.",
-    ),
+    )
 }

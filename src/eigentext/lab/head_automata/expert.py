@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s
     from eigentext.dependency.sentence import TaggedSentence
 
-__all__ = ["ROOT", "HeadAutomata", "dependents"]
-
 ROOT = "ROOT>"  # the class of the string of roots
 _BASIS = 250
 _MOST_KNOWN = 1 << 18  # strings whose log p is kept in memory

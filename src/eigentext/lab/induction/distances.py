@@ -35,16 +35,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float64s, Int64s
 
-__all__ = [
-    "N_LEVELS",
-    "Contexts",
-    "TagText",
-    "chosen_strength",
-    "learn_contexts",
-    "log_product",
-    "tree_distances",
-]
-
 N_LEVELS = 5
 STRENGTHS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)
 _FAR = 12  # distances from here on are one

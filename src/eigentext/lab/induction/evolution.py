@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float64s
 
-__all__ = ["Brackets", "brackets"]
-
 _TIE = 1e-9  # lengths that differ by less than this share of the distances are equal
 
 

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float32s, Float64s, Int64s
 
-__all__ = ["Bracketer", "is_punctuation"]
-
 _MOST_TAGS = 900  # with more, the six tags of a context are no 64-bit number
 _BRACKETS = frozenset(("-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"))
 
@@ -115,12 +113,7 @@ class Bracketer(Model, InductionSettings):
     # ---------------------------------------------------------------- learning
 
     def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        vectors: Any = None,
-        progress: Progress | None = None,
+        self, X: Any, y: Any, *, vectors: Any = None, progress: Progress | None = None
     ) -> Bracketer:
         """Learn from sentences X and their tags y.
 
@@ -153,11 +146,7 @@ class Bracketer(Model, InductionSettings):
         return self
 
     def _centred(
-        self,
-        words: list[list[str]],
-        tag: Int64s,
-        vectors: Any,
-        progress: Progress | None,
+        self, words: list[list[str]], tag: Int64s, vectors: Any, progress: Progress | None
     ) -> Float64s:
         """(N, d) vectors of all words less the mean of their tag; 0 for a word without one."""
         from eigentext.features.word_classes import vectors_of

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float64s
 
-__all__ = ["PathHMM", "SurfaceHMM", "root_paths"]
-
 _MOST_PATHS = 60_000  # training paths; more do not change the tables much
 
 

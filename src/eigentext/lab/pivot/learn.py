@@ -55,14 +55,6 @@ if TYPE_CHECKING:
 
     Matrix = npt.NDArray[np.floating]
 
-__all__ = [
-    "Decomposition",
-    "PivotCounts",
-    "decompose",
-    "mixture_weights",
-    "pivot_counts",
-]
-
 _SHARE = 0.03  # of the nodes of a state, were all alike, that a pivot must have
 _STEPS = 100  # of each least squares problem
 _NO_CORNER = 1e-5  # relative distance that is rounding: coordinates are of single precision

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float64s
 
-__all__ = ["Products", "cp_fit"]
-
 _RIDGE = 1e-13  # of the trace of (B'B) * (C'C): two products that are alike do no harm
 
 

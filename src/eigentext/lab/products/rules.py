@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float32s, Float64s, Int64s
 
-__all__ = ["in_products"]
-
 
 def in_products(
     tensor: npt.NDArray[np.floating],

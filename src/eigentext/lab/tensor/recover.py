@@ -36,8 +36,6 @@ from eigentext.sequences.spectral.recover import negative_rows, valid_rows
 if TYPE_CHECKING:
     from eigentext.base.types import Float64s
 
-__all__ = ["RecoveredStates", "likely_pairs", "parameters_from_tensor", "states_from_tensor"]
-
 _NOISE = 3.0  # a singular value counts for as much as it is above so many standard errors
 _LEAST = 0.2  # the most that an eigenvalue of M_2, as a share of the largest, is raised to
 _ZERO = 1e-12  # of the largest singular value: none at all
@@ -124,12 +122,7 @@ def likely_pairs(
 def _from_behind(moments: Moments) -> Moments:
     """The same triples, read from the right."""
     return Moments(
-        moments.first,
-        moments.right,
-        moments.middle,
-        moments.left,
-        moments.counts,
-        moments.weights,
+        moments.first, moments.right, moments.middle, moments.left, moments.counts, moments.weights
     )
 
 

@@ -46,20 +46,6 @@ if TYPE_CHECKING:
     from eigentext.dependency.generative.parser import GenerativeParser, Numbers
     from eigentext.language.formats.conllu import ConlluBlock
 
-__all__ = [
-    "FOLDS",
-    "MOST_WORDS",
-    "WEIGHTS",
-    "TagText",
-    "Text",
-    "chosen_weight",
-    "fit_generative",
-    "improve",
-    "parts_of",
-    "usable_text",
-    "with_text_words",
-]
-
 WEIGHTS: tuple[float, ...] = (0.0, 0.02, 0.1, 0.5)
 FOLDS = 3
 MOST_WORDS = 25  # longer sentences without trees are passed over: time grows with the cube
@@ -216,11 +202,7 @@ class Text:
         return with_text_words(counts, self._numbered(numbers), corpus, self.weight)
 
     def improve(
-        self,
-        params: GenerativeParams,
-        corpus: Corpus,
-        numbers: Numbers,
-        progress: Progress | None,
+        self, params: GenerativeParams, corpus: Corpus, numbers: Numbers, progress: Progress | None
     ) -> EMResult[GenerativeParams]:
         """See :func:`improve`."""
         text = self._numbered(numbers)

@@ -10,13 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.dependency.kernels.generative import (
-    Words,
-    _half,
-    _power,
-    inside,
-    outside,
-)
+from eigentext.dependency.kernels.generative import Words, _half, _power, inside, outside
 
 
 @njit

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
     Scored = Callable[[Sequence[str], Sequence[str] | None, Int64s], Float64s]
 
-__all__ = ["KBEST", "TreeText", "Weighted", "fit_latent", "parser_of", "tree_list", "weight_by"]
-
 KBEST = 5  # trees of a sentence; the rest of the probability is theirs
 
 

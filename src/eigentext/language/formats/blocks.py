@@ -33,18 +33,6 @@ from eigentext.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = [
-    "Block",
-    "all_of_file",
-    "blocks_of",
-    "content_lines",
-    "is_file",
-    "read_blocks",
-    "read_items",
-    "shown",
-    "write_blocks",
-]
-
 MOST_BYTES = 4 * LONGEST_LINE  # of a block
 
 Item = TypeVar("Item")

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError, Source
 
-__all__ = ["PathEntry", "read_paths", "write_paths"]
-
 _BITS = re.compile("[01]*")
 _COUNT = re.compile("[0-9]{1,18}")  # fits int64
 

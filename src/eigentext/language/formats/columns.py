@@ -32,15 +32,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError, Source
 
-__all__ = [
-    "SCHEMES",
-    "ColumnSentence",
-    "find_tag_fault",
-    "make_columns",
-    "read_columns",
-    "write_columns",
-]
-
 DOCUMENT_MARK = "-DOCSTART-"
 
 # What may stand before each tag of a scheme: (the prefixes it may follow within a segment of its

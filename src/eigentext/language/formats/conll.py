@@ -11,23 +11,11 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from eigentext.errors import DataError
-from eigentext.language.formats.blocks import (
-    Block,
-    content_lines,
-    shown,
-)
+from eigentext.language.formats.blocks import Block, content_lines, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-
-__all__ = [
-    "check_sentence",
-    "checked_columns",
-    "controls_as_blanks",
-    "has_controls",
-    "single_blanks",
-]
 
 # what no cell may have: control characters, and halves of surrogate pairs, which UTF-8 has not
 _IN_NO_CELL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")

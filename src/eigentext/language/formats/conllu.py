@@ -44,25 +44,6 @@ if TYPE_CHECKING:
 
     Treebank = Source | Doc | Iterable["ConlluBlock | Doc"]
 
-__all__ = [
-    "ConlluBlock",
-    "Range",
-    "blocks_of_docs",
-    "comments_as_dict",
-    "conllu_rows",
-    "each_conllu",
-    "escape_spaces",
-    "from_dependency_tree",
-    "make_sentence",
-    "parse_pairs",
-    "parse_sentence",
-    "parse_sentences",
-    "read_sentences",
-    "to_dependency_tree",
-    "unescape_spaces",
-    "write_sentences",
-]
-
 
 class Range(NamedTuple):
     """One orthographic word that stands for the words ``start`` to ``end``."""

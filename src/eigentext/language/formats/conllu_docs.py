@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 
     from eigentext.language.doc import Doc
 
-__all__ = [
-    "both",
-    "conllu_parts",
-    "numbered",
-    "one_blank",
-    "sentences_of_conllu",
-    "space_after",
-    "without_controls",
-    "word_miscs",
-]
-
 _NO_SPACE = "SpaceAfter=No"
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError, Source
 
-__all__ = ["parse_sentence", "read_sentences", "text_of", "write_sentences"]
-
 _NEITHER = ["_", "_"]  # the last two columns, which the formats use otherwise
 
 

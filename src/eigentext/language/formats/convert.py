@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import OnError
     from eigentext.language.trees.constituent import Tree
 
-__all__ = ["convert"]
-
 _NO_BREAK_SPACE = "\u00a0"
 
 

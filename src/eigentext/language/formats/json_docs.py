@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from eigentext.language.doc import Doc
 
-__all__ = ["as_dict", "as_json", "from_json"]
-
 # of words, and of the sentence
 _KEYS = {column.json: column for column in COLUMNS if not column.json.endswith("[]")}
 _LISTS = {column.json[:-2]: column for column in COLUMNS if column.json.endswith("[]")}

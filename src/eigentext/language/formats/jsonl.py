@@ -14,8 +14,6 @@ from eigentext.errors import shortened
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["BadRecord", "named", "text_of"]
-
 _KINDS = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
 _KINDS |= {dict: "an object", str: "a string"}
 

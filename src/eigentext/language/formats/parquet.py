@@ -24,8 +24,6 @@ from eigentext.language.formats.jsonl import BadRecord, named
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["RowGroup", "columns", "row_groups", "texts", "write_columns"]
-
 _MARK = b"PAR1"
 _ROWS = 128  # texts in memory at a time
 _TABLE_ROWS = 1 << 16  # rows of words and numbers

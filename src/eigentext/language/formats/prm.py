@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError, Source
 
-__all__ = ["EvalbSettings", "read_prm", "write_prm"]
-
 _SPACE = " \t\r\v\f"
 _NUMBERS = {
     "DEBUG": "debug",

@@ -34,32 +34,13 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError, Source
 
-__all__ = [
-    "each_tree",
-    "escape",
-    "format_escaped",
-    "format_tree",
-    "parse_tree",
-    "read_numbered_trees",
-    "read_trees",
-    "unescape",
-    "write_trees",
-]
-
 _PIECE = re.compile(r"\([^ \t\n\r\f\v()]*|[^ \t\n\r\f\v()]+|\)+")
 # A line as write_trees writes it; its units: a label, or a tag, its word and what closes behind.
 _PLAIN = re.compile(r"(?:\((?:[^ \t\n\r\f\v()]++ [^ \t\n\r\f\v()]++\)++|[^ \t\n\r\f\v()]*+) ?+)++")
 _UNIT = re.compile(r"\(([^ \t\n\r\f\v()]*+)(?: ([^ \t\n\r\f\v()]++)(\)++))?+")
 _UNWRITABLE = re.compile(r"[ \t\n\r\f\v()]")
 
-_BRACKETS = {
-    "-LRB-": "(",
-    "-RRB-": ")",
-    "-LSB-": "[",
-    "-RSB-": "]",
-    "-LCB-": "{",
-    "-RCB-": "}",
-}
+_BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _MOST_NODES = 1_000_000
 _ESCAPED = re.compile("|".join(_BRACKETS))
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError
 
-__all__ = ["FIELD", "checked", "documents", "fault", "kind_of"]
-
 FIELD = "text"  # the field or column, unless told
 
 _KINDS = names_of("records")

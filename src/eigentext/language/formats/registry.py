@@ -15,8 +15,6 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-__all__ = ["CONVERTIBLE", "FORMATS", "Format", "format_of", "names_of", "the_format"]
-
 
 class Format(NamedTuple):
     """A format of files.
@@ -48,11 +46,7 @@ class Format(NamedTuple):
 # An ending that two formats have is the first one's, unless the reader takes the second alone.
 FORMATS = (
     Format(
-        "ptb",
-        (".mrg", ".ptb", ".prd", ".brackets"),
-        "trees",
-        "ptb.read_trees",
-        "ptb.write_trees",
+        "ptb", (".mrg", ".ptb", ".prd", ".brackets"), "trees", "ptb.read_trees", "ptb.write_trees"
     ),
     Format("conllu", (".conllu",), "words", "conllu.read_sentences", "conllu.write_sentences"),
     Format(

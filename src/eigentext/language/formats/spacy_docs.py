@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from eigentext.language.sentence import Sentence
     from eigentext.language.token import Token
 
-__all__ = ["as_spacy", "doc_bin", "merged"]
-
 
 class _Unit(NamedTuple):
     """A token of spaCy's: its text, and the numbers of the words it stands for (none: space)."""

@@ -22,17 +22,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError, Source
 
-__all__ = [
-    "WHITE_SPACE",
-    "check_text",
-    "check_tokens",
-    "checked_lines",
-    "read_sentences",
-    "split_tokens",
-    "text_lines",
-    "write_sentences",
-]
-
 WHITE_SPACE = " \t\r\v\f"
 
 # the first line of a tree that goes on: "(S", "( (S", "(S (NP (DT the) (NN dog))"

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import io
     from collections.abc import Iterator
 
-__all__ = ["texts"]
-
 _LONGEST_HEADER = 1 << 16  # bytes of all header lines of a record
 _PAGES = ("response", "resource", "continuation")
 _STEP = 1 << 20

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError, Source
 
-__all__ = ["Word2VecReader", "load_vectors", "read_vectors", "write_vectors"]
-
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,15})[ \t]+([0-9]{1,15})[ \t]*\r?\n?")
 _MOST_DIMENSIONS = 1_000_000
 _LONGEST_WORD = 100_000

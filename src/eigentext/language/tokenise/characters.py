@@ -11,8 +11,6 @@ import sys
 import unicodedata
 from functools import cache
 
-__all__ = ["ADDRESS", "IDEOGRAPHS", "combining_marks", "emoji_pattern"]
-
 # Web and mail addresses; shared with the other tokenisers.  The tail of an address is trimmed of
 # signs that more likely belong to the sentence.  The local part is bounded, so that a long word is
 # not scanned again and again in the hope of an '@'.

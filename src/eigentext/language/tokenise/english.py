@@ -21,8 +21,6 @@ from itertools import pairwise
 from eigentext.language.tokenise.characters import ADDRESS, emoji_pattern
 from eigentext.language.tokenise.sentences import keeps_period
 
-__all__ = ["english_pieces"]
-
 _MARKS = "\u0300-\u036f\u200c\u200d\u00ad\ufe0e\ufe0f"  # combining marks and joiners after Latin
 _THOUSANDS = r",(?=\d{3}(?!\d))"
 # What may stand inside a word: not the period of "end.Next", where a space was forgotten.

@@ -19,8 +19,6 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["NEWLINES", "Newlines", "stretches"]
-
 Newlines = Literal["auto", "end", "join"]
 NEWLINES: tuple[str, ...] = get_args(Newlines)
 

@@ -17,8 +17,6 @@ from typing import Literal
 
 from eigentext.errors import SettingsError
 
-__all__ = ["LANGUAGES", "is_acronym", "keeps_period", "split_sentences"]
-
 Language = Literal["en", "ar", "generic"]
 LANGUAGES: tuple[str, ...] = ("en", "ar", "generic")
 
@@ -72,9 +70,7 @@ _STARTERS = _names(
 _OPENERS = "\"'“”‘’«‹„‚([{<¿¡`*-–—"
 _CLOSERS = "\"'”’»›)\\]}"
 # A run of stops, then whatever closes.  Both repeats are possessive: no backtracking.
-_STOP = re.compile(
-    rf"(?P<stop>[.!?…‼⁇⁈⁉؟۔。！？｡।॥։።፧]++)(?P<close>[{_CLOSERS}」』）]*+)",
-)
+_STOP = re.compile(rf"(?P<stop>[.!?…‼⁇⁈⁉؟۔。！？｡।॥։።፧]++)(?P<close>[{_CLOSERS}」』）]*+)")
 # What may follow a stop and still belongs to the sentence: "[3] [4]" and emoticons.
 _TRAIL = re.compile(
     r"(?: ?\[\d{1,3}\]\.?){1,20}+(?=\s|\Z)|(?: [:;=]['-]?[()DPpO/|]{1,9}+){1,5}+(?=\s|\Z)"

@@ -113,14 +113,7 @@ def _by_pattern(pattern: re.Pattern[str], raw: str, start: int, end: int) -> lis
     return tokens
 
 
-_BRACKETS = {
-    "(": "-LRB-",
-    ")": "-RRB-",
-    "[": "-LSB-",
-    "]": "-RSB-",
-    "{": "-LCB-",
-    "}": "-RCB-",
-}
+_BRACKETS = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 
 
 def _english(raw: str, start: int, end: int, *, ud: bool) -> list[Token]:
@@ -169,11 +162,7 @@ def tokenise(raw: str, scheme: str = "generic", *, escape_brackets: bool = False
 
 
 def tokenise_text(
-    raw: str,
-    scheme: str = "generic",
-    *,
-    one_per_line: bool = False,
-    escape_brackets: bool = False,
+    raw: str, scheme: str = "generic", *, one_per_line: bool = False, escape_brackets: bool = False
 ) -> Iterator[list[Token]]:
     """Sentences of a raw text, each a list of tokens with offsets into the whole text.
 

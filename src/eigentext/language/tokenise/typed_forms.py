@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["familiar_forms"]
-
 _OPENING, _CLOSING = ("``", "“", '"', "''"), ("''", "”", '"', "``")
 _OTHERS: dict[str, tuple[str, ...]] = {
     "“": _OPENING,

@@ -37,16 +37,6 @@ from eigentext.language.trees.unary import escape_chain, split_chain
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = [
-    "binarise",
-    "binarised_heads",
-    "check_settings",
-    "escape_label",
-    "intermediates",
-    "is_intermediate",
-    "unbinarise",
-]
-
 _SPECIAL = re.compile(r"[\\@^|]")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 # the label itself: up to the first bare ^ or |

@@ -22,8 +22,6 @@ from eigentext.language.trees.constituent import Tree
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["TRACE", "WRAPPERS", "base_label", "clean", "strip_traces", "with_root"]
-
 WRAPPERS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
 """Labels that stand for "the whole sentence" and say nothing about its category."""
 

@@ -21,8 +21,6 @@ from eigentext.language.trees.heads import HeadRules
 if TYPE_CHECKING:
     from eigentext.language.trees.constituent import Tree
 
-__all__ = ["to_dependencies"]
-
 
 def to_dependencies(tree: Tree, heads: HeadRules | None = None) -> DependencyTree:
     """Convert one tree; ``heads`` are English rules by default.

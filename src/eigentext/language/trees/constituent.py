@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["Node", "Tree"]
-
 _PIECE = re.compile(r"\([^ \t\n\r\f\v()]*|\)|[^ \t\n\r\f\v()]+")
 _UNHELD = re.compile(r"[ \t\n\r\f\v()]")
 _ESCAPES = str.maketrans({"(": "-LRB-", ")": "-RRB-", **dict.fromkeys(" \t\n\r\f\v", "_")})

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["DependencyTree"]
-
 
 @dataclass(frozen=True, eq=False)
 class DependencyTree:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from eigentext.language.trees.constituent import Tree
 
-__all__ = ["ENGLISH", "WORD", "HeadRules"]
-
 Direction = Literal["left", "right"]
 Clause = tuple[Direction, frozenset[str]]
 

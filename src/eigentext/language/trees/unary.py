@@ -16,8 +16,6 @@ import numpy as np
 
 from eigentext.language.trees.constituent import Tree
 
-__all__ = ["SEPARATOR", "collapse", "escape_chain", "expand", "split_chain"]
-
 SEPARATOR = ">"
 _SPECIAL = re.compile(r"[\\>]")
 # a piece: characters other than > and \, or \ with what it escapes (a last lone \ is itself)

@@ -35,8 +35,6 @@ from eigentext.lexical.analyzers.common import ArabicAnalyzer
 if TYPE_CHECKING:
     import os
 
-__all__ = ["AlmorAnalyzer", "unknown_word"]
-
 _BACKOFFS = ("all", "proper", "none")
 _SPELLINGS = ("tolerant", "careful", "strict")
 _LONGEST = 60  # letters of a word that is still looked up; nothing longer is one
@@ -57,11 +55,7 @@ class AlmorAnalyzer(ArabicAnalyzer):
     name = "almor"
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        backoff: str = "all",
-        spelling: str = "careful",
+        self, path: str | os.PathLike[str], *, backoff: str = "all", spelling: str = "careful"
     ) -> None:
         super().__init__()
         if backoff not in _BACKOFFS:

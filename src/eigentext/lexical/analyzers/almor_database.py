@@ -29,8 +29,6 @@ from eigentext.errors import DataError
 if TYPE_CHECKING:
     import os
 
-__all__ = ["Affix", "AlmorDatabase", "Stem", "read_database"]
-
 # Segmentations for other tools and sounds: never looked at here, and most of the file.
 _NOT_KEPT = frozenset("caphi catib6 ud d1seg d2seg d3seg atbseg d1tok d2tok d3tok atbtok".split())
 _SECTION = re.compile(r"###(.+)###\Z")

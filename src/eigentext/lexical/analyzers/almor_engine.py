@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from eigentext.lexical.analyzers.almor_database import Affix, AlmorDatabase, Stem
 
-__all__ = ["AlmorEngine"]
-
 Segments = tuple[tuple[str, str], ...]
 
 UNSEEN = -6.5  # log10 prior of a stem that its makers' corpus did not show

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from eigentext.lexical.analysis import Analysis
 
-__all__ = ["inflected", "with_lemma"]
-
 _VOWELS = {"n": DAMMA, "g": KASRA, "a": FATHA}
 _WITH_N = {DAMMA: "\u064c", KASRA: "\u064d", FATHA: "\u064b"}
 _IMPLIED = {"و": DAMMA, "ي": KASRA}

@@ -14,19 +14,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = [
-    "bare",
-    "in_typed_letters",
-    "is_arabic",
-    "join_stem",
-    "join_suffix",
-    "letters_differ",
-    "marks_agree",
-    "matching_key",
-    "plain",
-    "spelling_cost",
-]
-
 FATHA, DAMMA, KASRA, SHADDA, SUKUN = "\u064e", "\u064f", "\u0650", "\u0651", "\u0652"
 MARKS = frozenset("\u064b\u064c\u064d\u064e\u064f\u0650\u0651\u0652\u0670")
 SUN_LETTERS = frozenset("تثدذرزسشصضطظلن")

@@ -12,8 +12,6 @@ from eigentext.lexical.analyzers.arabic_spelling import matching_key
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ArabicAnalyzer", "RememberingAnalyzer"]
-
 
 class RememberingAnalyzer:
     """An analyzer that says by ``_read`` what a word can be, and is asked once for each."""

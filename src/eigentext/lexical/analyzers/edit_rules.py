@@ -10,8 +10,6 @@ from difflib import Match, SequenceMatcher
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["EditRule", "find_rule", "fold", "folds", "lower", "shape"]
-
 _FOLDS = {"tr": str.maketrans("eiuütçkğ", "aıııdcgg")}
 _FOLDS["az"] = _FOLDS["tr"]
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from eigentext.base.parts import Packed
     from eigentext.language.formats.conllu import ConlluBlock
 
-__all__ = ["LearnedAnalyzer"]
-
 _LONGEST_ENDING = 8
 _KEPT_ENDING = 3  # letters of endings whose shares are kept
 _KEPT_SHARES = 1 << 18  # of rules under short endings that are remembered

@@ -18,8 +18,6 @@ from eigentext.lexical.analysis import Analysis, check_word
 if TYPE_CHECKING:
     import os
 
-__all__ = ["LexiconAnalyzer", "read_lexicon"]
-
 _COLUMNS = ("form", "lemma", "tag", "vocalised", "gloss", "root", "prior", "features")
 
 

@@ -15,8 +15,6 @@ from eigentext.errors import MissingExtraError
 from eigentext.lexical.analysis import Analysis, check_word
 from eigentext.lexical.analyzers.common import RememberingAnalyzer
 
-__all__ = ["MorfeuszAnalyzer"]
-
 
 class MorfeuszAnalyzer(RememberingAnalyzer):
     """Readings of Polish words."""

@@ -19,11 +19,8 @@ from eigentext.lexical.analyzers.almor import unknown_word
 from eigentext.lexical.analyzers.arabic_spelling import bare, is_arabic, plain
 from eigentext.lexical.analyzers.common import ArabicAnalyzer
 
-__all__ = ["PyaramorphAnalyzer", "features_of_tags", "from_buckwalter"]
-
 _SCRIPT = str.maketrans(
-    "'|>&<}AbptvjHxd*rzs$SDTZEg_fqklmnhwYyFNKaui~o`{",
-    "ءآأؤإئابةتثجحخدذرزسشصضطظعغـفقكلمنهوىيًٌٍَُِّْٰٱ",
+    "'|>&<}AbptvjHxd*rzs$SDTZEg_fqklmnhwYyFNKaui~o`{", "ءآأؤإئابةتثجحخدذرزسشصضطظعغـفقكلمنهوىيًٌٍَُِّْٰٱ"
 )
 _SOLUTION = re.compile(r"solution: \((\S+) \S+\) \[(\S+)\]\s+pos: (.*)\s+gloss: (.*)")
 _POS = {

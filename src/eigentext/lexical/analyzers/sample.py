@@ -12,8 +12,6 @@ from eigentext.lexical.analyzers.almor import unknown_word
 from eigentext.lexical.analyzers.arabic_spelling import plain
 from eigentext.lexical.analyzers.common import ArabicAnalyzer
 
-__all__ = ["SampleAnalyzer"]
-
 _POS = {
     "N": "noun",
     "A": "adj",

@@ -14,8 +14,6 @@ from eigentext.lexical.ranker.softmax import probabilities
 if TYPE_CHECKING:
     from eigentext.base.types import Bools, Float64s, Int64s
 
-__all__ = ["calibration_error", "temperature"]
-
 
 def temperature(first: Int64s, row_scores: Float64s, gold_row: Int64s, words: Int64s) -> float:
     """The temperature that makes the gold rows of these words most probable.

@@ -28,18 +28,6 @@ if TYPE_CHECKING:
     from eigentext.lexical.ranker.encoding import Encoded
     from eigentext.lexical.ranker.features import Hashes
 
-__all__ = [
-    "CountTable",
-    "DocumentCounts",
-    "Statistics",
-    "columns",
-    "noise",
-    "ratio_columns",
-    "shares",
-    "statistics",
-]
-
-
 _NOTHING = np.zeros(1, np.uint64)
 _PART = 500  # words counted at a time
 _LOGS = 1 << 12  # logarithms that are made once
@@ -135,11 +123,7 @@ class Statistics:
 
 
 def statistics(
-    counted: CountTable,
-    encoded: Encoded,
-    atoms: Hashes,
-    *,
-    leave_out: Sequence[Int64s] = (),
+    counted: CountTable, encoded: Encoded, atoms: Hashes, *, leave_out: Sequence[Int64s] = ()
 ) -> Statistics:
     """Look every unit up.
 
@@ -170,10 +154,7 @@ def statistics(
 
 
 def _parts(
-    counted: CountTable,
-    encoded: Encoded,
-    atoms: Hashes,
-    leave_out: Sequence[Int64s],
+    counted: CountTable, encoded: Encoded, atoms: Hashes, leave_out: Sequence[Int64s]
 ) -> Iterator[tuple[Int64s, Hashes, int]]:
     """Words with the counts to take off, and of how many words these are."""
     rest = np.ones(len(atoms), np.bool_)  # words of documents that were not counted

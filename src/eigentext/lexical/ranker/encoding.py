@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from eigentext.lexical.documents import Document
     from eigentext.lexical.schemes.labels import Label, LabelScheme
 
-__all__ = ["NUMERIC", "Encoded", "Encoder", "Observed", "Targets", "hard_elements"]
-
 NUMERIC = ("prior", "no prior", "guess", "only observed", "spelling")
 """What a row says by numbers."""
 GUESS = NUMERIC.index("guess")
@@ -87,11 +85,7 @@ class Targets:
     """
 
     def __init__(
-        self,
-        scheme: LabelScheme,
-        *,
-        hard: Sequence[str] = (),
-        only: Sequence[str] | None = None,
+        self, scheme: LabelScheme, *, hard: Sequence[str] = (), only: Sequence[str] | None = None
     ) -> None:
         index_of = {name: index for index, name in enumerate(scheme.elements)}
         every = tuple(index_of.values())
@@ -237,10 +231,7 @@ class Encoder:
     """Turns documents into :class:`Encoded`, remembering what the latest forms gave."""
 
     def __init__(
-        self,
-        candidates: Candidates,
-        targets: Targets,
-        clusters: Mapping[str, str] | None = None,
+        self, candidates: Candidates, targets: Targets, clusters: Mapping[str, str] | None = None
     ) -> None:
         self.targets = targets
         self.forms = Forms(candidates.analyzer.normalise, clusters)

@@ -26,8 +26,6 @@ from eigentext.lexical.ranker.templates import parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["Forms", "Typed", "hash64", "table"]
-
 Hashes = UInt64s
 
 _MULTIPLY = np.uint64(MIXER)

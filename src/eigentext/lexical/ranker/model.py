@@ -234,13 +234,7 @@ class LexicalRanker(Model, RankerSettings):
             from eigentext.lexical.ranker.weights import fit_weights
 
             return fit_weights(inputs, chosen, self.weights, seed=self.seed)
-        return fit_softmax(
-            inputs,
-            chosen,
-            bits=bits,
-            epochs=self.epochs,
-            seed=self.seed,
-        )
+        return fit_softmax(inputs, chosen, bits=bits, epochs=self.epochs, seed=self.seed)
 
     def _calibrated(self, inputs: Inputs) -> float:
         """The temperature at which a tenth of the documents is most probable, unseen."""
@@ -357,11 +351,7 @@ class LexicalRanker(Model, RankerSettings):
             yield [[next(ranked) for _ in sentence] for sentence in document.sentences]
 
     def _ranked(
-        self,
-        encoded: Encoded,
-        row_scores: Float64s,
-        shares: Float64s,
-        fixed: Mapping[int, Label],
+        self, encoded: Encoded, row_scores: Float64s, shares: Float64s, fixed: Mapping[int, Label]
     ) -> Iterator[RankedWord]:
         """Every word with its candidates in order; equals stay as they are."""
         if not encoded.words:

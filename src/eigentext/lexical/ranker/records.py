@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Bools, Float32s, Float64s, Int8s, Int32s, Int64s
     from eigentext.lexical.ranker.features import Hashes
 
-__all__ = ["BUCKETS", "CandidateRows", "CountColumns", "Counted", "FeatureTable", "Weights"]
-
 BUCKETS = 4
 """Weights differ by how often the feature was seen: once, 2 to 3, 4 to 15, more."""
 

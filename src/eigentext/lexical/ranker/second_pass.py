@@ -35,16 +35,6 @@ if TYPE_CHECKING:
     from eigentext.lexical.ranker.encoding import Encoded
     from eigentext.lexical.ranker.records import Weights
 
-__all__ = [
-    "Columns",
-    "Stage",
-    "best_rows",
-    "counted_pairs",
-    "only_count",
-    "pass_columns",
-    "predicted_targets",
-]
-
 _WHOLE = ("label", "lemma", "morph", "hard")
 
 

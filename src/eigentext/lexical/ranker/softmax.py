@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from eigentext.lexical.ranker.encoding import Encoded
     from eigentext.lexical.ranker.features import Hashes
 
-__all__ = ["Inputs", "fit_softmax", "probabilities", "scores"]
-
 _RATE = 0.05  # of AdaGrad's steps
 
 
@@ -57,14 +55,7 @@ def scores(inputs: Inputs, weights: Weights) -> Float64s:
     return out
 
 
-def fit_softmax(
-    inputs: Inputs,
-    words: Int64s,
-    *,
-    bits: int,
-    epochs: int,
-    seed: int,
-) -> Weights:
+def fit_softmax(inputs: Inputs, words: Int64s, *, bits: int, epochs: int, seed: int) -> Weights:
     """Learn weights from these words."""
     from eigentext.lexical.ranker.kernels import weighing
 

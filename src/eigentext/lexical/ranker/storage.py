@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float32s, Float64s, Int64s, UInt8s
     from eigentext.lexical.ranker.model import LexicalRanker
 
-__all__ = ["Content"]
-
 _MOST = 10**12  # words counted
 
 

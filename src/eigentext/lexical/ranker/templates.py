@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from eigentext.features.templates import Grammar
 
-__all__ = ["CLUSTERED", "PAPER", "SECOND_PASS", "WIDE", "parse"]
-
 PAPER = (
     "form@0",
     "form@0 form@-1",

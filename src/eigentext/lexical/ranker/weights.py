@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float64s, Int64s
 
-__all__ = ["METHODS", "design", "fit_weights"]
-
 
 def design(inputs: Inputs, words: Int64s) -> tuple[Float64s, Float64s, Int64s]:
     """Rows [R, A * T] of these words, which of them are right, and where each word's begin."""

@@ -9,8 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from eigentext.errors import DataError
 
-__all__ = ["ElementSettings", "Instead", "RuleSettings", "SchemeSettings", "Step", "read_settings"]
-
 _STRICT = ConfigDict(frozen=True, extra="forbid")
 
 

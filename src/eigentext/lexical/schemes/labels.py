@@ -27,19 +27,12 @@ from eigentext.base.remembering import Remembered
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.schemes.files import SchemeSettings, read_settings
-from eigentext.lexical.schemes.rules import (
-    Condition,
-    Values,
-    compile_condition,
-    compile_element,
-)
+from eigentext.lexical.schemes.rules import Condition, Values, compile_condition, compile_element
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from eigentext.language.token import Word
-
-__all__ = ["Label", "LabelScheme", "load_scheme", "scheme_names"]
 
 Label = tuple[str, ...]
 """The values of a scheme's elements, in its order."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analysis
     from eigentext.lexical.schemes.files import ElementSettings
 
-__all__ = ["Condition", "Values", "compile_condition", "compile_element"]
-
 Values = tuple[str, ...]
 Compute = Callable[["Analysis", Sequence[Values]], Values]
 Condition = Callable[["Analysis", Sequence[str]], bool]

@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from eigentext.sequences.blocked.parameters import BlockedParameters
     from eigentext.sequences.observations import Encoded
 
-__all__ = [
-    "filtered_last",
-    "next_symbols",
-    "posterior_decode",
-    "posteriors",
-    "sample",
-    "surprisals",
-    "viterbi",
-]
-
 _CELLS = 20_000_000  # numbers of matrices that are gathered at once
 
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[Any]  # float32, or float64 in tests
 
-__all__ = ["NONE", "Counts", "Discounts", "Smoothing", "Trainer", "choose_discounts"]
-
 
 class Discounts(NamedTuple):
     """D(n) = d min(n, 1) + e (min(n, 3) - min(n, 1)) / 2 for states and blocks, d min(n, 1) for

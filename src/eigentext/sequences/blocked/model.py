@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s, Int64s
 
-__all__ = ["BlockedHMM"]
-
 _STRETCHES = 10  # parts of the text that are held out, a fiftieth of it together
 _HELD = 0.02
 # bytes: libraries; a token of the text, with what the small model holds of it

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[Any]  # float32, or float64 in tests
 
-__all__ = ["PARAMETERS", "BlockPairs", "BlockedParameters", "Blocks", "Lower"]
-
 
 class Blocks(NamedTuple):
     """Which words and states belong together.
@@ -191,8 +189,7 @@ _FLOAT = ("float32",)
 PARAMETERS = Record(
     _of_file,
     blocks=Group(
-        first=Pointers("blocks+1", "states+1"),
-        of_word=Ints(("symbols",), ("int32",), 0, "blocks"),
+        first=Pointers("blocks+1", "states+1"), of_word=Ints(("symbols",), ("int32",), 0, "blocks")
     ),
     pairs=Group(
         ptr=Pointers("blocks+1", "pairs"), block=Ints(("pairs",), ("int32",), 0, "blocks")

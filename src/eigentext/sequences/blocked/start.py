@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int32s, Int64s
     from eigentext.sequences.hmm.parameters import Parameters
 
-__all__ = ["Chosen", "choose_states", "lifted"]
-
 _MOST = 64  # states of a block
 
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Precision
 
-__all__ = ["Counts", "Machine", "Plan", "Workspace", "check_symbols"]
-
 _ROOM = 64_000_000  # bytes of alpha and W
 _FEWEST_ROWS = 256
 _CACHED = 1_500
@@ -262,12 +260,7 @@ class Machine:
     """
 
     def __init__(
-        self,
-        data: Encoded,
-        n_states: int,
-        n_symbols: int,
-        *,
-        workspace: Workspace | None = None,
+        self, data: Encoded, n_states: int, n_symbols: int, *, workspace: Workspace | None = None
     ) -> None:
         check_symbols(data, n_symbols)
         self.data = data

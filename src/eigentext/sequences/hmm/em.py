@@ -38,8 +38,6 @@ if TYPE_CHECKING:
         Float64s, Float64s, Float64s
     ]  # initial (k,), transition (k, k), emission (V, k)
 
-__all__ = ["baum_welch"]
-
 
 def baum_welch(
     start: Parameters,

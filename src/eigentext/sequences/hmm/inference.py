@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int32s
     from eigentext.sequences.hmm.parameters import Parameters
 
-__all__ = [
-    "filtered",
-    "log_likelihoods",
-    "next_symbols",
-    "posterior_decode",
-    "sample",
-    "sample_states",
-    "smoothed",
-    "surprisals",
-    "viterbi",
-]
-
 _SEGMENT = 4096  # tokens whose back pointers are kept at once
 _DRAWN_AT_ONCE = 2_000_000
 

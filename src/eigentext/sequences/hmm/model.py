@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s
 
-__all__ = ["HMM", "EMStart"]
-
 
 @dataclass(frozen=True)
 class EMStart:
@@ -162,11 +160,7 @@ class HMM(HiddenStates, Model, HMMSettings):
         if self.start == "random":
             return Parameters.random(self.n_states, len(symbols), seed)
         from eigentext.sequences.spectral.moments import Moments
-        from eigentext.sequences.spectral.recover import (
-            Method,
-            recover_parameters,
-            spectral_start,
-        )
+        from eigentext.sequences.spectral.recover import Method, recover_parameters, spectral_start
 
         moments = Moments.of(data, len(symbols))
         if self.start == "spectral":

@@ -21,8 +21,6 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from eigentext.base.types import Float64s
 
-__all__ = ["Parameters"]
-
 _TOLERANCE = 1e-6
 
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s
     from eigentext.sequences.settings import Precision
 
-__all__ = ["StepSize", "deal", "stepwise_em"]
-
 _TOKENS_OF_A_PART = 10_000
 _MOST_PARTS = 400
 _LONGEST_PIECE = 5_000  # tokens; a sequence of a million should still give many steps

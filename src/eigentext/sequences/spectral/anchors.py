@@ -46,17 +46,6 @@ if TYPE_CHECKING:
     from eigentext.features.signatures import Language
     from eigentext.sequences.observations import Encoded
 
-__all__ = [
-    "EXACT",
-    "AnchorChoices",
-    "AnchorModel",
-    "Contexts",
-    "anchor_hmm",
-    "find_anchors",
-    "transitions",
-    "vectors",
-]
-
 
 @dataclass(frozen=True)
 class AnchorChoices:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Bools, Float64s, Int64s
 
-__all__ = ["drawn_together", "marks", "small_forms"]
-
 _MOSTLY = 0.5  # share of a word's tokens that begin a sentence, for its capital to say nothing
 _MARKS = frozenset({"<none-sign>", "<none-dash>", "<none-dash-sign>"})
 

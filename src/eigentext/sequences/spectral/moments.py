@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     Ids = Int32s
 
-__all__ = ["Dictionary", "Moments", "dictionary", "pairs_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Moments:

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from eigentext.sequences.settings import Estimator
     from eigentext.sequences.spectral.moments import Dictionary, Moments
 
-__all__ = ["Operators", "make_operators", "tensor_of_triples"]
-
 _DOUBLE = 64_000_000  # bytes of all matrices up to which they are float64
 _FEW_SYMBOLS = 800
 _BLOCK = 16_000_000  # numbers that are folded into the reduced tensor at a time

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from eigentext.sequences.settings import Negatives
     from eigentext.sequences.spectral.operators import Operators
 
-__all__ = ["CELLS", "NegativeReport", "Predicting"]
-
 CELLS = 20_000_000  # numbers of a block of predictions
 
 

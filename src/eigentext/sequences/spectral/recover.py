@@ -45,15 +45,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Bools, Float64s, Int64s
     from eigentext.sequences.observations import Encoded
 
-__all__ = [
-    "Method",
-    "cluster_symbols",
-    "negative_rows",
-    "recover_parameters",
-    "spectral_start",
-    "valid_rows",
-]
-
 Method = Literal["clusters", "diagonalise", "tensor"]
 
 _TRIES = 20  # random directions, of which the one with the best separated eigenvalues is taken

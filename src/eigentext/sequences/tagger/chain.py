@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from eigentext.sequences.kernels.tag_states import Cells, Transitions
     from eigentext.sequences.tagger.words import WordTags
 
-__all__ = ["Candidates", "Chain", "Posteriors"]
-
 _MOST_WORDS = 50_000  # whose scores are remembered
 
 

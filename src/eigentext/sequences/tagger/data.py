@@ -10,8 +10,6 @@ from eigentext.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Tagged", "numbered"]
-
 
 class Tagged(NamedTuple):
     """Sentences without empty ones, the numbers of their tags, and the tags in order."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int64s
     from eigentext.sequences.tagger.chain import Candidates, Posteriors
 
-__all__ = ["TagChain"]
-
 _NONE = 1e-12  # the least share of a pair: no model has a veto
 
 

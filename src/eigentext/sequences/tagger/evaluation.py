@@ -15,8 +15,6 @@ from eigentext.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["TagReport", "TagScore", "evaluate_tagger"]
-
 
 @dataclass(frozen=True)
 class TagScore:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int64s, UInt64s
     from eigentext.constituency.treebank import Treebank
 
-__all__ = ["chain_views", "give_chain_views"]
-
 _NOTHING = -1  # beyond the sentence
 _UNSEEN = -2  # belongs to the other view
 
@@ -44,9 +42,7 @@ class _Around:
         return np.where(same, np.append(column, _NOTHING)[position], _NOTHING)
 
 
-def chain_views(
-    bank: Treebank,
-) -> tuple[UInt64s, UInt64s]:
+def chain_views(bank: Treebank) -> tuple[UInt64s, UInt64s]:
     """Inside and outside features (N, 8) and (N, 10) of a treebank of ``skeletal_trees``."""
     around = _Around(bank)
     chain = bank.left >= 0

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s
     from eigentext.sequences.tagger.data import Tagged
 
-__all__ = ["LatentTagger", "TagAnswer", "TagSequence"]
-
 
 class TagSequence(NamedTuple):
     """Tags of a sentence, their share among all sequences, and log p(words, tags)."""

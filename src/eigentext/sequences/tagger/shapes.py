@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float32s, Float64s
 
-__all__ = ["LONGEST_SEEN", "ShapeModel", "features_of"]
-
 LONGEST_SEEN = 40  # characters at the end of a word that are looked at
 _PRIOR = 0.5  # variance of a weight, in units of one occurrence
 _ITERATIONS = 60

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float32s, Int64s
     from eigentext.sequences.tagger.model import LatentTagger
 
-__all__ = ["Content"]
-
 _K_WORDS = ("k_word", "k_shape", "k_lower", "keep")
 _COUNTED: dict[str, Any] = {"low": 0, "high": 1e12}
 _TAGS = Group(

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int64s
     from eigentext.features.signatures import Language
 
-__all__ = ["END", "END_WORD", "label_places", "skeletal_trees"]
-
 END = "end"
 END_WORD = "\n"  # no token of a sentence
 

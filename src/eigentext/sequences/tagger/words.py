@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     # how often each (word, number of its tag, begins a sentence?) comes
     Types = Mapping[tuple[str, int, bool], int]
 
-__all__ = ["TagScores", "WordTags", "shapes_of"]
-
 _MOST_WORDS = 50_000  # whose scores are remembered
 _RARE = 10  # a word seen at most so often speaks for unknown ones
 _EVERY = 5  # of the words seen once, one in so many is held out

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from eigentext.studio.service.identity import Authenticator, Identity
     from eigentext.studio.store.accounts import Accounts, Token, User
 
-__all__ = ["add_accounts"]
-
 _Number = Annotated[int, Path(ge=1, le=2**53)]
 
 

@@ -70,8 +70,6 @@ if TYPE_CHECKING:
     )
     from eigentext.studio.store.store import AnnotationStore
 
-__all__ = ["AnnotateService"]
-
 _THREADS, _WAITING = 8, 200
 _PROPOSED = 20  # sentences, at most, that are proposed anew with the answer to a change
 _AT_ONCE = 25  # sentences of which certainty is asked in one job
@@ -706,6 +704,7 @@ def _decision(decision: Decision, people: Mapping[int, str]) -> DecisionView:
 
 
 def made_view(model: MadeModel, people: Mapping[int, str]) -> MadeModelView:
+    """A model that was made from a project, as the service tells of it."""
     return MadeModelView(
         id=model.id,
         made=model.made,

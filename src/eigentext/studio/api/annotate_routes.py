@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from eigentext.studio.api.annotate import AnnotateService
     from eigentext.studio.service.identity import Authenticator
 
-__all__ = ["IdentityOf", "add_annotation", "allowed", "described"]
-
 _MOST = 2**53
 _Number = Annotated[int, Path(ge=1, le=_MOST)]
 _Sentence = Annotated[int, Path(ge=0, le=_MOST)]

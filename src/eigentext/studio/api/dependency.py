@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.errors import DataError
-from eigentext.studio.api.schemas import (
-    Dependency,
-    DependencyAnswer,
-    DependencyView,
-    TreeChoice,
-)
+from eigentext.studio.api.schemas import Dependency, DependencyAnswer, DependencyView, TreeChoice
 from eigentext.studio.service.limits import check_parsing, tokens_of_text
 
 if TYPE_CHECKING:
@@ -26,8 +21,6 @@ if TYPE_CHECKING:
     from eigentext.studio.api.schemas import DependencyRequest
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
-
-__all__ = ["DependencyService", "arc_drawing", "arc_probabilities", "finite"]
 
 _WIDTH = 960.0  # of a row of words; longer sentences are broken
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from eigentext.studio.service.workers import WorkerPool
     from eigentext.studio.tasks.task import Task
 
-__all__ = ["LARGE", "Recommenders", "TokenInPath", "add_inception"]
-
 #: routes that take longer bodies than others
 LARGE = tuple(
     f"/api/inception/{name}/{what}" for name in RECOMMENDERS for what in ("predict", "train")

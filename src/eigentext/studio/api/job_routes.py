@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from eigentext.studio.service.settings import ServiceSettings
     from eigentext.studio.service.workers import WorkerPool
 
-__all__ = ["add_jobs"]
-
 _SHAPES: dict[str, tuple[type[BaseModel], type[BaseModel]]] = {
     "convert": (schemas.ConvertRequest, schemas.ConvertAnswer),
     "tokenise": (schemas.TokeniseRequest, schemas.TokeniseAnswer),

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
-__all__ = ["LexicalService", "Rankers", "Sentences", "is_scored"]
-
 Sentences = list[list[Token]]
 Position = tuple[int, int]
 """A sentence and a word in it, both from 0."""

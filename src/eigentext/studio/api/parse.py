@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
-__all__ = ["ParseService"]
-
 _WIDTH = 760.0  # of a row of words of an arc diagram; longer sentences are broken
 _MARGINALS = {"const": "posterior", "dep": "probability"}  # what the legends call them
 

@@ -30,17 +30,6 @@ if TYPE_CHECKING:
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
-__all__ = [
-    "BLANKS",
-    "Arcs",
-    "Input",
-    "Trees",
-    "chosen_const",
-    "chosen_dep",
-    "sentences_to_parse",
-    "there_are",
-]
-
 BLANKS = re.compile(r"[ \t\n\r\f\v]+")  # what ends a word in brackets
 
 

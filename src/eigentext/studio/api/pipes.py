@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
-__all__ = ["STAGES", "Pipes"]
-
 _WIDTH = 960.0  # of a row of words; longer sentences are broken
 #: UDPipe's names of our stages.
 STAGES = {"segmenter": "tokenizer", "morphology": "tagger", "parser": "parser"}
@@ -79,10 +77,7 @@ class Pipes:
                     f"{n_readings:,}; at most {limits.max_tree_words:,} are given at once"
                 )
         doc = self._served.get("pipeline", name)(
-            request.text,
-            given=request.given,
-            top=request.top,
-            probabilities=request.probabilities,
+            request.text, given=request.given, top=request.top, probabilities=request.probabilities
         )
         drawings = _drawings(doc, limits) if request.draw else []
         return PipeAnswer(model=name, document=doc.to_dict(), drawings=drawings)

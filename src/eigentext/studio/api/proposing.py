@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from eigentext.studio.tasks.records import AnnotatedDocument
     from eigentext.studio.tasks.task import Task
 
-__all__ = ["DocumentKey", "Proposers", "TaskRequest", "TaskSpec", "UnknownDocumentError"]
-
 _TASKS_KEPT = 8
 _WORDS_KEPT = 400_000  # of documents
 _SHOWN = 120  # characters of a sentence in lists

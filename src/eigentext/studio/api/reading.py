@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
-__all__ = ["Reading"]
-
 _EACH = 4  # analyses of each word of a token that has several
 
 
@@ -78,10 +76,7 @@ class Reading:
         )
         ranked = self._rankers.answer(to_rank, limits)
         return ReadAnswer(
-            model=name,
-            kind="lex",
-            conllu=self._rankers.conllu(to_rank, limits),
-            **dict(ranked),
+            model=name, kind="lex", conllu=self._rankers.conllu(to_rank, limits), **dict(ranked)
         )
 
     def _annotated(self, request: ReadRequest, limits: ServiceSettings) -> ReadAnswer:

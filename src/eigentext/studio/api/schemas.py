@@ -6,35 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-__all__ = [
-    "ConvertAnswer",
-    "ConvertRequest",
-    "Dependency",
-    "DependencyAnswer",
-    "DependencyRequest",
-    "DependencyView",
-    "Drawings",
-    "ErrorAnswer",
-    "Fault",
-    "Health",
-    "LoadingView",
-    "ModelView",
-    "ModelsAnswer",
-    "PipeAnswer",
-    "PipeRequest",
-    "Request",
-    "SentenceView",
-    "Text",
-    "TokenView",
-    "TokeniseAnswer",
-    "TokeniseRequest",
-    "TreeChoice",
-    "TreeView",
-    "TreesAnswer",
-    "TreesRequest",
-    "whole",
-]
-
 
 def whole(text: str) -> str:
     """Refuse halves of surrogate pairs, which JSON can spell but no text can hold."""

@@ -9,42 +9,6 @@ from pydantic import AfterValidator, BaseModel, Field, StringConstraints, WithJs
 from eigentext.studio.api.schemas import Request, Text, whole
 from eigentext.studio.tasks import TASKS
 
-__all__ = [
-    "AssignRequest",
-    "AuditAnswer",
-    "CandidatesAnswer",
-    "CertaintyAnswer",
-    "ChangeRequest",
-    "ChecksAnswer",
-    "CompareAnswer",
-    "DecideRequest",
-    "DecidedAnswer",
-    "DocumentAnswer",
-    "DocumentsAnswer",
-    "DoneRequest",
-    "HistoryAnswer",
-    "ImportRequest",
-    "LoginRequest",
-    "MadeModelView",
-    "MeasuresAnswer",
-    "ModelsAnswer",
-    "NewUserRequest",
-    "PasswordRequest",
-    "ProjectRequest",
-    "ProjectView",
-    "ProjectsAnswer",
-    "ProposalView",
-    "QueueAnswer",
-    "RetrainAnswer",
-    "SessionAnswer",
-    "StepRequest",
-    "TokenRequest",
-    "TokensAnswer",
-    "UserChange",
-    "UserView",
-    "UsersAnswer",
-]
-
 Role = Literal["reader", "annotator", "adjudicator", "admin"]
 _LARGEST = 2**53  # the largest whole number that JavaScript is sure of
 Number = Annotated[int, Field(ge=1, le=_LARGEST)]

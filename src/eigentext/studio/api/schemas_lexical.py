@@ -8,19 +8,6 @@ from pydantic import BaseModel, Field
 
 from eigentext.studio.api.schemas import Request, Text
 
-__all__ = [
-    "CandidateView",
-    "FixedLabel",
-    "LexicalRequest",
-    "PieceView",
-    "RankAnswer",
-    "RankedSentence",
-    "SegmentView",
-    "SenseView",
-    "WordPosition",
-    "WordView",
-]
-
 
 class WordPosition(Request):
     """A word of the request; both numbers count from 0."""

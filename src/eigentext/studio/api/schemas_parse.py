@@ -8,24 +8,6 @@ from pydantic import BaseModel, Field
 
 from eigentext.studio.api.schemas import Request, Text
 
-__all__ = [
-    "ArcAsked",
-    "ConstituentChoice",
-    "ConstituentsView",
-    "DependenciesView",
-    "DependencyChoice",
-    "Layer",
-    "ParseAnswer",
-    "ParseRequest",
-    "ParsedSentence",
-    "ParsedToken",
-    "ParsedWord",
-    "SentenceConstraints",
-    "SpanAsked",
-    "SpanView",
-    "TagAsked",
-]
-
 _FAR = 100_000  # no sentence is so long
 Layer = Literal["const", "dep"]
 Label = Annotated[Text, Field(min_length=1, max_length=100)]
@@ -88,10 +70,7 @@ class ParseRequest(Request):
         "none.  A pipeline has its own",
     )
     layers: list[Layer] | None = Field(
-        default=None,
-        min_length=1,
-        max_length=2,
-        description="null: what there are models for",
+        default=None, min_length=1, max_length=2, description="null: what there are models for"
     )
     scheme: Text = Field(
         default="ptb",

@@ -9,8 +9,6 @@ from pydantic import Field
 from eigentext.studio.api.schemas import Request, Text
 from eigentext.studio.api.schemas_lexical import RankAnswer
 
-__all__ = ["ReadAnswer", "ReadRequest"]
-
 
 class ReadRequest(Request):
     """A text that somebody reads."""

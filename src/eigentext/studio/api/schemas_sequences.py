@@ -8,17 +8,6 @@ from pydantic import BaseModel, Field
 
 from eigentext.studio.api.schemas import Request, Text
 
-__all__ = [
-    "MOST_WORDS",
-    "ReadSequence",
-    "ReadToken",
-    "SequenceState",
-    "SequencesTextAnswer",
-    "SequencesTextRequest",
-    "StatesAnswer",
-    "StatesRequest",
-]
-
 #: files that are models of sequences
 SequenceKind = Literal["hmm", "blocked-hmm", "spectral-hmm", "latent-tagger"]
 

@@ -8,28 +8,6 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from eigentext.studio.api.schemas import Request, Text
 
-__all__ = [
-    "Branch",
-    "ComparedWord",
-    "CountedWord",
-    "FindAnswer",
-    "FindRequest",
-    "LookAnswer",
-    "LookRequest",
-    "MapAnswer",
-    "MapRequest",
-    "MovedView",
-    "NearWord",
-    "NeighboursAnswer",
-    "NeighboursRequest",
-    "QueryAnswer",
-    "TreeAnswer",
-    "TreeRequest",
-    "UnknownWord",
-    "WordsCompareAnswer",
-    "WordsCompareRequest",
-]
-
 _LONGEST = 200  # characters of a word, bits of a prefix
 Word = Annotated[Text, StringConstraints(min_length=1, max_length=_LONGEST)]
 Query = Annotated[Text, StringConstraints(min_length=1, max_length=3 * _LONGEST + 3)]

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.errors import DataError, SettingsError
-from eigentext.sequences.inspection import (
-    graph_of,
-    graph_of_tags,
-    perplexity,
-    states_of,
-    tags_of,
-)
+from eigentext.sequences.inspection import graph_of, graph_of_tags, perplexity, states_of, tags_of
 from eigentext.studio.api.schemas_sequences import (
     MOST_WORDS,
     ReadSequence,
@@ -39,8 +33,6 @@ if TYPE_CHECKING:
     from eigentext.studio.api.schemas_sequences import SequencesTextRequest, StatesRequest
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
-
-__all__ = ["SequencesService"]
 
 
 class SequencesService:
@@ -258,12 +250,7 @@ def _read_tags(
     return sequences, None
 
 
-def _state(
-    states: Sequence[int] | None,
-    posteriors: Any,
-    at: int,
-    top: int,
-) -> dict[str, Any]:
+def _state(states: Sequence[int] | None, posteriors: Any, at: int, top: int) -> dict[str, Any]:
     """The state of a token, its posterior, and the likeliest ones; of operators nothing.
 
     The posteriors of a token are those of all states, or of some together with their numbers.

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from eigentext.studio.api.pipes import Pipes
     from eigentext.studio.service.settings import ServiceSettings
 
-__all__ = ["Process", "fields_of", "process"]
-
 
 class Process(NamedTuple):
     """What a client asks for; None: it does not."""

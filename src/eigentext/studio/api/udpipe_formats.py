@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from eigentext.language.sentence import Sentence
     from eigentext.language.token import Word
 
-__all__ = ["READERS", "WRITERS"]
-
 _NO_BREAK = "\u00a0"  # a blank inside a word, where blanks are between words
 _QUOTE = {'"': "&quot;"}
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from eigentext.studio.service.settings import ServiceSettings
     from eigentext.studio.service.workers import WorkerPool
 
-__all__ = ["LARGE", "add_udpipe"]
-
 #: the routes of pipelines that take longer bodies than others
 LARGE = ("/api/pipe", "/process")
 
@@ -42,9 +40,7 @@ def add_udpipe(app: FastAPI, limits: ServiceSettings, pool: WorkerPool) -> None:
         """UDPipe's way to annotate."""
         try:
             fields = fields_of(
-                call.scope["query_string"],
-                call.headers.get("Content-Type", ""),
-                await call.body(),
+                call.scope["query_string"], call.headers.get("Content-Type", ""), await call.body()
             )
             request = Process.of(fields)
             return written(await unless_gone(call, pool.run("udpipe", request, limits)))

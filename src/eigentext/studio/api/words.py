@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
-__all__ = ["WordsService"]
-
 _EXAMPLES = 8  # words of a branch
 _ENDS = 30  # of a drawn tree
 _FREQUENT = 20  # words that clusters must have to colour a map

@@ -161,11 +161,7 @@ def export(
 
 
 @app.command("measure")
-def measure(
-    store: Store,
-    project: ProjectName,
-    format_: options.Format = "native",
-) -> None:
+def measure(store: Store, project: ProjectName, format_: options.Format = "native") -> None:
     """Agreement of annotators, how good the proposals were, time and keys a word.
 
     Example:
@@ -261,14 +257,11 @@ def log(
     layer: Annotated[
         str | None,
         typer.Option(
-            "--layer",
-            help="Of a document: the name of an annotator.",
-            show_default="adjudication",
+            "--layer", help="Of a document: the name of an annotator.", show_default="adjudication"
         ),
     ] = None,
     sentence: Annotated[
-        int | None,
-        typer.Option("--sentence", min=1, help="Of a document: only this one, from 1."),
+        int | None, typer.Option("--sentence", min=1, help="Of a document: only this one, from 1.")
     ] = None,
     limit: Annotated[
         int | None,

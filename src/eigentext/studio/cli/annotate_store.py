@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from eigentext.studio.store.accounts import Accounts
     from eigentext.studio.store.store import AnnotationStore
 
-__all__ = [
-    "ProjectName",
-    "Store",
-    "UserName",
-    "needed",
-    "new_password",
-    "opened",
-    "opened_accounts",
-    "show_rows",
-]
-
 Store = Annotated[
     str,
     typer.Argument(

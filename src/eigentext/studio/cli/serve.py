@@ -48,8 +48,7 @@ class Service(Flags):
         ),
     ] = None
     workers: Annotated[
-        int,
-        typer.Option("--workers", min=1, help="Processes; each has the models in its memory."),
+        int, typer.Option("--workers", min=1, help="Processes; each has the models in its memory.")
     ] = 2
     seconds: Annotated[
         float,

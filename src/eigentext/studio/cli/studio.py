@@ -19,7 +19,7 @@ def studio(
         list[str] | None,
         typer.Argument(
             help="Models of any kind, files or names; none: small ones of the sample data, which "
-            "are trained the first time.",
+            "are trained the first time."
         ),
     ] = None,
     open_: Annotated[

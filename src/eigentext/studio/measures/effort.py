@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from eigentext.studio.store.records import Decision
     from eigentext.studio.tasks.task import Task
 
-__all__ = ["FEWEST", "PAUSE", "Effort", "Efforts", "arm", "comparison", "effort_record", "efforts"]
-
 PAUSE = 60.0
 """Seconds: what a longer decision counts for, unless told; the annotator was away."""
 

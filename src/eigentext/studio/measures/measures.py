@@ -54,20 +54,6 @@ if TYPE_CHECKING:
     from eigentext.studio.tasks.answers import Answers
     from eigentext.studio.tasks.task import Task
 
-__all__ = [
-    "Draws",
-    "Part",
-    "annotators_of",
-    "measure",
-    "of_all",
-    "of_pair",
-    "parts_of",
-    "rows_of",
-    "table",
-    "whole_of",
-]
-
-
 SentenceKey = tuple[int, int]  # document, sentence
 WordKey = tuple[int, int, int]  # document, sentence, word
 
@@ -460,10 +446,7 @@ def _proposals(
     by_sentence = [hits for part in parts for hits in part.values()]
     if not by_sentence:
         return None
-    record: dict[str, Any] = {
-        "items": sum(map(len, by_sentence)),
-        "sentences": len(by_sentence),
-    }
+    record: dict[str, Any] = {"items": sum(map(len, by_sentence)), "sentences": len(by_sentence)}
     for k, name in enumerate(("a1", "a2")):
         rows = [(sum(hit[k] for hit in hits), len(hits), len(hits)) for hits in by_sentence]
         share = interval(rows, **draws._asdict())

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from eigentext.studio.service.workers import WorkerPool
 
-__all__ = ["add_pages", "pages_there"]
-
 
 def pages_there(pool: WorkerPool, *, annotates: bool) -> list[str]:
     """The pages that have what they need, the first one first."""

@@ -42,20 +42,6 @@ if TYPE_CHECKING:
     from eigentext.studio.service.settings import ServiceSettings
     from eigentext.studio.service.workers import WorkerPool
 
-__all__ = [
-    "MEANING",
-    "add_job",
-    "answer_errors",
-    "faults",
-    "in_words",
-    "jobs_of",
-    "status_of",
-    "told",
-    "told_invalid",
-    "unless_gone",
-    "written",
-]
-
 T = TypeVar("T")
 
 #: What each status of an error means.

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
 from eigentext.studio.service.jobs import Facts
 
-__all__ = ["create_app", "make_pool", "serve"]
-
 _NOT_STARTED = 3  # the exit code of uvicorn
 _SWITCH_SECONDS = 0.0005
 _SHUTDOWN_SECONDS = 5  # for requests that are being answered when the server is stopped

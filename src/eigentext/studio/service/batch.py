@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from eigentext.studio.service.settings import ServiceSettings
     from eigentext.studio.service.workers import WorkerPool
 
-__all__ = ["BATCH", "add_batch", "cut_lines"]
-
 _Answered: TypeAlias = "asyncio.Queue[asyncio.Future[bytes] | None]"
 
 #: Where the paths of these routes begin: their bodies are read by themselves.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from eigentext.studio.store.accounts import Accounts, NewSession, User
 
-__all__ = ["COOKIE", "Authenticator", "CrossSiteError", "Identity", "UnknownError"]
-
 COOKIE = "eigentext_session"
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from eigentext.studio.service.settings import ServiceSettings
     from eigentext.studio.service.workers import Build, Tell
 
-__all__ = ["Facts", "builder", "expected"]
-
 
 class Facts(NamedTuple):
     """What the server has to know about the models of its workers."""

@@ -15,18 +15,6 @@ if TYPE_CHECKING:
     from eigentext.language.tokenise.tokens import Token
     from eigentext.studio.service.settings import ServiceSettings
 
-__all__ = [
-    "FREE_BYTES",
-    "InFlight",
-    "NoModelError",
-    "RequestBytes",
-    "TextRequest",
-    "TooMuchError",
-    "check_length",
-    "check_parsing",
-    "tokens_of_text",
-]
-
 
 class NoModelError(EigentextError):
     """The service was started without the model that a request needs."""

@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 
     from eigentext.studio.service.limits import InFlight, RequestBytes
 
-__all__ = [
-    "SECURITY_HEADERS",
-    "BodyLimit",
-    "HostNames",
-    "SecurityHeaders",
-    "client_of",
-    "fault",
-    "network_of",
-]
-
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; "

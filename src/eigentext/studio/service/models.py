@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from eigentext.base.modelfile import Header
     from eigentext.studio.service.settings import ServiceSettings
 
-__all__ = ["KINDS", "PAGES", "Kind", "Loading", "ModelFacts", "Served", "pages_for", "survey"]
-
 
 class Kind(NamedTuple):
     """A kind of model as the pages know it.

@@ -21,8 +21,6 @@ from eigentext.studio.service.workers import BusyError
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["protocol"]
-
 _REFUSED = (
     "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n"
     f"Retry-After: {BusyError.retry_after}\r\n\r\n"

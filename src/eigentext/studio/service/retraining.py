@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from eigentext.studio.store.records import Project
     from eigentext.studio.tasks.learning import Lesson
 
-__all__ = ["Retraining"]
-
 _TELL_EVERY = 0.2  # seconds
 _log = logging.getLogger(__name__)
 

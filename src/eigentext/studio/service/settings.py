@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["ServiceSettings"]
-
 
 class ServiceSettings(BaseModel):
     """Settings of the service.

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from eigentext.studio.api.schemas import ConvertRequest, TokeniseRequest, TreesRequest
     from eigentext.studio.service.settings import ServiceSettings
 
-__all__ = ["INPUT", "as_file", "converted", "tokens_view", "tree_views"]
-
 #: How errors name the text of a request.
 INPUT = "input"
 

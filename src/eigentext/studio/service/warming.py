@@ -10,8 +10,6 @@ from eigentext.errors import EigentextError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["warm"]
-
 
 def warm(kind: str, model: Any) -> None:
     """Ask a model of this kind all that pages ask, of a few words.

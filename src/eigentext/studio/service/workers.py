@@ -33,16 +33,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from eigentext.errors import EigentextError
 
-__all__ = [
-    "BusyError",
-    "DeadlineError",
-    "FewThreads",
-    "StartingError",
-    "WorkerFault",
-    "WorkerPool",
-    "work",
-]
-
 Tell = Callable[[Any], object]
 Build = Callable[[Tell], tuple[Mapping[str, Callable[..., Any]], Any]]
 T = TypeVar("T")

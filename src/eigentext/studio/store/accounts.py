@@ -47,18 +47,6 @@ if TYPE_CHECKING:
 
     from eigentext.studio.store.store import AnnotationStore
 
-__all__ = [
-    "AccountSettings",
-    "Accounts",
-    "LockedError",
-    "LoginError",
-    "NewSession",
-    "NewToken",
-    "Session",
-    "Token",
-    "User",
-]
-
 _TOKEN_MARK = "eig_"  # noqa: S105 - so that a token is known as one where it should not be
 _GUESSES = 100_000  # names and addresses of which guesses are remembered
 _THIS_MACHINE = ("127.0.0.1", "::1")

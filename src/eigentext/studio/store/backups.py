@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
-__all__ = ["back_up", "dump", "dump_lines", "restore"]
-
 _KIND = "eigentext annotations"
 _AT_A_TIME = 200  # rows
 _LONGEST = 1 << 30  # bytes of a row: a document is one, and SQLite holds no larger ones

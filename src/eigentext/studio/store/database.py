@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
-__all__ = ["Database", "now", "stamp"]
-
 _WAIT = 10.0  # seconds for the turn of another process
 _ATTEMPTS = 8
 _PASSWORDS = ("password", "sslpassword")  # in the query of a URL

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from eigentext.studio.store.store import AnnotationStore
     from eigentext.studio.tasks.task import Task
 
-__all__ = ["annotated", "export_lines", "task_document", "task_of"]
-
 
 def task_document(document: Document, language: str = "") -> TaskDocument:
     """A stored document as tasks take it."""

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from eigentext.studio.store.store import AnnotationStore
     from eigentext.studio.tasks.records import Document as TaskDocument
 
-__all__ = ["KINDS", "import_files", "kind_of", "read_documents"]
-
 KINDS = ("text", "conllu", "ptb", "columns")
 _COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 MOST_BYTES = 100_000_000  # of a file, unpacked: all of it is held in memory

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from eigentext.studio.tasks.task import Task
 
-__all__ = ["RECOMMENDERS", "examples", "predict", "task_of"]
-
 _DKPRO = "de.tudarmstadt.ukp.dkpro.core.api"
 SENTENCE, TOKEN = (f"{_DKPRO}.segmentation.type.{name}" for name in ("Sentence", "Token"))
 PREDICTED = "inception_internal_predicted"

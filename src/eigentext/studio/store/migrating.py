@@ -21,17 +21,6 @@ from eigentext.studio.store.schema import VERSION_TABLE
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-__all__ = [
-    "check_beside",
-    "check_file",
-    "copy_file",
-    "found_version",
-    "known_versions",
-    "newest_version",
-    "prepare_file",
-    "upgrade",
-]
-
 FOLDER = Path(__file__).parent / "migrations"
 VERSIONS = FOLDER / "versions"
 _KIND = 0x45696741  # what SQLite's header calls the application

@@ -15,8 +15,6 @@ from typing import Literal
 from eigentext.errors import EigentextError
 from eigentext.studio.store.schema import ROLES
 
-__all__ = ["ACTIONS", "ForbiddenError", "allowed", "require"]
-
 Reach = Literal["any", "own"]
 
 

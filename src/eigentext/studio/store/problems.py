@@ -11,16 +11,6 @@ if TYPE_CHECKING:
 
     from eigentext.studio.store.records import Decision
 
-__all__ = [
-    "ClosedError",
-    "ConflictError",
-    "MissingError",
-    "StoreBusyError",
-    "StoreError",
-    "StoreVersionError",
-    "TakenError",
-]
-
 
 class StoreError(EigentextError):
     """The database cannot be read or written now; it may be another time."""

@@ -9,13 +9,7 @@ from sqlalchemy import and_, delete, insert, select, update
 from eigentext.errors import SettingsError, shortened
 from eigentext.studio.store.database import Database
 from eigentext.studio.store.problems import MissingError
-from eigentext.studio.store.records import (
-    AuditEntry,
-    Document,
-    DocumentFacts,
-    MadeModel,
-    Project,
-)
+from eigentext.studio.store.records import AuditEntry, Document, DocumentFacts, MadeModel, Project
 from eigentext.studio.store.rows import (
     LARGEST,
     check_json,
@@ -39,8 +33,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Table
     from sqlalchemy.engine import Connection
-
-__all__ = ["ProjectStore"]
 
 _WHOLE = [
     *(documents.c[name] for name in ("id", "project", "name")),

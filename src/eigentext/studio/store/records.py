@@ -4,20 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = [
-    "AuditEntry",
-    "Change",
-    "Decision",
-    "Document",
-    "DocumentFacts",
-    "Layer",
-    "MadeModel",
-    "OpenLayer",
-    "Place",
-    "Project",
-    "State",
-]
-
 Place = tuple[int, str]
 """A sentence, from 0, and an item in it, such as ``(0, "w3")``."""
 

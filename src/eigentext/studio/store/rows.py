@@ -21,24 +21,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
-__all__ = [
-    "LARGEST",
-    "check_json",
-    "check_name",
-    "check_text",
-    "find_facts",
-    "find_layer",
-    "find_project",
-    "find_user",
-    "insert_row",
-    "is_storable",
-    "log",
-    "row_number",
-    "taken_or",
-    "there",
-    "update_row",
-]
-
 LARGEST = 2**63 - 1
 
 Found = TypeVar("Found", bound=Project | DocumentFacts)

@@ -28,25 +28,6 @@ from sqlalchemy import (
     text,
 )
 
-__all__ = [
-    "KINDS",
-    "ROLES",
-    "TABLES",
-    "VERSION_TABLE",
-    "assignments",
-    "audit",
-    "contents",
-    "decisions",
-    "documents",
-    "layers",
-    "metadata",
-    "models",
-    "projects",
-    "sessions",
-    "tokens",
-    "users",
-]
-
 ROLES = ("reader", "annotator", "adjudicator", "admin")
 KINDS = ("annotator", "adjudication")
 VERSION_TABLE = "eigentext_annotation_version"

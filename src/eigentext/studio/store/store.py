@@ -59,8 +59,6 @@ if TYPE_CHECKING:
 
     from eigentext.studio.store.records import Decision, Place, State
 
-__all__ = ["AnnotationStore"]
-
 
 class AnnotationStore(ProjectStore):
     """A store of annotations: a file, or a database on a server.

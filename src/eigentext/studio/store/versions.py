@@ -30,21 +30,6 @@ if TYPE_CHECKING:
 
     from eigentext.studio.store.records import Place
 
-__all__ = [
-    "append",
-    "check_change",
-    "check_seen",
-    "counted",
-    "find_decisions",
-    "held",
-    "keep_version",
-    "last_change",
-    "next_version",
-    "redoable_change",
-    "state_of",
-    "work_of",
-]
-
 
 def check_change(change: Change, n_sentences: int) -> None:
     """Refuse a decision that cannot be stored."""

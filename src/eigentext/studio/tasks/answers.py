@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from eigentext.language.trees.constituent import Tree
     from eigentext.studio.store.records import Decision
 
-__all__ = ["Answers", "newest"]
-
 
 @dataclass
 class Answers:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from eigentext.studio.tasks.records import Decisions, Document, Sentence
     from eigentext.studio.tasks.task import Task
 
-__all__ = ["check_sentence", "check_under", "has_udtools"]
-
 _MOST_WORDS = 400
 _OF_TREES = ("tree", "crossing")  # rules that any tree can be held to
 # what our own checks have said already

@@ -18,13 +18,7 @@ from eigentext.constituency.chart.constraints import Constraints
 from eigentext.constituency.transform import unwrap, user_labels
 from eigentext.errors import SettingsError
 from eigentext.language.trees.constituent import Tree
-from eigentext.studio.tasks.records import (
-    Candidate,
-    Finished,
-    Item,
-    Proposal,
-    Score,
-)
+from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
 from eigentext.studio.tasks.records import Tree as Answer
 from eigentext.studio.tasks.task import Task, bad, is_text, ranked, scored
 from eigentext.studio.tasks.texts import column_of, conllu_lines
@@ -37,8 +31,6 @@ if TYPE_CHECKING:
     from eigentext.studio.tasks.answers import Answers
     from eigentext.studio.tasks.records import Sentence
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
-
-__all__ = ["Brackets", "ConstituencyTask", "brackets_of", "tree_of"]
 
 LABELS = tuple(
     """ADJP ADVP CONJP FRAG INTJ LST NAC NP NX PP PRN PRT QP RRC S SBAR SBARQ SINV SQ UCP VP WHADJP

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from eigentext.studio.tasks.records import Decisions, Document, Sentence
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
-__all__ = ["RELATIONS", "DependencyTask"]
-
 RELATIONS = tuple(
     """acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse
     dislocated expl fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis

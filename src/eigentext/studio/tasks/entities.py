@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING, Any
 from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
 from eigentext.studio.tasks.tags import list_shares
 from eigentext.studio.tasks.task import Task, bad, is_text, ranked, scored
-from eigentext.studio.tasks.texts import (
-    column_of,
-    conllu_lines,
-    spans_of_tags,
-    tags_of_spans,
-)
+from eigentext.studio.tasks.texts import column_of, conllu_lines, spans_of_tags, tags_of_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,8 +23,6 @@ if TYPE_CHECKING:
     from eigentext.studio.tasks.answers import Answers
     from eigentext.studio.tasks.records import Sentence
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
-
-__all__ = ["EntitiesTask"]
 
 _MOST_ANSWERS = 16  # tag sequences that certainties come from
 _SHOWN = 5
@@ -281,9 +274,7 @@ class EntitiesTask(Task):
         return scored("F1 of entities", counts)
 
 
-def _spans(
-    state: SentenceState,
-) -> tuple[dict[tuple[int, int], str], list[tuple[int, int]]]:
+def _spans(state: SentenceState) -> tuple[dict[tuple[int, int], str], list[tuple[int, int]]]:
     """Entities that are decided, and spans that are none."""
     entities, none = {}, []
     for item, value in state.decided.items():

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from eigentext.studio.store.store import AnnotationStore
     from eigentext.studio.tasks.task import Task
 
-__all__ = [
-    "Lesson",
-    "gather",
-    "learn",
-    "models_folder",
-    "note",
-    "open_with",
-    "task_settings",
-    "verdict",
-]
-
 LAYERS = ("all", "adjudication")
 
 

@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.remembering import Remembered
 from eigentext.errors import DataError, SettingsError
-from eigentext.studio.tasks.records import (
-    Candidate,
-    Document,
-    Finished,
-    Item,
-    Proposal,
-    Score,
-)
+from eigentext.studio.tasks.records import Candidate, Document, Finished, Item, Proposal, Score
 from eigentext.studio.tasks.task import Task, bad, is_text, scored
 from eigentext.studio.tasks.texts import column_of
 
@@ -33,8 +26,6 @@ if TYPE_CHECKING:
     from eigentext.studio.tasks.answers import Answers
     from eigentext.studio.tasks.records import Decisions, Sentence
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
-
-__all__ = ["LexicalTask"]
 
 _TYPED = ("lemma", "gloss", "vocalised")
 _SHOWN = 9  # candidates with each item: as many as there are number keys

@@ -11,23 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = [
-    "DONE",
-    "AnnotatedDocument",
-    "Candidate",
-    "Certainty",
-    "Decisions",
-    "Document",
-    "Finding",
-    "Finished",
-    "Item",
-    "Proposal",
-    "Score",
-    "Sentence",
-    "Token",
-    "Tree",
-]
-
 DONE = "done"  # the item that says that a sentence is finished
 Decisions: TypeAlias = "Mapping[tuple[int, str], Any]"
 

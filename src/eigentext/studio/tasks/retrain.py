@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from eigentext.studio.tasks.records import Decisions, Document, Finished, Score
     from eigentext.studio.tasks.task import Task
 
-__all__ = ["LEAST", "Retrained", "name_of", "retrain"]
-
 LEAST = 5  # finished sentences that a model can be made of
 ENOUGH = 200  # new sentences of which one fold is enough to judge by
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
     from eigentext.tagging.segmentation.model import Place
 
-__all__ = ["SegmentationTask"]
-
 CUTS = ("sentence", "word", "none")
 _OFFERED = 0.02  # a place where nothing is cut is offered if a cut is as probable as this
 
@@ -219,12 +217,7 @@ class SegmentationTask(Task):
         return sorted(items, key=lambda item: (numbers_of(item.item)[0], item.item))
 
     def _answered(
-        self,
-        document: Document,
-        sentence: Sentence,
-        start: int,
-        end: int,
-        cuts: Mapping[int, str],
+        self, document: Document, sentence: Sentence, start: int, end: int, cuts: Mapping[int, str]
     ) -> tuple[list[list[tuple[int, int, tuple[str, ...]]]], dict[int, Place], str]:
         text = document.text[start:end]
         if self.model is not None:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from eigentext.studio.tasks.records import Decisions, Document, Sentence
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
-__all__ = ["COLUMNS", "UPOS", "TagsTask"]
-
 COLUMNS = ("upos", "xpos", "feats", "lemma")
 UPOS = tuple(
     "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()

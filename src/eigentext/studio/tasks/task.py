@@ -29,19 +29,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.studio.tasks.records import AnnotatedDocument, Decisions, Document, Sentence
 
-__all__ = [
-    "Examples",
-    "SentenceExport",
-    "SentenceState",
-    "Task",
-    "bad",
-    "is_text",
-    "ranked",
-    "scored",
-    "searched",
-    "unlike",
-]
-
 Examples: TypeAlias = "Sequence[Finished]"
 MOST_LETTERS = 1000  # of anything typed
 _BESIDE = frozenset({"note", "passed"})  # of a value; they decide nothing

@@ -19,20 +19,6 @@ if TYPE_CHECKING:
     from eigentext.language.trees.constituent import Tree
     from eigentext.tagging.segmentation import Segmenter
 
-__all__ = [
-    "COLUMNS",
-    "column_of",
-    "conllu_lines",
-    "conllu_sentence",
-    "document_of_columns",
-    "document_of_conllu",
-    "document_of_text",
-    "document_of_trees",
-    "paragraphs",
-    "spans_of_tags",
-    "tags_of_spans",
-]
-
 COLUMNS = ("lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
 

@@ -14,8 +14,5 @@ if TYPE_CHECKING:
     from eigentext.tagging.morphology.tagger import jackknifed as jackknifed
 
 __getattr__, __dir__, __all__ = lazy(
-    __name__,
-    {
-        "tagger": "MorphTagger Morphology Reading fold_works jackknifed",
-    },
+    __name__, {"tagger": "MorphTagger Morphology Reading fold_works jackknifed"}
 )

@@ -10,8 +10,6 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from eigentext.base.types import Int8s
 
-__all__ = ["ByteWeights"]
-
 _STEPS = 127  # of a byte on either side of 0
 _CUT = 1e-5  # share of weights that may be brought nearer to 0
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from eigentext.tagging.morphology.tags import TagSet
     from eigentext.tagging.morphology.words import Lexicon, WordTable
 
-__all__ = ["COLUMNS", "Decided", "restricted"]
-
 COLUMNS = ("upos", "xpos", "feats")
 _LEFT_OUT = ((), ("feats",), ("xpos",), ("feats", "xpos"))
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from eigentext.tagging.morphology.tags import TagSet
     from eigentext.tagging.morphology.words import WordTable
 
-__all__ = ["Sentences", "Tagged", "gold_candidates", "shares", "tagged", "trained"]
-
 WIDTH = 6.0  # candidates whose score is so far below the best are left out of the chain
 PRIOR = 0.5  # weight of the log shares of candidates
 _SNAPSHOTS = 4  # of the weights in a pass, for their mean

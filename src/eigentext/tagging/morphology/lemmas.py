@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from eigentext.tagging.morphology.tags import TagSet
     from eigentext.tagging.morphology.words import Lexicon
 
-__all__ = ["CASES", "LEMMA_BITS", "LemmaRule", "Lemmatiser", "rule_between"]
-
 LEMMA_BITS = 18
 EPOCHS, RATE = 5, 0.2
 MOST_OF_NODE = 8  # rules
@@ -214,26 +212,13 @@ class Lemmatiser:
         rows = Rows(self._entry_forms, *keys, self._gold, self._upos)
         for epoch in range(EPOCHS):
             order = np.random.default_rng(epoch).permutation(len(tags))
-            train_rules(
-                order,
-                rows,
-                self._entries,
-                self._rules,
-                self._known,
-                table,
-                squares,
-                RATE,
-            )
+            train_rules(order, rows, self._entries, self._rules, self._known, table, squares, RATE)
             if epoch:
                 total += table
         return ByteWeights.rounded(total / (EPOCHS - 1))
 
     def chosen(
-        self,
-        forms: Sequence[str],
-        which: Int64s,
-        tags: Int64s,
-        held: Int64s | None = None,
+        self, forms: Sequence[str], which: Int64s, tags: Int64s, held: Int64s | None = None
     ) -> tuple[Int64s, Int64s]:
         """The best rule (rows,) of forms ``which`` with each tag, -1 for none; what is known.
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Keys = UInt64s
 
-__all__ = ["LONGEST_ENDING", "Edges", "Levels", "mixed_keys"]
-
 LONGEST_ENDING = 7
 
 

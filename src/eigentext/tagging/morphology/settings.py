@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-__all__ = ["MorphTaggerSettings"]
-
 
 @dataclass
 class MorphTaggerSettings:

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analyzer
     from eigentext.tagging.morphology.tagger import MorphTagger
 
-__all__ = ["Content", "name_of", "opened"]
-
 
 def opened(analyzer: Analyzer | str | None) -> Analyzer | None:
     """The analyzer of this name; an analyzer is its own."""

@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analyzer
     from eigentext.tagging.morphology.bytes import ByteWeights
 
-__all__ = ["DecidedMorphology", "MorphTagger", "Morphology", "Reading", "jackknifed"]
-
-
 _SURE = (0.7, 0.9)  # probabilities of the best upos beyond which a second is less near
 _LEAST = 0.02  # and of the second, to be told at all
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from eigentext.tagging.morphology.kernels.chain import Tags
 
-__all__ = ["OtherXpos", "TagSet", "Triple", "joins_xpos"]
-
 Triple = tuple[str, str, str]  # UPOS, XPOS, FEATS
 _MORE_TAGS = 2.0  # XPOS may make so many times as many tags
 _MOST_TAGS = 500  # or so many in all, where words tell their XPOS

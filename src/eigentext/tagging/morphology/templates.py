@@ -16,8 +16,6 @@ from eigentext.features.templates import Grammar, seeds_of
 if TYPE_CHECKING:
     from eigentext.base.types import Int64s, UInt64s
 
-__all__ = ["TEMPLATES", "compiled"]
-
 _GRAMMAR = Grammar("attribute[offset]", MORPHOLOGY.names)
 
 
@@ -43,9 +41,7 @@ TEMPLATES = _names()
 
 
 @cache
-def compiled(
-    names: tuple[str, ...] = TEMPLATES,
-) -> tuple[Int64s, UInt64s]:
+def compiled(names: tuple[str, ...] = TEMPLATES) -> tuple[Int64s, UInt64s]:
     """Templates as arrays: (n, 3, 2) attribute and place of each part, -1 for none; their keys.
 
     >>> parts, seeds = compiled(("lower[-1]&ending3[0]",))

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from eigentext.tagging.morphology.levels import Keys
     from eigentext.tagging.morphology.tags import TagSet
 
-__all__ = ["Lexicon", "WordTable", "analysis_of"]
-
 MOST_CANDIDATES = 12
 LEAST_SHARE = 3e-4  # of the best candidate's
 LIKELY = -3.0  # log share, less the best one's, of tags that make a word ambiguous
@@ -231,12 +229,7 @@ class WordTable:
         return first
 
     def _attributes(
-        self,
-        texts: Sequence[str],
-        lower: Sequence[str],
-        edges: Edges,
-        levels: Keys,
-        lists: Lists,
+        self, texts: Sequence[str], lower: Sequence[str], edges: Edges, levels: Keys, lists: Lists
     ) -> Keys:
         """(words, attributes) keys; 0 for what a word has not."""
         from eigentext.tagging.morphology.kernels.words import class_keys

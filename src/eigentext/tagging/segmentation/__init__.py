@@ -13,9 +13,5 @@ if TYPE_CHECKING:
     from eigentext.tagging.segmentation.raw import raw_text as raw_text
 
 __getattr__, __dir__, __all__ = lazy(
-    __name__,
-    {
-        "model": "SegmentedSentence Segmenter SurfaceToken",
-        "raw": "raw_text",
-    },
+    __name__, {"model": "SegmentedSentence Segmenter SurfaceToken", "raw": "raw_text"}
 )

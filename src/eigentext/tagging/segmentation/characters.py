@@ -21,16 +21,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Int64s, UInt8s, UInt32s
 
-__all__ = [
-    "CLASSES",
-    "Squeezed",
-    "addresses",
-    "code_points",
-    "decided_places",
-    "glued",
-    "squeezed",
-]
-
 # number of each class of characters; 0 is "not looked at yet", 1 the end of a paragraph
 CLASSES = {
     "space": kernel.SPACE,

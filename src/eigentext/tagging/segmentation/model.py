@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from eigentext.language.formats.conllu import Treebank
     from eigentext.tagging.segmentation.raw import Layout
 
-__all__ = ["DecidedSegmentation", "Place", "SegmentedSentence", "Segmenter", "SurfaceToken"]
-
 _SPACES = re.compile(r"\s+")
 _END_OF = {"sentence": 1, "word": -1}  # what a cut says of the token before it
 _UNIT = 0.03  # about what one step of a rounded weight is worth, in log odds

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Int8s
 
-__all__ = ["MultiwordStage"]
-
 _RATE = 0.2
 _REMEMBERED = 200_000  # forms
 _TOKENS_OF_A_FORM = 4  # in training, of a form that is always treated alike
@@ -184,11 +182,7 @@ class MultiwordStage:
         return instances
 
     def _train(
-        self,
-        instances: list[tuple[_Choice, int]],
-        epochs: int,
-        bits: int,
-        seed: int,
+        self, instances: list[tuple[_Choice, int]], epochs: int, bits: int, seed: int
     ) -> None:
         if not instances:
             return

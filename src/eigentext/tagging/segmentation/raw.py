@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from eigentext.language.formats.conllu import ConlluBlock, Treebank
 
-__all__ = ["Layout", "Surface", "lay_out", "raw_text", "surface"]
-
 _SPACES = re.compile(r"\s+")
 
 

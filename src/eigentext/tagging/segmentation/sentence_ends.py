@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Bools, Float64s, Int8s, Int64s
     from eigentext.tagging.segmentation.characters import Squeezed
 
-__all__ = ["SentenceStage"]
-
 _RATE = 0.2
 _FOLDS, _JUDGED = 4, 1500  # stretches; sentences that are enough to judge by
 _ODDS = np.arange(-12, 7) / 4  # log odds that are tried
@@ -130,9 +128,7 @@ class SentenceStage:
         return is_end, tokens.gaps == 3
 
 
-def _stretches(
-    n: int,
-) -> Iterator[tuple[Int64s, Int64s]]:
+def _stretches(n: int) -> Iterator[tuple[Int64s, Int64s]]:
     """Sentences to learn from and to judge by, of n: the quarters of a treebank in turn.
 
     Of a large treebank the beginnings of all quarters are judged together, since its genres may
@@ -146,11 +142,7 @@ def _stretches(
         yield from held_out(n, _FOLDS)
 
 
-def _hits(
-    is_end: Bools,
-    sentence_ends: Int64s,
-    fold: Int64s,
-) -> tuple[int, int]:
+def _hits(is_end: Bools, sentence_ends: Int64s, fold: Int64s) -> tuple[int, int]:
     """How many of these sentences are cut out right, and how many ends were found in them.
 
     >>> is_end = np.array([0, 1, 0, 1, 1], bool)
@@ -180,10 +172,7 @@ def _described(text: Squeezed, starts: Any, ends: Any, habits: Any) -> Any:
 
 
 def _habits(
-    text: Squeezed,
-    starts: Int64s,
-    ends: Int64s,
-    sentence_ends: Int64s,
+    text: Squeezed, starts: Int64s, ends: Int64s, sentence_ends: Int64s
 ) -> tuple[HashedCounts, npt.NDArray[np.uint16]]:
     """Habits of every word, and for each token those of its word elsewhere, without this token."""
     keys = shortened(boundaries.token_keys(text.chars, starts, ends))

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from eigentext.base.settings import setting
 from eigentext.base.values import Whole
 
-__all__ = ["SegmenterSettings"]
-
 
 @dataclass
 class SegmenterSettings:

@@ -21,8 +21,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["SplitRule", "small_letters"]
-
 
 def small_letters(text: str) -> str:
     """Lower case that keeps the length: a letter that would become two stays.
@@ -62,13 +60,7 @@ class SplitRule(NamedTuple):
                 if (spelt, not anchored, number) < cost:
                     cost = (spelt, not anchored, number)
                     best = cls(
-                        front,
-                        words[:number],
-                        new_front,
-                        new_back,
-                        words[number + 1 :],
-                        back,
-                        True,
+                        front, words[:number], new_front, new_back, words[number + 1 :], back, True
                     )
         return best
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Int8s, UInt32s, UInt64s
 
-__all__ = ["HashedCounts", "quantised", "shortened"]
-
 
 class HashedCounts(NamedTuple):
     """Distinct 32-bit keys in order with a small number each, and the table made of them."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int8s, Int64s, UInt64s
     from eigentext.tagging.segmentation.characters import Squeezed
 
-__all__ = ["TokenStage"]
-
 _RATE = 0.2
 
 

@@ -10,9 +10,4 @@ if TYPE_CHECKING:
     from eigentext.tagging.sequence.tagger import SequenceTagger as SequenceTagger
     from eigentext.tagging.sequence.tagger import Tagging as Tagging
 
-__getattr__, __dir__, __all__ = lazy(
-    __name__,
-    {
-        "tagger": "SequenceTagger Tagging",
-    },
-)
+__getattr__, __dir__, __all__ = lazy(__name__, {"tagger": "SequenceTagger Tagging"})

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int32s, Int64s, UInt64s
     from eigentext.tagging.sequence.templates import Templates
 
-__all__ = ["Batch", "FeatureTable", "WordTable", "attribute_keys"]
-
 _MOST_TYPES = 1 << 19  # then the table starts anew: memory stays flat on endless input
 _BEFORE, _AFTER = "\n<", "\n>"  # no token holds a line end
 _OF_BOUNDARIES = ("word", "lower", "form", "case", "kind", "bits4", "bits20")

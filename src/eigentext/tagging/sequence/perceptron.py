@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from eigentext.tagging.sequence.schemes import TagSet
     from eigentext.tagging.sequence.templates import Templates
 
-__all__ = ["N_OFFSETS", "Learner", "LinearModel", "search"]
-
 N_OFFSETS = 3  # of vectors: the words at -1, 0 and +1
 _FIRST_ROWS = 1 << 12  # of weights at least; more as they are needed
 _DYNAMIC_FACTOR = 2  # the static part of a template with tags must occur so much more often

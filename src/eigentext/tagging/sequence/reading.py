@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError
 
-__all__ = ["FORMATS", "Item", "bare_item", "format_of", "read_items", "read_tagged", "tagged_of"]
-
 FORMATS = ("columns", "conllu", "tokens")
 _RECORDS = registry.names_of("records")
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Bools, Int64s
 
-__all__ = ["TagSet", "looks_like_entities", "repaired", "to_bilou", "to_bio2"]
-
 Scheme = Literal["bio2", "plain"]
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Tags = Sequence[Sequence[str]]
     Tagged = tuple[Sequence[str], Sequence[str]]  # tokens and tags of a sentence
 
-__all__ = ["BEAMS", "FEW", "MARGINS", "best_pair", "cross_validated"]
-
 MARGINS = (0.5, 1.0, 2.0)
 BEAMS = (1, 4)
 FEW = (1.0, 4)  # margin and beam for data too small to ask: best on most tasks measured

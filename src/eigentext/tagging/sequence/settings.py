@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
-__all__ = ["Scheme", "TaggerSettings"]
-
 Scheme = Literal["auto", "bio2", "plain"]
 
 
@@ -44,10 +42,7 @@ class TaggerSettings:
         panel="usual",
     )
     scheme: Scheme = setting(
-        "auto",
-        Text(get_args(Scheme)),
-        "bio2 for entities; plain for other tags.",
-        panel="usual",
+        "auto", Text(get_args(Scheme)), "bio2 for entities; plain for other tags.", panel="usual"
     )
     min_count: int = setting(1, Whole(1), "Leave out features seen less often.")
     margin: float = setting(

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float32s, Int32s, Int64s, UInt64s
     from eigentext.tagging.sequence.tagger import SequenceTagger
 
-__all__ = ["Content"]
-
 
 def _rows(tagger: SequenceTagger) -> tuple[Int32s, Int32s]:
     """Rows of weights of features without tags, and of cells of those with tags."""

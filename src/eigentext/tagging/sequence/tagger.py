@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Bools, Float64s
     from eigentext.language.doc import Doc
 
-__all__ = ["SequenceTagger", "Tagging"]
-
 Sentences = Iterable[Sequence[str]]
 _CHUNK = 512  # sentences tagged at a time
 
@@ -289,10 +287,7 @@ class SequenceTagger(Model, TaggerSettings):
             yield answers
 
     def _kbest_of(
-        self,
-        sentences: Sequence[Sequence[str]],
-        k: int,
-        allowed: Bools | None = None,
+        self, sentences: Sequence[Sequence[str]], k: int, allowed: Bools | None = None
     ) -> Iterator[list[Tagging]]:
         batch = self._words.batch(sentences)
         tags, scores, counts = search(

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Int64s, UInt64s
 
-__all__ = ["REACH", "Templates", "default_templates", "parse_template"]
-
 REACH = 3  # how far a template may look to either side
 _GRAMMAR = Grammar("attribute[offset]", (*TAGGING.names, "tag"), most=5, reach=REACH)
 MOST_PARTS = 3

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int64s
     from eigentext.counting.counts import Counts
 
-__all__ = ["WAYS", "assign"]
-
 WAYS = ("information", "centroid")
 
 
@@ -90,10 +88,7 @@ def _new_pairs(pairs: Any, labels: Int64s, fresh: npt.NDArray[np.intp], m: int) 
 
 
 def _nearest(
-    table: npt.NDArray[Any],
-    pairs: Any,
-    labels: Int64s,
-    fresh: npt.NDArray[np.intp],
+    table: npt.NDArray[Any], pairs: Any, labels: Int64s, fresh: npt.NDArray[np.intp]
 ) -> Int64s:
     """The cluster nearest by cosine, seen through the clusters to the right and left."""
     m = table.shape[0]
@@ -117,11 +112,7 @@ def _nearest(
 
 
 def _joined(
-    old: Clustering,
-    names: list[str],
-    tokens: Int64s,
-    labels: Int64s,
-    table: Int64s,
+    old: Clustering, names: list[str], tokens: Int64s, labels: Int64s, table: Int64s
 ) -> Clustering:
     index_of = {word: i for i, word in enumerate(old.words)}
     counts = old.counts.copy()

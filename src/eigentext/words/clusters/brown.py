@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float64s, Int64s
 
-__all__ = ["BrownResult", "brown"]
-
 
 @dataclass(frozen=True)
 class BrownResult:

@@ -32,15 +32,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s, Int32s, Int64s
 
-__all__ = [
-    "ExchangeState",
-    "NeighbourLists",
-    "Refinement",
-    "find_targets",
-    "frequency_start",
-    "refine",
-]
-
 # a move must raise N times the mutual information by this much: far above rounding
 LEAST_GAIN = 1e-6
 # Words whose targets are found against the same counts: a share of the words visited before, so
@@ -238,10 +229,7 @@ def _finder(order: Int64s, lists: NeighbourLists) -> Callable[..., Any]:
 
 
 def find_targets(
-    words: Int64s,
-    lists: NeighbourLists,
-    labels: Int64s,
-    state: ExchangeState,
+    words: Int64s, lists: NeighbourLists, labels: Int64s, state: ExchangeState
 ) -> Int64s:
     """The best cluster of each word, by as many threads as may be used."""
     from eigentext.words.kernels import exchange as kernels

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from eigentext.base.engines import Engine
     from eigentext.base.types import Bools, Float64s, Int32s, Int64s
 
-__all__ = ["TargetsByWorkers"]
-
 _LEAST_WORK = 1 << 18  # words times clusters of a batch that is worth the way there and back
 _NEW_COPY = 4  # a new copy is sent when more than 1 / 4 of the cells have changed
 
@@ -61,12 +59,7 @@ class _Copy:
     Both ways round, since the kernels want them so; one of them travels.
     """
 
-    def __init__(
-        self,
-        labels: Int32s,
-        ahead: Float64s,
-        f_ahead: Float64s,
-    ) -> None:
+    def __init__(self, labels: Int32s, ahead: Float64s, f_ahead: Float64s) -> None:
         self._lock = threading.Lock()  # of the threads of one worker
         self._number = -1
         self._labels = labels.astype(np.int64)
@@ -178,9 +171,7 @@ def _only(side: Neighbours, mine: Bools) -> Neighbours:
     return Neighbours(starts, side.words[kept], side.counts[kept])
 
 
-def _targets_of(
-    task: tuple[NeighbourLists, _Copy, _Change, Int64s],
-) -> Int64s:
+def _targets_of(task: tuple[NeighbourLists, _Copy, _Change, Int64s]) -> Int64s:
     """What a worker does with its words of a batch."""
     from eigentext.words.kernels import exchange as kernels
 

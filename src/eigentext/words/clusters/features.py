@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["ClusterFeatures"]
-
 
 class ClusterFeatures(Transformer):
     """How often each prefix of a cluster path occurs in a text, as a sparse matrix.

@@ -32,14 +32,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Bools, Float64s, Int64s
 
-__all__ = [
-    "cluster_vectors",
-    "hierarchy",
-    "joining_losses",
-    "paths_of_merges",
-    "prefix_information",
-]
-
 _MIDDLE = 6  # bits of the prefix that is made first
 _ROUNDS = 10  # passes between siblings at each depth, at the most
 _TIE = 1e-9  # nats, or shares of a length: what is nearer than this is equal
@@ -117,9 +109,7 @@ def _from_linkage(linked: npt.NDArray[Any]) -> Int64s:
 
 
 def _middle(
-    counts: npt.NDArray[Any],
-    vectors: Float64s,
-    weights: Float64s,
+    counts: npt.NDArray[Any], vectors: Float64s, weights: Float64s
 ) -> tuple[Int64s, list[str]]:
     """Groups of clusters by exchange, and their bits by pairing them up to the root.
 
@@ -273,10 +263,7 @@ def _two_means(vectors: Float64s, weights: Float64s) -> Bools:
 
 
 def _change_sides(
-    counts: npt.NDArray[Any],
-    groups: Int64s,
-    sibling: Int64s,
-    weights: Float64s,
+    counts: npt.NDArray[Any], groups: Int64s, sibling: Int64s, weights: Float64s
 ) -> None:
     """Exchange between siblings, in place, until the mutual information rises no more."""
     from scipy.sparse import csr_array

@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from eigentext.counting.counts import Counts
     from eigentext.words.settings import ClusterSettings
 
-__all__ = ["Clustering", "check_memory", "cluster_counts", "contexts_to_count"]
-
 # spectral: vectors of this many of the most frequent words, or of 10 m
 _CORE_WORDS = 10_000
 _OVERLAP = 0.9  # spectral: when the decomposition may stop

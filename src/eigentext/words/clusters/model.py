@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int64s
     from eigentext.drawing.words_tree import ClusterTree
 
-__all__ = ["SpectralClusters", "read_clusters"]
-
 
 @dataclass(eq=False, repr=False)
 class SpectralClusters(Model, ClusterSettings):

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.counting.counts import Counts
 
-__all__ = ["WordVectors", "context_counts", "embed", "omega", "omega_noise", "positions_of"]
-
 _ROWS_AT_ONCE = 8192
 _SMALL = 20_000_000  # cells up to which float64 costs next to nothing
 

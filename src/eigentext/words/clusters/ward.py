@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Bools, Float64s, Int64s
 
-__all__ = ["WardResult", "ward"]
-
 _BATCH = 512  # words per GEMM
 
 
@@ -46,10 +44,7 @@ class WardResult:
 
 
 def ward(
-    vectors: npt.NDArray[Any],
-    n_clusters: int,
-    *,
-    progress: Progress | None = None,
+    vectors: npt.NDArray[Any], n_clusters: int, *, progress: Progress | None = None
 ) -> WardResult:
     """Cluster vectors, given by decreasing frequency, with ``n_clusters`` + 1 active clusters.
 
@@ -117,11 +112,7 @@ def _roots(parents: Int64s, stop: int) -> Int64s:
 
 
 def _sums_by_slot(
-    points: npt.NDArray[Any],
-    stop: int,
-    parents: Int64s,
-    slot_label: Int64s,
-    active: Bools,
+    points: npt.NDArray[Any], stop: int, parents: Int64s, slot_label: Int64s, active: Bools
 ) -> Float64s:
     """The sum of the vectors in each slot, from the words themselves: no drift."""
     from scipy.sparse import csr_array
@@ -136,11 +127,7 @@ def _sums_by_slot(
     return np.asarray(chosen @ points[:stop], dtype=np.float64)
 
 
-def _labels(
-    parents: Int64s,
-    slot_label: Int64s,
-    active: Bools,
-) -> tuple[Int64s, Int64s]:
+def _labels(parents: Int64s, slot_label: Int64s, active: Bools) -> tuple[Int64s, Int64s]:
     """Each word's cluster, numbered by first appearance, and the number of each slot."""
     roots = _roots(parents, parents.shape[0])
     tops, first = np.unique(roots, return_index=True)

@@ -60,16 +60,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s, Int64s
 
-__all__ = [
-    "CCAEmbedding",
-    "cca_embeddings",
-    "context_counts",
-    "contexts_to_count",
-    "fold_contexts",
-    "scaled_contexts",
-    "weighting_of",
-]
-
 _KERNEL_NONZEROS = 300_000  # below this numba need not be loaded
 _TILED_PAIRS = 3_000_000  # counted pairs from which on the matrix is made in tiles
 
@@ -194,12 +184,7 @@ class _Scaling:
     settings: CCASettings
 
     @classmethod
-    def of(
-        cls,
-        rows: Float64s,
-        columns: Float64s,
-        settings: CCASettings,
-    ) -> _Scaling:
+    def of(cls, rows: Float64s, columns: Float64s, settings: CCASettings) -> _Scaling:
         """With the sums of the counts."""
         if settings.smoothing != 1.0 and columns.any():
             smoothed = np.where(columns > 0, columns, 1.0) ** settings.smoothing * (columns > 0)

@@ -32,15 +32,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float32s
 
-__all__ = [
-    "CharacterMap",
-    "common_features",
-    "feature_matrix",
-    "features_of",
-    "fit_character_map",
-    "ridge_regression",
-]
-
 SHORTEST, LONGEST = 2, 6  # n-grams
 RIDGES = (1.0, 0.3, 0.1, 0.03)  # which are tried
 _LEAST_WORDS = 3  # that have a feature

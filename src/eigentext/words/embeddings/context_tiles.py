@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int64s
     from eigentext.words.embeddings.room import Room
 
-__all__ = ["TILE_ENTRIES", "Side", "Totals", "tiled_contexts"]
-
 _TILE_ROWS = 8192  # their part of a product stays in the cache
 TILE_ENTRIES = 2_000_000  # at most, but for a single row
 

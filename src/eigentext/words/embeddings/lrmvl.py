@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float32s, Float64s, Int32s
 
-__all__ = ["LRMVL"]
-
-
 _NOISE = 1e-6  # a correlation of rounding in single precision
 _BLOCK_TOKENS = 4096
 _LONGEST_SENTENCE = 1 << 16  # a longer line is smoothed in pieces of this length
@@ -276,11 +273,7 @@ def _sides(moments: _Moments, settings: LRMVLSettings) -> tuple[Float64s, Float6
 
 
 def _words(
-    moments: _Moments,
-    A: Float64s,
-    B: Float64s,
-    counts: Float64s,
-    settings: LRMVLSettings,
+    moments: _Moments, A: Float64s, B: Float64s, counts: Float64s, settings: LRMVLSettings
 ) -> tuple[Float32s, Float64s]:
     """CCA of the word against S = [L A, R B]."""
     across = A.T @ moments.LR @ B

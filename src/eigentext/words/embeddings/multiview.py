@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float32s, Float64s
     from eigentext.words.embeddings.views import ReducedView, WordPair
 
-__all__ = ["MultiviewEmbedding", "consensus"]
-
 
 def consensus(
     views: Sequence[ReducedView],
@@ -153,10 +151,7 @@ class MultiviewEmbedding(TableTransformer, Model, MultiviewSettings):
         return self
 
     def _tables(
-        self,
-        text: EncodedText,
-        words: Sequence[str],
-        pairs: Iterable[WordPair] | None,
+        self, text: EncodedText, words: Sequence[str], pairs: Iterable[WordPair] | None
     ) -> Iterator[tuple[str, Any]]:
         """The matrix of each view."""
         row_of = {word: row for row, word in enumerate(words)}

@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "WordSpace",
-    "load_space",
-    "load_words",
-    "near_spellings",
-    "nearest_words",
-    "not_known",
-    "parse_query",
-]
-
 _ANALOGY = re.compile(r"(.+?):(.+?)::(.+)")
 _CELLS_AT_ONCE = 1 << 24  # cosines held at once: 64 MB
 

@@ -20,8 +20,6 @@ from eigentext.errors import SettingsError
 from eigentext.linalg.matrices import BLOCK_COLUMNS
 from eigentext.linalg.svd import basis_bytes, krylov_block
 
-__all__ = ["Room"]
-
 _LIBRARIES = 330_000_000  # resident size of Python with all that is loaded by the end
 _WORD_BYTES = 300  # a word: its string, its bytes, its places in tables
 _ENTRY_BYTES = 16  # an entry of a tile, by row and by column

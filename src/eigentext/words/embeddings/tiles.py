@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Bools, Float32s, Int64s, UInt32s
     from eigentext.linalg.backend import Backend
 
-__all__ = ["TileStore", "TiledOperator"]
-
 _BLOCK_COLUMNS = 64  # of a dense block per pass of the kernel, as in linalg.matrices
 _PARTS = 16  # of a tile, for threads
 
@@ -85,12 +83,7 @@ class TileStore:
 class _Rows:
     """CSR rows, cut into parts of about the same number of entries."""
 
-    def __init__(
-        self,
-        starts: Int64s,
-        ids: UInt32s,
-        values: Float32s,
-    ) -> None:
+    def __init__(self, starts: Int64s, ids: UInt32s, values: Float32s) -> None:
         self.starts, self.ids, self.values = starts, ids, values
         aims = np.arange(1, _PARTS) * (int(starts[-1]) // _PARTS)
         cuts = [0, *np.searchsorted(starts, aims).tolist(), len(starts) - 1]

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import Source
     from eigentext.base.types import Float32s, Float64s
 
-__all__ = ["Embeddings", "vectors_from"]
-
 
 @dataclass(frozen=True)
 class Embeddings:

@@ -35,17 +35,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Bools, Float32s, Float64s
     from eigentext.counting.encoding import EncodedText
 
-__all__ = [
-    "ReducedView",
-    "character_view",
-    "document_view",
-    "neighbour_view",
-    "pair_view",
-    "read_word_pairs",
-    "reduced",
-    "words_after",
-]
-
 WordPair = tuple[str, str, float]
 
 

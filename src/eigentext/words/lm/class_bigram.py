@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from eigentext.base.parts import Packed
     from eigentext.base.types import Float64s, Int64s
 
-__all__ = ["ClassBigram"]
-
 END = "</s>"
 
 

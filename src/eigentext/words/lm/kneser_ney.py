@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     Ids = Int64s
 
-__all__ = ["KneserNeyBigram", "KneserNeyTrigram"]
-
 
 class KneserNeyBigram:
     """Interpolated Kneser-Ney over ids 0 .. n - 1; id n - 1 also stands for the beginning.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s
 
-__all__ = ["Topics", "proportions_of", "refined"]
-
 _ETA = 0.03  # added to the count of every word in every topic, in EM
 _TOL = 1e-3  # proportions that move less are there, in EM
 _LEAST_ALPHA = 0.1  # of a topic's a_i, as a share of the mean

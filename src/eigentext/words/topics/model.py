@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s
 
-__all__ = ["TopicModel", "TopicView", "halves_of", "held_out_perplexity"]
-
 _ITERATIONS = (5, 10, 20, 50)  # of EM, for refine="auto"
 _ENOUGH = 1.002
 _FEW, _OF_FEW = 100, 10  # of fewer documents than this a tenth tells nothing

@@ -38,8 +38,6 @@ from eigentext.linalg.ties import fix_signs
 if TYPE_CHECKING:
     from eigentext.base.types import Float64s
 
-__all__ = ["DocumentMoments", "Moments", "RawTopics", "topics_of"]
-
 _DENSE_SIDE = 400  # up to so many words M_2 is written out
 _RANK_TOL = 1e-10
 

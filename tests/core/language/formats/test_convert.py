@@ -92,10 +92,7 @@ def test_neutral_heads_differ_from_english_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("strip", "expected"),
-    [
-        (True, "the dog wants to sleep\nrain\n"),
-        (False, "the dog wants *-1 to sleep\n*\nrain\n"),
-    ],
+    [(True, "the dog wants to sleep\nrain\n"), (False, "the dog wants *-1 to sleep\n*\nrain\n")],
 )
 def test_brackets_to_tokens(tmp_path: Path, strip: bool, expected: str) -> None:
     found = converted(tmp_path, BRACKETS, "mrg txt", strip=strip)
@@ -198,7 +195,7 @@ def test_unknown_settings_are_refused() -> None:
 def test_formats_by_name() -> None:
     names = ["a.mrg", "a.ptb.gz", "b.conllu.xz", "c.conll", "c.conllx.zst", "d.txt.bz2", "d.tok"]
     assert [format_of(name, CONVERTIBLE) for name in names] == [
-        *("ptb", "ptb", "conllu", "conllx", "conllx", "tokens", "tokens"),
+        *("ptb", "ptb", "conllu", "conllx", "conllx", "tokens", "tokens")
     ]
     assert {format_of(name, CONVERTIBLE) for name in names} == set(CONVERTIBLE)
 

@@ -86,13 +86,6 @@ def test_the_option(tmp_path, capsys):
         arguments = [str(tmp_path / "raw.txt"), "-o", out, "--raw", "--newlines", newlines]
         assert run(["words", "count", *arguments, "--contexts", "r1", "--json", "-q"]) == 0
         assert f'"sentences": {n_sentences}' in capsys.readouterr().out
-    for command in (
-        "const apply",
-        "dep apply",
-        "hmm train",
-        "hmm score",
-        "hmm eval",
-        "lex apply",
-    ):
+    for command in ("const apply", "dep apply", "hmm train", "hmm score", "hmm eval", "lex apply"):
         run([*command.split(), "--help"])
         assert "--newlines" in capsys.readouterr().out

@@ -226,8 +226,7 @@ def test_heads_survive_collapse_and_binarisation(tree: Tree, rules: HeadRules) -
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"direction": "up"}, {"h": -1}, {"h": 1.5}, {"v": 0}, {"h": float("inf")}],
+    "settings", [{"direction": "up"}, {"h": -1}, {"h": 1.5}, {"v": 0}, {"h": float("inf")}]
 )
 def test_settings_that_make_no_sense(settings: dict[str, Any]) -> None:
     with pytest.raises(SettingsError, match="must be"):

@@ -146,8 +146,7 @@ def test_paragraphs_do_not_look_at_each_other(english: Segmenter, first: str, se
 
 
 @pytest.mark.parametrize(
-    "grapheme",
-    ["e\u0301", "👩🏽", "👩\u200d🔬", "🇪🇺", "\u1100\u1161\u11a8", "❤\ufe0f"],
+    "grapheme", ["e\u0301", "👩🏽", "👩\u200d🔬", "🇪🇺", "\u1100\u1161\u11a8", "❤\ufe0f"]
 )
 def test_a_grapheme_is_never_cut(english: Segmenter, grapheme: str) -> None:
     for text in (grapheme * 3, f"a{grapheme}.", f".{grapheme}!", f"1{grapheme}{grapheme}a"):

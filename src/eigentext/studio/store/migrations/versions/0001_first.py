@@ -64,10 +64,7 @@ def upgrade() -> None:
         sa.Column("user", _ID, nullable=True),
         sa.Column("action", sa.Text(), nullable=False),
         sa.Column("about", sa.JSON(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["user"],
-            ["users.id"],
-        ),
+        sa.ForeignKeyConstraint(["user"], ["users.id"]),
         sa.PrimaryKeyConstraint("id"),
         sqlite_autoincrement=True,
     )
@@ -105,10 +102,7 @@ def upgrade() -> None:
         sa.Column("scores", sa.JSON(), nullable=False),
         sa.Column("in_use", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["project"], ["projects.id"], ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(
-            ["user"],
-            ["users.id"],
-        ),
+        sa.ForeignKeyConstraint(["user"], ["users.id"]),
         sa.PrimaryKeyConstraint("id"),
         sqlite_autoincrement=True,
     )
@@ -162,10 +156,7 @@ def upgrade() -> None:
         sa.CheckConstraint("kind IN ('annotator', 'adjudication')", name="kind_is_known"),
         sa.CheckConstraint("(kind = 'annotator') = (\"user\" IS NOT NULL)", name="whose_layer"),
         sa.ForeignKeyConstraint(["document"], ["documents.id"], ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(
-            ["user"],
-            ["users.id"],
-        ),
+        sa.ForeignKeyConstraint(["user"], ["users.id"]),
         sa.PrimaryKeyConstraint("id"),
         sqlite_autoincrement=True,
     )
@@ -198,14 +189,8 @@ def upgrade() -> None:
         sa.Column("undone_by", _ID, nullable=True),
         sa.Column("redo_of", _ID, nullable=True),
         sa.ForeignKeyConstraint(["layer"], ["layers.id"], ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(
-            ["undone_by"],
-            ["users.id"],
-        ),
-        sa.ForeignKeyConstraint(
-            ["user"],
-            ["users.id"],
-        ),
+        sa.ForeignKeyConstraint(["undone_by"], ["users.id"]),
+        sa.ForeignKeyConstraint(["user"], ["users.id"]),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("layer", "version", "sentence", "item"),
         sqlite_autoincrement=True,
