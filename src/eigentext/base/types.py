@@ -1,7 +1,9 @@
-"""Types of arrays, by what is in them: for annotations.
+"""Types for annotations: arrays by what is in them, and what JSON holds.
 
 A shape stands in the docstring beside the name of the array, since types do not hold it.
 """
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,3 +18,8 @@ Int64s = npt.NDArray[np.int64]
 UInt8s = npt.NDArray[np.uint8]
 UInt32s = npt.NDArray[np.uint32]
 UInt64s = npt.NDArray[np.uint64]
+
+#: An array of numpy, CuPy or torch: code that runs on each of them
+AnyArray = Any
+#: An object of JSON, decoded
+Json = dict[str, Any]
