@@ -128,6 +128,8 @@ def types_of(settings: Any) -> dict[str, str]:
     """The type of each in words, with its bounds or choices, as numpydoc has it."""
     types = {}
     for each in fields(settings):
+        if "setting" not in each.metadata:  # what the model learns
+            continue
         value: Value = each.metadata["setting"].value
         types[each.name] = text = str(value) or str(each.type)
         if (value.optional or each.default is None) and "None" not in text:

@@ -234,11 +234,13 @@ def load_model(path: str, *kinds: str) -> Any:
 
 def is_model(path: str) -> bool:
     """Whether this is a model, by its name or its content, and not a file of answers."""
+    from eigentext.base.files.outputs import check_input
     from eigentext.base.modelfile import read_header
     from eigentext.base.registry import NO_MODEL
 
     if path == "-":
         return False
+    check_input(path)
     try:
         return bool(read_header(path))
     except ModelFileError as error:

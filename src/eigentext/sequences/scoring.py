@@ -75,7 +75,8 @@ class HiddenStates(ScoresSequences):
 
     def next_symbols(self, X: Iterable[Sequence[str]]) -> Float64s:
         """(S, V) distribution of the symbol after each sequence, in the order of ``symbols_``."""
-        shares: Float64s = self._inference.next_symbols(self.parameters_, self._encoded(X))
+        data = self._encoded(X)
+        shares: Float64s = self._inference.next_symbols(self.parameters_, data)
         return shares
 
     def predict(

@@ -115,7 +115,6 @@ words cluster: --counts a.counts -m 20 -o O --paths P
 words count: text.txt --vocab-from a.counts --contexts lr1 -o O
 words embed: text.txt --n-components 10 -o O --vectors P
 words embed: --counts a.counts --n-components 10 -o O --vectors P
-words embed: text.txt --views left,dependencies --trees trees.conllu --n-components 4 -o O
 words embed: text.txt --views left,translations --pairs near.tsv --n-components 4 -o O
 words count: --words words.parquet --pairs pairs.parquet -o O
 words train-lm: a.clusters text.txt -o O

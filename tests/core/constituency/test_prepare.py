@@ -17,7 +17,7 @@ from eigentext.constituency.settings import LPCFGSettings
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank
 from eigentext.constituency.treebank import Numbering, _rules
 from eigentext.errors import SettingsError
-from eigentext.features.signatures import signature
+from eigentext.features.signatures import signatures
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.binarise import binarised_heads
 from eigentext.language.trees.clean import WRAPPERS
@@ -78,7 +78,7 @@ def plain_treebank(
     ]
     counts, numbers, of_words = Counter(words), Numbering(), []
     for word, first in zip(words, first_in_sentence, strict=True):
-        shape = "\0sig " + signature(word, first=first, language=settings.language)
+        shape = "\0sig " + signatures(word, first=first, language=settings.language)[0]
         small = word.lower()
         of_word = shape if counts[word] <= rare else word
         four = (of_word, shape, "\0-2 " + small[-2:], "\0-3 " + small[-3:])

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import eigentext
 import eigentext.studio.service
 from eigentext.errors import MissingExtraError
-from eigentext.language.formats.convert import FORMATS, convert
+from eigentext.language.formats.convert import convert
+from eigentext.language.formats.registry import CONVERTIBLE
 from eigentext.language.tokenise.tokens import SCHEMES, tokenise_text
 from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.unary import expand
@@ -158,7 +159,7 @@ class TestTokenise:
 
 
 class TestConvert:
-    @pytest.mark.parametrize("target", FORMATS)
+    @pytest.mark.parametrize("target", CONVERTIBLE)
     def test_the_library_and_the_service_agree(
         self, client: TestClient, tmp_path: Path, target: str
     ) -> None:
@@ -202,7 +203,7 @@ class TestLimitsAndErrors:
         assert health["version"] == eigentext.__version__
         assert {"trees", "tokenise"} <= set(health["features"])
         assert health["schemes"] == list(SCHEMES)
-        assert health["formats"] == list(FORMATS)
+        assert health["formats"] == list(CONVERTIBLE)
 
     def test_too_long_a_text(self, connect: Connect) -> None:
         client = connect(max_characters=10)

@@ -157,6 +157,7 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
         return self
 
     def _pack(self) -> Packed:
+        self.check_fitted()
         raise SettingsError("the raw operators are a reference and are not stored")
 
     @property
