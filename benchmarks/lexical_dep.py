@@ -28,7 +28,7 @@ from eigentext.datasets.arabic_lexicon import ELEMENTS
 from eigentext.dependency import DependencyParser
 from eigentext.evaluate.attachment import evaluate
 from eigentext.language.formats.conllu import ConlluBlock, make_sentence, read_sentences
-from eigentext.lexical.baseline import MostFrequent
+from eigentext.lexical.crossval import MostFrequent
 from eigentext.lexical.ranker.second_pass import best_rows
 from eigentext.linalg.determinism import single_threaded
 

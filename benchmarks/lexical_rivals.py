@@ -20,8 +20,7 @@ from lexical import FOLDS, ROWS, Setting, languages, run_row, slug, table
 from rivals.chains import ChainModel
 from rivals.ranking import ElementClassifiers
 
-from eigentext.lexical.baseline import MostFrequent
-from eigentext.lexical.crossval import evaluate_ranker
+from eigentext.lexical.crossval import MostFrequent, evaluate_ranker
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:

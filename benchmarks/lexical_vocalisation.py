@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from lexical import BEST, FOLDS, languages
 from protocols.vocalisation import VocalisationScores, join_pieces
 
+from eigentext.lexical.output import shown_reading
 from eigentext.lexical.ranked import with_decision
-from eigentext.lexical.shown import shown_reading
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:

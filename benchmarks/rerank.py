@@ -34,7 +34,7 @@ from eigentext.errors import RankError
 from eigentext.evaluate.bootstrap import compare
 from eigentext.language.formats import conllu
 from eigentext.language.formats.ptb import read_trees
-from eigentext.language.trees.const_to_dep import to_dependencies
+from eigentext.language.trees.heads import to_dependencies
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:

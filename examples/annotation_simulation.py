@@ -50,7 +50,7 @@ from eigentext.language.formats.conllu import read_sentences
 from eigentext.language.formats.ptb import read_trees
 from eigentext.lexical import LexicalRanker, load_scheme
 from eigentext.lexical.crossval import folds_by_document
-from eigentext.lexical.reading import read_documents
+from eigentext.lexical.documents import read_documents
 
 PAGE = 9
 TREEBANKS = {"en": "ewt", "tr": "tr-imst", "hu": "hu-szeged", "fr": "fr-sequoia"}

@@ -4,8 +4,8 @@ from eigentext.datasets import load_english
 from eigentext.dependency import DependencyParser
 from eigentext.evaluate.attachment import evaluate
 from eigentext.language.formats import conllu
-from eigentext.language.trees.const_to_dep import to_dependencies
 from eigentext.language.trees.constituent import Tree
+from eigentext.language.trees.heads import to_dependencies
 
 
 def sentences(split):

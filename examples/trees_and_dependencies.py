@@ -1,10 +1,9 @@
 """Collapse, binarise and undo; then read dependencies off a tree by head rules."""
 
 from eigentext.datasets import load_english
-from eigentext.language.trees.binarise import binarise, unbinarise
-from eigentext.language.trees.const_to_dep import to_dependencies
+from eigentext.language.trees.binarise import binarise, collapse, expand, unbinarise
 from eigentext.language.trees.constituent import Tree
-from eigentext.language.trees.unary import collapse, expand
+from eigentext.language.trees.heads import to_dependencies
 
 tree = Tree.from_brackets(load_english("test")[0])
 binary = binarise(collapse(tree), h=1)

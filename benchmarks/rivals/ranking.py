@@ -1,7 +1,7 @@
 """Other ways to rank the same candidates, for comparison: documents in, scores of rows out.
 
 1. :class:`Rival` adds context features of words to what
-   :class:`~eigentext.lexical.baseline.MostFrequent` gathers.
+   :class:`~eigentext.lexical.crossval.MostFrequent` gathers.
 2. :class:`ElementClassifiers` asks one classifier per element and adds up agreements; the chains
    (CRF, MIRA, perceptron) are in ``chains``.
 """
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
 from eigentext.errors import SettingsError
-from eigentext.lexical.baseline import MostFrequent, label_counts
+from eigentext.lexical.crossval import MostFrequent, label_counts
 from eigentext.lexical.ranker import features
 from eigentext.lexical.ranker.softmax import probabilities
 from eigentext.lexical.ranker.templates import WIDE

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from eigentext.base.hashing import mixed
-from eigentext.tagging.sequence.features import _AFTER, _BEFORE, attribute_keys
-from eigentext.tagging.sequence.templates import REACH
+from eigentext.tagging.sequence.features import _AFTER, _BEFORE, REACH, attribute_keys
 
 
 def plain_keys(table, tokens, templates):

@@ -82,7 +82,7 @@ def _labelled(
     """The documents of the files; none at all is an error."""
     from eigentext.base.files.opening import expand
     from eigentext.errors import DataError
-    from eigentext.lexical.reading import read_documents
+    from eigentext.lexical.documents import read_documents
 
     read = read_documents(expand(sources), scheme, documents=documents, on_error=log)
     if not any(word.label for document in read for word in document.words()):

@@ -25,9 +25,14 @@ import numpy as np
 from eigentext.constituency.treebank import FlatTrees, Numbering
 from eigentext.errors import SettingsError
 from eigentext.language.formats.ptb import each_tree
-from eigentext.language.trees.binarise import check_settings, escape_label, intermediates
+from eigentext.language.trees.binarise import (
+    SEPARATOR,
+    check_settings,
+    escape_chain,
+    escape_label,
+    intermediates,
+)
 from eigentext.language.trees.clean import TRACE, WRAPPERS, base_label
-from eigentext.language.trees.unary import SEPARATOR, escape_chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

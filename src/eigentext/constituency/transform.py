@@ -14,11 +14,16 @@ import numpy as np
 
 from eigentext.constituency.prepare import prepare_trees
 from eigentext.constituency.treebank import Treebank, assemble
-from eigentext.language.trees.binarise import binarise, is_intermediate, unbinarise
+from eigentext.language.trees.binarise import (
+    binarise,
+    collapse,
+    expand,
+    is_intermediate,
+    unbinarise,
+)
 from eigentext.language.trees.clean import WRAPPERS, clean
 from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.heads import HeadRules
-from eigentext.language.trees.unary import collapse, expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

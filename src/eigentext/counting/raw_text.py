@@ -8,7 +8,7 @@ from eigentext.base.fingerprint import fingerprint
 from eigentext.counting.spill import disk_error
 from eigentext.errors import DataError
 from eigentext.language.formats.text import text_lines, write_sentences
-from eigentext.language.tokenise.line_breaks import stretches
+from eigentext.language.tokenise.sentences import stretches
 from eigentext.language.tokenise.tokens import Token, tokenise_text
 
 if TYPE_CHECKING:

@@ -101,7 +101,7 @@ def _constituency(target: Path) -> None:
 def _dependency(target: Path) -> None:
     from eigentext.dependency import DependencyParser
     from eigentext.language.formats import conllu
-    from eigentext.language.trees.const_to_dep import to_dependencies
+    from eigentext.language.trees.heads import to_dependencies
 
     sentences = [
         conllu.from_dependency_tree(to_dependencies(tree), tags="xpos") for tree in _trees()
@@ -113,7 +113,7 @@ def _dependency(target: Path) -> None:
 def _readings(target: Path) -> None:
     from eigentext.datasets import write_sample
     from eigentext.lexical import LexicalRanker, load_scheme
-    from eigentext.lexical.reading import read_documents
+    from eigentext.lexical.documents import read_documents
 
     with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
         write_sample(folder)

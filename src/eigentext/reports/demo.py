@@ -27,9 +27,8 @@ from eigentext.drawing.constituents import tree_svg
 from eigentext.errors import SettingsError
 from eigentext.evaluate import parseval
 from eigentext.language.formats.prm import EvalbSettings
-from eigentext.language.trees.binarise import binarise
-from eigentext.language.trees.const_to_dep import to_dependencies
-from eigentext.language.trees.unary import collapse
+from eigentext.language.trees.binarise import binarise, collapse
+from eigentext.language.trees.heads import to_dependencies
 from eigentext.reports.const_plots import CurvePoint, learning_curve, singular_value_plot
 from eigentext.reports.demo_dep import dependency_section, sample_trees
 from eigentext.reports.demo_hmm import sequences_section

@@ -11,8 +11,8 @@ from eigentext.dependency.latent.inspection import states_of
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.evaluate.attachment import evaluate
 from eigentext.language.formats import conllu
-from eigentext.language.trees.const_to_dep import to_dependencies
 from eigentext.language.trees.constituent import Tree
+from eigentext.language.trees.heads import to_dependencies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

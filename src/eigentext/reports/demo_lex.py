@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext import datasets
 from eigentext.lexical import LexicalRanker, load_scheme
-from eigentext.lexical.baseline import MostFrequent
-from eigentext.lexical.crossval import cross_validate, folds_by_document
-from eigentext.lexical.reading import read_documents
-from eigentext.lexical.shown import shown_reading
+from eigentext.lexical.crossval import MostFrequent, cross_validate, folds_by_document
+from eigentext.lexical.documents import read_documents
+from eigentext.lexical.output import shown_reading
 from eigentext.reports.morphology import in_plain_words
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from eigentext.cli.main import run
 from eigentext.datasets import load_english
 from eigentext.dependency import DependencyParser, LatentTreeModel
 from eigentext.language.formats import conllu
-from eigentext.language.trees.const_to_dep import to_dependencies
 from eigentext.language.trees.constituent import Tree
+from eigentext.language.trees.heads import to_dependencies
 
 
 def _row(number: object, form: str, head: object, relation: str = "dep", xpos: str = "X") -> str:

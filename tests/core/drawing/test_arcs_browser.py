@@ -14,8 +14,8 @@ from eigentext.cli.main import run
 from eigentext.datasets import load_english
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.language.formats import conllu
-from eigentext.language.trees.const_to_dep import to_dependencies
 from eigentext.language.trees.constituent import Tree
+from eigentext.language.trees.heads import to_dependencies
 from eigentext.reports.html import Report
 
 pytestmark = pytest.mark.requires("chromium")

@@ -6,8 +6,7 @@ import pytest
 
 from eigentext.constituency import LPCFG
 from eigentext.datasets import load_english
-from eigentext.integrations.nltk_models import nltk_parser, nltk_tagger
-from eigentext.integrations.nltk_trees import to_nltk
+from eigentext.integrations.nltk_trees import nltk_parser, nltk_tagger, to_nltk
 from eigentext.language.trees.constituent import Tree
 from eigentext.tagging.sequence import SequenceTagger
 

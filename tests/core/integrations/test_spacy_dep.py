@@ -12,8 +12,8 @@ from eigentext.datasets import load_english
 from eigentext.dependency import DependencyParser
 from eigentext.errors import EigentextError, SettingsError
 from eigentext.language.formats import conllu
-from eigentext.language.trees.const_to_dep import to_dependencies
 from eigentext.language.trees.constituent import Tree
+from eigentext.language.trees.heads import to_dependencies
 
 spacy = pytest.importorskip("spacy", exc_type=ImportError)
 

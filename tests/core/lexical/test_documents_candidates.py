@@ -12,8 +12,7 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.candidates import NO_PRIOR, Candidates, tie_order
-from eigentext.lexical.documents import read_conllu_documents, read_words_jsonl
-from eigentext.lexical.reading import read_documents
+from eigentext.lexical.documents import read_conllu_documents, read_documents, read_words_jsonl
 from eigentext.lexical.schemes.labels import LabelScheme, load_scheme
 
 SCHEME = LabelScheme.from_json(

@@ -14,11 +14,10 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.crossval import cross_validate, evaluate_ranker, folds_by_document
 from eigentext.lexical.documents import Document, Word
 from eigentext.lexical.ranker import model
-from eigentext.lexical.ranker.calibration import calibration_error
 from eigentext.lexical.ranker.encoding import Observed
 from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.ranker.second_pass import best_rows
-from eigentext.lexical.ranker.softmax import probabilities
+from eigentext.lexical.ranker.softmax import calibration_error, probabilities
 from eigentext.lexical.ranker.templates import PAPER
 
 SMALL = {"bits": 12, "epochs": 3, "passes": 2}
@@ -302,7 +301,7 @@ def test_folds_are_by_document_and_cover_all(language):
         ({"passes": 0}, "passes"),
         ({"transform": "x"}, "transform"),
         ({"holdout": 1.5}, "holdout"),
-        ({"templates": ["form"]}, "KIND@OFFSET"),
+        ({"templates": ["form"]}, "attribute@offset"),
         ({"clusters": {}, "vectors": {}}, "expected one of them"),
     ],
 )

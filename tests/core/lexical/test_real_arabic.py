@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eigentext.lexical import LexicalRanker
-from eigentext.lexical.baseline import MostFrequent
-from eigentext.lexical.crossval import evaluate_ranker
+from eigentext.lexical.crossval import MostFrequent, evaluate_ranker
 from eigentext.lexical.documents import read_words_jsonl
 from eigentext.lexical.schemes.labels import load_scheme
 

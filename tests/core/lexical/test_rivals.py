@@ -13,8 +13,7 @@ from rivals.ranking import ElementClassifiers, fit_mixture
 from eigentext.base.model import NotFittedError
 from eigentext.errors import SettingsError
 from eigentext.evaluate.ranking import in_order
-from eigentext.lexical.baseline import MostFrequent, label_counts
-from eigentext.lexical.crossval import evaluate_ranker
+from eigentext.lexical.crossval import MostFrequent, evaluate_ranker, label_counts
 from eigentext.lexical.documents import Document, Word
 
 METHODS = ("crf", "mira", "perceptron")

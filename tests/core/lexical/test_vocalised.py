@@ -10,10 +10,9 @@ from protocols.vocalisation import VocalisationScores, comparable, join_pieces
 from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.analyzers.arabic_endings import inflected, with_lemma
 from eigentext.lexical.candidates import Candidates
-from eigentext.lexical.output import as_conllu, as_record, as_vocalised
+from eigentext.lexical.output import as_conllu, as_record, as_vocalised, shown_reading
 from eigentext.lexical.ranked import RankedCandidate, RankedWord
 from eigentext.lexical.schemes.labels import load_scheme
-from eigentext.lexical.shown import shown_reading
 
 
 def noun(vocalised, case="u", state="i", *, pieces=(), pos="noun", prior=-3.0, **more):

@@ -18,7 +18,7 @@ from eigentext.language.formats.conllu import make_sentence, read_sentences
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.constituent import Tree
 from eigentext.lexical import Document, LexicalRanker, Word, load_scheme
-from eigentext.lexical.reading import read_documents
+from eigentext.lexical.documents import read_documents
 
 SCRIPT = Path(__file__).parents[3] / "examples" / "annotation_simulation.py"
 sim = SimpleNamespace(**runpy.run_path(str(SCRIPT), run_name="simulation"))

@@ -153,8 +153,8 @@ def dep_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     from eigentext.datasets import load_english
     from eigentext.dependency import DependencyParser
     from eigentext.language.formats import conllu
-    from eigentext.language.trees.const_to_dep import to_dependencies
     from eigentext.language.trees.constituent import Tree
+    from eigentext.language.trees.heads import to_dependencies
 
     trees = [to_dependencies(Tree.from_brackets(line)) for line in load_english("train")[:150]]
     sentences = [conllu.from_dependency_tree(tree, tags="xpos") for tree in trees]
@@ -168,7 +168,7 @@ def lex_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A ranker of the sample's readings."""
     from eigentext.datasets import write_sample
     from eigentext.lexical import LexicalRanker
-    from eigentext.lexical.reading import read_documents
+    from eigentext.lexical.documents import read_documents
     from eigentext.lexical.schemes.labels import load_scheme
 
     folder = tmp_path_factory.mktemp("ranker")

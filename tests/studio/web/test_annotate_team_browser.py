@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 
 from eigentext.datasets import load_english
 from eigentext.language.formats import conllu
-from eigentext.language.trees.const_to_dep import to_dependencies
 from eigentext.language.trees.constituent import Tree
+from eigentext.language.trees.heads import to_dependencies
 from eigentext.studio.store.accounts import Accounts
 from eigentext.studio.store.imports import read_documents
 from eigentext.studio.store.records import Change

@@ -19,8 +19,8 @@ from eigentext.errors import MissingExtraError
 from eigentext.language.formats.convert import convert
 from eigentext.language.formats.registry import CONVERTIBLE
 from eigentext.language.tokenise.tokens import SCHEMES, tokenise_text
+from eigentext.language.trees.binarise import expand
 from eigentext.language.trees.constituent import Tree
-from eigentext.language.trees.unary import expand
 from eigentext.studio.service.answering import MEANING
 from eigentext.studio.service.limits import InFlight
 from eigentext.studio.service.middleware import BodyLimit

@@ -129,7 +129,7 @@ def reranker(dep_model: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     from eigentext.datasets import load_english
     from eigentext.dependency import Reranker
     from eigentext.language.formats import conllu
-    from eigentext.language.trees.const_to_dep import to_dependencies
+    from eigentext.language.trees.heads import to_dependencies
 
     trees = [to_dependencies(Tree.from_brackets(line)) for line in load_english("train")[:60]]
     sentences = [conllu.from_dependency_tree(tree, tags="xpos") for tree in trees]

@@ -18,8 +18,7 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats import conllu, text
 from eigentext.language.formats.registry import CONVERTIBLE, format_of, the_format
 from eigentext.language.trees.clean import clean
-from eigentext.language.trees.const_to_dep import to_dependencies
-from eigentext.language.trees.heads import HeadRules
+from eigentext.language.trees.heads import HeadRules, to_dependencies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,6 +8,11 @@
 4. ``lexical_heads`` follows head children down to words, bottom-up over the flat arrays.
 
 Labels are looked up without function tags (``NP-SBJ`` counts as ``NP``).
+
+``to_dependencies`` makes arcs of them: a child whose head word is not that of its parent depends
+on the parent's, by the relation ``child<parent`` in constituent labels: ``NP-SBJ<S`` is the
+highest constituent that the dependent heads, under the one that joins it to its head.  The result
+is projective with one root.  Strip traces first (``clean``): they count as words here.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ import numpy as np
 
 from eigentext.errors import SettingsError
 from eigentext.language.trees.clean import base_label
+from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -239,3 +245,25 @@ class HeadRules:
                 chosen = self.head_child(labels[node], names)
                 heads[node] = heads[children[chosen]]
         return np.array(heads, dtype=np.int32)
+
+
+def to_dependencies(tree: Tree, heads: HeadRules | None = None) -> DependencyTree:
+    """Convert one tree; ``heads`` are English rules by default.
+
+    >>> from eigentext.language.trees.constituent import Tree
+    >>> tree = Tree.from_brackets("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
+    >>> to_dependencies(tree).arcs
+    [(2, 1, 'DT<NP'), (3, 2, 'NP<S'), (0, 3, 'root')]
+    """
+    rules = heads if heads is not None else HeadRules.english()
+    labels, sizes = tree.labels, tree.sizes.tolist()
+    head_words = rules.lexical_heads(tree).tolist()
+    governors = [0] * len(tree.words)
+    relations = ["root"] * len(tree.words)
+    for node, parent in enumerate(tree.parents.tolist()):
+        if parent >= 0 and head_words[node] != head_words[parent]:
+            word = head_words[node]
+            governors[word] = head_words[parent] + 1
+            child = labels[node] if sizes[node] > 1 else "_"  # a word beside constituents
+            relations[word] = f"{child}<{labels[parent]}"
+    return DependencyTree(tree.words, governors, relations, tree.tags)

@@ -31,7 +31,6 @@ from eigentext.lexical.candidates import Candidates
 from eigentext.lexical.documents import Document, Word
 from eigentext.lexical.ranked import RankedCandidate, RankedWord, with_decision
 from eigentext.lexical.ranker import storage, templates
-from eigentext.lexical.ranker.calibration import temperature
 from eigentext.lexical.ranker.counts import CountTable, DocumentCounts
 from eigentext.lexical.ranker.encoding import (
     GUESS,
@@ -51,7 +50,13 @@ from eigentext.lexical.ranker.second_pass import (
     predicted_targets,
     together,
 )
-from eigentext.lexical.ranker.softmax import Inputs, fit_softmax, probabilities, scores
+from eigentext.lexical.ranker.softmax import (
+    Inputs,
+    fit_softmax,
+    probabilities,
+    scores,
+    temperature,
+)
 from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme
 from eigentext.lexical.settings import RankerSettings
 

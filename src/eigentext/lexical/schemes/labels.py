@@ -26,8 +26,14 @@ from eigentext.base.files.opening import open_binary
 from eigentext.base.remembering import Remembered
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analysis import Analysis
-from eigentext.lexical.schemes.files import SchemeSettings, read_settings
-from eigentext.lexical.schemes.rules import Condition, Values, compile_condition, compile_element
+from eigentext.lexical.schemes.rules import (
+    Condition,
+    SchemeSettings,
+    Values,
+    compile_condition,
+    compile_element,
+    read_settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

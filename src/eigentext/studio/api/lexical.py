@@ -252,7 +252,7 @@ class LexicalService:
 def _description(
     word: RankedWord, candidate: RankedCandidate, ranker: LexicalRanker
 ) -> dict[str, Any]:
-    from eigentext.lexical.shown import shown_reading
+    from eigentext.lexical.output import shown_reading
 
     scheme = ranker.scheme_
     values = scheme.as_mapping(candidate.label)

@@ -1,7 +1,7 @@
 """From a request's text to what the answer shows: calls into the library, nothing of its own.
 
-Trees: brackets -> `formats.ptb` -> `trees.clean` -> `trees.unary`, `trees.binarise` and
-`trees.const_to_dep` -> `drawing.constituents`.  Raw text: `tokenise.tokens`.  Formats:
+Trees: brackets -> `formats.ptb` -> `trees.clean` -> `trees.binarise` and
+`trees.heads` -> `drawing.constituents`.  Raw text: `tokenise.tokens`.  Formats:
 `language.formats.convert`.
 """
 
@@ -19,11 +19,9 @@ from eigentext.errors import DataError
 from eigentext.language.formats.convert import convert
 from eigentext.language.formats.ptb import read_numbered_trees
 from eigentext.language.tokenise.tokens import tokenise_text
-from eigentext.language.trees.binarise import binarise
+from eigentext.language.trees.binarise import binarise, collapse
 from eigentext.language.trees.clean import clean
-from eigentext.language.trees.const_to_dep import to_dependencies
-from eigentext.language.trees.heads import HeadRules
-from eigentext.language.trees.unary import collapse
+from eigentext.language.trees.heads import HeadRules, to_dependencies
 from eigentext.studio.api.schemas import (
     ConvertAnswer,
     Dependency,

@@ -214,7 +214,7 @@ class LexicalTask(Task):
         return {"label": self.scheme.as_mapping(label)}
 
     def _shown(self, word: RankedWord, most: int | None = None) -> list[Candidate]:
-        from eigentext.lexical.shown import shown_reading
+        from eigentext.lexical.output import shown_reading
 
         readings = []
         for rank, candidate in enumerate(word.candidates[:most], start=1):

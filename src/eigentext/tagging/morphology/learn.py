@@ -1,25 +1,90 @@
-"""The weights of the chain: trained, brought to bytes, and used."""
+"""The weights of the chain: trained, brought to bytes (a quarter of the room), and used.
+
+The tagger looks at a word and around it by templates over ``features.attributes.MORPHOLOGY``: one
+to three attributes of words at places around it, such as ``lower[-1]&ending3[0]``.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
-from eigentext.tagging.morphology.bytes import ByteWeights
-from eigentext.tagging.morphology.templates import compiled
+from eigentext.features.attributes import CLUSTER_BITS, MORPHOLOGY, N_BEGINNINGS, N_ENDINGS
+from eigentext.features.templates import Grammar, seeds_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Int64s
-    from eigentext.tagging.morphology.decided import Decided
+    from eigentext.base.types import Float64s, Int8s, Int64s, UInt64s
     from eigentext.tagging.morphology.kernels.chain import Chain, Text
     from eigentext.tagging.morphology.settings import MorphTaggerSettings
     from eigentext.tagging.morphology.tags import TagSet
-    from eigentext.tagging.morphology.words import WordTable
+    from eigentext.tagging.morphology.words import Decided, WordTable
+
+_GRAMMAR = Grammar("attribute[offset]", MORPHOLOGY.names)
+
+
+def _names() -> tuple[str, ...]:
+    alone = ["word", "lower", "shape", "kind", "analysis", "ambiguity", "best"]
+    alone += [f"ending{n}" for n in range(1, N_ENDINGS + 1)]
+    alone += [f"beginning{n}" for n in range(1, N_BEGINNINGS + 1)]
+    names = [f"{name}[0]" for name in alone]
+    for at in ("-1", "+1"):
+        names += [f"{name}[{at}]" for name in ("lower", "best", "ambiguity", "ending3", "shape")]
+        names += [f"{name}[0]&{name}[{at}]" for name in ("best", "ending3", "shape")]
+        names += [f"lower[0]&best[{at}]", f"ending3[0]&best[{at}]", f"shape[0]&best[{at}]"]
+        names += [f"best[0]&lower[{at}]"]
+    names += ["lower[-2]", "lower[+2]", "best[-2]", "best[+2]"]
+    names += ["lower[-1]&lower[+1]", "best[-1]&best[+1]", "best[-2]&best[-1]"]
+    names += ["best[+1]&best[+2]", "best[-1]&best[0]&best[+1]"]
+    for bits in CLUSTER_BITS:
+        names += [f"{name}[{at}]" for name in bits for at in ("-1", "0", "+1")]
+    return tuple(names)
+
+
+TEMPLATES = _names()
+
+
+@cache
+def compiled(names: tuple[str, ...] = TEMPLATES) -> tuple[Int64s, UInt64s]:
+    """Templates as arrays: (n, 3, 2) attribute and place of each part, -1 for none; their keys.
+
+    >>> parts, seeds = compiled(("lower[-1]&ending3[0]",))
+    >>> [(MORPHOLOGY.names[column], place) for column, place in parts[0, :2].tolist()]
+    [('lower', -1), ('ending3', 0)]
+    """
+    templates = [_GRAMMAR.parse(name) for name in names]
+    return _GRAMMAR.places(templates), seeds_of("template", templates)
+
+
+_STEPS = 127  # of a byte on either side of 0
+_CUT = 1e-5  # share of weights that may be brought nearer to 0
+
+
+class ByteWeights(NamedTuple):
+    """``table`` (2 ** bits,) int8, times ``scale``."""
+
+    table: Int8s
+    scale: float
+
+    @classmethod
+    def rounded(cls, weights: npt.NDArray[np.floating]) -> ByteWeights:
+        """The nearest bytes; the few largest weights are cut.
+
+        >>> ByteWeights.rounded(np.array([0.0, -1.27, 0.5])).table.tolist()
+        [0, -127, 50]
+        """
+        sizes = np.abs(weights[weights != 0])
+        top = float(np.quantile(sizes, 1 - _CUT, method="higher")) if len(sizes) else 1.0
+        scale = max(top, 1e-30) / _STEPS
+        table = np.clip(np.rint(weights / scale), -_STEPS, _STEPS)
+        return cls(table.astype(np.int8), scale)
+
 
 WIDTH = 6.0  # candidates whose score is so far below the best are left out of the chain
 PRIOR = 0.5  # weight of the log shares of candidates

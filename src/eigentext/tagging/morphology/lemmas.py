@@ -18,7 +18,7 @@ from eigentext.base.ragged import pointers
 from eigentext.base.remembering import Remembered
 from eigentext.features.shapes import case_of, lowered
 from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule
-from eigentext.tagging.morphology.bytes import ByteWeights
+from eigentext.tagging.morphology.learn import ByteWeights
 from eigentext.tagging.morphology.levels import Edges, mixed_keys
 
 if TYPE_CHECKING:

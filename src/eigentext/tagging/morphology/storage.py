@@ -25,7 +25,7 @@ from eigentext.base.records import (
 )
 from eigentext.base.values import Flag, Listed, Real, Text
 from eigentext.errors import EigentextError
-from eigentext.tagging.morphology.bytes import ByteWeights
+from eigentext.tagging.morphology.learn import ByteWeights
 from eigentext.tagging.morphology.lemmas import CASES, LEMMA_BITS, LemmaRule, Lemmatiser
 from eigentext.tagging.morphology.tags import OtherXpos, TagSet
 from eigentext.tagging.morphology.words import Lexicon

@@ -31,11 +31,10 @@ from eigentext.features.word_classes import clusters_of, vector_bits
 from eigentext.language.formats.conllu import each_conllu
 from eigentext.language.tokenise.typed_forms import familiar_forms
 from eigentext.tagging.morphology import learn, storage
-from eigentext.tagging.morphology.decided import COLUMNS, restricted
 from eigentext.tagging.morphology.lemmas import Lemmatiser
 from eigentext.tagging.morphology.settings import MorphTaggerSettings
 from eigentext.tagging.morphology.tags import OtherXpos, TagSet, joins_xpos
-from eigentext.tagging.morphology.words import Lexicon, WordTable
+from eigentext.tagging.morphology.words import COLUMNS, Lexicon, WordTable, restricted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.language.formats.conllu import ConlluBlock, Treebank
     from eigentext.lexical.analysis import Analyzer
-    from eigentext.tagging.morphology.bytes import ByteWeights
+    from eigentext.tagging.morphology.learn import ByteWeights
 
 _SURE = (0.7, 0.9)  # probabilities of the best upos beyond which a second is less near
 _LEAST = 0.02  # and of the second, to be told at all

@@ -7,13 +7,16 @@
 3. :class:`WordTable` has a row for each word met: keys of its attributes, and its candidates.  In
    training a row belongs to a form with its gold tag, which is held out of all counts once: so
    training sees words as unknown as those of new text.
+4. A word of which something is decided gets a row of its own, with the candidates of its form that
+   agree (:func:`restricted`); where none does, with the tags of the tag set that do, the most
+   frequent first; where no tag agrees with all of it, FEATS are left out, then XPOS.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
 
 import numpy as np
@@ -24,6 +27,7 @@ from eigentext.features.attributes import MORPHOLOGY, N_BEGINNINGS, N_ENDINGS, W
 from eigentext.features.known_words import KnownWords
 from eigentext.features.shapes import case_of, lowered
 from eigentext.features.symbols import looked_up
+from eigentext.language.formats.conllu import parse_pairs
 from eigentext.tagging.morphology.levels import LONGEST_ENDING, Edges, Levels, mixed_keys
 
 if TYPE_CHECKING:
@@ -253,3 +257,84 @@ class WordTable:
         class_keys(lists, arrays.upos, arrays.keys, LIKELY, *classes)
         keys[:, at["ambiguity"]], keys[:, at["best"]], keys[:, at["upos"]] = classes
         return keys
+
+
+COLUMNS = ("upos", "xpos", "feats")
+_LEFT_OUT = ((), ("feats",), ("xpos",), ("feats", "xpos"))
+
+
+class Decided(NamedTuple):
+    """A table with a row more for each decided word; ``followed``: which of them a tag fits."""
+
+    keys: Keys
+    lists: Lists
+    rows: Int64s
+    followed: dict[int, bool]
+
+
+def restricted(
+    table: WordTable,
+    tags: TagSet,
+    lexicon: Lexicon,
+    lemmatiser: Lemmatiser,
+    forms: Sequence[str],
+    rows: Int64s,
+    decided: Mapping[int, Mapping[str, str]],
+) -> Decided:
+    """The table in which word i of ``rows`` may only be what ``decided[i]`` says.
+
+    ``decided`` has any of :data:`COLUMNS` for some words.  A word that no tag fits stays open.
+    """
+    if table.lists.tags.shape[0] == 0 or not decided:
+        return Decided(table.keys, table.lists, rows, {})
+    frequent = np.argsort(-np.bincount(lexicon.tags, lexicon.counts, len(tags)), kind="stable")
+    keys = np.concatenate([table.keys, table.keys[rows[list(decided)]]])
+    lists = type(table.lists)(
+        *(np.concatenate([part, part[rows[list(decided)]]]) for part in table.lists)
+    )
+    new_rows, followed = rows.copy(), {}
+    for at, (word, values) in enumerate(decided.items(), start=len(table.keys)):
+        old = int(rows[word])
+        own = lists.tags[old, : lists.n[old]].tolist()
+        chosen, whole = _agreeing(tags, values, own, frequent.tolist())
+        followed[word] = whole
+        if not chosen:
+            continue
+        new_rows[word] = at
+        known = {tag: c for c, tag in enumerate(own)}
+        lists.n[at] = len(chosen)
+        for c, tag in enumerate(chosen):
+            lists.tags[at, c] = tag
+            if tag in known:
+                lists.shares[at, c] = table.lists.shares[old, known[tag]]
+                lists.keys[at, c] = table.lists.keys[old, known[tag]]
+            else:
+                _, flags = lemmatiser.chosen([forms[word]], np.zeros(1, np.int64), np.array([tag]))
+                lists.shares[at, c] = 0.0
+                lists.keys[at, c] = KNOWN_KEYS[int(flags[0])]
+    return Decided(keys, lists, new_rows, followed)
+
+
+def _agreeing(
+    tags: TagSet, values: Mapping[str, str], own: Sequence[int], frequent: Sequence[int]
+) -> tuple[list[int], bool]:
+    """Tags that agree, and whether with all that was decided."""
+    for left_out in _LEFT_OUT:
+        wanted = {name: value for name, value in values.items() if name not in left_out}
+        if "xpos" in wanted and set(tags.columns[1]) == {"_"}:
+            del wanted["xpos"]  # it is no part of tags here, but told by the form
+        if not wanted and left_out:
+            return [], False
+        for among in (own, frequent):
+            chosen = [tag for tag in among if _agrees(tags.triples[tag], wanted)]
+            if chosen:
+                return chosen[:MOST_CANDIDATES], not left_out
+    return [], False
+
+
+def _agrees(triple: tuple[str, str, str], wanted: Mapping[str, str]) -> bool:
+    found = dict(zip(COLUMNS, triple, strict=True))
+    return all(
+        parse_pairs(found[name]) == parse_pairs(value) if name == "feats" else found[name] == value
+        for name, value in wanted.items()
+    )

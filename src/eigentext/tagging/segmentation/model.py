@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.base.model import Model
+from eigentext.base.settings import setting
 from eigentext.base.tokens import checked_tokens
+from eigentext.base.values import Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.conll import controls_as_blanks
 from eigentext.tagging.segmentation import storage
@@ -31,7 +33,6 @@ from eigentext.tagging.segmentation.characters import (
 from eigentext.tagging.segmentation.multiword import MultiwordStage
 from eigentext.tagging.segmentation.raw import lay_out
 from eigentext.tagging.segmentation.sentence_ends import SentenceStage
-from eigentext.tagging.segmentation.settings import SegmenterSettings
 from eigentext.tagging.segmentation.tokens import TokenStage
 
 if TYPE_CHECKING:
@@ -41,6 +42,21 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int64s
     from eigentext.language.formats.conllu import Treebank
     from eigentext.tagging.segmentation.raw import Layout
+
+
+@dataclass
+class SegmenterSettings:
+    """Settings of a segmenter."""
+
+    epochs: int = setting(8, Whole(1, 1000), "Passes over the training text.")
+    bits: int = setting(
+        18,
+        Whole(8, 24),
+        "The weights of each stage lie in a table of 2 to this power.",
+        flag=False,
+    )
+    seed: int = setting(0, Whole(0), "Start of every random choice.")
+
 
 _SPACES = re.compile(r"\s+")
 _END_OF = {"sentence": 1, "word": -1}  # what a cut says of the token before it

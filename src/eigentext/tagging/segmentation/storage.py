@@ -16,9 +16,8 @@ from eigentext.base.ragged import pointers
 from eigentext.base.records import As, Group, Numbers, stored
 from eigentext.base.values import Flag
 from eigentext.tagging.segmentation.kernels.squeeze import LINE_BREAK
-from eigentext.tagging.segmentation.multiword import MultiwordStage
+from eigentext.tagging.segmentation.multiword import MultiwordStage, SplitRule
 from eigentext.tagging.segmentation.sentence_ends import SentenceStage
-from eigentext.tagging.segmentation.splitting import SplitRule
 from eigentext.tagging.segmentation.tables import HashedCounts
 from eigentext.tagging.segmentation.tokens import TokenStage
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eigentext.base.types import Bools, Float32s, Float64s, Int32s, Int64s
+    from eigentext.tagging.sequence.features import Templates
     from eigentext.tagging.sequence.schemes import TagSet
-    from eigentext.tagging.sequence.templates import Templates
 
 N_OFFSETS = 3  # of vectors: the words at -1, 0 and +1
 _FIRST_ROWS = 1 << 12  # of weights at least; more as they are needed

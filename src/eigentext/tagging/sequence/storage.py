@@ -16,10 +16,9 @@ from eigentext.base.fields import Array, Ints, Reals, Sparse, Strings
 from eigentext.base.records import BitsOfWords, stored
 from eigentext.base.values import Named, Real, Text, Whole
 from eigentext.features.word_classes import WordVectors
-from eigentext.tagging.sequence.features import FeatureTable
+from eigentext.tagging.sequence.features import FeatureTable, Templates
 from eigentext.tagging.sequence.perceptron import N_OFFSETS, LinearModel
 from eigentext.tagging.sequence.schemes import TagSet
-from eigentext.tagging.sequence.templates import Templates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

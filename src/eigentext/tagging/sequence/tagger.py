@@ -20,12 +20,11 @@ from eigentext.evaluate.ner import evaluate
 from eigentext.features.word_classes import WordVectors, clusters_of, vectors_of
 from eigentext.language.formats.columns import find_tag_fault
 from eigentext.tagging.sequence import selection, storage
-from eigentext.tagging.sequence.features import WordTable
+from eigentext.tagging.sequence.features import Templates, WordTable, default_templates
 from eigentext.tagging.sequence.perceptron import Learner, LinearModel, search
 from eigentext.tagging.sequence.reading import tagged_of
 from eigentext.tagging.sequence.schemes import TagSet, looks_like_entities, repaired
 from eigentext.tagging.sequence.settings import TaggerSettings
-from eigentext.tagging.sequence.templates import Templates, default_templates
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import Source

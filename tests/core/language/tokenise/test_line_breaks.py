@@ -12,7 +12,7 @@ from eigentext.base.files.opening import atomic_write
 from eigentext.cli.main import run
 from eigentext.counting.raw_text import read_tokenised, tokenise_document
 from eigentext.errors import SettingsError
-from eigentext.language.tokenise.line_breaks import stretches
+from eigentext.language.tokenise.sentences import stretches
 
 PROSE = (
     "The old farmer sold the brown horse to a trader from Bristol last Monday and Ann was not "

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.language.formats.ptb import read_trees
-from eigentext.language.trees.const_to_dep import to_dependencies
 from eigentext.language.trees.constituent import Tree
-from eigentext.language.trees.heads import HeadRules
+from eigentext.language.trees.heads import HeadRules, to_dependencies
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,12 +14,14 @@ from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.binarise import (
     binarise,
     binarised_heads,
+    collapse,
+    expand,
     is_intermediate,
+    split_chain,
     unbinarise,
 )
 from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.heads import HeadRules
-from eigentext.language.trees.unary import collapse, expand, split_chain
 
 if TYPE_CHECKING:
     from pathlib import Path

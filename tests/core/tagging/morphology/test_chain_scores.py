@@ -14,8 +14,8 @@ from eigentext.features.kernels.templates import WordFeatures
 from eigentext.tagging.morphology.kernels import chain as kernel
 from eigentext.tagging.morphology.kernels.training import tag_shares, tag_text, train
 from eigentext.tagging.morphology.kernels.words import Lists
+from eigentext.tagging.morphology.learn import TEMPLATES, compiled
 from eigentext.tagging.morphology.tags import TagSet
-from eigentext.tagging.morphology.templates import TEMPLATES, compiled
 from oracle.tag_chains import Chain
 
 TRIPLES = [

@@ -13,8 +13,7 @@ from eigentext.base.cores import using_cores
 from eigentext.errors import ModelFileError, SettingsError
 from eigentext.language.formats.conllu import make_sentence, read_sentences
 from eigentext.tagging.morphology import MorphTagger, jackknifed, learn, storage
-from eigentext.tagging.morphology.bytes import ByteWeights
-from eigentext.tagging.morphology.learn import _EVERY, _HEATS, gold_candidates, shares
+from eigentext.tagging.morphology.learn import _EVERY, _HEATS, ByteWeights, gold_candidates, shares
 from eigentext.tagging.morphology.settings import MorphTaggerSettings
 from helpers.changed_files import changed
 from helpers.sample_pipeline import treebank

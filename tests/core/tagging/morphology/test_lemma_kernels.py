@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from eigentext.base.hashing import key_of
 from eigentext.features.shapes import case_of, lowered
-from eigentext.tagging.morphology.bytes import ByteWeights
 from eigentext.tagging.morphology.kernels import lemmas as kernel
+from eigentext.tagging.morphology.learn import ByteWeights
 from eigentext.tagging.morphology.lemmas import (
     CASES,
     EPOCHS,

@@ -13,13 +13,18 @@ from eigentext.base.hashing import key_of, mixed
 from eigentext.features.attributes import MORPHOLOGY
 from eigentext.lexical.analysis import Analysis
 from eigentext.tagging.morphology import words as words_module
-from eigentext.tagging.morphology.bytes import ByteWeights
-from eigentext.tagging.morphology.decided import _agreeing
 from eigentext.tagging.morphology.kernels.words import class_keys
+from eigentext.tagging.morphology.learn import ByteWeights
 from eigentext.tagging.morphology.lemmas import Lemmatiser
 from eigentext.tagging.morphology.levels import Levels
 from eigentext.tagging.morphology.tags import OtherXpos, TagSet, joins_xpos, tells_xpos
-from eigentext.tagging.morphology.words import KNOWN_KEYS, Lexicon, WordTable, analysis_of
+from eigentext.tagging.morphology.words import (
+    KNOWN_KEYS,
+    Lexicon,
+    WordTable,
+    _agreeing,
+    analysis_of,
+)
 from helpers.partitions import check_partitions
 from oracle.tag_chains import mix
 

@@ -12,8 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.tagging.segmentation.kernels import multiword as kernel
-from eigentext.tagging.segmentation.multiword import _NOBODY, MultiwordStage, _base, _codes, _sides
-from eigentext.tagging.segmentation.splitting import SplitRule
+from eigentext.tagging.segmentation.multiword import (
+    _NOBODY,
+    MultiwordStage,
+    SplitRule,
+    _base,
+    _codes,
+    _sides,
+)
 from helpers.partitions import check_partitions
 
 STEMS = ["dar", "ver", "ser", "ter", "por", "cor", "mar"]

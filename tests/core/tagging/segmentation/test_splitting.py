@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.tagging.segmentation.splitting import SplitRule, small_letters
+from eigentext.tagging.segmentation.multiword import SplitRule, small_letters
 
 LETTERS = st.text("abc", min_size=1, max_size=5)
 WORDS = st.lists(LETTERS, min_size=1, max_size=3).map(tuple)

@@ -11,9 +11,14 @@ from eigentext.errors import SettingsError
 from eigentext.features.attributes import TAGGING, Word
 from eigentext.language.formats.columns import find_tag_fault
 from eigentext.tagging.sequence import features
-from eigentext.tagging.sequence.features import FeatureTable, WordTable
+from eigentext.tagging.sequence.features import (
+    FeatureTable,
+    Templates,
+    WordTable,
+    default_templates,
+    parse_template,
+)
 from eigentext.tagging.sequence.schemes import TagSet, repaired, to_bilou, to_bio2
-from eigentext.tagging.sequence.templates import Templates, default_templates, parse_template
 from oracle.tagger_keys import plain_keys
 
 words = st.text(min_size=1, max_size=8) | st.sampled_from(["Ada", "ada", "@x", "http://a.b", "İ1"])
