@@ -360,22 +360,23 @@ def page(record: dict[str, Any]) -> str:
         "# The quick set",
         "",
         "Written by `python benchmarks/quick.py --page` from `benchmarks/last.json`.",
-        "`make bench-quick` measures the same again and tells what has become slower or worse. A",
+        "`make bench-quick` measures the same again and says what has become slower or worse. A",
         "cost is CPU seconds over those of a fixed loop in the same process: it can be compared",
         "between machines, seconds cannot.",
         "",
         about,
         "",
-        "| part | what | figure | value | cost |",
-        "|---|---|---|---|---|",
+        "| part | what | time, cost | figures |",
+        "|---|---|---|---|",
     ]
-    for part, made in record["parts"].items():
+    for part, result in record["parts"].items():
+        costs = [
+            f"{name} {result['seconds'][name]:.2f} CPU s, {cost:.1f}"
+            for name, cost in result["costs"].items()
+        ]
+        quality = [f"{name} {figure['value']:.2f}" for name, figure in result["quality"].items()]
         what = (PARTS[part].__doc__ or "").rstrip(".")
-        for name, cost in made["costs"].items():
-            seconds = made["seconds"][name]
-            lines.append(f"| {part} | {what} | {name} | {seconds:.2f} CPU s | {cost:.1f} |")
-        for name, told in made["quality"].items():
-            lines.append(f"| {part} | {what} | {name} | {told['value']:.2f} | |")
+        lines.append(f"| {part} | {what} | {'; '.join(costs)} | {'; '.join(quality)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -225,20 +225,18 @@ DOCS = Path(quick.__file__).parents[1] / "docs"
 
 @pytest.mark.parametrize("column", ["LAS", "MLAS"])
 def test_means_of_the_pipeline_are_those_of_its_rows(column: str) -> None:
-    page = (
-        (DOCS / "guide" / "results-pipeline.md")
-        .read_text("utf-8")
-        .split("## Treebanks of the data")[1]
-    )
-    table, _, mean = page.split("| treebank | |")[1].partition("Mean of the 6 but PADT")
+    page = (DOCS / "guide" / "results-pipeline.md").read_text("utf-8")
+    published, newer = page.split("## Treebanks of the data")
+    table, _, mean = newer.split("| treebank | |")[1].partition("Mean of the 6 but PADT")
     header, _, *lines = table.strip().splitlines()
     at = [cell.strip() for cell in header.split("|")].index(column)
     rows: dict[tuple[str, bool], float] = {}
-    for line in lines:
+    for line in [*re.findall(r"^\|.*\| UDPipe \|.*", published, re.MULTILINE), *lines]:
         treebank, system, *cells = (cell.strip(" *") for cell in line.strip("|").split("|"))
         if "PADT" not in treebank and "with text" not in system:
             rows[treebank, system == "ours"] = float(cells[at])
-    gains = [rows[name, True] - rows[name, False] for name in {name for name, _ in rows}]
+    ours = [name for name, is_ours in rows if is_ours]
+    gains = [rows[name, True] - rows[name, False] for name in ours]
     stated = re.search(rf"\b{column} \+(\d\.\d\d)", mean)
     assert len(gains) == 6
     assert stated
@@ -300,4 +298,4 @@ def test_no_figure_for_what_a_treebank_lacks() -> None:
             dashes = [cell == "-" for cell in cells]
             assert lacking.setdefault(treebank, dashes) == dashes, f"{treebank}, {system}"
             n_rows += 1
-    assert n_rows > 60
+    assert n_rows >= 59
