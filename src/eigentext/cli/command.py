@@ -34,17 +34,58 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, field, fields
 from typing import Annotated, Any, ClassVar, Literal, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from eigentext.base.files.outputs import will_write
 from eigentext.base.settings import Setting, declared
 from eigentext.base.values import Auto, Flag, Listed, Real, Text, Value, Whole
 from eigentext.errors import SettingsError
 
 TUNING, EXPERT = "Tuning", "Expert"  # panels of a help page, behind that of what is usual
+
+
+def flag(text: str, default: Any = None, *names: str, written: bool = False, **how: Any) -> Any:
+    """A flag of a command or of a record: named after its parameter, unless told otherwise.
+
+    ``names`` are a letter (``-o``), another name or both names of a switch; ``how`` is what typer
+    takes.  A flag that names a file to be ``written`` must not name an input too.
+    """
+    if written:
+        how["callback"] = noted
+    return field(default=default, metadata={"names": names, "how": {"help": text, **how}})
+
+
+def argument(text: str, default: Any = None, **how: Any) -> Any:
+    """An argument that may be left out."""
+    return field(default=default, metadata={"how": {"help": text, **how}})
+
+
+def noted(path: str | None) -> str | None:
+    """Note that this file is written."""
+    if path is not None:
+        will_write(path)
+    return path
+
+
+def _option(name: str, hint: Any, declaration: Field[Any]) -> inspect.Parameter:
+    """The parameter of what :func:`flag` or :func:`argument` declares."""
+    how = declaration.metadata["how"]
+    names = declaration.metadata.get("names")
+    if names is None:
+        option = typer.Argument(**how)
+    else:
+        long = [] if any(other.startswith("--") for other in names) else [flag_of(name)]
+        option = typer.Option(*long, *names, **how)
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=declaration.default,
+        annotation=Annotated[hint, option],
+    )
 
 
 class Flags:
@@ -58,9 +99,9 @@ class Flags:
     def changed(self) -> list[str]:
         """The flags that were given something else than their default."""
         return [
-            flag_of(field.name.rstrip("_"))
-            for field in fields(self)  # type: ignore[arg-type]
-            if getattr(self, field.name) != field.default
+            flag_of(each.name)
+            for each in fields(self)  # type: ignore[arg-type]
+            if getattr(self, each.name) != each.default
         ]
 
     def refuse(self, why: str, *, but: tuple[str, ...] = ()) -> None:
@@ -105,7 +146,7 @@ def flag_of(name: str) -> str:
     >>> flag_of("n_states")
     '--n-states'
     """
-    return "--" + name.replace("_", "-")
+    return "--" + name.rstrip("_").replace("_", "-")
 
 
 def flagged(cls: type) -> dict[str, Setting]:
@@ -128,6 +169,7 @@ def with_flags(
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
         records: dict[str, list[inspect.Parameter]] = {}  # by the command's own parameter
+        defaults: dict[str, Any] = {}  # of flags that the command declares itself
         parameters = []
         last: list[inspect.Parameter] = []
         for parameter in inspect.signature(command).parameters.values():
@@ -143,6 +185,9 @@ def with_flags(
                 records[parameter.name] = _fields(hint)
                 for flag in records[parameter.name]:
                     (last if flag.name in hint.LAST else parameters).append(flag)
+            elif isinstance(parameter.default, Field):
+                parameters.append(_option(parameter.name, hint, parameter.default))
+                defaults[parameter.name] = parameter.default.default
             else:
                 parameters.append(parameter.replace(annotation=hint))
         # those without a default first, as Python wants it; the order of help pages is kept
@@ -150,7 +195,9 @@ def with_flags(
 
         @functools.wraps(command)
         def call(*positional: Any, **arguments: Any) -> None:
-            bound = dict(zip(signature.parameters, positional, strict=False)) | arguments
+            bound = (
+                defaults | dict(zip(signature.parameters, positional, strict=False)) | arguments
+            )
             values = {
                 name: _plain(bound.pop(name, None), _widest(same))
                 for name, same in settings.items()
@@ -185,18 +232,15 @@ def _fields(record: type) -> list[inspect.Parameter]:
         for name in inspect.get_annotations(cls)
         if home[name] is cls
     ]
-    return [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty
-            if flags[name].default is MISSING
-            else flags[name].default,
-            annotation=hints[name],
-        )
-        for name in own_first
-        if name in flags
-    ]
+    return [_of_field(flags[name], hints[name]) for name in own_first if name in flags]
+
+
+def _of_field(declaration: Field[Any], hint: Any) -> inspect.Parameter:
+    if declaration.metadata:
+        return _option(declaration.name, hint, declaration)
+    default = inspect.Parameter.empty if declaration.default is MISSING else declaration.default
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(declaration.name, kind, default=default, annotation=hint)
 
 
 def _parameter(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import const_inspect, const_train, options
-from eigentext.cli.command import SettingFlags, with_flags
+from eigentext.cli.command import SettingFlags, argument, flag, with_flags
 from eigentext.cli.inputs import TextInput
 from eigentext.cli.output import show_figures
 from eigentext.cli.verbs import Applying, Workers, answers_of
@@ -32,19 +32,13 @@ Model = Annotated[str, typer.Argument(help="A model written by `const train`.")]
 @with_flags(ParsingSettings, show_defaults=False)
 def apply(
     model: Model,
-    files: Annotated[
-        list[str] | None, typer.Argument(help="Text, one tokenised sentence a line; else stdin.")
-    ] = None,
+    files: list[str] | None = argument("Text, one tokenised sentence a line; else stdin."),
     *,
     run: Applying,
     workers: Workers,
     text: TextInput,
-    kbest: Annotated[
-        int, typer.Option("--kbest", min=1, help="How many trees of a sentence.")
-    ] = 1,
-    marginals: Annotated[
-        bool, typer.Option("--marginals", help="Marginals of constituents (JSON Lines).")
-    ] = False,
+    kbest: int = flag("How many trees of a sentence.", 1, min=1),
+    marginals: bool = flag("Marginals of constituents (JSON Lines).", False),
     format_: options.Format = "native",
     settings: SettingFlags,
     jobs: options.Jobs = 1,
@@ -103,8 +97,8 @@ def apply(
         for answer in parser.parse_many(sentences, jobs=jobs, device=device, **answers):
             flags["sentences"] += 1
             progress(flags["sentences"], total, "parsing")
-            for flag in _COUNTED:
-                flags[flag] += answer is not None and flag in answer.flags
+            for name in _COUNTED:
+                flags[name] += answer is not None and name in answer.flags
             if as_json:
                 yield dumps(_as_json(answer), ensure_ascii=False)
             elif answer is None:
@@ -117,14 +111,14 @@ def apply(
     with run.reading("sentences") as (log, progress), workers.at_work(jobs):
         run.write(lines(log, progress))
     run.remark_on_unknown(share, vocabulary)
-    for flag, remark in {
+    for kind, remark in {
         "fallback": "sentence(s) had no parse: a tree of the best pieces",
         "coarse": "sentence(s) were parsed by the plain PCFG alone",
         "negative": "tree(s) have the plain PCFG's log_prob: the model's score is not above zero",
         "split": f"sentence(s) of more than {parser.longest} words were parsed in pieces",
     }.items():
-        if flags[flag]:
-            run.remark(f"{flags[flag]} {remark}")
+        if flags[kind]:
+            run.remark(f"{flags[kind]} {remark}")
     if run.json:
         rates = run.clock.figures(sentences=flags["sentences"])
         run.tell({**flags, "skipped": run.skipped, **rates})
@@ -197,15 +191,12 @@ def score(
 
 
 @app.command("eval")
+@with_flags()
 def eval_(
     model: options.ModelOrAnswers,
     gold: Annotated[str, typer.Argument(help="Gold trees; answers are in the same order.")],
-    prm: Annotated[
-        str | None, typer.Option("--prm", help="EVALB parameter file; else COLLINS rules.")
-    ] = None,
-    report: Annotated[
-        bool, typer.Option("--report", help="The full report, sentence by sentence.")
-    ] = False,
+    prm: str | None = flag("EVALB parameter file; else COLLINS rules."),
+    report: bool = flag("The full report, sentence by sentence.", False),
     jobs: options.Jobs = 1,
     json: options.Json = False,
 ) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import flag, with_flags
 from eigentext.cli.output import check_picture, write_picture
 
 if TYPE_CHECKING:
@@ -15,21 +16,14 @@ if TYPE_CHECKING:
 _PLOTTED = 6  # nonterminals: as many as there are colours
 
 
+@with_flags()
 def inspect(
     model: Annotated[str, typer.Argument(help="A model written by `const train`.")],
-    label: Annotated[
-        str | None,
-        typer.Option("--label", help="One nonterminal: its rules, and what its states are about."),
-    ] = None,
-    top: Annotated[
-        int, typer.Option("--top", min=1, help="How many labels, rules, words, contexts.")
-    ] = 10,
-    plot: Annotated[
-        str | None,
-        options.written(
-            "--plot", help="Draw singular values per nonterminal: FILE.svg or FILE.png."
-        ),
-    ] = None,
+    label: str | None = flag("One nonterminal: its rules, and what its states are about."),
+    top: int = flag("How many labels, rules, words, contexts.", 10, min=1),
+    plot: str | None = flag(
+        "Draw singular values per nonterminal: FILE.svg or FILE.png.", written=True
+    ),
     format_: options.Format = "native",
 ) -> None:
     """Show nonterminals and rules, or the latent states of one nonterminal.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from eigentext.cli import options
-from eigentext.cli.command import SettingFlags, with_flags
+from eigentext.cli.command import SettingFlags, flag, with_flags
 from eigentext.cli.verbs import Training
 from eigentext.constituency.settings import LPCFGSettings
 
@@ -23,26 +21,12 @@ def train(
     trees: options.Sources,
     run: Training,
     settings: SettingFlags,
-    dev: Annotated[
-        list[str] | None, typer.Option("--dev", help="Trees to score the parser on.")
-    ] = None,
-    search_states: Annotated[
-        bool, typer.Option("--search-states", help="Take the best --n-states on --dev.")
-    ] = False,
-    clusters: Annotated[
-        str | None, typer.Option("--clusters", help="Brown paths file: classes of rare words.")
-    ] = None,
-    vectors: Annotated[
-        str | None, typer.Option("--vectors", help="word2vec file: classes of rare words.")
-    ] = None,
-    unlabelled: Annotated[
-        list[str] | None,
-        typer.Option("--unlabelled", help="Sentences without trees, one a line, tokenised."),
-    ] = None,
-    partial: Annotated[
-        list[str] | None,
-        typer.Option("--partial", help="Trees with some brackets; label X: any constituent."),
-    ] = None,
+    dev: list[str] | None = flag("Trees to score the parser on."),
+    search_states: bool = flag("Take the best --n-states on --dev.", False),
+    clusters: str | None = flag("Brown paths file: classes of rare words."),
+    vectors: str | None = flag("word2vec file: classes of rare words."),
+    unlabelled: list[str] | None = flag("Sentences without trees, one a line, tokenised."),
+    partial: list[str] | None = flag("Trees with some brackets; label X: any constituent."),
 ) -> None:
     """Train a parser on PTB-style trees.
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from eigentext.cli import options
-from eigentext.cli.command import with_flags
+from eigentext.cli.command import flag, with_flags
 from eigentext.cli.verbs import Applying
 from eigentext.language.formats.registry import CONVERTIBLE
 
@@ -18,16 +14,12 @@ _NAMES = f"{', '.join(CONVERTIBLE[:-1])} or {CONVERTIBLE[-1]}"
 def convert(
     source: options.Source,
     run: Applying,
-    from_format: Annotated[
-        str | None, typer.Option("--from", help=f"{_NAMES}; else by name.")
-    ] = None,
-    to_format: Annotated[str | None, typer.Option("--to", help=f"{_NAMES}; else by name.")] = None,
-    heads: Annotated[
-        str, typer.Option("--heads", help="Head rules for ptb to dependencies: english, neutral.")
-    ] = "english",
-    strip: Annotated[
-        bool, typer.Option(help="Remove traces, function tags and indices from brackets.")
-    ] = True,
+    from_format: str | None = flag(f"{_NAMES}; else by name.", None, "--from"),
+    to_format: str | None = flag(f"{_NAMES}; else by name.", None, "--to"),
+    heads: str = flag("Head rules for ptb to dependencies: english, neutral.", "english"),
+    strip: bool = flag(
+        "Remove traces, function tags and indices from brackets.", True, "--strip/--no-strip"
+    ),
 ) -> None:
     """Convert between PTB brackets, CoNLL-U, CoNLL-X and plain tokens.
 

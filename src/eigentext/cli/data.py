@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import flag, with_flags
 from eigentext.cli.output import remark, show_table
 
 app = typer.Typer(no_args_is_help=True, help="Open data sets: list, get.")
@@ -49,15 +50,11 @@ def list_(format_: options.Format = "native") -> None:
 
 
 @app.command("get")
+@with_flags()
 def get(
     name: Annotated[str, typer.Argument(help="Name of a data set, as `data list` shows it.")],
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", help="The data folder; else the one EIGENTEXT_DATA names."),
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Get nothing: are all files there, and the right ones?")
-    ] = False,
+    output: str | None = flag("The data folder; else the one EIGENTEXT_DATA names.", None, "-o"),
+    check: bool = flag("Get nothing: are all files there, and the right ones?", False),
     quiet: options.Quiet = False,
 ) -> None:
     """Get a data set: from EIGENTEXT_DATA if it is there, else by download.

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from eigentext.cli import options
+from eigentext.cli.command import flag, with_flags
 from eigentext.cli.output import remark
 
 
+@with_flags()
 def demo(
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="Folder to write.")
-    ] = "demo-report",
-    quiet: options.Quiet = False,
+    output: str = flag("Folder to write.", "demo-report", "-o"), quiet: options.Quiet = False
 ) -> None:
     """Train every model on the sample data, use it, and write an HTML report.
 

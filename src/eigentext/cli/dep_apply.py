@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import with_flags
+from eigentext.cli.command import argument, flag, with_flags
 from eigentext.cli.inputs import RawText, TextInput, kind_of_model
 from eigentext.cli.verbs import Applying, Workers
 
@@ -28,32 +28,19 @@ _CHUNK = 256  # sentences parsed at a time
 @with_flags()
 def apply(
     model: Annotated[str, typer.Argument(help="A model of `dep train` or train-generative.")],
-    files: Annotated[list[str] | None, typer.Argument(help="Sentences; else stdin.")] = None,
+    files: list[str] | None = argument("Sentences; else stdin."),
     *,
     run: Applying,
     workers: Workers,
     text: RawText,
-    from_: Annotated[
-        Literal["conllu", "tokens", "raw"],
-        typer.Option(
-            "--from",
-            help="CoNLL-U, one tokenised sentence a line, or raw text.  For the last two the "
-            "parser needs taggers of its own (`dep train --tags own`).",
-        ),
-    ] = "conllu",
-    kbest: Annotated[
-        int, typer.Option("--kbest", min=1, help="How many trees of a sentence, best first.")
-    ] = 1,
-    rerank: Annotated[
-        str | None,
-        typer.Option(
-            "--rerank", help="A model of `dep train-reranker`: it puts k-best trees in order."
-        ),
-    ] = None,
-    marginals: Annotated[
-        bool,
-        typer.Option("--marginals", help="Probability of each arc: Prob=0.93 in the last column."),
-    ] = False,
+    from_: Literal["conllu", "tokens", "raw"] = flag(
+        "CoNLL-U, one tokenised sentence a line, or raw text.  For the last two the "
+        "parser needs taggers of its own (`dep train --tags own`).",
+        "conllu",
+    ),
+    kbest: int = flag("How many trees of a sentence, best first.", 1, min=1),
+    rerank: str | None = flag("A model of `dep train-reranker`: it puts k-best trees in order."),
+    marginals: bool = flag("Probability of each arc: Prob=0.93 in the last column.", False),
     jobs: options.Jobs = 1,
 ) -> None:
     """Parse sentences: CoNLL-U out, with heads and relations filled in.

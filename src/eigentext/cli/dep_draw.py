@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import flag, with_flags
 from eigentext.cli.inputs import sentences_of
 from eigentext.cli.output import remark, write_picture
 
@@ -21,26 +22,16 @@ _MOST = 200  # trees on one page
 _MOST_WORDS = 1000  # of a sentence: more takes minutes, and no page shows it
 
 
+@with_flags()
 def draw(
     trees: Annotated[str, typer.Argument(help="Trees, CoNLL-U or CoNLL-X; '-' is stdin.")],
     output: Annotated[
         str, options.written("--output", "-o", help="FILE.svg: one tree; FILE.html: all of them.")
     ],
-    sentence: Annotated[
-        list[int] | None,
-        typer.Option("--sentence", "-n", min=1, help="Which one, from 1; may be given often."),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option("--against", help="Trees of the same sentences: differing arcs in colour."),
-    ] = None,
-    width: Annotated[
-        int, typer.Option("--width", min=0, help="Break into rows of this many pixels; 0: never.")
-    ] = 840,
-    direction: Annotated[
-        Direction,
-        typer.Option("--direction", help="Which way a sentence runs; auto: as the script does."),
-    ] = "auto",
+    sentence: list[int] | None = flag("Which one, from 1; may be given often.", None, "-n", min=1),
+    against: str | None = flag("Trees of the same sentences: differing arcs in colour."),
+    width: int = flag("Break into rows of this many pixels; 0: never.", 840, min=0),
+    direction: Direction = flag("Which way a sentence runs; auto: as the script does.", "auto"),
     quiet: options.Quiet = False,
 ) -> None:
     """Draw dependency trees as arcs above their sentences.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import flag, with_flags
 from eigentext.cli.dep_apply import apply
 from eigentext.cli.inputs import sentences_of
 from eigentext.cli.output import remark, show_figures, show_table
@@ -26,28 +27,19 @@ class TableName(StrEnum):  # typer takes no list of Literal
     distance = "distance"
 
 
+@with_flags()
 def eval_(
     model: options.ModelOrAnswers,
     gold: Annotated[str, typer.Argument(help="Gold trees, CoNLL-U or CoNLL-X.")],
-    against: Annotated[
-        str | None,
-        typer.Option("--against", help="Another parser, or its trees: is the difference luck?"),
-    ] = None,
-    punctuation: Annotated[
-        bool,
-        typer.Option("--punct/--no-punct", help="Count punctuation, or leave it out everywhere."),
-    ] = True,
-    subtypes: Annotated[
-        bool,
-        typer.Option("--subtypes/--no-subtypes", help="nsubj:pass as it stands, or as nsubj."),
-    ] = False,
-    by: Annotated[
-        list[TableName] | None,
-        typer.Option("--by", help="A table too; may be given several times."),
-    ] = None,
-    samples: Annotated[
-        int, typer.Option("--samples", min=1, help="Resampled sets of sentences for --against.")
-    ] = 10_000,
+    against: str | None = flag("Another parser, or its trees: is the difference luck?"),
+    punctuation: bool = flag(
+        "Count punctuation, or leave it out everywhere.", True, "--punct/--no-punct"
+    ),
+    subtypes: bool = flag(
+        "nsubj:pass as it stands, or as nsubj.", False, "--subtypes/--no-subtypes"
+    ),
+    by: list[TableName] | None = flag("A table too; may be given several times."),
+    samples: int = flag("Resampled sets of sentences for --against.", 10_000, min=1),
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     json: options.Json = False,

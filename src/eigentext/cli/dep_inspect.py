@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Flags, with_flags
+from eigentext.cli.command import Flags, flag, with_flags
 from eigentext.cli.inputs import trees_of
 from eigentext.cli.output import show_figures
 from eigentext.errors import SettingsError
@@ -20,16 +20,9 @@ _JUDGED = 500  # trees that the share of negative scores is counted on
 class OperatorFlags(Flags):
     """The operators that are learned from a treebank to be judged."""
 
-    n_states: Annotated[
-        int, typer.Option("--n-states", "-k", min=1, help="For a treebank: dimensions.")
-    ] = 10
-    dictionary: Annotated[
-        str, typer.Option("--dictionary", help="For a treebank: svd or cca of tree neighbours.")
-    ] = "cca"
-    observations: Annotated[
-        str,
-        typer.Option("--observations", help="For a treebank: word|tag, word+tag, tag or word."),
-    ] = "word|tag"
+    n_states: int = flag("For a treebank: dimensions.", 10, "-k", min=1)
+    dictionary: str = flag("For a treebank: svd or cca of tree neighbours.", "cca")
+    observations: str = flag("For a treebank: word|tag, word+tag, tag or word.", "word|tag")
 
 
 @with_flags()
@@ -39,12 +32,8 @@ def inspect(
         typer.Argument(help="A treebank (.conllu, .conllx), or a model of `dep train-latent`."),
     ],
     operators: OperatorFlags,
-    state: Annotated[
-        int | None, typer.Option("--state", help="For a model: this state alone.")
-    ] = None,
-    top: Annotated[
-        int, typer.Option("--top", min=1, help="How many words and children of each state.")
-    ] = 8,
+    state: int | None = flag("For a model: this state alone."),
+    top: int = flag("How many words and children of each state.", 8, min=1),
     json: options.Json = False,
 ) -> None:
     """Show how far spectral operators can be trusted on a treebank, or what a model's states are.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import with_flags
+from eigentext.cli.command import flag, with_flags
 from eigentext.cli.inputs import kind_of_model, trees_of
 from eigentext.cli.verbs import Applying, Workers
 
@@ -27,9 +27,7 @@ def score(
     trees: options.Sources,
     run: Applying,
     workers: Workers,
-    parser: Annotated[
-        str | None, typer.Option("--parser", help="For a reranker: the parser it adds to.")
-    ] = None,
+    parser: str | None = flag("For a reranker: the parser it adds to."),
     format_: options.Format = "native",
     jobs: options.Jobs = 1,
 ) -> None:

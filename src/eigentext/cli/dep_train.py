@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Flags, SettingFlags, with_flags
+from eigentext.cli.command import Flags, SettingFlags, flag, with_flags
 from eigentext.cli.inputs import training_trees, trees_of
 from eigentext.cli.verbs import Training
 from eigentext.dependency.settings import (
@@ -29,26 +29,15 @@ Dev = Annotated[list[str] | None, typer.Option("--dev", help="Trees to score the
 class UnlabelledText(Flags):
     """Sentences without trees, which are learned from beside the trees."""
 
-    unlabelled: Annotated[
-        list[str] | None,
-        typer.Option("--unlabelled", help="CoNLL-U with tags, whose trees are not read."),
-    ] = None
-    unlabelled_weight: Annotated[
-        float | None,
-        typer.Option(
-            "--unlabelled-weight",
-            min=0,
-            help="What a count in such a sentence is worth beside one in a tree; by default "
-            "chosen on held-out trees.",
-        ),
-    ] = None
-    unlabelled_trees: Annotated[
-        Literal["all", "best"],
-        typer.Option(
-            "--unlabelled-trees",
-            help="Count all trees of such a sentence by their posteriors, or its best alone.",
-        ),
-    ] = "all"
+    unlabelled: list[str] | None = flag("CoNLL-U with tags, whose trees are not read.")
+    unlabelled_weight: float | None = flag(
+        "What a count in such a sentence is worth beside one in a tree; by default "
+        "chosen on held-out trees.",
+        min=0,
+    )
+    unlabelled_trees: Literal["all", "best"] = flag(
+        "Count all trees of such a sentence by their posteriors, or its best alone.", "all"
+    )
 
     def __post_init__(self) -> None:
         """How such sentences count means nothing without any."""
@@ -73,9 +62,7 @@ class UnlabelledText(Flags):
 class UnlabelledRounds(UnlabelledText):
     """The same, learned from in rounds of their own."""
 
-    unlabelled_rounds: Annotated[
-        int, typer.Option("--unlabelled-rounds", min=0, help="EM rounds over trees and these.")
-    ] = 3
+    unlabelled_rounds: int = flag("EM rounds over trees and these.", 3, min=0)
 
 
 def _unlabelled_figures(report: UnlabelledReport, held_out: str) -> dict[str, Any]:
@@ -96,10 +83,7 @@ def train(
     trees: options.Sources,
     run: Training,
     settings: SettingFlags,
-    dev: Annotated[
-        list[str] | None,
-        typer.Option("--dev", help="Trees to choose the number of passes by, and to score."),
-    ] = None,
+    dev: list[str] | None = flag("Trees to choose the number of passes by, and to score."),
 ) -> None:
     """Train a dependency parser on CoNLL-U trees.
 
@@ -228,18 +212,11 @@ def train_reranker(
     trees: options.Sources,
     run: Training,
     settings: SettingFlags,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            "--base",
-            help="A model of `dep train`: the parsers of the folds take its settings.  It is best "
-            "trained on the same trees.",
-        ),
-    ] = None,
-    work: Annotated[
-        str | None,
-        typer.Option("--work", help="A folder for the lists; a stopped run goes on from there."),
-    ] = None,
+    base: str | None = flag(
+        "A model of `dep train`: the parsers of the folds take its settings.  It is best "
+        "trained on the same trees."
+    ),
+    work: str | None = flag("A folder for the lists; a stopped run goes on from there."),
 ) -> None:
     """Train a reranker: which of the base parser's k best trees is the right one?
 

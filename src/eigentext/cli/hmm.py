@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from eigentext.cli import hmm_apply, hmm_eval, hmm_inspect, options
-from eigentext.cli.command import SettingFlags, with_flags
+from eigentext.cli.command import SettingFlags, flag, with_flags
 from eigentext.cli.inputs import TaggedInput, TextInput
 from eigentext.cli.verbs import Training, TrainingOnDevice
 from eigentext.sequences.settings import (
@@ -75,10 +75,7 @@ def train_blocked(
     run: TrainingOnDevice,
     settings: SettingFlags,
     text: TextInput,
-    memory: Annotated[
-        str | None,
-        typer.Option("--memory", help="What needs more, such as 2GB, is refused before EM."),
-    ] = None,
+    memory: str | None = flag("What needs more, such as 2GB, is refused before EM."),
 ) -> None:
     """Learn a language model of thousands of states, a few for each word: it predicts text best.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import with_flags
+from eigentext.cli.command import argument, flag, with_flags
 from eigentext.cli.inputs import TaggedInput, kind_of_model, load_model
 from eigentext.cli.verbs import Applying, Workers
 
@@ -31,25 +31,16 @@ def apply(
     model: Annotated[
         str, typer.Argument(help="A model of `hmm train`, train-blocked or train-tagger.")
     ],
-    files: Annotated[
-        list[str] | None, typer.Argument(help="Sentences; the tags in them are not looked at.")
-    ] = None,
+    files: list[str] | None = argument("Sentences; the tags in them are not looked at."),
     *,
     run: Applying,
     workers: Workers,
     tagged: TaggedInput,
-    kbest: Annotated[
-        int, typer.Option("--kbest", min=1, help="How many answers, with shares (JSON Lines).")
-    ] = 1,
-    marginals: Annotated[
-        bool, typer.Option("--marginals", help="The share of every tag (JSON Lines).")
-    ] = False,
-    method: Annotated[
-        Literal["viterbi", "posterior"] | None,
-        typer.Option(
-            "--method", help="Of hidden states: the best path, or the best of each token."
-        ),
-    ] = None,
+    kbest: int = flag("How many answers, with shares (JSON Lines).", 1, min=1),
+    marginals: bool = flag("The share of every tag (JSON Lines).", False),
+    method: Literal["viterbi", "posterior"] | None = flag(
+        "Of hidden states: the best path, or the best of each token."
+    ),
     format_: options.Format = "native",
     jobs: options.Jobs = 1,
 ) -> None:

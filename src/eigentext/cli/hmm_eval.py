@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import with_flags
+from eigentext.cli.command import flag, with_flags
 from eigentext.cli.hmm_apply import TEXT_KINDS
 from eigentext.cli.inputs import TaggedInput, TextInput, kind_of_model, load_model
 from eigentext.cli.output import Clock, show_figures
@@ -23,10 +23,8 @@ def score(
     files: options.Sources,
     run: Run,
     text: TextInput,
-    surprisals: Annotated[
-        bool, typer.Option("--surprisals", help="A line for each token: its surprisal, in nats.")
-    ] = False,
-    summary: Annotated[bool, typer.Option("--summary", help="The figures alone.")] = False,
+    surprisals: bool = flag("A line for each token: its surprisal, in nats.", False),
+    summary: bool = flag("The figures alone.", False),
     format_: options.Format = "native",
 ) -> None:
     """Print log probability and perplexity of every sentence, or the surprisal of every token.
@@ -100,13 +98,8 @@ def eval_(
     files: options.Sources,
     text: TextInput,
     tagged: TaggedInput,
-    train: Annotated[
-        list[str] | None,
-        typer.Option("--train", help="Text of training: adds Kneser-Ney bigrams and trigrams."),
-    ] = None,
-    tags: Annotated[
-        bool, typer.Option("--tags", help="Input has tags: how far do the states agree with them?")
-    ] = False,
+    train: list[str] | None = flag("Text of training: adds Kneser-Ney bigrams and trigrams."),
+    tags: bool = flag("Input has tags: how far do the states agree with them?", False),
     json: options.Json = False,
 ) -> None:
     """Perplexity of held-out text, beside a unigram and Kneser-Ney n-grams of the same symbols.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Flags, with_flags
+from eigentext.cli.command import Flags, flag, with_flags
 from eigentext.cli.hmm_apply import TEXT_KINDS
 from eigentext.cli.inputs import TextInput, load_model
 from eigentext.cli.output import check_picture, write_picture
@@ -21,32 +21,19 @@ if TYPE_CHECKING:
 class SpectrumFlags(Flags):
     """How the singular values of a text are taken."""
 
-    most: Annotated[
-        int, typer.Option("--most", min=2, help="Of a text: how many singular values.")
-    ] = 50
-    vocab_size: Annotated[
-        int,
-        typer.Option("--vocab-size", min=1, help="Of a text: how many words, the most frequent."),
-    ] = 10_000
+    most: int = flag("Of a text: how many singular values.", 50, min=2)
+    vocab_size: int = flag("Of a text: how many words, the most frequent.", 10_000, min=1)
 
 
 @with_flags()
 def inspect(
     source: Annotated[str, typer.Argument(help="A model of `hmm train`, or text (.txt).")],
-    top: Annotated[int, typer.Option("--top", min=1, help="How many words and next states.")] = 8,
-    state: Annotated[int | None, typer.Option("--state", help="This state alone.")] = None,
-    graph: Annotated[
-        str | None, options.written("--graph", help="Draw the transitions of a model: FILE.svg.")
-    ] = None,
-    plot: Annotated[
-        str | None,
-        options.written("--plot", help="Draw the singular values: FILE.svg or FILE.png."),
-    ] = None,
-    sample: Annotated[
-        int | None,
-        typer.Option("--sample", min=0, help="Print so many sequences drawn from the model."),
-    ] = None,
-    length: Annotated[int, typer.Option("--length", min=0, help="Tokens of each of them.")] = 20,
+    top: int = flag("How many words and next states.", 8, min=1),
+    state: int | None = flag("This state alone."),
+    graph: str | None = flag("Draw the transitions of a model: FILE.svg.", written=True),
+    plot: str | None = flag("Draw the singular values: FILE.svg or FILE.png.", written=True),
+    sample: int | None = flag("Print so many sequences drawn from the model.", min=0),
+    length: int = flag("Tokens of each of them.", 20, min=0),
     *,
     spectrum: SpectrumFlags,
     seed: options.Seed = 0,

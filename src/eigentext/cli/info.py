@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from eigentext.cli import options
+from eigentext.cli.command import argument, with_flags
 from eigentext.cli.output import readable, show_figures, show_table
 from eigentext.errors import shortened
 
@@ -18,10 +17,9 @@ if TYPE_CHECKING:
 _LONGEST = 120  # characters of a value
 
 
+@with_flags()
 def info(
-    file: Annotated[
-        str | None, typer.Argument(help="A model or its name; without it: this installation.")
-    ] = None,
+    file: str | None = argument("A model or its name; without it: this installation."),
     json: options.Json = False,
 ) -> None:
     """Print the header of a model file, or the versions of this installation.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from eigentext.base.files.opening import OnError, raise_or_tell
-from eigentext.cli.command import TUNING, Flags
+from eigentext.cli.command import TUNING, Flags, flag
 from eigentext.errors import DataError, EigentextError, ModelFileError
 
 if TYPE_CHECKING:
@@ -46,15 +46,12 @@ class RawText(Flags):
     """Where the text stands, and how raw text is cut into sentences and tokens."""
 
     tokeniser: Tokeniser = "ptb"
-    newlines: Annotated[
-        Literal["auto", "end", "join"],
-        typer.Option(
-            "--newlines",
-            help="For raw text: does the end of a line end a sentence? end: always, join: never, "
-            "auto: unless the text is wrapped there.",
-            rich_help_panel=TUNING,
-        ),
-    ] = "auto"
+    newlines: Literal["auto", "end", "join"] = flag(
+        "For raw text: does the end of a line end a sentence? end: always, join: never, "
+        "auto: unless the text is wrapped there.",
+        "auto",
+        rich_help_panel=TUNING,
+    )
     field: Field = None
 
 
@@ -62,12 +59,9 @@ class RawText(Flags):
 class TextInput(RawText):
     """Text, raw or one tokenised sentence a line, in text files or in files of records."""
 
-    raw: Annotated[
-        bool,
-        typer.Option(
-            "--raw/--tokens", help="Input is raw text, or one tokenised sentence a line."
-        ),
-    ] = False
+    raw: bool = flag(
+        "Input is raw text, or one tokenised sentence a line.", False, "--raw/--tokens"
+    )
 
     def __post_init__(self) -> None:
         """How raw text is cut means nothing where text is cut already."""
@@ -142,12 +136,9 @@ class ArabicText(TextInput):
 class TaggedInput(Flags):
     """Sentences in columns, or without tags one a line."""
 
-    from_: Annotated[
-        Literal["auto", "columns", "conllu", "tokens"],
-        typer.Option(
-            "--from", help="Input: columns, CoNLL-U, or a tokenised sentence a line (.txt)."
-        ),
-    ] = "auto"
+    from_: Literal["auto", "columns", "conllu", "tokens"] = flag(
+        "Input: columns, CoNLL-U, or a tokenised sentence a line (.txt).", "auto"
+    )
     column: Column = "upos"
 
     def items(self, sources: list[str], on_error: OnError | None = None) -> Iterator[Item]:

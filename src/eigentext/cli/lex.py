@@ -9,7 +9,7 @@ import typer
 
 from eigentext.base.cores import using_cores
 from eigentext.cli import lex_apply, options
-from eigentext.cli.command import SettingFlags, with_flags
+from eigentext.cli.command import SettingFlags, flag, with_flags
 from eigentext.cli.lex_apply import OtherAnalyzer
 from eigentext.cli.output import show_figures
 from eigentext.cli.verbs import Run, Training
@@ -150,7 +150,7 @@ def crossval(
     run: Run,
     settings: SettingFlags,
     documents: DocumentsBy = "auto",
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Folds, by document.")] = 10,
+    folds: int = flag("Folds, by document.", 10, min=2),
     without: Without = None,
     jobs: options.Jobs = 1,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import Flags, with_flags
+from eigentext.cli.command import Flags, flag, with_flags
 from eigentext.cli.inputs import ArabicText, kind_of_model
 from eigentext.cli.verbs import Applying, Workers
 from eigentext.errors import SettingsError
@@ -31,7 +31,7 @@ OtherAnalyzer = Annotated[
 class RankerFlags(Flags):
     """What means something of a ranker alone."""
 
-    top: Annotated[int, typer.Option("--top", min=1, help="Candidates to list a word.")] = 3
+    top: int = flag("Candidates to list a word.", 3, min=1)
     analyzer: OtherAnalyzer = None
 
 
@@ -49,16 +49,12 @@ def apply(
     workers: Workers,
     text: ArabicText,
     ranking: RankerFlags,
-    format_: Annotated[
-        Literal["native", "jsonl", "conllu", "vocalised"] | None,
-        typer.Option(
-            "--format",
-            help="Of a ranker: JSON Lines with the best candidates, CoNLL-U with the best one, or "
-            "the text in its best vocalisation.  Of an analyzer: an analysis a line, or JSON "
-            "Lines.",
-            show_default="jsonl of a ranker, native of an analyzer",
-        ),
-    ] = None,
+    format_: Literal["native", "jsonl", "conllu", "vocalised"] | None = flag(
+        "Of a ranker: JSON Lines with the best candidates, CoNLL-U with the best one, or "
+        "the text in its best vocalisation.  Of an analyzer: an analysis a line, or JSON "
+        "Lines.",
+        show_default="jsonl of a ranker, native of an analyzer",
+    ),
     jobs: options.Jobs = 1,
 ) -> None:
     """Rank every analysis of every word in its context, or list those of an analyzer.

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import flag, with_flags
 from eigentext.cli.output import remark, show_figures, show_table
 
 app = typer.Typer(no_args_is_help=True, help="Models by name: list, make, get, remove.")
@@ -84,26 +85,17 @@ def _installed(path: Path | None) -> dict[str, Any]:
 
 
 @app.command("make")
+@with_flags()
 def make(
     name: Annotated[
         str, typer.Argument(help="A recipe: its name, or the path of your own (.toml).")
     ],
-    data: Annotated[
-        str | None, typer.Option("--data", help="The data folder; else EIGENTEXT_DATA names it.")
-    ] = None,
-    download: Annotated[
-        bool, typer.Option("--download", help="Fetch the data that is not there.")
-    ] = False,
-    output: Annotated[
-        str | None,
-        options.written("--output", "-o", help="Write the model to this file, without a name."),
-    ] = None,
-    record: Annotated[
-        bool,
-        typer.Option(
-            "--record", help="Do not check the scores: write them into the recipe (a file)."
-        ),
-    ] = False,
+    data: str | None = flag("The data folder; else EIGENTEXT_DATA names it."),
+    download: bool = flag("Fetch the data that is not there.", False),
+    output: str | None = flag(
+        "Write the model to this file, without a name.", None, "-o", written=True
+    ),
+    record: bool = flag("Do not check the scores: write them into the recipe (a file).", False),
     jobs: options.Jobs = 1,
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -157,17 +149,14 @@ def make(
 
 
 @app.command("get")
+@with_flags()
 def get(
     source: Annotated[
         str,
         typer.Argument(help="A file, an address (https, s3, hf://owner/repository/file), a name."),
     ],
-    name: Annotated[
-        str | None, typer.Option("--name", help="Its name from now on; else that of the file.")
-    ] = None,
-    sha256: Annotated[
-        str | None, typer.Option("--sha256", help="The checksum that the file must have.")
-    ] = None,
+    name: str | None = flag("Its name from now on; else that of the file."),
+    sha256: str | None = flag("The checksum that the file must have."),
     quiet: options.Quiet = False,
 ) -> None:
     """Take a model that is ready, and install it under a name.

@@ -8,8 +8,7 @@ import typer
 
 from eigentext.base import device
 from eigentext.base.cores import available_cores
-from eigentext.base.files.outputs import will_write
-from eigentext.cli.command import EXPERT
+from eigentext.cli.command import EXPERT, noted
 
 Sources = Annotated[
     list[str],
@@ -32,15 +31,9 @@ Source = Annotated[
 ]
 
 
-def _noted(path: str | None) -> str | None:
-    if path is not None:
-        will_write(path)
-    return path
-
-
 def written(*names: str, **how: Any) -> Any:
     """The option of a flag that names a file to write, which must not be an input too."""
-    return typer.Option(*names, callback=_noted, **how)
+    return typer.Option(*names, callback=noted, **how)
 
 
 Output = Annotated[str, written("--output", "-o", help="Where to write; '-' is standard output.")]

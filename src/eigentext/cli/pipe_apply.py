@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import with_flags
+from eigentext.cli.command import argument, flag, with_flags
 from eigentext.cli.inputs import Field
 from eigentext.cli.verbs import Applying, Workers
 from eigentext.errors import SettingsError
@@ -25,55 +25,34 @@ _GIVEN_BY = {"lines": "sentences", "horizontal": "tokens", "vertical": "tokens"}
 @with_flags()
 def apply(
     model: Annotated[str, typer.Argument(help="A model written by `pipe train`.")],
-    files: Annotated[list[str] | None, typer.Argument(help="Text; else stdin.")] = None,
+    files: list[str] | None = argument("Text; else stdin."),
     *,
     run: Applying,
     workers: Workers,
-    format_: Annotated[
-        Literal["conllu", "jsonl", "docbin"],
-        typer.Option(
-            "--format",
-            help="CoNLL-U, a JSON object a paragraph, or spaCy's DocBin (a document a paragraph).",
-        ),
-    ] = "conllu",
-    input_: Annotated[
-        Literal["auto", "text", "lines", "horizontal", "vertical", "conllu"],
-        typer.Option(
-            "--input",
-            help="Raw text; a sentence a line; a tokenised sentence a line; a token a line; "
-            "CoNLL-U.  auto: CoNLL-U by the name, else raw text.  Text may stand in records "
-            "(.parquet, .jsonl, .wet), each of them a document.",
-        ),
-    ] = "auto",
-    level: Annotated[
-        Literal["sentences", "tokens", "words", "tags"] | None,
-        typer.Option(
-            "--given",
-            help="What of CoNLL-U stays: its sentences, its tokens, its words (the default), or "
-            "its tags and lemmas too.",
-            show_default=False,
-        ),
-    ] = None,
+    format_: Literal["conllu", "jsonl", "docbin"] = flag(
+        "CoNLL-U, a JSON object a paragraph, or spaCy's DocBin (a document a paragraph).", "conllu"
+    ),
+    input_: Literal["auto", "text", "lines", "horizontal", "vertical", "conllu"] = flag(
+        "Raw text; a sentence a line; a tokenised sentence a line; a token a line; "
+        "CoNLL-U.  auto: CoNLL-U by the name, else raw text.  Text may stand in records "
+        "(.parquet, .jsonl, .wet), each of them a document.",
+        "auto",
+    ),
+    level: Literal["sentences", "tokens", "words", "tags"] | None = flag(
+        "What of CoNLL-U stays: its sentences, its tokens, its words (the default), or "
+        "its tags and lemmas too.",
+        None,
+        "--given",
+    ),
     field: Field = None,
-    offsets: Annotated[
-        bool,
-        typer.Option("--offsets", help="TokenRange=start:end, characters of the text, in MISC."),
-    ] = False,
-    probabilities: Annotated[
-        bool,
-        typer.Option(
-            "--probabilities",
-            help="How sure: TagProb=0.98 of tags and Prob=0.93 of heads in MISC; tags_p and "
-            "arcs_p of JSON.",
-        ),
-    ] = False,
-    top: Annotated[
-        int,
-        typer.Option("--top", min=0, help="How many readings and trees beside the best (jsonl)."),
-    ] = 0,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where a run that was killed stopped.")
-    ] = False,
+    offsets: bool = flag("TokenRange=start:end, characters of the text, in MISC.", False),
+    probabilities: bool = flag(
+        "How sure: TagProb=0.98 of tags and Prob=0.93 of heads in MISC; tags_p and "
+        "arcs_p of JSON.",
+        False,
+    ),
+    top: int = flag("How many readings and trees beside the best (jsonl).", 0, min=0),
+    resume: bool = flag("Go on where a run that was killed stopped.", False),
     jobs: options.Jobs = 1,
 ) -> None:
     """Annotate text of any size, in order and in bounded memory.

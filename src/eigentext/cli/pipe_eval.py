@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import with_flags
+from eigentext.cli.command import flag, with_flags
 from eigentext.cli.inputs import is_model
 from eigentext.cli.output import progress_bar, show_figures, show_table
 from eigentext.cli.verbs import Workers
@@ -23,17 +23,10 @@ def eval_(
     model: options.ModelOrAnswers,
     gold: Annotated[str, typer.Argument(help="A gold treebank, CoNLL-U.", show_default=False)],
     workers: Workers,
-    given: Annotated[
-        Literal["sentences", "tokens", "words", "tags"] | None,
-        typer.Option(
-            "--given",
-            help="What is taken from the treebank; by default its raw text alone.",
-            show_default=False,
-        ),
-    ] = None,
-    counts: Annotated[
-        bool, typer.Option("--counts", help="Numbers of words in place of percentages.")
-    ] = False,
+    given: Literal["sentences", "tokens", "words", "tags"] | None = flag(
+        "What is taken from the treebank; by default its raw text alone."
+    ),
+    counts: bool = flag("Numbers of words in place of percentages.", False),
     jobs: options.Jobs = 1,
     quiet: options.Quiet = False,
     json: options.Json = False,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from eigentext.cli import options
-from eigentext.cli.command import SettingFlags, with_flags
+from eigentext.cli.command import SettingFlags, flag, with_flags
 from eigentext.cli.verbs import Training, Workers
 from eigentext.errors import SettingsError
 from eigentext.pipeline.settings import PipelineSettings
@@ -28,50 +26,23 @@ def train(
     run: Training,
     workers: Workers,
     settings: SettingFlags,
-    dev: Annotated[
-        list[str] | None,
-        typer.Option("--dev", help="A treebank to score the pipeline on, from its raw text."),
-    ] = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--text", help="Text without annotation, raw or tokenised: its words help every stage."
-        ),
-    ] = None,
-    with_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--with",
-            help="Models to have besides: const=FILE of `const train`, ner=FILE of `tag train`; "
-            "joined by commas or given several times.",
-        ),
-    ] = None,
-    segmenter: Annotated[
-        str | None, typer.Option("--segmenter", help="A segmenter to take as it is.")
-    ] = None,
-    morphology: Annotated[
-        str | None, typer.Option("--morphology", help="A morphological tagger to take as it is.")
-    ] = None,
-    parser: Annotated[
-        str | None, typer.Option("--parser", help="A model of `dep train` to take as it is.")
-    ] = None,
-    reranker: Annotated[
-        str | None,
-        typer.Option("--reranker", help="A model of `dep train-reranker` to take as it is."),
-    ] = None,
-    language: Annotated[
-        str | None,
-        typer.Option(
-            "--language",
-            help="Code of the language, such as gl: a service finds the model by it.  Unless "
-            "told, that of treebanks named as UD's are: gl_treegal-ud-train.conllu.",
-            show_default=False,
-        ),
-    ] = None,
-    work: Annotated[
-        str | None,
-        typer.Option("--work", help="A folder for finished stages; a stopped run goes on there."),
-    ] = None,
+    dev: list[str] | None = flag("A treebank to score the pipeline on, from its raw text."),
+    text: list[str] | None = flag(
+        "Text without annotation, raw or tokenised: its words help every stage."
+    ),
+    with_: list[str] | None = flag(
+        "Models to have besides: const=FILE of `const train`, ner=FILE of `tag train`; "
+        "joined by commas or given several times."
+    ),
+    segmenter: str | None = flag("A segmenter to take as it is."),
+    morphology: str | None = flag("A morphological tagger to take as it is."),
+    parser: str | None = flag("A model of `dep train` to take as it is."),
+    reranker: str | None = flag("A model of `dep train-reranker` to take as it is."),
+    language: str | None = flag(
+        "Code of the language, such as gl: a service finds the model by it.  Unless "
+        "told, that of treebanks named as UD's are: gl_treegal-ud-train.conllu."
+    ),
+    work: str | None = flag("A folder for finished stages; a stopped run goes on there."),
 ) -> None:
     """Train a whole pipeline on CoNLL-U treebanks.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import SettingFlags, with_flags
+from eigentext.cli.command import SettingFlags, argument, flag, with_flags
 from eigentext.cli.inputs import GenericText, TaggedInput
 from eigentext.cli.output import show_figures
 from eigentext.cli.verbs import Applying, Training, Workers, answers_of
@@ -31,9 +31,7 @@ def train(
     run: Training,
     settings: SettingFlags,
     columns: TaggedInput,
-    dev: Annotated[
-        str | None, typer.Option("--dev", help="Keep the epoch that is best on this file.")
-    ] = None,
+    dev: str | None = flag("Keep the epoch that is best on this file."),
 ) -> None:
     """Train a tagger on columns (token first, tag last) or CoNLL-U.
 
@@ -75,20 +73,14 @@ def train(
 @with_flags()
 def apply(
     model: Annotated[str, typer.Argument(help="A model written by `tag train`.")],
-    files: Annotated[
-        list[str] | None, typer.Argument(help="Sentences; the tags in them are not looked at.")
-    ] = None,
+    files: list[str] | None = argument("Sentences; the tags in them are not looked at."),
     *,
     run: Applying,
     workers: Workers,
     text: GenericText,
     columns: TaggedInput,
-    kbest: Annotated[
-        int, typer.Option("--kbest", min=1, help="How many answers, with scores (JSON Lines).")
-    ] = 1,
-    beam: Annotated[
-        int | None, typer.Option("--beam", min=1, help="Tag sequences kept; 1 is greedy.")
-    ] = None,
+    kbest: int = flag("How many answers, with scores (JSON Lines).", 1, min=1),
+    beam: int | None = flag("Tag sequences kept; 1 is greedy.", min=1),
     format_: options.Format = "native",
     jobs: options.Jobs = 1,
 ) -> None:
@@ -169,9 +161,7 @@ def eval_(
     model: options.ModelOrAnswers,
     gold: Annotated[str, typer.Argument(help="Gold tags: columns or CoNLL-U.")],
     columns: TaggedInput,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Count well-formed IOB2 entities only.")
-    ] = False,
+    strict: bool = flag("Count well-formed IOB2 entities only.", False),
     jobs: options.Jobs = 1,
     json: options.Json = False,
 ) -> None:

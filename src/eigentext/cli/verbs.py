@@ -15,9 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, ClassVar, Literal
-
-import typer
+from typing import Any, ClassVar, Literal
 
 from eigentext.base.cores import using_cores
 from eigentext.base.device import using_device
@@ -25,7 +23,7 @@ from eigentext.base.engines import using_cluster
 from eigentext.base.files.opening import SkipLog
 from eigentext.base.progress import Progress
 from eigentext.cli import options
-from eigentext.cli.command import EXPERT, Flags
+from eigentext.cli.command import EXPERT, Flags, flag
 from eigentext.cli.output import Clock, progress_bar, remark, show_figures
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.known_words import KnownWords, Share, remark_on
@@ -225,22 +223,13 @@ class Workers(Flags):
 
     LAST: ClassVar = ("engine", "scheduler")
 
-    engine: Annotated[
-        Literal["local", "dask"] | None,
-        typer.Option(
-            "--engine",
-            help="Cores of this machine, or a Dask cluster: that of --scheduler, else one of "
-            "--jobs processes here; the result does not depend on it.",
-            show_default="local",
-            rich_help_panel=EXPERT,
-        ),
-    ] = None
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            "--scheduler", help="Address of a Dask scheduler, tcp://...", rich_help_panel=EXPERT
-        ),
-    ] = None
+    engine: Literal["local", "dask"] | None = flag(
+        "Cores of this machine, or a Dask cluster: that of --scheduler, else one of "
+        "--jobs processes here; the result does not depend on it.",
+        show_default="local",
+        rich_help_panel=EXPERT,
+    )
+    scheduler: str | None = flag("Address of a Dask scheduler, tcp://...", rich_help_panel=EXPERT)
 
     def __post_init__(self) -> None:
         """An address is that of a cluster."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options, words_apply, words_eval, words_report, words_train
-from eigentext.cli.command import Flags, with_flags
+from eigentext.cli.command import Flags, argument, flag, with_flags
 from eigentext.cli.inputs import GenericText, is_model
 from eigentext.cli.output import remark
 from eigentext.cli.verbs import Training, Workers
@@ -24,69 +24,37 @@ app = typer.Typer(no_args_is_help=True, help="Word counts and word representatio
 class Counting(Flags):
     """How text is counted."""
 
-    contexts: Annotated[
-        str | None,
-        typer.Option(
-            "--contexts",
-            help="r1, lr1, lr2, positions such as -2,-1,+1, or bag5.",
-            show_default="lr2; of tables lr1",
-        ),
-    ] = None
-    vocab_size: Annotated[
-        int | None, typer.Option("--vocab-size", min=1, help="Keep the n most frequent words.")
-    ] = None
-    min_count: Annotated[
-        int, typer.Option("--min-count", min=1, help="Keep words seen at least this often.")
-    ] = 1
-    vocab_from: Annotated[
-        str | None,
-        typer.Option("--vocab-from", help="Use the vocabulary of these counts, so that they add."),
-    ] = None
+    contexts: str | None = flag(
+        "r1, lr1, lr2, positions such as -2,-1,+1, or bag5.", show_default="lr2; of tables lr1"
+    )
+    vocab_size: int | None = flag("Keep the n most frequent words.", min=1)
+    min_count: int = flag("Keep words seen at least this often.", 1, min=1)
+    vocab_from: str | None = flag("Use the vocabulary of these counts, so that they add.")
 
 
 @dataclass(kw_only=True)
 class Tables(Flags):
     """Counts that another program made."""
 
-    words: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--words",
-            help="In place of text: Parquet files or globs with the columns word and count.",
-            show_default=False,
-        ),
-    ] = None
-    pairs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--pairs",
-            help="The same with left, right, count, and distance (1 unless there).",
-            show_default=False,
-        ),
-    ] = None
-    sentences: Annotated[
-        int | None,
-        typer.Option(
-            "--sentences",
-            min=1,
-            help="Of tables: the number of lines, where pairs of distance 1 do not tell it.",
-            show_default=False,
-        ),
-    ] = None
+    words: list[str] | None = flag(
+        "In place of text: Parquet files or globs with the columns word and count."
+    )
+    pairs: list[str] | None = flag(
+        "The same with left, right, count, and distance (1 unless there)."
+    )
+    sentences: int | None = flag(
+        "Of tables: the number of lines, where pairs of distance 1 do not tell it.", min=1
+    )
 
 
 @app.command("count")
 @with_flags()
 def count(
     run: Training,
-    corpus: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Text files, .parquet, .jsonl or .wet, globs or URLs; '-' is standard input.  Or "
-            "files of counts, which are added.",
-            show_default=False,
-        ),
-    ] = None,
+    corpus: list[str] | None = argument(
+        "Text files, .parquet, .jsonl or .wet, globs or URLs; '-' is standard input.  Or "
+        "files of counts, which are added."
+    ),
     *,
     counting: Counting,
     text: GenericText,
@@ -233,16 +201,14 @@ app.command("inspect")(words_eval.inspect)
 
 
 @app.command("convert")
+@with_flags()
 def convert(
     counts: Annotated[str, typer.Argument(help="A file of counts.")],
     words: Annotated[
         str,
         options.written("--words", help="Where to write words and counts.", show_default=False),
     ],
-    pairs: Annotated[
-        str | None,
-        options.written("--pairs", help="Where to write left, right, distance and count."),
-    ] = None,
+    pairs: str | None = flag("Where to write left, right, distance and count.", written=True),
 ) -> None:
     """Write counts as tables (Parquet), for a database or another program.
 

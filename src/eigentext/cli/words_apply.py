@@ -10,7 +10,7 @@ import typer
 
 from eigentext.base.files.opening import OnError
 from eigentext.cli import options
-from eigentext.cli.command import Flags, with_flags
+from eigentext.cli.command import Flags, flag, with_flags
 from eigentext.cli.inputs import is_model, kind_of_model
 from eigentext.cli.verbs import Applying, Workers
 from eigentext.cli.words_train import DocumentInput, PathsFile
@@ -24,12 +24,8 @@ class ClusterFlags(Flags):
     """What means something of clusters alone."""
 
     paths: PathsFile = None
-    by: Annotated[
-        str, typer.Option("--by", help="information (gain of it) or centroid (nearest).")
-    ] = "information"
-    min_count: Annotated[
-        int, typer.Option("--min-count", min=1, help="Put in words seen at least this often.")
-    ] = 1
+    by: str = flag("information (gain of it) or centroid (nearest).", "information")
+    min_count: int = flag("Put in words seen at least this often.", 1, min=1)
     data_name: options.DataName = None
     data_licence: options.DataLicence = None
 

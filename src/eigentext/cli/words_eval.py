@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import with_flags
+from eigentext.cli.command import argument, flag, with_flags
 from eigentext.cli.inputs import Field, is_model, kind_of_model
 from eigentext.cli.output import show_figures
 from eigentext.cli.words_apply import VECTORS
@@ -73,9 +73,7 @@ def eval_(
         ),
     ],
     text: DocumentInput,
-    top: Annotated[
-        int, typer.Option("--top", min=1, help="Of topics: how many words have to cohere.")
-    ] = 10,
+    top: int = flag("Of topics: how many words have to cohere.", 10, min=1),
     mix: Mix = None,
     json: options.Json = False,
 ) -> None:
@@ -227,6 +225,7 @@ def _of_vectors(model: str, gold: list[str]) -> dict[str, Any]:
     return figures
 
 
+@with_flags()
 def inspect(
     model: Annotated[
         str,
@@ -234,19 +233,9 @@ def inspect(
             help="Counts; a model of topics, of vectors (or a word2vec file), a language model."
         ),
     ],
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(help="Of vectors: words, or analogies cat:cats::dog.", show_default=False),
-    ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            "--top", min=0, help="How many words, neighbours or sentences.", show_default="10"
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Of sentences that are drawn.", show_default="0")
-    ] = None,
+    words: list[str] | None = argument("Of vectors: words, or analogies cat:cats::dog."),
+    top: int | None = flag("How many words, neighbours or sentences.", min=0, show_default="10"),
+    seed: int | None = flag("Of sentences that are drawn.", show_default="0"),
     output: options.Output = "-",
     format_: options.Format = "native",
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import with_flags
+from eigentext.cli.command import flag, with_flags
 from eigentext.cli.output import check_picture, write_picture
 from eigentext.cli.verbs import Run
 from eigentext.errors import SettingsError
@@ -26,29 +26,17 @@ def report(
         str, options.written("--output", "-o", help="The HTML page to write; '-' is stdout.")
     ],
     run: Run,
-    vectors: Annotated[
-        str | None,
-        typer.Option("--vectors", help="A model of vectors or a word2vec file: adds a map."),
-    ] = None,
-    tree: Annotated[
-        str | None, options.written("--tree", help="Also write the cluster tree here, .svg.")
-    ] = None,
-    map_: Annotated[
-        str | None, options.written("--map", help="Also write the map of words, .svg or .png.")
-    ] = None,
-    values: Annotated[
-        str | None,
-        options.written("--values", help="Also write the plot of singular values, .svg or .png."),
-    ] = None,
-    title: Annotated[str, typer.Option("--title", help="Of the page.")] = "Word clusters",
-    top: Annotated[
-        int, typer.Option("--top", min=1, help="Words of a cluster that are listed at once.")
-    ] = 50,
-    max_words: Annotated[
-        int, typer.Option("--max-words", min=1, help="How many frequent words can be searched.")
-    ] = 100_000,
-    map_words: Annotated[int, typer.Option("--map-words", min=1, help="Words on the map.")] = 200,
-    ends: Annotated[int, typer.Option("--ends", min=1, help="Ends of the drawn tree.")] = 40,
+    vectors: str | None = flag("A model of vectors or a word2vec file: adds a map."),
+    tree: str | None = flag("Also write the cluster tree here, .svg.", written=True),
+    map_: str | None = flag("Also write the map of words, .svg or .png.", written=True),
+    values: str | None = flag(
+        "Also write the plot of singular values, .svg or .png.", written=True
+    ),
+    title: str = flag("Of the page.", "Word clusters"),
+    top: int = flag("Words of a cluster that are listed at once.", 50, min=1),
+    max_words: int = flag("How many frequent words can be searched.", 100_000, min=1),
+    map_words: int = flag("Words on the map.", 200, min=1),
+    ends: int = flag("Ends of the drawn tree.", 40, min=1),
 ) -> None:
     """Write one HTML page to browse clusters by prefix, with counts and example words.
 
@@ -71,9 +59,9 @@ def report(
 
     if tree is not None and not tree.lower().endswith(".svg"):
         raise SettingsError(f"--tree writes .svg, not {tree!r}")
-    for flag, path in (("--map", map_), ("--values", values)):
+    for name, path in (("--map", map_), ("--values", values)):
         if path is not None:
-            check_picture(path, flag)
+            check_picture(path, name)
     if map_ is not None and vectors is None:
         raise SettingsError("--map needs --vectors")
     for path in (output, tree, map_, values):

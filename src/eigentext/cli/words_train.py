@@ -11,7 +11,7 @@ import typer
 
 from eigentext.base.files.opening import OnError
 from eigentext.cli import options
-from eigentext.cli.command import SettingFlags, with_flags
+from eigentext.cli.command import SettingFlags, flag, with_flags
 from eigentext.cli.inputs import Field, GenericText, TextInput
 from eigentext.cli.verbs import Training, TrainingOnDevice, Workers, of_files
 from eigentext.errors import DataError, RankError, SettingsError
@@ -43,14 +43,10 @@ def cluster(
     counts: options.StoredCounts = None,
     paths: PathsFile = None,
     settings: SettingFlags,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            "--memory",
-            help="Beyond this, counting goes to disk (2GB by default); clustering that needs "
-            "more than was told is refused; 350MB is the least.",
-        ),
-    ] = None,
+    memory: str | None = flag(
+        "Beyond this, counting goes to disk (2GB by default); clustering that needs "
+        "more than was told is refused; 350MB is the least."
+    ),
 ) -> None:
     """Cluster words into a binary hierarchy, as Brown clustering does, in seconds.
 
@@ -142,24 +138,14 @@ def embed(
     text: GenericText,
     workers: Workers,
     counts: options.StoredCounts = None,
-    vectors: Annotated[
-        str | None,
-        options.written("--vectors", help="Write word2vec's format too: .bin binary, else text."),
-    ] = None,
-    method: Annotated[
-        Literal["cca", "lrmvl", "views"] | None,
-        typer.Option(
-            "--method",
-            help="One decomposition of counts (cca), LR-MVL, or several views; by default cca, "
-            "or views where --views is given.",
-        ),
-    ] = None,
-    pairs: Annotated[
-        str | None,
-        typer.Option(
-            "--pairs", help="For the view translations: word, foreign word, count, by tabs."
-        ),
-    ] = None,
+    vectors: str | None = flag(
+        "Write word2vec's format too: .bin binary, else text.", written=True
+    ),
+    method: Literal["cca", "lrmvl", "views"] | None = flag(
+        "One decomposition of counts (cca), LR-MVL, or several views; by default cca, "
+        "or views where --views is given."
+    ),
+    pairs: str | None = flag("For the view translations: word, foreign word, count, by tabs."),
     settings: SettingFlags,
     memory: options.Memory = "2GB",
 ) -> None:
@@ -306,15 +292,12 @@ def _views(
 class DocumentInput(GenericText):
     """Texts that are cut into documents."""
 
-    documents: Annotated[
-        str,
-        typer.Option(
-            "--documents",
-            help="What a document is in text files: line, paragraph (up to an empty line), file, "
-            "or a number of lines.  Of files of records each record is one.  In CoNLL-U a line is "
-            "a sentence, and document is what its comments mark.",
-        ),
-    ] = "line"
+    documents: str = flag(
+        "What a document is in text files: line, paragraph (up to an empty line), file, "
+        "or a number of lines.  Of files of records each record is one.  In CoNLL-U a line is "
+        "a sentence, and document is what its comments mark.",
+        "line",
+    )
 
     def __post_init__(self) -> None:
         """How raw text is cut means nothing where text is cut already."""

@@ -10,7 +10,7 @@ import typer
 
 from eigentext.base.files.opening import OnError
 from eigentext.cli import options
-from eigentext.cli.command import Flags, SettingFlags, with_flags
+from eigentext.cli.command import Flags, SettingFlags, flag, with_flags
 from eigentext.cli.verbs import Applying, Training, of_files
 from eigentext.sequences.settings import (
     AutomatonSettings,
@@ -185,7 +185,7 @@ def score(
     files: options.Sources,
     run: Applying,
     tokens: TokensAsLearned = None,
-    summary: Annotated[bool, typer.Option("--summary", help="The figures alone.")] = False,
+    summary: bool = flag("The figures alone.", False),
 ) -> None:
     """Print log probability of every string, and the perplexity of all.
 
@@ -230,9 +230,7 @@ class AutomatonFlags(Flags):
     """What means something of automata alone."""
 
     tokens: TokensAsLearned = None
-    kbest: Annotated[
-        int, typer.Option("--kbest", min=1, help="How many answers, each with its score.")
-    ] = 1
+    kbest: int = flag("How many answers, each with its score.", 1, min=1)
 
 
 def answer_lines(
@@ -269,10 +267,11 @@ def answer_lines(
     return lines
 
 
+@with_flags()
 def inspect(
     model: Model,
-    sample: Annotated[int, typer.Option("--sample", min=0, help="How many strings.")] = 10,
-    longest: Annotated[int, typer.Option("--longest", min=0, help="Most symbols of each.")] = 50,
+    sample: int = flag("How many strings.", 10, min=0),
+    longest: int = flag("Most symbols of each.", 50, min=0),
     tokens: TokensAsLearned = None,
     seed: options.Seed = 0,
 ) -> None:

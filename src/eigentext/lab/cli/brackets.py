@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eigentext.cli.command import SettingFlags, with_flags
+from eigentext.cli.command import SettingFlags, flag, with_flags
 from eigentext.cli.inputs import Column
 from eigentext.cli.verbs import Training
 from eigentext.constituency.settings import InductionSettings
@@ -34,9 +34,7 @@ def train_bracketer(
     run: Training,
     settings: SettingFlags,
     column: Column = "upos",
-    vectors: Annotated[
-        str | None, typer.Option("--vectors", help="word2vec file; else made from this text.")
-    ] = None,
+    vectors: str | None = flag("word2vec file; else made from this text."),
 ) -> None:
     """Learn to bracket sentences from tagged text, without a tree.
 

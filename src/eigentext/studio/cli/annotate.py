@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import argument, flag, with_flags
 from eigentext.cli.output import remark, show_figures, show_table
 from eigentext.errors import SettingsError
 from eigentext.studio.cli import annotate_projects, annotate_users
@@ -24,20 +25,19 @@ Layer = Annotated[str, typer.Option("--layer", help="adjudication, or the name o
 
 
 @app.command("init")
+@with_flags()
 def init(
     store: Store,
-    source: Annotated[
-        str | None,
-        typer.Option("--from", help="A backup: the store, which is not there yet, is made of it."),
-    ] = None,
-    backup_to: Annotated[
-        str | None,
-        options.written(
-            "--backup",
-            help="Bring the tables of an earlier release up to date; a backup goes here first, "
-            "such as team.jsonl.  Stop the servers before.",
-        ),
-    ] = None,
+    source: str | None = flag(
+        "A backup: the store, which is not there yet, is made of it.", None, "--from"
+    ),
+    backup_to: str | None = flag(
+        "Bring the tables of an earlier release up to date; a backup goes here first, "
+        "such as team.jsonl.  Stop the servers before.",
+        None,
+        "--backup",
+        written=True,
+    ),
     quiet: options.Quiet = False,
     as_json: options.Json = False,
 ) -> None:
@@ -70,19 +70,14 @@ def init(
 
 
 @app.command("import")
+@with_flags()
 def import_(
     store: Store,
     project: ProjectName,
     files: options.Sources,
-    from_format: Annotated[
-        str | None, typer.Option("--from", help="text, conllu, ptb or columns; else by name.")
-    ] = None,
-    scheme: Annotated[
-        str, typer.Option("--scheme", help="How raw text is cut: generic, ptb, ud-en, arabic, ...")
-    ] = "generic",
-    pipe: Annotated[
-        str | None, typer.Option("--pipe", help="A pipeline whose segmenter cuts raw text.")
-    ] = None,
+    from_format: str | None = flag("text, conllu, ptb or columns; else by name.", None, "--from"),
+    scheme: str = flag("How raw text is cut: generic, ptb, ud-en, arabic, ...", "generic"),
+    pipe: str | None = flag("A pipeline whose segmenter cuts raw text."),
     quiet: options.Quiet = False,
 ) -> None:
     """Add files to a project: a document each, or one for each `# newdoc` of CoNLL-U.
@@ -117,20 +112,16 @@ def import_(
 
 
 @app.command("export")
+@with_flags()
 def export(
     store: Store,
     project: ProjectName,
     layer: Layer = "adjudication",
-    to_format: Annotated[
-        str | None,
-        typer.Option("--to", help="conllu, ptb, jsonl, decisions, ...; else the task's first."),
-    ] = None,
-    document: Annotated[
-        list[str] | None, typer.Option("--document", help="Only this one (may be given again).")
-    ] = None,
-    unfinished: Annotated[
-        bool, typer.Option("--unfinished", help="Sentences that are not done, too.")
-    ] = False,
+    to_format: str | None = flag(
+        "conllu, ptb, jsonl, decisions, ...; else the task's first.", None, "--to"
+    ),
+    document: list[str] | None = flag("Only this one (may be given again)."),
+    unfinished: bool = flag("Sentences that are not done, too.", False),
     output: options.Output = "-",
 ) -> None:
     """Write what was decided in a layer; sentences that are not done are left out.
@@ -189,29 +180,17 @@ def measure(store: Store, project: ProjectName, format_: options.Format = "nativ
 
 
 @app.command("retrain")
+@with_flags()
 def retrain(
     store: Store,
     project: ProjectName,
-    model: Annotated[
-        str,
-        typer.Option("--model", help="The model that proposes now (a file), unless one learned."),
-    ] = "",
-    base: Annotated[
-        str | None,
-        typer.Option(
-            "--base", help="Training data (a file) to which the accepted sentences are added."
-        ),
-    ] = None,
-    layers: Annotated[
-        str, typer.Option("--layers", help="all, or adjudication: whose sentences.")
-    ] = "all",
-    folder: Annotated[
-        str | None,
-        typer.Option("--annotation-models", help="Where it is kept; else beside the file."),
-    ] = None,
-    keep_base: Annotated[
-        bool, typer.Option("--keep-base", help="The page learns with --base, too, from now on.")
-    ] = False,
+    model: str = flag("The model that proposes now (a file), unless one learned.", ""),
+    base: str | None = flag("Training data (a file) to which the accepted sentences are added."),
+    layers: str = flag("all, or adjudication: whose sentences.", "all"),
+    folder: str | None = flag(
+        "Where it is kept; else beside the file.", None, "--annotation-models"
+    ),
+    keep_base: bool = flag("The page learns with --base, too, from now on.", False),
     format_: options.Format = "native",
     quiet: options.Quiet = False,
 ) -> None:
@@ -246,27 +225,16 @@ def retrain(
 
 
 @app.command("log")
+@with_flags()
 def log(
     store: Store,
-    project: Annotated[
-        str | None, typer.Argument(help="Name of a project.", show_default=False)
-    ] = None,
-    document: Annotated[
-        str | None, typer.Argument(help="Name of a document in it.", show_default=False)
-    ] = None,
-    layer: Annotated[
-        str | None,
-        typer.Option(
-            "--layer", help="Of a document: the name of an annotator.", show_default="adjudication"
-        ),
-    ] = None,
-    sentence: Annotated[
-        int | None, typer.Option("--sentence", min=1, help="Of a document: only this one, from 1.")
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option("--limit", min=1, help="Of a store: the newest so many.", show_default="50"),
-    ] = None,
+    project: str | None = argument("Name of a project."),
+    document: str | None = argument("Name of a document in it."),
+    layer: str | None = flag(
+        "Of a document: the name of an annotator.", show_default="adjudication"
+    ),
+    sentence: int | None = flag("Of a document: only this one, from 1.", min=1),
+    limit: int | None = flag("Of a store: the newest so many.", min=1, show_default="50"),
     format_: options.Format = "native",
 ) -> None:
     """Who changed what, and who logged in, the newest last; or every decision on a document.

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import argument, flag, with_flags
 from eigentext.cli.output import remark, show_figures, show_table
 from eigentext.errors import SettingsError
 from eigentext.studio.cli.annotate_store import ProjectName, Store, opened, show_rows
@@ -15,6 +16,7 @@ app = typer.Typer(no_args_is_help=True, help="Projects: create, list, delete, as
 
 
 @app.command("create")
+@with_flags()
 def create(
     store: Store,
     name: ProjectName,
@@ -26,11 +28,9 @@ def create(
             show_default=False,
         ),
     ],
-    language: Annotated[str, typer.Option("--language", help="Of the texts, such as en.")] = "",
-    guidelines: Annotated[
-        str | None, typer.Option("--guidelines", help="A file of text that annotators see.")
-    ] = None,
-    model: Annotated[str, typer.Option("--model", help="The model that proposes.")] = "",
+    language: str = flag("Of the texts, such as en.", ""),
+    guidelines: str | None = flag("A file of text that annotators see."),
+    model: str = flag("The model that proposes.", ""),
     quiet: options.Quiet = False,
 ) -> None:
     """Make a project.
@@ -52,12 +52,11 @@ def create(
 
 
 @app.command("list")
+@with_flags()
 def list_(
     store: Store,
-    name: Annotated[
-        str | None, typer.Argument(help="Name of a project.", show_default=False)
-    ] = None,
-    deleted: Annotated[bool, typer.Option("--deleted", help="Those that were deleted.")] = False,
+    name: str | None = argument("Name of a project."),
+    deleted: bool = flag("Those that were deleted.", False),
     format_: options.Format = "native",
 ) -> None:
     """List the projects; or the documents of one, who works on them, and how far they are.
@@ -147,6 +146,7 @@ def _show(store: str, name: str, format_: str) -> None:
 
 
 @app.command("delete")
+@with_flags()
 def delete(
     store: Store,
     name: Annotated[
@@ -156,13 +156,9 @@ def delete(
             show_default=False,
         ),
     ],
-    confirm: Annotated[
-        str | None, typer.Option("--confirm", help="The name once more.", show_default=False)
-    ] = None,
-    purge: Annotated[
-        bool, typer.Option("--purge", help="For good, with everything in it: no way back.")
-    ] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Have it back.")] = False,
+    confirm: str | None = flag("The name once more."),
+    purge: bool = flag("For good, with everything in it: no way back.", False),
+    undo: bool = flag("Have it back.", False),
     quiet: options.Quiet = False,
 ) -> None:
     """Delete a project; --undo has it back, unless it is purged.
@@ -194,12 +190,13 @@ def delete(
 
 
 @app.command("assign")
+@with_flags()
 def assign(
     store: Store,
     name: ProjectName,
     document: Annotated[str, typer.Argument(help="Name of a document.", show_default=False)],
     user: Annotated[str, typer.Argument(help="Name of a user.", show_default=False)],
-    remove: Annotated[bool, typer.Option("--remove", help="Take it from them again.")] = False,
+    remove: bool = flag("Take it from them again.", False),
 ) -> None:
     """Give a document to an annotator; one that nobody was given is open to all.
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from eigentext.cli import options
+from eigentext.cli.command import flag, with_flags
 from eigentext.cli.output import remark
 from eigentext.errors import SettingsError
 from eigentext.studio.cli.annotate_store import (
@@ -27,18 +28,17 @@ Role = Annotated[
 
 
 @users.command("add")
+@with_flags()
 def add(
     store: Store,
     name: UserName,
     role: Role,
-    password: Annotated[
-        bool,
-        typer.Option(
-            "--password/--no-password",
-            help="It is asked for, or the first line of standard input; without one a user can "
-            "log in by tokens alone.",
-        ),
-    ] = True,
+    password: bool = flag(
+        "It is asked for, or the first line of standard input; without one a user can "
+        "log in by tokens alone.",
+        True,
+        "--password/--no-password",
+    ),
     quiet: options.Quiet = False,
 ) -> None:
     """Add a user.
@@ -67,31 +67,21 @@ def list_(store: Store, format_: options.Format = "native") -> None:
 
 
 @users.command("set")
+@with_flags()
 def set_(
     store: Store,
     name: UserName,
-    role: Annotated[
-        str | None,
-        typer.Option(
-            "--role", help="reader, annotator, adjudicator or admin.", show_default=False
-        ),
-    ] = None,
-    password: Annotated[
-        bool,
-        typer.Option(
-            "--password",
-            help="A new one, which unlocks the account and ends all sessions: it is asked for, or "
-            "the first line of standard input.",
-        ),
-    ] = False,
-    active: Annotated[
-        bool | None,
-        typer.Option(
-            "--active/--disabled",
-            help="May they log in, by password or token?  What they decided stays in any case.",
-            show_default=False,
-        ),
-    ] = None,
+    role: str | None = flag("reader, annotator, adjudicator or admin."),
+    password: bool = flag(
+        "A new one, which unlocks the account and ends all sessions: it is asked for, or "
+        "the first line of standard input.",
+        False,
+    ),
+    active: bool | None = flag(
+        "May they log in, by password or token?  What they decided stays in any case.",
+        None,
+        "--active/--disabled",
+    ),
 ) -> None:
     """Give a user another role or password, disable them, or allow them back.
 
@@ -114,16 +104,13 @@ def set_(
 
 
 @tokens.command("make")
+@with_flags()
 def make(
     store: Store,
     user: UserName,
     name: Annotated[str, typer.Argument(help="What it is for.", show_default=False)],
-    scope: Annotated[
-        str, typer.Option("--scope", help="The role that it has at most.")
-    ] = "annotator",
-    days: Annotated[
-        int | None, typer.Option("--days", min=1, max=36500, help="It expires after so many.")
-    ] = None,
+    scope: str = flag("The role that it has at most.", "annotator"),
+    days: int | None = flag("It expires after so many.", min=1, max=36500),
 ) -> None:
     """Make a token and print it: it is shown this once.
 
@@ -141,9 +128,10 @@ def make(
 
 
 @tokens.command("list")
+@with_flags()
 def list_tokens(
     store: Store,
-    user: Annotated[str | None, typer.Option("--user", help="Of this user alone.")] = None,
+    user: str | None = flag("Of this user alone."),
     format_: options.Format = "native",
 ) -> None:
     """List tokens, without what makes them work.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from eigentext.cli import options
-from eigentext.cli.command import Flags, with_flags
+from eigentext.cli.command import Flags, flag, with_flags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,50 +18,28 @@ if TYPE_CHECKING:
 class Service(Flags):
     """Where a service listens, what it keeps, and who may use it."""
 
-    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1"
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = 8000
-    annotations: Annotated[
-        str | None,
-        typer.Option(
-            "--annotations",
-            help="A file (made if not there), or postgresql://USER@HOST/DATABASE: the page "
-            "Annotate is there, and keeps every decision in it.",
-        ),
-    ] = None
-    accounts: Annotated[
-        bool | None,
-        typer.Option(
-            "--accounts/--no-accounts",
-            help="Annotators log in with a password; without, they give a name. By default so "
-            "unless --host is this machine alone, where there need not be accounts.",
-            show_default=False,
-        ),
-    ] = None
-    annotation_models: Annotated[
-        str | None,
-        typer.Option(
-            "--annotation-models",
-            help="A folder for models that learn from decisions; by default beside the file of "
-            "--annotations.",
-        ),
-    ] = None
-    workers: Annotated[
-        int, typer.Option("--workers", min=1, help="Processes; each has the models in its memory.")
-    ] = 2
-    seconds: Annotated[
-        float,
-        typer.Option(
-            "--seconds", min=0.1, help="A request may take so long, and is then stopped."
-        ),
-    ] = 30.0
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-host",
-            help="A name under which the service is reached (may be given again); other names are "
-            "refused. Without it: the names of this machine if --host is one of them, else any.",
-        ),
-    ] = None
+    host: str = flag("Address to listen on.", "127.0.0.1")
+    port: int = flag("0: any free one.", 8000, min=0, max=65535)
+    annotations: str | None = flag(
+        "A file (made if not there), or postgresql://USER@HOST/DATABASE: the page "
+        "Annotate is there, and keeps every decision in it."
+    )
+    accounts: bool | None = flag(
+        "Annotators log in with a password; without, they give a name. By default so "
+        "unless --host is this machine alone, where there need not be accounts.",
+        None,
+        "--accounts/--no-accounts",
+    )
+    annotation_models: str | None = flag(
+        "A folder for models that learn from decisions; by default beside the file of "
+        "--annotations."
+    )
+    workers: int = flag("Processes; each has the models in its memory.", 2, min=1)
+    seconds: float = flag("A request may take so long, and is then stopped.", 30.0, min=0.1)
+    allow_host: list[str] | None = flag(
+        "A name under which the service is reached (may be given again); other names are "
+        "refused. Without it: the names of this machine if --host is one of them, else any."
+    )
     quiet: options.Quiet = False
 
     def settings(self, **models: Any) -> ServiceSettings:
@@ -89,42 +65,21 @@ class Service(Flags):
 @with_flags()
 def serve(
     service: Service,
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            help="A model of any kind, a file or its name (may be given again): the pages that "
-            "can use it are there.",
-        ),
-    ] = None,
-    pipe: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--pipe",
-            help="A pipeline of `pipe train`, or its name (may be given again): everything from "
-            "raw text, on the page, over our API and over UDPipe's.",
-        ),
-    ] = None,
-    dep_model: Annotated[
-        str | None,
-        typer.Option("--dep-model", help="A model of `dep train`: the page parses sentences too."),
-    ] = None,
-    lex_model: Annotated[
-        str | None,
-        typer.Option("--lex-model", help="A model of `lex train`: the page helps to read texts."),
-    ] = None,
-    lex_analyzer: Annotated[
-        str | None,
-        typer.Option("--lex-analyzer", help="Where that model's analyzer lies now, if elsewhere."),
-    ] = None,
-    inception: Annotated[
-        str | None,
-        typer.Option(
-            "--inception",
-            help="A folder for models that INCEpTION has trained by /api/inception; without one "
-            "it is answered with those of the pipelines alone.",
-        ),
-    ] = None,
+    model: list[str] | None = flag(
+        "A model of any kind, a file or its name (may be given again): the pages that "
+        "can use it are there."
+    ),
+    pipe: list[str] | None = flag(
+        "A pipeline of `pipe train`, or its name (may be given again): everything from "
+        "raw text, on the page, over our API and over UDPipe's."
+    ),
+    dep_model: str | None = flag("A model of `dep train`: the page parses sentences too."),
+    lex_model: str | None = flag("A model of `lex train`: the page helps to read texts."),
+    lex_analyzer: str | None = flag("Where that model's analyzer lies now, if elsewhere."),
+    inception: str | None = flag(
+        "A folder for models that INCEpTION has trained by /api/inception; without one "
+        "it is answered with those of the pipelines alone."
+    ),
 ) -> None:
     """Serve the JSON API and the pages until interrupted; `studio` has models to begin with.
 

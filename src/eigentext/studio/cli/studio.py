@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
 
-import typer
-
-from eigentext.cli.command import with_flags
+from eigentext.cli.command import argument, flag, with_flags
 from eigentext.cli.output import remark
 from eigentext.studio.cli.serve import Service, run
 
@@ -15,16 +12,11 @@ from eigentext.studio.cli.serve import Service, run
 @with_flags()
 def studio(
     service: Service,
-    models: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Models of any kind, files or names; none: small ones of the sample data, which "
-            "are trained the first time."
-        ),
-    ] = None,
-    open_: Annotated[
-        bool, typer.Option("--open", help="Open the first page in the browser of this machine.")
-    ] = False,
+    models: list[str] | None = argument(
+        "Models of any kind, files or names; none: small ones of the sample data, which "
+        "are trained the first time."
+    ),
+    open_: bool = flag("Open the first page in the browser of this machine.", False),
 ) -> None:
     """See every model at work in a browser: parse, read, words, sequences, annotate.
 
