@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from eigentext.studio.tasks import Document
+from eigentext.language import Doc
 
 MOST = 500  # corrections of one sentence: more means that it goes in circles
 
@@ -18,7 +18,7 @@ class Corrected(NamedTuple):
     analysis: dict[str, Any]
 
 
-def correct(task, document: Document, sentence: int, gold: dict[str, Any]) -> Corrected:
+def correct(task, document: Doc, sentence: int, gold: dict[str, Any]) -> Corrected:
     """Correct a sentence until it is as gold; every decision is checked, and held by proposals."""
     decisions: dict[tuple[int, str], Any] = {}
     wrong = None

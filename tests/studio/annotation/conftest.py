@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,16 +11,18 @@ import pytest
 
 from eigentext.constituency import LPCFG
 from eigentext.datasets import load_english
+from eigentext.language import Columns, Doc
 from eigentext.language.trees.constituent import Tree
 from eigentext.lexical import Document as Words
 from eigentext.lexical import LexicalRanker, Word
 from eigentext.lexical.schemes.labels import load_scheme
 from eigentext.studio.store.store import AnnotationStore
-from eigentext.studio.tasks import Document, open_task
+from eigentext.studio.tasks import open_task
 from eigentext.studio.tasks.task import Task
 from eigentext.studio.tasks.texts import (
+    COLUMN_OF,
+    column_of,
     document_of_columns,
-    document_of_conllu,
     document_of_trees,
     paragraphs,
     spans_of_tags,
@@ -38,7 +41,7 @@ class Case(NamedTuple):
 
     task: Task
     bare: Task
-    document: Document
+    document: Doc
     gold: list[dict[str, Any]]
 
 
@@ -48,9 +51,7 @@ def _trees() -> Case:
     model = LPCFG(n_states=2).fit(train)
     gold = [{"brackets": str(tree)} for tree in dev]
     document = document_of_trees("trees", dev)
-    bare = Document(
-        "trees", tuple(type(one)(one.tokens) for one in document.sentences), document.text
-    )
+    bare = Doc.from_tokens([sentence.forms for sentence in document.sentences], doc_id="trees")
     return Case(
         open_task("constituency", model), open_task("constituency", wrapper="TOP"), bare, gold
     )
@@ -58,24 +59,20 @@ def _trees() -> Case:
 
 def _treebank(name: str, columns: tuple[str, ...]) -> Case:
     dev = treebank("treebank-dev")[:12]
-    whole = document_of_conllu("dev", dev)
-    gold = []
+    whole = Doc.from_conllu(dev, doc_id="dev")
+    gold: list[dict[str, Any]] = []
     sentences = []
     for sentence in whole.sentences:
-        n = len(sentence.tokens)
-        found: dict[str, Any] = {
-            name: list(sentence.columns.get(name, ["_"] * n)) for name in columns
-        }
-        if "head" in found:
-            found["head"] = [int(head) for head in found["head"]]
-        gold.append(found)
-        left = {
-            key: value
-            for key, value in sentence.columns.items()
-            if key not in columns and (name != "tags" or key in ("misc", "ranges"))
-        }
-        sentences.append(type(sentence)(sentence.tokens, left, sentence.comments))
-    document = Document("dev", tuple(sentences), whole.text, "en")
+        n = len(sentence)
+        gold.append({column: column_of(sentence, column) or ["_"] * n for column in columns})
+        if "head" in columns:
+            gold[-1]["head"] = list(sentence.columns.heads)
+        empty = {COLUMN_OF[column].name: None for column in columns}
+        left = sentence.with_columns(**empty)
+        if name == "tags":
+            left = replace(left, columns=Columns(left.forms, misc=left.columns.misc))
+        sentences.append(left)
+    document = replace(whole, sentences=tuple(sentences))
     return Case(open_task(name, pipeline()), open_task(name), document, gold)
 
 

@@ -9,14 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from eigentext.language import Doc
 from eigentext.language.formats.conllu import read_sentences
-from eigentext.studio.tasks import Sentence
 from eigentext.studio.tasks.checks import check_sentence, has_udtools
-from eigentext.studio.tasks.texts import document_of_conllu
 
 needs_udtools = pytest.mark.skipif(not has_udtools(), reason="udtools is not installed")
-DOGS = Sentence.of(
-    ["Dogs", "bark", "loudly"], upos=["NOUN", "VERB", "ADV"], lemma=["dog", "bark", "loudly"]
+
+
+def sentence_of(*forms):
+    return Doc.from_tokens([forms]).sentences[0]
+
+
+DOGS = sentence_of("Dogs", "bark", "loudly").with_columns(
+    upos=["NOUN", "VERB", "ADV"], lemmas=["dog", "bark", "loudly"]
 )
 
 
@@ -47,7 +52,7 @@ def test_what_is_wrong_is_told_with_its_words(analysis, expected):
 
 
 def test_arcs_that_cross_are_a_hint():
-    words = Sentence.of(list("abcd"))
+    words = sentence_of(*"abcd")
     tree = {"head": [3, 4, 0, 3], "deprel": ["dep", "dep", "root", "dep"]}
     assert ("hint", (0, 1), "crossing") in told(words, tree, udtools=False)
 
@@ -75,7 +80,7 @@ def test_an_unknown_language_is_checked_as_any():
 @needs_udtools
 def test_odd_text_stops_nobody():
     for forms in (["<script>"], ["\u202e", "😀" * 20], ["a b", "c"]):
-        words = Sentence.of(forms)
+        words = sentence_of(*forms)
         tree = {
             "head": [0] + [1] * (len(forms) - 1),
             "deprel": ["root"] + ["dep"] * (len(forms) - 1),
@@ -90,7 +95,7 @@ def test_words_are_the_right_ones_in_real_treebanks():
     n = 0
     for folder, language in (("ewt", "en"), ("fr-sequoia", "fr"), ("tr-imst", "tr")):
         some = itertools.islice(read_sentences(root / folder / "dev.conllu"), 100)
-        for sentence in document_of_conllu("dev", some).sentences:
+        for sentence in Doc.from_conllu(some).sentences:
             for finding in check_sentence(sentence, {}, language=language):
                 match = re.search(r"(?:word|verb) '([^']+)'", finding.message)
                 if match and finding.source == "udtools":

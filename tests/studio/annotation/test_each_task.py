@@ -7,15 +7,17 @@ import json
 import pytest
 
 from eigentext.errors import DataError
+from eigentext.language import Doc
 from eigentext.language.formats.conllu import parse_sentences
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.constituent import Tree
 from eigentext.lexical.documents import read_words_jsonl
-from eigentext.studio.tasks import DONE, Document, Sentence, open_task
+from eigentext.studio.store.records import StoredDocument
+from eigentext.studio.tasks import DONE, open_task
 from eigentext.studio.tasks.constituency import brackets_of, tree_of
 from eigentext.studio.tasks.dependency import tree_fault
 from eigentext.studio.tasks.records import AnnotatedDocument
-from eigentext.studio.tasks.texts import document_of_conllu, document_of_text
+from eigentext.studio.tasks.texts import document_of_columns, document_of_text
 from eigentext.tagging.sequence.reading import read_tagged
 from helpers.annotators import correct
 
@@ -44,7 +46,7 @@ def test_arcs_that_are_decided_are_required_and_the_rest_follows(cases):
     case = cases("dependency")
     document, task = case.document, case.task
     plain = task.propose(document, {}, 0)
-    n = len(document.sentences[0].tokens)
+    n = len(document.sentences[0])
     for word in range(1, n + 1):
         for head in range(n + 1):
             if head == word:
@@ -73,7 +75,7 @@ def test_contradictions_stand_and_are_told(cases):
 def test_arcs_that_cross_are_followed_where_the_parser_never_crosses(cases):
     case = cases("dependency")
     assert case.task.parser.projectivity_.applied
-    n = len(case.document.sentences[0].tokens)
+    n = len(case.document.sentences[0])
     assert n >= 5
     decided = {(0, "a1"): {"head": 3}, (0, "a2"): {"head": 4}}
     proposal = case.task.propose(case.document, decided, 0)
@@ -100,7 +102,7 @@ def test_candidates_offer_heads_relations_and_what_is_searched(cases):
 
 def test_trees_that_are_none_cannot_be_done(cases):
     case = cases("dependency")
-    heads = [0] * len(case.document.sentences[0].tokens)
+    heads = [0] * len(case.document.sentences[0])
     bad = {"analysis": {"head": heads, "deprel": ["dep"] * len(heads)}}
     with pytest.raises(DataError, match="both roots"):
         case.task.check(case.document, 0, DONE, bad)
@@ -113,9 +115,9 @@ def test_conllu_comes_out_as_it_went_in(cases):
     assert [list(s.heads) for s in read] == [gold["head"] for gold in case.gold]
     assert [s.forms for s in read] == [s.forms for s in case.document.sentences]
     assert all("# annotator = one" in s.comments for s in read)
-    again = document_of_conllu("again", read)
-    assert [s.columns["upos"] for s in again.sentences] == [
-        s.columns["upos"] for s in case.document.sentences
+    again = Doc.from_conllu(read, doc_id="again")
+    assert [s.columns.upos for s in again.sentences] == [
+        s.columns.upos for s in case.document.sentences
     ]
 
 
@@ -142,7 +144,7 @@ def test_a_new_language_begins_with_nothing(cases):
 def test_imported_trees_are_the_proposal_where_there_is_no_model(cases):
     case = cases("dependency")
     (line,) = [exported(case, done_with(case))]
-    imported = document_of_conllu("dev", parse_sentences("\n".join(line) + "\n"))
+    imported = Doc.from_conllu("\n".join(line) + "\n", doc_id="dev")
     proposal = open_task("dependency").propose(imported, {}, 0)
     assert proposal.source == "imported"
     assert proposal.analysis["head"] == case.gold[0]["head"]
@@ -160,7 +162,7 @@ def test_spans_tree_and_back(cases):
 def test_spans_are_required_and_forbidden(cases):
     case = cases("constituency")
     document, task = case.document, case.task
-    n = len(document.sentences[1].tokens)
+    n = len(document.sentences[1])
     for start in range(n):
         for end in range(start + 1, n + 1):
             asked = {(1, f"s{start}-{end}"): {"label": "NP"}}
@@ -288,9 +290,8 @@ def test_types_that_nobody_knows_and_entities_that_overlap(cases):
 
 def test_imported_entities_give_way_to_decided_ones(cases):
     case = cases("entities")
-    given = case.document.sentences[0]
     tags = ["O", "B-PER", "I-PER", "O", "B-PER", "O"]
-    imported = Document("d", (Sentence(given.tokens, {"ner": tags}),))
+    imported = document_of_columns("d", [case.document.sentences[0].forms], [tags])
     task = open_task("entities")
     proposal = task.propose(imported, {}, 0)
     assert proposal.source == "imported"
@@ -341,7 +342,7 @@ def test_cuts_are_within_the_text(cases):
     with pytest.raises(DataError, match="within the text"):
         case.task.check(case.document, 0, "b99999", {"cut": "word"})
     with pytest.raises(DataError, match="needs the text"):
-        case.task.propose(Document("d", (Sentence.of(["a"]),)), {}, 0)
+        case.task.propose(StoredDocument("d", None, [{"tokens": [{"text": "a"}]}], {}).doc, {}, 0)
 
 
 # ---------------------------------------------------------------- lexical
@@ -393,7 +394,7 @@ def test_the_tail_is_searched(cases):
 
 def test_an_arc_that_was_passed_over_binds_and_says_so(cases):
     task, _, document, _ = cases("dependency")
-    number = next(k for k, one in enumerate(document.sentences) if len(one.tokens) > 4)
+    number = next(k for k, one in enumerate(document.sentences) if len(one) > 4)
     free = task.propose(document, {}, number)
     kept = {**free.items[0].value, "passed": True}
     assert task.check(document, number, "a1", kept) == kept

@@ -15,7 +15,7 @@ from eigentext.language.formats.conllu import read_sentences
 from eigentext.language.formats.ptb import read_trees
 from eigentext.studio.store import imports
 from eigentext.studio.store.accounts import Accounts
-from eigentext.studio.store.exports import export_lines, task_document
+from eigentext.studio.store.exports import export_lines
 from eigentext.studio.store.imports import import_files, kind_of, read_documents
 from eigentext.studio.store.problems import MissingError
 from eigentext.studio.store.records import Change
@@ -55,7 +55,7 @@ def _accept_all(store: AnnotationStore, project: int, user: int | None = None) -
     task = open_task(store.project(project).task)
     kind = "adjudication" if user is None else "annotator"
     for facts in store.documents(project):
-        document = task_document(store.document(facts.id))
+        document = store.document(facts.id).doc
         layer = store.layer(facts.id, kind=kind, user=user).id
         for number in range(len(document.sentences)):
             value = task.accepted(document, store.state(layer).values, number)
@@ -88,7 +88,7 @@ def test_treebanks_come_out_as_they_went_in(data, treebank):
     task = open_task("dependency")
     sentences = read_sentences(path)
     for document in documents:
-        text = task_document(document)
+        text = document.doc
         accepted = {
             (number, "done"): task.accepted(text, {}, number)
             for number in range(len(text.sentences))
@@ -106,7 +106,7 @@ def test_trees_come_out_as_they_went_in(data, one):
     path = data / "constituency" / "gum" / "dev.mrg"
     project = one.create_project("gum", "constituency").id
     (facts,) = import_files(one, project, [str(path)])
-    text = task_document(one.document(facts.id))
+    text = one.document(facts.id).doc
     task = open_task("constituency")
     numbers = range(0, len(text.sentences), 10)
     accepted = {(n, "done"): task.accepted(text, {}, n) for n in numbers}

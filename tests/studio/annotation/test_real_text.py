@@ -10,6 +10,7 @@ import pytest
 
 from eigentext.constituency import LPCFG
 from eigentext.dependency import DependencyParser
+from eigentext.language import Doc
 from eigentext.language.formats.conllu import read_sentences
 from eigentext.language.formats.ptb import read_trees
 from eigentext.lexical import LexicalRanker
@@ -17,8 +18,8 @@ from eigentext.lexical.documents import read_words_jsonl
 from eigentext.studio.tasks import DONE, open_task
 from eigentext.studio.tasks.retrain import retrain
 from eigentext.studio.tasks.texts import (
+    column_of,
     document_of_columns,
-    document_of_conllu,
     document_of_trees,
     paragraphs,
     spans_of_tags,
@@ -48,14 +49,14 @@ def summed(task, document, golds):
 
 @pytest.fixture(scope="module")
 def ewt():
-    return conllu("ewt", "train", 400), document_of_conllu("ewt", conllu("ewt", "dev", 15))
+    return conllu("ewt", "train", 400), Doc.from_conllu(conllu("ewt", "dev", 15), doc_id="ewt")
 
 
 def test_dependency_on_ewt(ewt):
     train, document = ewt
     task = open_task("dependency", DependencyParser(epochs=2, order=1, bits=18).fit(train))
     golds = [
-        {"head": list(map(int, s.columns["head"])), "deprel": s.columns["deprel"]}
+        {"head": list(s.columns.heads), "deprel": list(s.columns.deprels)}
         for s in document.sentences
     ]
     wrong, corrections = summed(task, document, golds)
@@ -66,7 +67,7 @@ def test_tags_on_ewt(ewt):
     train, document = ewt
     task = open_task("tags", MorphTagger(bits=16).fit(train))
     golds = [
-        {c: s.columns.get(c, ["_"] * len(s.tokens)) for c in ("upos", "xpos", "feats", "lemma")}
+        {c: column_of(s, c) or ["_"] * len(s) for c in ("upos", "xpos", "feats", "lemma")}
         for s in document.sentences
     ]
     wrong, corrections = summed(task, document, golds)
@@ -142,11 +143,9 @@ def test_readings_of_padt():
 def test_a_parser_learns_from_annotators(ewt):
     """Finished sentences make the next parser better; the old one is judged alongside."""
     train, _ = ewt
-    document = document_of_conllu("own", train[:150])
+    document = Doc.from_conllu(train[:150], doc_id="own")
     state = {
-        (n, DONE): {
-            "analysis": {"head": list(map(int, s.columns["head"])), "deprel": s.columns["deprel"]}
-        }
+        (n, DONE): {"analysis": {"head": list(s.columns.heads), "deprel": list(s.columns.deprels)}}
         for n, s in enumerate(document.sentences)
     }
     settings = {"epochs": 2, "order": 1, "bits": 18}

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from eigentext.errors import DataError
-from eigentext.studio.tasks import DONE, Document, Sentence, open_task
+from eigentext.language import Doc
+from eigentext.studio.tasks import DONE, open_task
 from eigentext.studio.tasks.retrain import name_of, retrain
-from eigentext.studio.tasks.texts import document_of_conllu
+from eigentext.studio.tasks.texts import column_of
 from eigentext.tagging.morphology import MorphTagger
 from helpers.sample_pipeline import treebank
 
 
 def text_and_gold(n, name="d"):
-    document = document_of_conllu(name, treebank()[:n])
+    document = Doc.from_conllu(treebank()[:n], doc_id=name)
     columns = ("upos", "xpos", "feats", "lemma")
     gold = {
-        (number, DONE): {"analysis": {c: s.columns.get(c, ["_"] * len(s.tokens)) for c in columns}}
+        (number, DONE): {"analysis": {c: column_of(s, c) or ["_"] * len(s) for c in columns}}
         for number, s in enumerate(document.sentences)
     }
     return document, gold
@@ -24,10 +27,7 @@ def text_and_gold(n, name="d"):
 
 def test_every_task_makes_a_model_of_its_own_decisions(case):
     """From nothing, by folds; the task then works with it."""
-    documents = [
-        Document(f"{case.document.name}{copy}", case.document.sentences, case.document.text)
-        for copy in range(3)
-    ]
+    documents = [replace(case.document, id=f"{case.document.id}{copy}") for copy in range(3)]
     states = [
         {
             (n, DONE): {"analysis": case.task.check(d, n, DONE, {"analysis": g})["analysis"]}
@@ -112,9 +112,10 @@ def test_too_few_sentences():
 
 def test_the_same_whatever_the_order_of_documents():
     one, first = text_and_gold(12, "one")
-    other = document_of_conllu("other", treebank()[12:24])
+    other = Doc.from_conllu(treebank()[12:24], doc_id="other")
     second = {
-        (n, DONE): {"analysis": {"upos": s.columns["upos"]}} for n, s in enumerate(other.sentences)
+        (n, DONE): {"analysis": {"upos": column_of(s, "upos")}}
+        for n, s in enumerate(other.sentences)
     }
     task = open_task("tags")
     there = retrain(task, [one, other], [first, second], folds=3)
@@ -124,7 +125,7 @@ def test_the_same_whatever_the_order_of_documents():
 
 
 def test_names_of_sentences():
-    document = Document("d", (Sentence.of(["a"]),))
+    document = Doc.from_tokens([["a"]], doc_id="d")
     (finished,) = open_task("tags").finished(document, {(0, DONE): {"analysis": {"upos": ["X"]}}})
     assert name_of(finished) == "d/0"
 

@@ -10,7 +10,7 @@ from eigentext.errors import SettingsError
 from eigentext.studio.measures.measures import measure, parts_of, rows_of
 from eigentext.studio.store.accounts import Accounts
 from eigentext.studio.store.problems import ClosedError, ConflictError, MissingError, TakenError
-from eigentext.studio.store.records import Change, Document
+from eigentext.studio.store.records import Change, StoredDocument
 from eigentext.studio.store.store import AnnotationStore
 from helpers.small_store import CHEAP, SENTENCE
 
@@ -172,7 +172,7 @@ def test_a_document_comes_back_as_it_went_in(store):
 
 def test_several_documents_come_in_all_or_none(store):
     project = _project(store)
-    new = [Document(0, 0, name, None, SENTENCES, {}, "", None) for name in ("a", "b", "a")]
+    new = [StoredDocument(name, None, SENTENCES, {}) for name in ("a", "b", "a")]
     with pytest.raises(TakenError, match="there is a document 'a' in this project already"):
         store.add_documents(project, new)
     assert store.documents(project) == []

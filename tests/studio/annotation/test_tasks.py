@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eigentext.errors import DataError, SettingsError
-from eigentext.studio.tasks import DONE, TASKS, Document, Sentence, open_task
+from eigentext.language import Columns, Doc, Sentence
+from eigentext.studio.store.records import record_of, sentence_of
+from eigentext.studio.tasks import DONE, TASKS, open_task
 from eigentext.studio.tasks.records import AnnotatedDocument
 from helpers.annotators import correct
 
@@ -212,14 +214,14 @@ def test_a_model_from_its_file(cases, tmp_path):
 
 def test_records_there_and_back(case):
     for sentence in case.document.sentences:
-        record = json.loads(json.dumps(sentence.as_record()))
-        assert Sentence.from_record(record) == sentence
+        record = json.loads(json.dumps(record_of(sentence)))
+        assert record_of(sentence_of(record)) == record
 
 
 def test_a_sentence_without_words(case):
     if case.task.name == "segmentation":
         return
-    empty = Document("empty", (Sentence(()),))
+    empty = Doc("", (Sentence((), Columns(())),), "empty")
     for task in (case.task, case.bare):
         proposal = task.propose(empty, {}, 0)
         assert proposal.items == ()

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from starlette.testclient import TestClient
 
+    from eigentext.language import Sentence
     from eigentext.studio.tasks.answers import Answers
-    from eigentext.studio.tasks.records import Sentence
 
 MOODS = ("calm", "cross")
 

@@ -231,7 +231,7 @@ class AnnotateService:
                 f"the text has {len(request.text):,} characters; at most {most:,} are read here: "
                 "`eigentext annotate import` takes files of any length"
             )
-        new = await self.work("import", request, target.task, target.language)
+        new = await self.work("import", request, target.task)
         added = await self.call(self.store.add_documents, project, new, by=identity.id)
         people = await self.people()
         return [_summary(facts, (), (), people) for facts in added]

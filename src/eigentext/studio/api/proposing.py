@@ -9,7 +9,7 @@ have it says so (`UnknownDocumentError`), and the job comes again with all of it
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,19 +17,18 @@ from eigentext.base.remembering import Remembered
 from eigentext.errors import EigentextError
 from eigentext.studio.measures import measures
 from eigentext.studio.service.views import as_file
-from eigentext.studio.store.exports import task_document
 from eigentext.studio.tasks import open_task, task_class
 from eigentext.studio.tasks.learning import open_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from eigentext.language import Doc
     from eigentext.studio.api.schemas_annotate import ImportRequest
     from eigentext.studio.measures.measures import Part
     from eigentext.studio.service.models import Served
-    from eigentext.studio.store.records import Decision, Layer, Project
-    from eigentext.studio.store.records import Document as StoredDocument
-    from eigentext.studio.tasks import Document, Proposal
+    from eigentext.studio.store.records import Decision, Layer, Project, StoredDocument
+    from eigentext.studio.tasks import Proposal
     from eigentext.studio.tasks.records import AnnotatedDocument
     from eigentext.studio.tasks.task import Task
 
@@ -84,8 +83,8 @@ class Proposers:
     def __init__(self, served: Served) -> None:
         self._served = served
         self._tasks: Remembered[TaskSpec, Task] = Remembered(_TASKS_KEPT)
-        self._documents: Remembered[DocumentKey, Document] = Remembered(
-            _WORDS_KEPT, lambda document: sum(len(one.tokens) for one in document.sentences)
+        self._documents: Remembered[DocumentKey, Doc] = Remembered(
+            _WORDS_KEPT, lambda document: document.n_words
         )
 
     @property
@@ -117,14 +116,14 @@ class Proposers:
             served = self._served.named(spec.model, task_class(spec.task).SERVED)
         return open_with(spec.task, served, spec.file, json.loads(spec.settings))
 
-    def document(self, request: TaskRequest) -> Document:
-        """The document; a project may have changed its language since."""
+    def document(self, request: TaskRequest) -> Doc:
+        """The document."""
         document = self._documents.get(request.key)
         if document is None:
             if request.content is None:
                 raise UnknownDocumentError
-            document = self._documents.put(request.key, task_document(request.content))
-        return replace(document, language=request.language)
+            document = self._documents.put(request.key, request.content.doc)
+        return document
 
     def propose(
         self, request: TaskRequest, sentences: Sequence[int], k: int, unranked: Sequence[int]
@@ -168,7 +167,9 @@ class Proposers:
     def findings(self, request: TaskRequest, sentence: int, rules: bool) -> list[dict[str, Any]]:
         """What the checks have to say of a sentence: UD's rules, or only whether it is a tree."""
         task, document = self.task(request.spec), self.document(request)
-        findings = task.findings(document, request.decisions, sentence, rules=rules)
+        findings = task.findings(
+            document, request.decisions, sentence, language=request.language, rules=rules
+        )
         return [asdict(one) for one in findings]
 
     def compare(
@@ -200,7 +201,7 @@ class Proposers:
         task = open_task(spec.task, **json.loads(spec.settings))
         return list(task.lines(layer, format=form, unfinished=unfinished))
 
-    def import_text(self, request: ImportRequest, task: str, language: str) -> list[Any]:
+    def import_text(self, request: ImportRequest, task: str) -> list[Any]:
         """The documents of a text, a treebank or trees in brackets, ready for the store."""
         from eigentext.studio.store.imports import read_documents
 
@@ -214,7 +215,6 @@ class Proposers:
                 scheme=request.scheme,
                 segmenter=segmenter,
                 task=task,
-                language=language,
                 name=request.name,
             )
 

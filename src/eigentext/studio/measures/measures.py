@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from eigentext.evaluate.agreement import Agreement, Arc
     from eigentext.language.trees.constituent import Tree
-    from eigentext.studio.store.records import Decision, Document, Layer, Project
+    from eigentext.studio.store.records import Decision, Layer, Project, StoredDocument
     from eigentext.studio.store.store import AnnotationStore
     from eigentext.studio.tasks.answers import Answers
     from eigentext.studio.tasks.task import Task
@@ -111,7 +111,7 @@ class Part:
 
 def measure(
     project: Project,
-    documents: Sequence[Document],
+    documents: Sequence[StoredDocument],
     layers: Sequence[Layer],
     decisions: Iterable[Decision],
     *,
@@ -163,7 +163,7 @@ def annotators_of(layers: Iterable[Layer], users: Mapping[int, str] | None = Non
 
 def parts_of(
     task_name: str,
-    documents: Sequence[Document],
+    documents: Sequence[StoredDocument],
     layers: Sequence[Layer],
     decisions: Iterable[Decision],
     *,
@@ -240,7 +240,7 @@ def _blind(layer: Layer, rows: list[Any]) -> tuple[list[Decision], int]:
 
 
 @contextmanager
-def _readable(document: Document) -> Iterator[None]:
+def _readable(document: StoredDocument) -> Iterator[None]:
     """A decision that another program wrote may be of no task's kind."""
     try:
         yield
@@ -527,7 +527,7 @@ def _shown(one: Mapping[str, Any] | None) -> str:
 
 def rows_of(
     store: AnnotationStore, project: int, numbers: Sequence[int] | None = None
-) -> tuple[list[Document], list[Layer], list[Decision]]:
+) -> tuple[list[StoredDocument], list[Layer], list[Decision]]:
     """The documents (all, or those of these numbers), layers and decisions of a project."""
     if numbers is None:
         numbers = [facts.id for facts in store.documents(project)]

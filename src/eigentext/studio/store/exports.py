@@ -8,21 +8,14 @@ from eigentext.studio.store.accounts import Accounts
 from eigentext.studio.store.problems import MissingError
 from eigentext.studio.tasks import open_task
 from eigentext.studio.tasks.learning import task_settings
-from eigentext.studio.tasks.records import AnnotatedDocument, Sentence
-from eigentext.studio.tasks.records import Document as TaskDocument
+from eigentext.studio.tasks.records import AnnotatedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eigentext.studio.store.records import Document, Layer, Project
+    from eigentext.studio.store.records import Layer, Project
     from eigentext.studio.store.store import AnnotationStore
     from eigentext.studio.tasks.task import Task
-
-
-def task_document(document: Document, language: str = "") -> TaskDocument:
-    """A stored document as tasks take it."""
-    sentences = tuple(Sentence.from_record(record) for record in document.sentences)
-    return TaskDocument(document.name, sentences, document.text or "", language)
 
 
 def task_of(project: Project) -> Task:
@@ -45,10 +38,7 @@ def annotated(
             people = {name: opened.people.get(row[name]) for name in ("user", "undone_by")}
             history.append({**row, **people, "layer": layer.kind})
     annotator = "" if layer.user is None else opened.people[layer.user]
-    language = opened.project.language
-    return AnnotatedDocument(
-        task_document(document, language), opened.values, annotator, tuple(history)
-    )
+    return AnnotatedDocument(document.doc, opened.values, annotator, tuple(history))
 
 
 def export_lines(

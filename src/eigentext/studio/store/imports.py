@@ -8,7 +8,7 @@
 4. All files are read before the first is stored: an error names file and line, and nothing was
    imported then.
 
-What a document keeps of a sentence is told in :mod:`eigentext.studio.tasks.records`.
+What a document keeps of a sentence is told in :mod:`eigentext.studio.store.records`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 from eigentext.base.files.opening import numbered_lines, open_binary
 from eigentext.base.files.storage import is_url
 from eigentext.errors import DataError, SettingsError
+from eigentext.language import Doc
 from eigentext.language.formats.registry import format_of
-from eigentext.studio.store.records import Document
+from eigentext.studio.store.records import StoredDocument
 from eigentext.studio.tasks import task_class, texts
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from eigentext.language.formats import conllu
     from eigentext.studio.store.records import DocumentFacts
     from eigentext.studio.store.store import AnnotationStore
-    from eigentext.studio.tasks.records import Document as TaskDocument
 
 KINDS = ("text", "conllu", "ptb", "columns")
 _COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
@@ -61,15 +61,10 @@ def import_files(
 ) -> list[DocumentFacts]:
     """Store files as documents of a project, all of them or none."""
     target = store.project(project)
-    read: list[Document] = []
+    read: list[StoredDocument] = []
     for path in paths:
         read += read_documents(
-            path,
-            kind=kind,
-            scheme=scheme,
-            segmenter=segmenter,
-            task=target.task,
-            language=target.language,
+            path, kind=kind, scheme=scheme, segmenter=segmenter, task=target.task
         )
     return store.add_documents(project, read, by=by)
 
@@ -81,9 +76,8 @@ def read_documents(
     scheme: str = "generic",
     segmenter: Any = None,
     task: str = "tags",
-    language: str = "",
     name: str | None = None,
-) -> list[Document]:
+) -> list[StoredDocument]:
     """The documents of a file; ``segmenter`` may be a pipeline that has one."""
     chosen = kind or kind_of(path)
     if chosen not in KINDS:
@@ -91,30 +85,18 @@ def read_documents(
     _check_size(path)
     title = name or PurePath(_bare(path)).stem or "text"
     about: dict[str, Any] = {"format": chosen, "file": os.path.basename(path)}
-    read: Iterable[TaskDocument]
+    read: Iterable[Doc]
     if chosen == "conllu":
-        read = _of_conllu(path, title, language)
+        read = _of_conllu(path, title)
     elif chosen == "ptb":
-        read = [_of_trees(path, title, language)]
+        read = [_of_trees(path, title)]
     elif chosen == "columns":
-        read = [_of_columns(path, title, language)]
+        read = [_of_columns(path, title)]
     else:
         cut = scheme if segmenter is None else _segmenter_of(segmenter)
-        document, about["scheme"] = task_class(task).of_text(title, _raw(path), cut, language)
-        read = [document]
-    documents = [
-        Document(
-            0,
-            0,
-            document.name,
-            document.text or None,
-            [sentence.as_record() for sentence in document.sentences],
-            about,
-            "",
-            None,
-        )
-        for document in read
-    ]
+        doc, about["scheme"] = task_class(task).of_text(title, _raw(path), cut)
+        read = [doc]
+    documents = [StoredDocument.of(doc, about) for doc in read]
     if not any(document.sentences for document in documents):
         raise DataError(path, None, "found no sentences; expected some to annotate")
     return documents
@@ -161,7 +143,7 @@ def _segmenter_of(model: Any) -> Any:
     return segmenter
 
 
-def _of_conllu(path: str, title: str, language: str) -> Iterator[TaskDocument]:
+def _of_conllu(path: str, title: str) -> Iterator[Doc]:
     from eigentext.language.formats.conllu import read_sentences
 
     parts: list[tuple[str, list[conllu.ConlluBlock]]] = []
@@ -173,7 +155,7 @@ def _of_conllu(path: str, title: str, language: str) -> Iterator[TaskDocument]:
             parts.append((_new_name(identifier or title, names), []))
         parts[-1][1].append(sentence)
     for name, sentences in parts:
-        yield texts.document_of_conllu(name, sentences, language)
+        yield Doc.from_conllu(sentences, doc_id=name)
 
 
 def _newdoc(sentence: conllu.ConlluBlock) -> tuple[bool, str]:
@@ -194,7 +176,7 @@ def _new_name(title: str, names: set[str]) -> str:
     return name
 
 
-def _of_trees(path: str, title: str, language: str) -> TaskDocument:
+def _of_trees(path: str, title: str) -> Doc:
     from eigentext.language.formats.ptb import read_numbered_trees
     from eigentext.language.trees.clean import clean
 
@@ -204,10 +186,10 @@ def _of_trees(path: str, title: str, language: str) -> TaskDocument:
         kept = clean(tree)  # traces are no words
         if kept is not None:
             trees.append(kept)
-    return texts.document_of_trees(title, trees, language)
+    return texts.document_of_trees(title, trees)
 
 
-def _of_columns(path: str, title: str, language: str) -> TaskDocument:
+def _of_columns(path: str, title: str) -> Doc:
     from eigentext.language.formats.columns import read_columns
 
     rows = []
@@ -215,4 +197,4 @@ def _of_columns(path: str, title: str, language: str) -> TaskDocument:
         _check(path, sentence.line, sentence.verbatim)
         rows.append(sentence)
     tokens = [sentence.tokens for sentence in rows]
-    return texts.document_of_columns(title, tokens, [one.tags for one in rows], language)
+    return texts.document_of_columns(title, tokens, [one.tags for one in rows])

@@ -16,12 +16,14 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.errors import DataError, MissingExtraError, SettingsError
-from eigentext.studio.tasks import Document, Finished, Sentence, Token
-from eigentext.studio.tasks.texts import tags_of_spans
+from eigentext.language import Doc
+from eigentext.studio.tasks import Finished
+from eigentext.studio.tasks.texts import sentence_of_spans, tags_of_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from eigentext.language import Sentence
     from eigentext.studio.tasks.task import Task
 
 _DKPRO = "de.tudarmstadt.ukp.dkpro.core.api"
@@ -161,7 +163,7 @@ def _check_layer(cas: Any, request: _Request, *, predicting: bool) -> None:
             raise DataError("request", None, why)
 
 
-def _document(name: str, cas: Any) -> tuple[Document, dict[int, tuple[int, int]]]:
+def _document(name: str, cas: Any) -> tuple[Doc, dict[int, tuple[int, int]]]:
     """The sentences of a CAS; where each token begins: its sentence and number."""
     text = cas.sofa_string or ""
     sentences, places = [], {}
@@ -169,10 +171,10 @@ def _document(name: str, cas: Any) -> tuple[Document, dict[int, tuple[int, int]]
         tokens = []
         for word, token in enumerate(cas.select_covered(TOKEN, sentence)):
             form = " ".join(text[token.begin : token.end].split()) or "_"
-            tokens.append(Token(form, token.begin, token.end))
+            tokens.append((form, token.begin, token.end, ()))
             places[token.begin] = number, word
-        sentences.append(Sentence(tuple(tokens)))
-    return Document(name, tuple(sentences), text), places
+        sentences.append(sentence_of_spans(tokens))
+    return Doc(text, tuple(sentences), name), places
 
 
 def _made(cas: Any, request: _Request) -> Iterable[Any]:
@@ -183,7 +185,7 @@ def _made(cas: Any, request: _Request) -> Iterable[Any]:
 def _decisions(
     cas: Any,
     request: _Request,
-    document: Document,
+    document: Doc,
     places: Mapping[int, tuple[int, int]],
     recommender: str,
 ) -> dict[tuple[int, str], Any]:
@@ -221,7 +223,7 @@ def _analysis(
     sentence: Sentence, values: Mapping[str, Any], recommender: str
 ) -> dict[str, Any] | None:
     column = RECOMMENDERS[recommender][1]
-    n = len(sentence.tokens)
+    n = len(sentence)
     if not n:
         return None
     if not column:

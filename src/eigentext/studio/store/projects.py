@@ -9,7 +9,13 @@ from sqlalchemy import and_, delete, insert, select, update
 from eigentext.errors import SettingsError, shortened
 from eigentext.studio.store.database import Database
 from eigentext.studio.store.problems import MissingError
-from eigentext.studio.store.records import AuditEntry, Document, DocumentFacts, MadeModel, Project
+from eigentext.studio.store.records import (
+    AuditEntry,
+    DocumentFacts,
+    MadeModel,
+    Project,
+    StoredDocument,
+)
 from eigentext.studio.store.rows import (
     LARGEST,
     check_json,
@@ -35,9 +41,7 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 _WHOLE = [
-    *(documents.c[name] for name in ("id", "project", "name")),
-    *(contents.c.text, contents.c.sentences),
-    *(documents.c[name] for name in ("about", "created", "deleted")),
+    (contents if name in contents.c else documents).c[name] for name in StoredDocument._fields
 ]
 
 
@@ -162,13 +166,11 @@ class ProjectStore(Database):
         by: int | None = None,
     ) -> DocumentFacts:
         """A new document of a project."""
-        new = Document(
-            0, project, name, text, [dict(s) for s in sentences], dict(about or {}), "", None
-        )
+        new = StoredDocument(name, text, [dict(s) for s in sentences], dict(about or {}))
         return self.add_documents(project, [new], by=by)[0]
 
     def add_documents(
-        self, project: int, new: Iterable[Document], *, by: int | None = None
+        self, project: int, new: Iterable[StoredDocument], *, by: int | None = None
     ) -> list[DocumentFacts]:
         """New documents, all or none; of each name, text, sentences and ``about`` are taken."""
         added = list(new)
@@ -208,16 +210,16 @@ class ProjectStore(Database):
 
         return self.reading(work)
 
-    def document(self, number: int) -> Document:
+    def document(self, number: int) -> StoredDocument:
         """The document of this number, deleted or not."""
 
-        def work(c: Connection) -> Document:
+        def work(c: Connection) -> StoredDocument:
             here = documents.c.id == row_number(number, "document")
             query = select(*_WHOLE).join(contents).where(here)
             row = c.execute(query).first()
             if row is None:
                 raise MissingError(f"there is no document {number}")
-            return Document(*row)
+            return StoredDocument(*row)
 
         return self.reading(work)
 
@@ -431,7 +433,7 @@ def _check_confirmed(name: str, confirm: str, kind: str) -> None:
         )
 
 
-def _check_document(document: Document) -> None:
+def _check_document(document: StoredDocument) -> None:
     """Refuse a document that cannot be stored."""
     check_name(document.name, "the name of a document")
     what = f"document {document.name!r}"

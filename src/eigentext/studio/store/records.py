@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eigentext.errors import DataError
+from eigentext.language import Columns, Doc, Sentence, Token
+from eigentext.studio.tasks.texts import COLUMN_OF, column_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eigentext.base.types import Json
 
 Place = tuple[int, str]
 """A sentence, from 0, and an item in it, such as ``(0, "w3")``."""
@@ -35,22 +44,32 @@ class DocumentFacts(NamedTuple):
     deleted: str | None
 
 
-class Document(NamedTuple):
-    """A document; see :mod:`eigentext.studio.store.imports` for what a sentence holds."""
+class StoredDocument(NamedTuple):
+    """A document; ``sentences`` are the records that `record_of` writes."""
 
-    id: int
-    project: int
     name: str
     text: str | None
-    sentences: list[dict[str, Any]]
-    about: dict[str, Any]
-    created: str
-    deleted: str | None
+    sentences: list[Json]
+    about: Json
+    id: int = 0
+    project: int = 0
+    created: str = ""
+    deleted: str | None = None
+
+    @classmethod
+    def of(cls, doc: Doc, about: Json) -> StoredDocument:
+        """A text that is to be stored."""
+        return cls(doc.id or "", doc.text or None, list(map(record_of, doc)), about)
 
     @property
     def n_words(self) -> int:
-        """How many tokens there are."""
+        """How many words there are."""
         return sum(len(sentence["tokens"]) for sentence in self.sentences)
+
+    @property
+    def doc(self) -> Doc:
+        """The text as tasks take it."""
+        return Doc(self.text or "", tuple(map(sentence_of, self.sentences)), self.name)
 
 
 class Layer(NamedTuple):
@@ -196,3 +215,70 @@ class AuditEntry(NamedTuple):
     user: int | None
     action: str
     about: dict[str, Any]
+
+
+# ---- a sentence, and the JSON of it that is stored
+#
+# ``tokens``    of each word its form, and where its token stands in the text
+# ``columns``   of words, by the names of `COLUMN_OF`; ``brackets``, a tree; ``ranges``, multiword
+#               tokens as [first word, last word, form, misc]; ``empty``, empty nodes as
+#               [number of the word before, line]
+# ``comments``  lines of CoNLL-U that begin with ``#``
+
+
+def record_of(sentence: Sentence) -> Json:
+    """A sentence as it is stored.
+
+    >>> from eigentext.language import Doc
+    >>> record_of(Doc.from_tokens([["a"]]).sentences[0])
+    {'tokens': [{'text': 'a', 'start': 0, 'end': 1}], 'columns': {}, 'comments': []}
+    """
+    columns: Json = {name: column_of(sentence, name) for name in COLUMN_OF}
+    columns["brackets"] = sentence.brackets
+    columns["ranges"] = [[t.first, t.last, t.form, t.misc] for t in sentence.tokens if t[4] < t[5]]
+    columns["empty"] = [list(node) for node in sentence.empty_nodes]
+    words = [
+        {"text": form, "start": token.start, "end": token.end}
+        for token in sentence.tokens
+        for form in sentence.forms[token.first - 1 : token.last]
+    ]
+    filled = {name: value for name, value in columns.items() if value}
+    return {"tokens": words, "columns": filled, "comments": list(sentence.comments or ())}
+
+
+def sentence_of(record: Mapping[str, Any]) -> Sentence:
+    """The sentence of a record.
+
+    >>> sentence_of({"tokens": [{"text": "a", "start": 0, "end": 1}]}).tokens
+    (Token(form='a', start=0, end=1, misc='_', first=1, last=1),)
+    """
+    words, columns = record["tokens"], record.get("columns") or {}
+    cells = {name: columns[name] for name in COLUMN_OF if columns.get(name)}
+    for name, values in cells.items():
+        if len(values) != len(words):
+            why = f"column {name} has {len(values)} values for {len(words)} words"
+            raise DataError("<sentence>", None, why)
+    miscs = cells.pop("misc", ["_"] * len(words))
+    inside = ["_"] * len(words)  # what words of multiword tokens have in MISC
+    units = {unit[0]: unit for unit in columns.get("ranges") or ()}
+    tokens: list[Token] = []
+    while (first := tokens[-1].last + 1 if tokens else 1) <= len(words):
+        word = words[first - 1]
+        _, last, form, misc = units.get(first, (first, first, word["text"], miscs[first - 1]))
+        if first < last:
+            inside[first - 1 : last] = miscs[first - 1 : last]
+        start, end = word.get("start", -1), words[last - 1].get("end", -1)
+        tokens.append(Token(form, start, end, misc, first, last))
+    heads = cells.pop("head", ["_"])
+    return Sentence(
+        tuple(tokens),
+        Columns(
+            tuple(word["text"] for word in words),
+            **{COLUMN_OF[name].name: tuple(values) for name, values in cells.items()},
+            heads=None if "_" in heads else tuple(map(int, heads)),
+            misc=None if set(inside) <= {"_"} else inside,
+        ),
+        comments=tuple(record.get("comments") or ()),
+        empty_nodes=tuple((after, line) for after, line in columns.get("empty") or ()),
+        brackets=columns.get("brackets"),
+    )

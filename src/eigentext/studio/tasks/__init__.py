@@ -47,14 +47,11 @@ from eigentext.studio.tasks.records import (
     Candidate,
     Certainty,
     Decisions,
-    Document,
     Finding,
     Finished,
     Item,
     Proposal,
     Score,
-    Sentence,
-    Token,
     Tree,
 )
 
@@ -68,14 +65,11 @@ __all__ = [
     "Candidate",
     "Certainty",
     "Decisions",
-    "Document",
     "Finding",
     "Finished",
     "Item",
     "Proposal",
     "Score",
-    "Sentence",
-    "Token",
     "Tree",
     "open_task",
     "task_class",
@@ -98,8 +92,9 @@ def open_task(name: str, model: Any = None, **settings: Any) -> Task:
     ``settings`` are the task's: ``labels`` (values to offer beside those of the model: relations,
     constituents, tags, types of entities), ``scheme`` (lexical: the label scheme without a model).
 
+    >>> from eigentext.language import Doc
     >>> task = open_task("tags")
-    >>> text = Document("d", (Sentence.of(["dogs", "bark"]),))
+    >>> text = Doc.from_tokens([["dogs", "bark"]])
     >>> task.propose(text, {(0, "t0"): {"upos": "NOUN"}}, 0).analysis["upos"]
     ['NOUN', '_']
     """

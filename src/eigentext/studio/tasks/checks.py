@@ -23,7 +23,8 @@ from eigentext.studio.tasks.texts import column_of, conllu_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from eigentext.studio.tasks.records import Decisions, Document, Sentence
+    from eigentext.language import Doc, Sentence
+    from eigentext.studio.tasks.records import Decisions
     from eigentext.studio.tasks.task import Task
 
 _MOST_WORDS = 400
@@ -50,8 +51,8 @@ def check_sentence(
 
     Columns that the analysis does not have are as they were imported.  Heads are numbers or None.
 
-    >>> from eigentext.studio.tasks import Sentence
-    >>> sentence = Sentence.of(["Dogs", "bark"], upos=["NOUN", "VERB"])
+    >>> from eigentext.language import Doc
+    >>> (sentence,) = Doc.from_tokens([["Dogs", "bark"]]).sentences
     >>> tree = {"head": [2, 0], "deprel": ["subject", "root"]}
     >>> [one.message for one in check_sentence(sentence, tree, udtools=False)]
     ["'subject' is no relation of UD."]
@@ -60,7 +61,7 @@ def check_sentence(
     findings = list(_structural(sentence, columns))
     complete = "head" in columns and all(head is not None for head in columns["head"])
     tree = not any(finding.level == "error" and finding.rule == "tree" for finding in findings)
-    if udtools and complete and tree and len(sentence.tokens) <= _MOST_WORDS and has_udtools():
+    if udtools and complete and tree and len(sentence) <= _MOST_WORDS and has_udtools():
         reported = {(finding.rule, finding.words) for finding in findings}
         official = _official(sentence, columns, language or "ud", level)
         findings += [one for one in official if (_RULES.get(one.rule), one.words) not in reported]
@@ -68,12 +69,12 @@ def check_sentence(
 
 
 def check_under(
-    task: Task, document: Document, decisions: Decisions, number: int, *, rules: bool
+    task: Task, document: Doc, decisions: Decisions, number: int, *, language: str, rules: bool
 ) -> list[Finding]:
     """The findings of a sentence as it stands: of all rules, or of its being a tree alone."""
     analysis = task.apply(document, decisions, number)
     sentence = document.sentences[number]
-    findings = check_sentence(sentence, analysis, language=document.language, udtools=rules)
+    findings = check_sentence(sentence, analysis, language=language, udtools=rules)
     return [one for one in findings if rules or one.rule in _OF_TREES]
 
 
@@ -83,10 +84,7 @@ def _columns(sentence: Sentence, analysis: Mapping[str, Any]) -> dict[str, list[
         values = analysis.get(name) or column_of(sentence, name)
         if values is not None:
             columns[name] = list(values)
-    heads = analysis.get("head")
-    if heads is None:
-        imported = column_of(sentence, "head")
-        heads = imported and [int(head) if head.isdigit() else None for head in imported]
+    heads = analysis.get("head") or sentence.columns.heads
     if heads is not None:
         columns["head"] = list(heads)
     return columns
@@ -204,6 +202,6 @@ def _text(sentence: Sentence, columns: Mapping[str, Sequence[Any]]) -> str:
     """The text that the validator compares with the forms."""
     from eigentext.language.formats.conllu import parse_sentence
 
-    bare = {name: ["_"] * len(sentence.tokens) for name in ("head", "deprel", "deps")}
+    bare = {name: ["_"] * len(sentence) for name in ("head", "deprel", "deps")}
     lines = conllu_lines(sentence, {**columns, **bare})
     return parse_sentence("\n".join(lines) + "\n").text

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.constituency.answer import Parse
+    from eigentext.language import Sentence
     from eigentext.studio.tasks.answers import Answers
-    from eigentext.studio.tasks.records import Sentence
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 LABELS = tuple(
@@ -249,7 +249,7 @@ class ConstituencyTask(Task):
     def _propose(self, state: SentenceState, k: int) -> Proposal:
         sentence = state.sentence
         decided = self._decided(state)
-        if not sentence.tokens:
+        if not len(sentence):
             return self._proposal(state, (), analysis={"brackets": ""}, source="none")
         notes: list[str] = []
         _drop_crossing(decided, notes)
@@ -324,11 +324,10 @@ class ConstituencyTask(Task):
         return [item for _, item in sorted(items, key=lambda one: one[0])]
 
     def _without_model(self, sentence: Sentence) -> tuple[Brackets, str]:
-        text = sentence.columns.get("brackets")
-        if isinstance(text, str):
-            return brackets_of(Tree.from_brackets(text)), "imported"
+        if sentence.brackets is not None:
+            return brackets_of(Tree.from_brackets(sentence.brackets)), "imported"
         tags = column_of(sentence, "xpos") or column_of(sentence, "upos")
-        tags = [_NONE if tag == "_" else tag for tag in tags or ["_"] * len(sentence.tokens)]
+        tags = [_NONE if tag == "_" else tag for tag in tags or ["_"] * len(sentence)]
         return Brackets([_word(form) for form in sentence.forms], tags, {}, self.wrapper), "none"
 
     def _grammar_symbols(self) -> tuple[set[str], set[str]]:

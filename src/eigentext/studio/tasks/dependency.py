@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser
     from eigentext.dependency.sentence import TaggedSentence
+    from eigentext.language import Doc, Sentence
     from eigentext.studio.tasks.answers import Answers
-    from eigentext.studio.tasks.records import Decisions, Document, Sentence
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 RELATIONS = tuple(
@@ -68,6 +68,7 @@ class DependencyTask(Task):
     KINDS = ("graph-parser",)
     SERVED = ("dep", "pipeline")
     OPTIONS = ("passed",)
+    CHECKED = True
 
     def __init__(
         self, model: Any = None, *, labels: Sequence[str] = RELATIONS, tagger: Any = None
@@ -91,14 +92,14 @@ class DependencyTask(Task):
         is_pipeline = getattr(served, "KIND", "") == "pipeline"
         return {"tagger": served.morphology_} if is_pipeline else {}
 
-    def _numbers(self, document: Document, sentence: Sentence, item: str) -> tuple[int, ...]:
-        word, n = int(item[1:]), len(sentence.tokens)
+    def _numbers(self, document: Doc, sentence: Sentence, item: str) -> tuple[int, ...]:
+        word, n = int(item[1:]), len(sentence)
         if not 1 <= word <= n:
             raise bad(item, f"the sentence has {n} words, counted from 1")
         return (word,)
 
     def _check(self, sentence: Sentence, item: str, value: Any) -> Any:
-        word, n = int(item[1:]), len(sentence.tokens)
+        word, n = int(item[1:]), len(sentence)
         if not set(value) & {"head", "deprel"} or not set(value) <= {"head", "deprel", "passed"}:
             raise bad(item, 'expected {"head": ..., "deprel": ...}, or one of them')
         head = value.get("head", 0)
@@ -114,7 +115,7 @@ class DependencyTask(Task):
         return {name: value[name] for name in ("head", "deprel", "passed") if name in value}
 
     def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
-        n = len(sentence.tokens)
+        n = len(sentence)
         if not isinstance(analysis, dict) or not {"head", "deprel"} <= set(analysis):
             raise bad("done", 'expected {"head": [...], "deprel": [...]}')
         heads, relations = analysis["head"], analysis["deprel"]
@@ -200,16 +201,8 @@ class DependencyTask(Task):
             data=True,
         )
 
-    def findings(
-        self, document: Document, decisions: Decisions, sentence: int, *, rules: bool = True
-    ) -> list[Any]:
-        """What is wrong with the tree, and by UD's rules with the rest."""
-        from eigentext.studio.tasks.checks import check_under
-
-        return check_under(self, document, decisions, sentence, rules=rules)
-
     def _answered(self, sentence: Sentence, decided: Arcs, k: int) -> _Answer:
-        n = len(sentence.tokens)
+        n = len(sentence)
         parser = self.parser
         notes: list[str] = []
         tagged = None
@@ -356,7 +349,7 @@ class DependencyTask(Task):
             for name in dict.fromkeys((*self._parser_relations(), *self.labels))
         ]
         values += [(value, None) for value in rest]
-        values += [({"head": h}, None) for h in range(len(sentence.tokens) + 1) if h != word]
+        values += [({"head": h}, None) for h in range(len(sentence) + 1) if h != word]
         candidates = []
         for one in ranked(values):
             head = one.value.get("head")
@@ -372,7 +365,7 @@ class DependencyTask(Task):
 
     def decided_only(self, state: SentenceState) -> dict[str, Any]:
         """Heads and relations that are decided."""
-        n = len(state.sentence.tokens)
+        n = len(state.sentence)
         heads, relations = _overlaid([None] * n, ["_"] * n, _arcs(state))
         return {"head": heads, "deprel": relations}
 
@@ -429,14 +422,11 @@ def _arcs(state: SentenceState) -> Arcs:
 
 
 def _unparsed(sentence: Sentence, notes: list[str]) -> _Answer:
-    n = len(sentence.tokens)
-    column, names = column_of(sentence, "head"), column_of(sentence, "deprel")
-    heads: list[int | None] = [None] * n
-    source = "none"
-    if column is not None:
-        heads = [int(head) if head.isdigit() and int(head) <= n else None for head in column]
-        source = "imported"
-    return _Answer(heads, names or ["_"] * n, None, [0.0] * n, [], notes, source)
+    n, columns = len(sentence), sentence.columns
+    source = "none" if columns.heads is None else "imported"
+    names = list(columns.deprels or ["_"] * n)
+    heads: list[int | None] = [None] * n if columns.heads is None else [*columns.heads]
+    return _Answer(heads, names, None, [0.0] * n, [], notes, source)
 
 
 def _overlaid(

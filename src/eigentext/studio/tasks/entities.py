@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.language import Sentence
     from eigentext.studio.tasks.answers import Answers
-    from eigentext.studio.tasks.records import Sentence
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 _MOST_ANSWERS = 16  # tag sequences that certainties come from
@@ -50,7 +50,7 @@ class EntitiesTask(Task):
         spans = analysis.get("entities") if isinstance(analysis, dict) else None
         if not isinstance(spans, list):
             raise bad("done", 'expected {"entities": [{"start", "end", "type"}, ...]}')
-        n = len(sentence.tokens)
+        n = len(sentence)
         kept = []
         for span in spans:
             if not isinstance(span, dict) or not {"start", "end", "type"} <= set(span):
@@ -84,7 +84,7 @@ class EntitiesTask(Task):
 
     def _propose(self, state: SentenceState, k: int) -> Proposal:
         sentence = state.sentence
-        n = len(sentence.tokens)
+        n = len(sentence)
         decided, none = _spans(state)
         notes: list[str] = []
         shares: dict[tuple[int, int], dict[str, float]] = {}
@@ -102,8 +102,8 @@ class EntitiesTask(Task):
                     for span in spans_of_tags(answer.tags):
                         of_type = shares.setdefault((span["start"], span["end"]), {})
                         of_type[span["type"]] = of_type.get(span["type"], 0.0) + share
-        elif (tags := column_of(sentence, "ner")) is not None:
-            source, proposed = "imported", spans_of_tags(tags)
+        elif sentence.entities is not None:
+            source, proposed = "imported", spans_of_tags(sentence.entities)
         spans: list[dict[str, Any]] = [
             {"start": s, "end": e, "type": kind} for (s, e), kind in decided.items()
         ]
@@ -199,7 +199,7 @@ class EntitiesTask(Task):
             kinds = sorted({tag[2:] for tag in self.model.tag_set_.inside if tag != "O"})
             scores = []
             for kind in kinds:
-                allowed = self._allowed(len(sentence.tokens), {(start, end): kind}, [], [])
+                allowed = self._allowed(len(sentence), {(start, end): kind}, [], [])
                 answers = self.model.kbest(sentence.forms, 1, allowed=allowed)
                 if answers:
                     scores.append((answers[0], kind))
@@ -218,7 +218,7 @@ class EntitiesTask(Task):
         """The entities that are decided."""
         decided, _ = _spans(state)
         spans = [{"start": s, "end": e, "type": kind} for (s, e), kind in decided.items()]
-        return {"entities": spans, "tags": tags_of_spans(len(state.sentence.tokens), spans)}
+        return {"entities": spans, "tags": tags_of_spans(len(state.sentence), spans)}
 
     def _lines(self, export: SentenceExport) -> Iterator[str]:
         if export.form == "jsonl":

@@ -10,18 +10,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.errors import SettingsError
-from eigentext.studio.tasks import Document, Sentence, open_task, task_class
+from eigentext.studio.tasks import open_task, task_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from eigentext.base.progress import Progress
-    from eigentext.studio.store.records import MadeModel, State
+    from eigentext.studio.store.records import MadeModel, Place, State, StoredDocument
     from eigentext.studio.store.store import AnnotationStore
     from eigentext.studio.tasks.task import Task
 
@@ -35,18 +36,17 @@ class Lesson(NamedTuple):
     ``file``   that of the one learned from decisions that is in use; empty: none
     ``seen``   names of the sentences that ``file`` has learned from
     ``base``   a treebank of which the first model was made; empty: none
-    ``texts``  of each document: number, text, sentences, what was decided
+    ``texts``  documents, and what was decided in each
     """
 
     project: int
     task: str
-    language: str
     settings: dict[str, Any]
     model: str
     file: str
     seen: tuple[str, ...]
     base: str
-    texts: tuple[tuple[int, str, Sequence[Mapping[str, Any]], dict[tuple[int, str], Any]], ...]
+    texts: tuple[tuple[StoredDocument, dict[Place, Any]], ...]
 
 
 def models_folder(store: AnnotationStore, folder: str | None = None) -> Path:
@@ -97,17 +97,15 @@ def gather(
     states = store.states(number)
     texts = []
     for facts in store.documents(number):
-        document = store.document(facts.id)
         of_layers = [
             state
             for state in states.get(facts.id, ())
             if layers == "all" or state.layer.kind == "adjudication"
         ]
-        texts.append((facts.id, document.text or "", document.sentences, once(of_layers)))
+        texts.append((store.document(facts.id), once(of_layers)))
     return Lesson(
         number,
         project.task,
-        project.language,
         task_settings(project.settings),
         model,
         used.file if used else "",
@@ -117,9 +115,9 @@ def gather(
     )
 
 
-def once(states: Iterable[State]) -> dict[tuple[int, str], Any]:
+def once(states: Iterable[State]) -> dict[Place, Any]:
     """The decisions on each sentence of the first layer that has it done, adjudication before."""
-    chosen: dict[tuple[int, str], Any] = {}
+    chosen: dict[Place, Any] = {}
     taken: set[int] = set()
     for state in sorted(states, key=lambda one: one.layer.kind != "adjudication"):
         values = state.values
@@ -139,14 +137,10 @@ def learn(lesson: Lesson, folder: Path, *, progress: Progress | None = None) -> 
     from eigentext.studio.tasks.retrain import retrain
 
     task = open_with(lesson.task, lesson.model or None, lesson.file, lesson.settings)
-    documents = [
-        Document(str(number), tuple(map(Sentence.from_record, sentences)), text, lesson.language)
-        for number, text, sentences, _ in lesson.texts
-    ]
     result = retrain(
         task,
-        documents,
-        [decided for *_, decided in lesson.texts],
+        [replace(stored.doc, id=str(stored.id)) for stored, _ in lesson.texts],
+        [decided for _, decided in lesson.texts],
         base_treebank=lesson.base or None,
         seen=lesson.seen,
         progress=progress,

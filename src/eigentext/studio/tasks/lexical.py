@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.remembering import Remembered
 from eigentext.errors import DataError, SettingsError
-from eigentext.studio.tasks.records import Candidate, Document, Finished, Item, Proposal, Score
+from eigentext.language import Doc
+from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
 from eigentext.studio.tasks.task import Task, bad, is_text, scored
 from eigentext.studio.tasks.texts import column_of
 
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.language import Sentence
     from eigentext.lexical import Label, RankedWord
     from eigentext.lexical.schemes.labels import LabelScheme
     from eigentext.studio.tasks.answers import Answers
-    from eigentext.studio.tasks.records import Decisions, Sentence
+    from eigentext.studio.tasks.records import Decisions
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 _TYPED = ("lemma", "gloss", "vocalised")
@@ -94,16 +96,16 @@ class LexicalTask(Task):
 
     def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
         words = analysis.get("words") if isinstance(analysis, dict) else None
-        if not isinstance(words, list) or len(words) != len(sentence.tokens):
+        if not isinstance(words, list) or len(words) != len(sentence):
             raise bad("done", 'expected {"words": [...]} with an entry for each word')
         kept = []
-        for number, (word, token) in enumerate(zip(words, sentence.tokens, strict=True)):
+        for number, (word, form) in enumerate(zip(words, sentence.forms, strict=True)):
             if not isinstance(word, dict):
                 raise bad("done", f"word {number}: expected an object")
             bare = {name: word[name] for name in ("label", *_TYPED) if word.get(name) is not None}
             value = {"none": True} if "label" not in bare else bare
             checked = self._check(sentence, f"w{number}", value)
-            kept.append({"form": token.text, **_as_word(checked)})
+            kept.append({"form": form, **_as_word(checked)})
         return {"words": kept}
 
     def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -131,13 +133,13 @@ class LexicalTask(Task):
 
     # ------------------------------------------------------------ proposals
 
-    def _fixed(self, document: Document, decisions: Decisions) -> dict[tuple[int, int], Label]:
+    def _fixed(self, document: Doc, decisions: Decisions) -> dict[tuple[int, int], Label]:
         """Labels that hold, those of finished sentences included."""
         fixed = {}
         for (number, item), value in decisions.items():
             if value is None or not 0 <= number < len(document.sentences):
                 continue
-            n = len(document.sentences[number].tokens)
+            n = len(document.sentences[number])
             pairs = [(item, value)]
             if item == "done":
                 analysis = value.get("analysis")
@@ -149,13 +151,13 @@ class LexicalTask(Task):
                     fixed[number, int(name[1:])] = self.label(one)
         return fixed
 
-    def rank(self, document: Document, decisions: Decisions) -> list[list[RankedWord]]:
+    def rank(self, document: Doc, decisions: Decisions) -> list[list[RankedWord]]:
         """All words of a text ranked under the decisions; the latest rankings are remembered."""
         from eigentext.lexical import Document as Words
         from eigentext.lexical import Word
 
         fixed = self._fixed(document, decisions)
-        forms = tuple(sentence.forms for sentence in document.sentences)
+        forms = tuple(tuple(sentence.forms) for sentence in document.sentences)
         key = forms, tuple(sorted(fixed.items()))
         latest = self._remembered.get(key)
         if latest is not None:
@@ -175,7 +177,7 @@ class LexicalTask(Task):
         if self.model is not None:
             ranked = self.rank(state.document, state.decisions)[state.number]
         items, words = [], []
-        for number, token in enumerate(state.sentence.tokens):
+        for number, form in enumerate(state.sentence.forms):
             readings: tuple[Candidate, ...] = ()
             value: Any = None
             sure = 0.0
@@ -183,7 +185,7 @@ class LexicalTask(Task):
                 readings = tuple(self._shown(ranked[number], _SHOWN))
                 value, sure = _value(readings[0]), readings[0].probability or 0.0
             elif self._analyzer is not None:
-                readings = tuple(self._unranked(token.text)[:_SHOWN])
+                readings = tuple(self._unranked(form)[:_SHOWN])
             else:
                 value = self._imported(state.sentence, number)
                 source = "imported" if value is not None else source
@@ -196,7 +198,7 @@ class LexicalTask(Task):
             is_decided = name in decided
             sure = 1.0 if is_decided else float(sure)
             items.append(Item(name, value, is_decided, sure, readings))
-            words.append({"form": token.text, **_as_word(value)})
+            words.append({"form": form, **_as_word(value)})
         return self._proposal(state, items, analysis={"words": words}, source=source)
 
     def _imported(self, sentence: Sentence, number: int) -> Any:
@@ -272,8 +274,8 @@ class LexicalTask(Task):
         """The words, with labels where they are decided."""
         decided = state.decided
         words = [
-            {"form": token.text, **_as_word(decided.get(f"w{number}"))}
-            for number, token in enumerate(state.sentence.tokens)
+            {"form": form, **_as_word(decided.get(f"w{number}"))}
+            for number, form in enumerate(state.sentence.forms)
         ]
         return {"words": words}
 
@@ -289,7 +291,7 @@ class LexicalTask(Task):
                 }
                 for word in export.analysis["words"]
             ]
-            record = {"doc": export.document.name, "words": words}
+            record = {"doc": export.document.id, "words": words}
             yield json.dumps(record, ensure_ascii=False)
             return
         yield from self._conllu(export.analysis, export.comments)
@@ -373,7 +375,7 @@ class LexicalTask(Task):
             by_document.setdefault(one.document, []).append(one)
         count_of: dict[tuple[str, int], tuple[float, float, float]] = {}
         for name, group in by_document.items():
-            text = Document(name, tuple(one.sentence for one in group))
+            text = Doc("", tuple(one.sentence for one in group), name)
             for one, words in zip(group, other.rank(text, {}), strict=True):
                 gold = one.analysis["words"]
                 labelled = [

@@ -1,7 +1,4 @@
-"""What tasks take and give: texts with their sentences, decisions, proposals, finished sentences.
-
-All of it is plain data: ``as_record`` gives what JSON can hold, ``from_record`` takes it back.
-"""
+"""What tasks take and give beside texts (`eigentext.language.Doc`): decisions and proposals."""
 
 from __future__ import annotations
 
@@ -9,84 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+
+    from eigentext.language import Doc, Sentence
 
 DONE = "done"  # the item that says that a sentence is finished
 Decisions: TypeAlias = "Mapping[tuple[int, str], Any]"
-
-
-@dataclass(frozen=True)
-class Token:
-    """A word as it stands in the text: ``text[start:end]``, or -1 where there is no text.
-
-    ``text`` is the word's form: that of a syntactic word where a treebank was imported.
-    """
-
-    text: str
-    start: int = -1
-    end: int = -1
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """One sentence as it was imported.
-
-    ``columns``   what came with it: columns of CoNLL-U by their small names (``upos``, ``head``,
-                  ...: a string for each word), ``ner`` (BIO2 tags), ``brackets`` (one string, a
-                  Penn Treebank tree), ``ranges`` (multiword tokens: [first, last, form, misc],
-                  words from 1 on), ``empty`` (empty nodes: [number of the word before, line])
-    ``comments``  lines of CoNLL-U that begin with ``#``
-
-    >>> Sentence.of(["a", "dog"]).forms
-    ('a', 'dog')
-    """
-
-    tokens: tuple[Token, ...]
-    columns: Mapping[str, Any] = field(default_factory=dict)
-    comments: tuple[str, ...] = ()
-
-    @property
-    def forms(self) -> tuple[str, ...]:
-        """The words."""
-        return tuple(token.text for token in self.tokens)
-
-    @classmethod
-    def of(cls, forms: Iterable[str], **columns: Any) -> Sentence:
-        """A sentence of bare words."""
-        return cls(tuple(map(Token, forms)), columns)
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Sentence:
-        """The sentence of a record such as a store keeps.
-
-        >>> Sentence.from_record({"tokens": [{"text": "a", "start": 0, "end": 1}]}).tokens
-        (Token(text='a', start=0, end=1),)
-        """
-        tokens = (
-            Token(token["text"], token.get("start", -1), token.get("end", -1))
-            for token in record["tokens"]
-        )
-        return cls(
-            tuple(tokens), dict(record.get("columns") or {}), tuple(record.get("comments") or ())
-        )
-
-    def as_record(self) -> dict[str, Any]:
-        """What JSON can hold."""
-        return {
-            "tokens": [vars(token) for token in self.tokens],
-            "columns": dict(self.columns),
-            "comments": list(self.comments),
-        }
-
-
-@dataclass(frozen=True)
-class Document:
-    """A text and its sentences; ``text`` may be empty where words came without one."""
-
-    name: str
-    sentences: tuple[Sentence, ...]
-    text: str = ""
-    language: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,7 +22,7 @@ class AnnotatedDocument:
     ``history``    rows of all decisions, those taken back too; for the format ``decisions`` alone
     """
 
-    document: Document
+    document: Doc
     decisions: Decisions
     annotator: str = ""
     history: Sequence[Mapping[str, Any]] = ()

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.evaluate.bootstrap import Comparison
-    from eigentext.studio.tasks.records import Decisions, Document, Finished, Score
+    from eigentext.language import Doc
+    from eigentext.studio.tasks.records import Decisions, Finished, Score
     from eigentext.studio.tasks.task import Task
 
 LEAST = 5  # finished sentences that a model can be made of
@@ -83,7 +84,7 @@ def name_of(example: Finished) -> str:
 
 def retrain(
     task: Task,
-    documents: Sequence[Document],
+    documents: Sequence[Doc],
     states: Sequence[Decisions],
     *,
     base_treebank: str | None = None,
@@ -102,9 +103,10 @@ def retrain(
     under a temporary name that is then changed: broken off, nothing has happened.  ``progress`` is
     told the steps: a model of each fold, and the new one.
 
-    >>> from eigentext.studio.tasks import Document, Sentence, open_task
+    >>> from eigentext.language import Doc
+    >>> from eigentext.studio.tasks import open_task
     >>> task = open_task("tags")
-    >>> text = Document("d", tuple(Sentence.of(["the", "dog", "barks"]) for _ in range(6)))
+    >>> text = Doc.from_tokens([["the", "dog", "barks"]] * 6)
     >>> done = {"analysis": {"upos": ["DET", "NOUN", "VERB"]}}
     >>> result = retrain(task, [text], [{(s, "done"): done for s in range(6)}])
     >>> result.kept, result.new.figure, result.n_examples
@@ -120,7 +122,7 @@ def retrain(
         example
         for document, state in zip(documents, states, strict=True)
         for example in task.finished(document, state)
-        if example.sentence.tokens
+        if len(example.sentence)
     ]
     if len(examples) < LEAST:
         why = f"{len(examples)} finished sentences, expected at least {LEAST} to learn from"

@@ -12,25 +12,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import DataError
-from eigentext.studio.tasks.records import (
-    Candidate,
-    Finished,
-    Item,
-    Proposal,
-    Score,
-    Sentence,
-    Token,
-)
+from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
 from eigentext.studio.tasks.task import Task, bad, is_text, numbers_of, ranked, scored
-from eigentext.studio.tasks.texts import conllu_lines, paragraphs
+from eigentext.studio.tasks.texts import conllu_lines, paragraphs, sentence_of_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.language import Doc, Sentence
     from eigentext.language.formats import conllu
     from eigentext.studio.tasks.answers import Answers
-    from eigentext.studio.tasks.records import Document
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
     from eigentext.tagging.segmentation.model import Place
 
@@ -50,18 +42,20 @@ class SegmentationTask(Task):
     SERVED = ("pipeline",)
     NEIGHBOURS = 1
 
-    def unit(self, document: Document, sentence: Sentence) -> tuple[int, int]:
+    def unit(self, document: Doc, sentence: Sentence) -> tuple[int, int]:
         """Where the unit stands in the text."""
-        if not sentence.tokens or sentence.tokens[0].start < 0:
-            raise DataError(document.name, None, "segmentation needs the text of the document")
-        return sentence.tokens[0].start, sentence.tokens[-1].end
+        if not len(sentence) or sentence.start < 0:
+            raise DataError(
+                document.id or "<document>", None, "segmentation needs the text of the document"
+            )
+        return sentence.start, sentence.end
 
     @classmethod
-    def of_text(cls, name: str, text: str, cut: Any, language: str = "") -> tuple[Document, str]:
+    def of_text(cls, name: str, text: str, cut: Any) -> tuple[Doc, str]:
         """Raw text is left as it is, paragraph by paragraph."""
-        return paragraphs(name, text, language), "paragraphs"
+        return paragraphs(name, text), "paragraphs"
 
-    def _numbers(self, document: Document, sentence: Sentence, item: str) -> tuple[int, ...]:
+    def _numbers(self, document: Doc, sentence: Sentence, item: str) -> tuple[int, ...]:
         start, end = self.unit(document, sentence)
         numbers = numbers_of(item)
         if item[0] == "b":
@@ -92,9 +86,9 @@ class SegmentationTask(Task):
 
     def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
         listed = analysis.get("sentences") if isinstance(analysis, dict) else None
-        if not isinstance(listed, list) or not sentence.tokens:
+        if not isinstance(listed, list) or not len(sentence):
             raise bad("done", 'expected {"sentences": [{"tokens": [...]}, ...]}')
-        start, end = sentence.tokens[0].start, sentence.tokens[-1].end
+        start, end = sentence.start, sentence.end
         kept, before = [], start
         for record in listed:
             tokens = record.get("tokens") if isinstance(record, dict) else None
@@ -217,7 +211,7 @@ class SegmentationTask(Task):
         return sorted(items, key=lambda item: (numbers_of(item.item)[0], item.item))
 
     def _answered(
-        self, document: Document, sentence: Sentence, start: int, end: int, cuts: Mapping[int, str]
+        self, document: Doc, sentence: Sentence, start: int, end: int, cuts: Mapping[int, str]
     ) -> tuple[list[list[tuple[int, int, tuple[str, ...]]]], dict[int, Place], str]:
         text = document.text[start:end]
         if self.model is not None:
@@ -227,16 +221,11 @@ class SegmentationTask(Task):
                 for one in answer.sentences
             ]
             return sentences, {at + start: p for at, p in answer.places.items()}, "model"
-        if len(sentence.tokens) > 1:
-            ranges = {int(u[0]): u for u in sentence.columns.get("ranges") or ()}
+        if len(sentence) > 1:
             tokens: list[tuple[int, int, tuple[str, ...]]] = []
-            word = 0
-            while word < len(sentence.tokens):
-                token, unit = sentence.tokens[word], ranges.get(word + 1)
-                last = int(unit[1]) if unit else word + 1
-                forms = tuple(t.text for t in sentence.tokens[word:last]) if unit else ()
-                tokens.append((token.start, sentence.tokens[last - 1].end, forms))
-                word = last
+            for token in sentence.tokens:
+                words = tuple(sentence.forms[token.first - 1 : token.last])
+                tokens.append((token.start, token.end, words if len(words) > 1 else ()))
             return [tokens], {}, "imported"
         spans = [(m.start() + start, m.end() + start, ()) for m in re.finditer(r"\S+", text)]
         return [spans], {}, "none"  # type: ignore[list-item]
@@ -278,23 +267,12 @@ class SegmentationTask(Task):
         flat = [token for one in analysis["sentences"] for token in one["tokens"]]
         following = {a["start"]: b["start"] for a, b in pairwise(flat)}
         for one in analysis["sentences"]:
-            tokens: list[Token] = []
-            ranges: list[list[Any]] = []
-            misc: list[str] = []
-            for token in one["tokens"]:
-                start, end = token["start"], token["end"]
-                form = re.sub(r"\s+", " ", text[start - offset : end - offset])
-                glued = "SpaceAfter=No" if following.get(start) == end else "_"
-                words = token["words"] or [form]
-                if token["words"]:
-                    first = len(tokens) + 1
-                    ranges.append([first, first + len(words) - 1, form, glued])
-                tokens += [Token(word, start, end) for word in words]
-                misc += ["_"] * (len(words) - 1) + ["_" if token["words"] else glued]
-            columns: dict[str, Any] = {"misc": misc}
-            if ranges:
-                columns["ranges"] = ranges
-            yield Sentence(tuple(tokens), columns)
+            spans = [(token["start"], token["end"], token["words"]) for token in one["tokens"]]
+            miscs = ["SpaceAfter=No" if following.get(a) == b else "_" for a, b, _ in spans]
+            forms = [_single_blanks(text[a - offset : b - offset]) for a, b, _ in spans]
+            yield sentence_of_spans(
+                ((form, *span) for form, span in zip(forms, spans, strict=True)), miscs
+            )
 
     def _lines(self, export: SentenceExport) -> Iterator[str]:
         others = [line for line in export.comments if not re.match(r"# (text|sent_id)\b", line)]
@@ -302,9 +280,7 @@ class SegmentationTask(Task):
         for number, one in enumerate(
             self.sentences_of(export.document.text, export.analysis), start=1
         ):
-            text = re.sub(
-                r"\s+", " ", export.document.text[one.tokens[0].start : one.tokens[-1].end]
-            )
+            text = _single_blanks(export.document.text[one.start : one.end])
             before = [*others, "# newpar"] if number == 1 else []
             yield from conllu_lines(one, {}, [*before, f"{name}-{number}", f"# text = {text}"])
 
@@ -313,11 +289,11 @@ class SegmentationTask(Task):
 
         sentences = []
         for one in examples:
-            at = one.sentence.tokens[0].start
+            at = one.sentence.start
             for number, sentence in enumerate(self.sentences_of(one.text, one.analysis, at)):
                 comments = ["# newpar"] if number == 0 else []
-                piece = one.text[sentence.tokens[0].start - at : sentence.tokens[-1].end - at]
-                comments.append("# text = " + re.sub(r"\s+", " ", piece))
+                piece = one.text[sentence.start - at : sentence.end - at]
+                comments.append("# text = " + _single_blanks(piece))
                 lines = conllu_lines(sentence, {}, comments)
                 sentences.append(parse_sentence("\n".join(lines) + "\n"))
         return sentences
@@ -338,7 +314,7 @@ class SegmentationTask(Task):
         """F1 of words (the words of multiword tokens) and of sentences, together."""
         counts = []
         for one in held_out:
-            offset = one.sentence.tokens[0].start
+            offset = one.sentence.start
             gold = _spans(
                 [
                     [
@@ -351,6 +327,10 @@ class SegmentationTask(Task):
             answer = _spans([[tuple(t) for t in s.tokens] for s in model.segment(one.text)])
             counts.append((float(len(gold & answer)), float(len(gold)), float(len(answer))))
         return scored("F1 of words and sentences", counts)
+
+
+def _single_blanks(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
 
 
 def _cuts_and_words(state: SentenceState) -> tuple[dict[int, str], Words]:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.language import Sentence
     from eigentext.studio.tasks.answers import Answers
-    from eigentext.studio.tasks.records import Decisions, Document, Sentence
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 COLUMNS = ("upos", "xpos", "feats", "lemma")
@@ -51,6 +51,7 @@ class TagsTask(Task):
     KINDS = ("morph-tagger", "tagger")
     SERVED = ("pipeline", "tagger")
     OPTIONS = ("compare",)
+    CHECKED = True
     WORDS = "t"
 
     def __init__(
@@ -86,7 +87,7 @@ class TagsTask(Task):
             raise bad("done", f"expected columns of {', '.join(COLUMNS)}")
         kept = {}
         for name, values in analysis.items():
-            if not isinstance(values, list) or len(values) != len(sentence.tokens):
+            if not isinstance(values, list) or len(values) != len(sentence):
                 raise bad("done", f"{name}: expected a list with a value for each word")
             for word, text in enumerate(values):
                 if text != "_":
@@ -112,14 +113,6 @@ class TagsTask(Task):
         for column, cell in json.loads(value).items():
             answers.values.setdefault(column, {})[word] = str(cell)
 
-    def findings(
-        self, document: Document, decisions: Decisions, sentence: int, *, rules: bool = True
-    ) -> list[Any]:
-        """What is wrong by UD's rules."""
-        from eigentext.studio.tasks.checks import check_under
-
-        return check_under(self, document, decisions, sentence, rules=rules)
-
     def differ(self, value: Any, other: Any) -> bool:
         """Whether two values differ; what is not said is empty."""
         bare = [
@@ -130,7 +123,7 @@ class TagsTask(Task):
     # ------------------------------------------------------------ proposals
 
     def _propose(self, state: SentenceState, k: int) -> Proposal:
-        n = len(state.sentence.tokens)
+        n = len(state.sentence)
         decided = _cells(state)
         columns, lists, notes, source = self._answered(state.sentence, decided)
         for word, cells in decided.items():
@@ -155,7 +148,7 @@ class TagsTask(Task):
         self, sentence: Sentence, decided: Mapping[int, Mapping[str, str]]
     ) -> tuple[dict[str, list[str]], list[list[Candidate]], list[str], str]:
         """Columns, candidates of each word, notes, and who says so."""
-        n = len(sentence.tokens)
+        n = len(sentence)
         if self.model is None or not n:
             imported = {name: column_of(sentence, name) for name in COLUMNS}
             columns = {name: list(values) for name, values in imported.items() if values}
@@ -204,7 +197,7 @@ class TagsTask(Task):
         answers = self.model.kbest(sentence.forms, 16, allowed=allowed)
         shares = list_shares(answers)
         lists = []
-        for word in range(len(sentence.tokens)):
+        for word in range(len(sentence)):
             of_tag: dict[str, float] = {}
             for answer, share in zip(answers, shares, strict=True):
                 of_tag[answer.tags[word]] = of_tag.get(answer.tags[word], 0.0) + share
@@ -242,7 +235,7 @@ class TagsTask(Task):
 
     def decided_only(self, state: SentenceState) -> dict[str, Any]:
         """The columns with what is decided alone."""
-        columns = {name: ["_"] * len(state.sentence.tokens) for name in COLUMNS}
+        columns = {name: ["_"] * len(state.sentence) for name in COLUMNS}
         for word, cells in _cells(state).items():
             for name, cell in cells.items():
                 columns[name][word] = cell
@@ -284,7 +277,7 @@ class TagsTask(Task):
         counts = []
         for example, answer in zip(held_out, answers, strict=True):
             names = [name for name in answer if set(example.analysis.get(name, ("_",))) - {"_"}]
-            n = len(example.sentence.tokens)
+            n = len(example.sentence)
             right = sum(
                 all(answer[name][word] == example.analysis[name][word] for name in names)
                 for word in range(n)
@@ -308,7 +301,7 @@ def _filled(columns: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _bare(example: Finished) -> dict[str, Any]:
     """The columns for training: trees are left out, which a tagger does not need."""
-    n = len(example.sentence.tokens)
+    n = len(example.sentence)
     return {**example.analysis, **{name: ["_"] * n for name in ("head", "deprel", "deps")}}
 
 

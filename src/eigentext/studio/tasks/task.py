@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
-    from eigentext.studio.tasks.records import AnnotatedDocument, Decisions, Document, Sentence
+    from eigentext.language import Doc, Sentence
+    from eigentext.studio.tasks.records import AnnotatedDocument, Decisions, Finding
 
 Examples: TypeAlias = "Sequence[Finished]"
 MOST_LETTERS = 1000  # of anything typed
@@ -121,7 +122,7 @@ def numbers_of(item: str) -> tuple[int, ...]:
 class SentenceState(NamedTuple):
     """A sentence of a document under all decisions of a layer."""
 
-    document: Document
+    document: Doc
     decisions: Decisions
     number: int
 
@@ -143,7 +144,7 @@ class SentenceState(NamedTuple):
 class SentenceExport(NamedTuple):
     """A sentence that is to be written, in the format ``form``."""
 
-    document: Document
+    document: Doc
     sentence: Sentence
     analysis: Mapping[str, Any]
     comments: list[str]
@@ -162,6 +163,7 @@ class Task(ABC):
     ``CONDITIONED`` decisions on other sentences have a say in a proposal: all of them go with it
     ``NEIGHBOURS``  so many sentences on either side are proposed anew with the one that changed
     ``WORDS``       the letter of items that are words, where words are what is decided
+    ``CHECKED``     by the rules of Universal Dependencies
     ``SEPARATE_ITEMS``  a decision is in the way of those on its own item alone
     """
 
@@ -176,6 +178,7 @@ class Task(ABC):
     NEIGHBOURS: ClassVar[int] = 0
     WORDS: ClassVar[str] = ""
     SEPARATE_ITEMS: ClassVar[bool] = False
+    CHECKED: ClassVar[bool] = False
 
     def __init__(self, model: Any = None, *, labels: Sequence[str] = ()) -> None:
         self.pipeline: Any = None
@@ -250,17 +253,17 @@ class Task(ABC):
 
     # ------------------------------------------------------------ decisions
 
-    def _state(self, document: Document, decisions: Decisions, sentence: int) -> SentenceState:
+    def _state(self, document: Doc, decisions: Decisions, sentence: int) -> SentenceState:
         if not isinstance(sentence, int) or not 0 <= sentence < len(document.sentences):
             why = f"no sentence {sentence} among {len(document.sentences)}"
-            raise DataError(document.name or "<document>", None, why)
+            raise DataError(document.id or "<document>", None, why)
         return SentenceState(document, decisions, sentence)
 
     def is_done(self, decisions: Decisions, sentence: int) -> bool:
         """Whether the sentence is finished."""
         return decisions.get((sentence, DONE)) is not None
 
-    def check(self, document: Document, sentence: int, item: str, value: Any) -> Any:
+    def check(self, document: Doc, sentence: int, item: str, value: Any) -> Any:
         """The value as it is kept; a bad item or value is a DataError that says what is wrong."""
         words = self._state(document, {}, sentence).sentence
         if not isinstance(item, str) or not (item == DONE or self.ITEMS.fullmatch(item)):
@@ -286,10 +289,10 @@ class Task(ABC):
             kept = self._check(words, item, bare)
         return kept if note is None else {**kept, "note": note}
 
-    def _numbers(self, document: Document, sentence: Sentence, item: str) -> tuple[int, ...]:
+    def _numbers(self, document: Doc, sentence: Sentence, item: str) -> tuple[int, ...]:
         """The numbers in an item's name, if they are within the sentence."""
         numbers = numbers_of(item)
-        n = len(sentence.tokens)
+        n = len(sentence)
         if len(numbers) == 1 and not numbers[0] < n:
             raise bad(item, f"the sentence has {n} words, counted from 0")
         if len(numbers) == 2 and not numbers[0] < numbers[1] <= n:
@@ -327,7 +330,7 @@ class Task(ABC):
     # ------------------------------------------------------------ proposals
 
     def propose(
-        self, document: Document, decisions: Decisions, sentence: int, *, k: int = 1
+        self, document: Doc, decisions: Decisions, sentence: int, *, k: int = 1
     ) -> Proposal:
         """The model's answer under all decisions so far, with at most ``k`` whole answers."""
         state = self._state(document, decisions, sentence)
@@ -363,17 +366,17 @@ class Task(ABC):
             **more,
         )
 
-    def apply(self, document: Document, decisions: Decisions, sentence: int) -> dict[str, Any]:
+    def apply(self, document: Doc, decisions: Decisions, sentence: int) -> dict[str, Any]:
         """The whole analysis of a sentence: decisions, and proposals for what is open."""
         return dict(self.propose(document, decisions, sentence).analysis)
 
-    def accepted(self, document: Document, decisions: Decisions, sentence: int) -> dict[str, Any]:
+    def accepted(self, document: Doc, decisions: Decisions, sentence: int) -> dict[str, Any]:
         """The value of ``done`` that accepts a sentence as it stands now."""
         return {"analysis": self.apply(document, decisions, sentence)}
 
     def candidates(
         self,
-        document: Document,
+        document: Doc,
         decisions: Decisions,
         sentence: int,
         item: str,
@@ -389,7 +392,7 @@ class Task(ABC):
         return list(searched(self._candidates(state, item, numbers), search))[:k]
 
     def certainty(
-        self, document: Document, decisions: Decisions, sentences: Iterable[int] | None = None
+        self, document: Doc, decisions: Decisions, sentences: Iterable[int] | None = None
     ) -> list[Certainty]:
         """How sure the model is of each sentence (or of these), in the order of the text."""
         certainties = []
@@ -416,10 +419,20 @@ class Task(ABC):
         return None
 
     def findings(
-        self, document: Document, decisions: Decisions, sentence: int, *, rules: bool = True
-    ) -> list[Any]:
+        self,
+        document: Doc,
+        decisions: Decisions,
+        sentence: int,
+        *,
+        language: str = "",
+        rules: bool = True,
+    ) -> list[Finding]:
         """What checks have to say: of all ``rules``, or only whether the sentence is a tree."""
-        return []
+        if not self.CHECKED:
+            return []
+        from eigentext.studio.tasks.checks import check_under
+
+        return check_under(self, document, decisions, sentence, language=language, rules=rules)
 
     # ------------------------------------------------------------ what measures compare
 
@@ -489,18 +502,18 @@ class Task(ABC):
     # ------------------------------------------------------------ what comes in and out
 
     @classmethod
-    def of_text(cls, name: str, text: str, cut: Any, language: str = "") -> tuple[Document, str]:
+    def of_text(cls, name: str, text: str, cut: Any) -> tuple[Doc, str]:
         """A document of raw text, and how it was cut: by a segmenter, or a scheme by its name."""
         from eigentext.studio.tasks.texts import document_of_text
 
         how = cut if isinstance(cut, str) else "segmenter"
-        return document_of_text(name, text, cut, language), how
+        return document_of_text(name, text, cut), how
 
-    def finished(self, document: Document, decisions: Decisions) -> list[Finished]:
+    def finished(self, document: Doc, decisions: Decisions) -> list[Finished]:
         """The sentences that are done, with what was accepted."""
         return [
             Finished(
-                document.name,
+                document.id or "",
                 number,
                 sentence,
                 self.apply(document, decisions, number),
@@ -540,7 +553,7 @@ class Task(ABC):
         """
         chosen = self.check_format(format)
         if chosen == "decisions":
-            yield from (_json({"document": layer.document.name, **row}) for row in layer.history)
+            yield from (_json({"document": layer.document.id, **row}) for row in layer.history)
         elif chosen not in self.formats:
             yield from self._json_lines(layer, unfinished=unfinished)
         else:
@@ -572,7 +585,7 @@ class Task(ABC):
             if done or (unfinished and items):
                 yield _json(
                     {
-                        "document": layer.document.name,
+                        "document": layer.document.id,
                         "sentence": number,
                         "tokens": list(sentence.forms),
                         "items": items,
@@ -585,15 +598,15 @@ def _json(record: Mapping[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False)
 
 
-def _comments(document: Document, number: int, annotator: str, *, first: bool) -> list[str]:
+def _comments(document: Doc, number: int, annotator: str, *, first: bool) -> list[str]:
     """Comments of CoNLL-U: those that were imported, or new ones."""
     sentence = document.sentences[number]
-    comments = [line for line in sentence.comments if not line.startswith("# annotator =")]
-    imported = " ".join(comments)
+    comments = [line for line in sentence.comments or () if not line.startswith("# annotator =")]
+    imported, name = " ".join(comments), _one_line(document.id or "")
     if first and "newdoc" not in imported:
-        comments.insert(0, f"# newdoc id = {_one_line(document.name)}")
+        comments.insert(0, f"# newdoc id = {name}")
     if "# sent_id" not in imported:
-        comments.append(f"# sent_id = {_one_line(document.name).replace(' ', '_')}-{number + 1}")
+        comments.append(f"# sent_id = {name.replace(' ', '_')}-{number + 1}")
     if "# text =" not in imported:
         comments.append(f"# text = {_one_line(_text_of(document, sentence))}")
     if annotator:
@@ -601,10 +614,9 @@ def _comments(document: Document, number: int, annotator: str, *, first: bool) -
     return comments
 
 
-def _text_of(document: Document, sentence: Sentence) -> str:
-    tokens = sentence.tokens
-    if document.text and tokens and tokens[0].start >= 0:
-        return document.text[tokens[0].start : tokens[-1].end]
+def _text_of(document: Doc, sentence: Sentence) -> str:
+    if document.text and len(sentence) and sentence.start >= 0:
+        return document.text[sentence.start : sentence.end]
     return " ".join(sentence.forms)
 
 

@@ -5,12 +5,14 @@ Nothing is lost on the way: columns that no task decides are kept, and come out 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eigentext.errors import DataError
 from eigentext.evaluate.ner import entities
+from eigentext.language import Columns, Doc, Sentence, Token
 from eigentext.language.formats.conllu import conllu_rows
-from eigentext.studio.tasks.records import Document, Sentence, Token
+from eigentext.language.formats.conllu_docs import word_miscs
+from eigentext.language.sentence import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,138 +21,97 @@ if TYPE_CHECKING:
     from eigentext.language.trees.constituent import Tree
     from eigentext.tagging.segmentation import Segmenter
 
-COLUMNS = ("lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+#: columns by the names that analyses and stored sentences have for them
+COLUMN_OF = {c.json: c for c in COLUMNS if c.name != "forms" and not c.when}
+_IN_CONLLU = [name for name in COLUMN_OF if name != "ner"]
 
 
-def document_of_conllu(
-    name: str, sentences: Iterable[conllu.ConlluBlock], language: str = ""
-) -> Document:
-    """A text for annotation of the sentences of a treebank.
+def sentence_of_spans(
+    spans: Iterable[tuple[str, int, int, Sequence[str]]], miscs: Iterable[str] | None = None
+) -> Sentence:
+    """A sentence of bare tokens: form, start, end, and the words if it stands for several.
 
-    >>> from eigentext.language.formats.conllu import make_sentence
-    >>> text = document_of_conllu("d", [make_sentence(["Go", "!"], misc=["SpaceAfter=No", "_"])])
-    >>> text.text, text.sentences[0].tokens[1]
-    ('Go!\\n', Token(text='!', start=2, end=3))
+    >>> sentence_of_spans([("du", 0, 2, ("de", "le"))]).forms
+    ('de', 'le')
     """
-    from eigentext.tagging.segmentation.raw import lay_out
-
-    read = list(sentences)
-    layout = lay_out(read)
-    spans = iter(zip(layout.spans, layout.words, strict=True))
-    records = []
-    for sentence in read:
-        forms = sentence.forms
-        tokens: list[Token] = []
-        while len(tokens) < len(forms):
-            (start, end), words = next(spans)
-            # the words of a multiword token have no place of their own in the text
-            tokens += [Token(form, start, end) for form in words or (forms[len(tokens)],)]
-        columns: dict[str, Any] = {}
-        for column in COLUMNS:
-            values = list(sentence.column(column))
-            if any(value != "_" for value in values):
-                columns[column] = values
-        if sentence.ranges:
-            columns["ranges"] = [list(unit) for unit in sentence.ranges]
-        if sentence.empty_nodes:
-            columns["empty"] = [list(node) for node in sentence.empty_nodes]
-        records.append(Sentence(tuple(tokens), columns, sentence.comments))
-    return Document(name, tuple(records), layout.text, language)
+    tokens: list[Token] = []
+    forms: tuple[str, ...] = ()
+    for form, start, end, words in spans:
+        first = len(forms) + 1
+        forms += tuple(words) or (form,)
+        tokens.append(Token(form, start, end, "_", first, len(forms)))
+    if miscs is not None:
+        tokens = [token._replace(misc=misc) for token, misc in zip(tokens, miscs, strict=True)]
+    return Sentence(tuple(tokens), Columns(forms))
 
 
-def document_of_trees(name: str, trees: Iterable[Tree], language: str = "") -> Document:
+def document_of_trees(name: str, trees: Iterable[Tree]) -> Doc:
     """A text for annotation of constituent trees; words stand a space apart.
 
     >>> from eigentext.language.trees.constituent import Tree
-    >>> document_of_trees("d", [Tree.from_brackets("(S (UH Hi))")]).sentences[0].columns
-    {'brackets': '(S (UH Hi))'}
+    >>> document_of_trees("d", [Tree.from_brackets("(S (UH Hi))")]).sentences[0].brackets
+    '(S (UH Hi))'
     """
-    records, pieces, at = [], [], 0
-    for tree in trees:
-        tokens = []
-        for word in tree.words:
-            tokens.append(Token(word, at, at + len(word)))
-            at += len(word) + 1
-        pieces.append(" ".join(tree.words) + "\n")
-        records.append(Sentence(tuple(tokens), {"brackets": str(tree)}))
-    return Document(name, tuple(records), "".join(pieces), language)
+    listed = list(trees)
+    doc = Doc.from_tokens([tree.words for tree in listed], doc_id=name)
+    pairs = zip(doc.sentences, listed, strict=True)
+    return replace(doc, sentences=tuple(replace(s, brackets=str(tree)) for s, tree in pairs))
 
 
 def document_of_columns(
-    name: str,
-    tokens: Iterable[Sequence[str]],
-    tags: Iterable[Sequence[str]] | None = None,
-    language: str = "",
-) -> Document:
+    name: str, tokens: Iterable[Sequence[str]], tags: Iterable[Sequence[str]] | None = None
+) -> Doc:
     """A text for annotation of lists of tokens, with their entity tags (BIO2) if there are some.
 
-    >>> document_of_columns("d", [["Ada", "ran"]], [["B-PER", "O"]]).sentences[0].columns
-    {'ner': ['B-PER', 'O']}
+    >>> document_of_columns("d", [["Ada", "ran"]], [["B-PER", "O"]]).sentences[0].entities
+    ('B-PER', 'O')
     """
-    read = [list(words) for words in tokens]
-    rows = [list(row) for row in tags] if tags is not None else [None] * len(read)
-    records, pieces, at = [], [], 0
-    for words, row in zip(read, rows, strict=True):
-        placed = []
-        for word in words:
-            placed.append(Token(word, at, at + len(word)))
-            at += len(word) + 1
-        pieces.append(" ".join(words) + "\n")
-        records.append(Sentence(tuple(placed), {} if row is None else {"ner": row}))
-    return Document(name, tuple(records), "".join(pieces), language)
+    doc = Doc.from_tokens(tokens, doc_id=name)
+    if tags is None:
+        return doc
+    pairs = zip(doc.sentences, tags, strict=True)
+    return replace(doc, sentences=tuple(s.with_columns(entities=tuple(row)) for s, row in pairs))
 
 
-def document_of_text(
-    name: str, text: str, cut: Segmenter | str = "generic", language: str = ""
-) -> Document:
+def document_of_text(name: str, text: str, cut: Segmenter | str = "generic") -> Doc:
     """A text cut into sentences and words by a segmenter, or by a scheme of rules of this name.
 
     >>> [sentence.forms for sentence in document_of_text("d", "It is. So be it.").sentences]
     [('It', 'is', '.'), ('So', 'be', 'it', '.')]
     """
-    records = []
+    rows: Iterable[Iterable[tuple[str, int, int, Sequence[str]]]]
     if isinstance(cut, str):
         from eigentext.language.tokenise.tokens import tokenise_text
 
-        rows = tokenise_text(text, cut)
-        cut_up = (Sentence(tuple(Token(t.text, t.start, t.end) for t in row)) for row in rows)
-        return Document(name, tuple(cut_up), text, language)
-    for sentence in cut.segment(text):
-        tokens: list[Token] = []
-        ranges: list[list[Any]] = []
-        for start, end, words in sentence.tokens:
-            if words:
-                ranges.append([len(tokens) + 1, len(tokens) + len(words), text[start:end], "_"])
-            tokens += [Token(word, start, end) for word in words or (text[start:end],)]
-        records.append(Sentence(tuple(tokens), {"ranges": ranges} if ranges else {}))
-    return Document(name, tuple(records), text, language)
+        rows = (((*token, ()) for token in row) for row in tokenise_text(text, cut))
+    else:
+        rows = (((text[a:b], a, b, words) for a, b, words in s.tokens) for s in cut.segment(text))
+    return Doc(text, tuple(map(sentence_of_spans, rows)), name)
 
 
-def paragraphs(name: str, text: str, language: str = "") -> Document:
+def paragraphs(name: str, text: str) -> Doc:
     """A raw text as segmentation takes it: each paragraph is one unit, with itself as its token.
 
-    >>> [unit.tokens[0] for unit in paragraphs("d", "A b.\\n\\nC.").sentences]
-    [Token(text='A b.', start=0, end=4), Token(text='C.', start=6, end=8)]
+    >>> [unit.tokens[0][:3] for unit in paragraphs("d", "A b.\\n\\nC.").sentences]
+    [('A b.', 0, 4), ('C.', 6, 8)]
     """
-    records, at = [], 0
+    units, at = [], 0
     for line in text.split("\n\n"):
         bare = line.strip()
         if bare:
             start = at + line.index(bare[0])
-            records.append(Sentence((Token(bare, start, start + len(bare)),)))
+            units.append(sentence_of_spans([(bare, start, start + len(bare), ())]))
         at += len(line) + 2
-    return Document(name, tuple(records), text, language)
+    return Doc(text, tuple(units), name)
 
 
 def column_of(sentence: Sentence, name: str) -> list[str] | None:
     """An imported column with a value for each word; None where it is not there."""
-    values = sentence.columns.get(name)
-    if values is None:
-        return None
-    if len(values) != len(sentence.tokens):
-        why = f"column {name} has {len(values)} values for {len(sentence.tokens)} words"
-        raise DataError("<sentence>", None, why)
-    return [str(value) for value in values]
+    values = COLUMN_OF[name].of(sentence)
+    if name == "misc":  # a part of it stands with the tokens
+        values = word_miscs(sentence.with_columns(entities=None))
+        return None if set(values) <= {"_"} else values
+    return None if values is None else list(map(str, values))
 
 
 def conllu_lines(
@@ -158,20 +119,20 @@ def conllu_lines(
 ) -> list[str]:
     """The lines of a sentence with these columns; others are as they were imported.
 
-    >>> for line in conllu_lines(Sentence.of(["Go"]), {"upos": ["VERB"]}, ["# sent_id = 1"]):
+    >>> words = sentence_of_spans([("Go", 0, 2, ())])
+    >>> for line in conllu_lines(words, {"upos": ["VERB"]}, ["# sent_id = 1"]):
     ...     print(line.replace(chr(9), " "))
     # sent_id = 1
     1 Go _ VERB _ _ _ _ _ _
     <BLANKLINE>
     """
-    cells: list[list[str] | None] = [[_written(token.text) for token in sentence.tokens]]
-    for name in COLUMNS:
+    cells: list[list[str] | None] = [list(map(_written, sentence.forms))]
+    for name in _IN_CONLLU:
         values = columns.get(name)
         column = column_of(sentence, name) if values is None else values
-        cells.append(None if column is None else [_written(value) for value in column])
-    units = [(int(a), int(b), *rest) for a, b, *rest in sentence.columns.get("ranges") or ()]
-    empty = [(int(after), line) for after, line in sentence.columns.get("empty") or ()]
-    return [*comments, *conllu_rows(cells, units, empty), ""]
+        cells.append(None if column is None else list(map(_written, column)))
+    units = [(t.first, t.last, t.form, t.misc) for t in sentence.tokens if t.first < t.last]
+    return [*comments, *conllu_rows(cells, units, sentence.empty_nodes), ""]
 
 
 def _written(value: Any) -> str:
