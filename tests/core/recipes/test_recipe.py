@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from eigentext.datasets import check, entries
 from eigentext.errors import DataError, SettingsError
+from eigentext.evaluate.conll18 import evaluate
+from eigentext.pipeline import scoring
+from eigentext.recipes import training
 from eigentext.recipes.gathering import gathered
 from eigentext.recipes.recipe import Part, find_recipe, read_recipe, recipes
 from eigentext.recipes.training import SCORES, check_settings
@@ -47,8 +52,27 @@ def test_our_recipes_are_whole(recipe):
     assert recipe.licence
     assert recipe.path is None
     assert set(recipe.expected) <= set(SCORES[recipe.kind])
+    assert "XPOS" not in recipe.expected or recipe.expected["XPOS"] < recipe.expected["Words"]
     nc = any("NC" in entry.licence for entry in recipe.sets)
     assert recipe.non_commercial == nc
+
+
+def test_a_column_that_the_treebank_lacks_has_no_score(tmp_path, monkeypatch):
+    row = "1\tdogs\tdog\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
+    (tmp_path / "test.conllu").write_text(row, encoding="utf-8")
+    monkeypatch.setattr(scoring, "score", lambda pipeline, gold, **options: evaluate(gold, gold))
+    scores = training._score_pipeline(None, [str(tmp_path / "test.conllu")], jobs=1, progress=None)
+    assert set(scores) == set(SCORES["pipeline"]) - {"XPOS", "UFeats"}
+
+
+def test_the_page_of_models_shows_what_the_recipes_expect():
+    page = (Path(__file__).parents[3] / "docs" / "guide" / "models.md").read_text("utf-8")
+    header = next(line for line in page.splitlines() if line.startswith("| recipe | Sentences"))
+    columns = [cell.strip() for cell in header.strip("|").split("|")][1:]
+    for recipe in recipes():
+        if "LAS" in recipe.expected:
+            figures = " | ".join(f"{recipe.expected[column]:.2f}" for column in columns)
+            assert f"| `{recipe.name}` | {figures} |" in page
 
 
 @pytest.mark.requires("data")
