@@ -11,10 +11,13 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
-from types import CodeType, FrameType
+from typing import TYPE_CHECKING
 
 import eigentext
 from eigentext.cli.main import run
+
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
 
 HOME = str(Path(eigentext.__file__).parent)
 called: set[CodeType] = set()
@@ -31,9 +34,9 @@ def _importing(frame: FrameType | None) -> bool:
 
 def _note(frame: FrameType, event: str, _argument: object) -> None:
     code = frame.f_code
-    if event == "call" and code not in called and code.co_filename.startswith(HOME):
-        if not _importing(frame):
-            called.add(code)
+    is_new = event == "call" and code not in called and code.co_filename.startswith(HOME)
+    if is_new and not _importing(frame):
+        called.add(code)
 
 
 threading.setprofile(_note)

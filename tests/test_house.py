@@ -30,6 +30,14 @@ def test_the_page_names_every_room_and_fits_a_screen(graph: Any) -> None:
     assert len(page.splitlines()) <= 45
 
 
+def test_the_files_to_read_are_there() -> None:
+    page = (ROOT / "docs" / "house.md").read_text("utf-8")
+    files = re.findall(r"`(\w+/[\w/]+\.py)`", page)
+    assert len(files) > 20
+    for file in files:
+        assert any((ROOT / folder / file).is_file() for folder in ("src/eigentext", ".")), file
+
+
 def test_the_picture_is_that_of_the_imports(graph: Any) -> None:
     stored = (ROOT / "docs" / "import-graph.svg").read_text("utf-8")
     pairs = re.compile(r"<title>(\w+ imports \w+): \d+</title>")
