@@ -54,7 +54,7 @@ def report(
     from eigentext.base.files.opening import check_writable
     from eigentext.drawing import words_map
     from eigentext.drawing.words_tree import cluster_tree_svg
-    from eigentext.reports.words_page import WordVectors, words_report
+    from eigentext.reports.words_page import PageVectors, words_report
     from eigentext.words.embeddings.neighbours import load_words
 
     if tree is not None and not tree.lower().endswith(".svg"):
@@ -70,7 +70,7 @@ def report(
     clusters, fitted = _load(model, run)
     if values is not None and (fitted is None or not len(fitted.singular_values_)):
         raise SettingsError(f"{model} has no singular values to plot")
-    space = None if vectors is None else WordVectors(*load_words(vectors))
+    space = None if vectors is None else PageVectors(*load_words(vectors))
     page = words_report(
         clusters,
         title=title,

@@ -44,6 +44,10 @@ class Gathered:
         """The files of these parts."""
         return [self._path(part) for part in parts]
 
+    def texts(self) -> list[str]:
+        """The files of text without annotation."""
+        return [str(self.places[file]) for file in self.recipe.text]
+
     def _path(self, part: Part) -> str:
         place = self.places[part.file]
         if part.sentences is None and not self.recipe.typed:

@@ -7,14 +7,15 @@ accuracy of tags (``const eval``), of entities F1, precision and recall (``tag e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from eigentext.base.cores import using_cores
+from eigentext.base.registry import class_of
 from eigentext.base.settings import declared
 from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from eigentext.base.progress import Progress
     from eigentext.recipes.gathering import Gathered
@@ -26,22 +27,15 @@ SCORES = {
     "ner": ("F1", "precision", "recall"),
 }
 """Kind of recipe -> the scores that its models have."""
+_MODELS = {"pipeline": "pipeline", "constituency": "lpcfg", "ner": "tagger"}  # their kinds
 
 
 _N_CLUSTERS, _VOCABULARY = 500, 50_000  # of the text that a tagger of entities learns from
 
 
-class _Way(NamedTuple):
-    """The settings of a kind, and what makes and scores a model of it."""
-
-    settings: Callable[[], type]
-    train: Callable[..., Any]
-    score: Callable[..., dict[str, float]]
-
-
 def check_settings(recipe: Recipe) -> None:
     """Raise SettingsError for a setting, or a score, that models of this kind do not have."""
-    known = declared(_WAYS[recipe.kind].settings())
+    known = declared(class_of(_MODELS[recipe.kind]))
     for name, value in recipe.settings.items():
         if name not in known:
             raise SettingsError(f"recipe {recipe.name}: a {recipe.kind} has no setting {name!r}")
@@ -58,58 +52,42 @@ def trained(
     data: Gathered, *, jobs: int = 1, progress: Progress | None = None
 ) -> tuple[Any, dict[str, float]]:
     """The model of a recipe, and its scores on the recipe's test data."""
-    recipe = data.recipe
-    way = _WAYS[recipe.kind]
+    train, score = _WAYS[data.recipe.kind]
     with using_cores(jobs):
-        model = way.train(
-            data.paths(recipe.train),
-            data.paths(recipe.dev),
-            [str(data.places[file]) for file in recipe.text],
-            recipe.settings,
-            progress=progress,
-        )
-    scores = way.score(model, data.paths(recipe.test), jobs=jobs, progress=progress)
+        model = train(data, progress)
+    scores = score(model, data.paths(data.recipe.test), jobs, progress)
     return model, {name: round(value, 2) for name, value in scores.items()}
+
+
+def _counted(answers: Iterable[Any], total: int, progress: Progress | None) -> Iterator[Any]:
+    for done, answer in enumerate(answers, start=1):
+        if progress is not None:
+            progress(done, total, "testing")
+        yield answer
 
 
 # ---------------------------------------------------------------- constituents
 
 
-def _lpcfg() -> type:
-    from eigentext.constituency.settings import LPCFGSettings
-
-    return LPCFGSettings
-
-
-def _train_constituency(
-    train: Sequence[str],
-    dev: Sequence[str],
-    text: Sequence[str],
-    settings: dict[str, Any],
-    *,
-    progress: Progress | None,
-) -> Any:
+def _train_constituency(data: Gathered, progress: Progress | None) -> Any:
     from eigentext.constituency import LPCFG
 
-    parser = LPCFG(**settings)
+    parser = LPCFG(**data.recipe.settings)
     parser.check()
-    return parser.fit(_trees(train), progress=progress)
+    return parser.fit(_trees(data.paths(data.recipe.train)), progress=progress)
 
 
 def _score_constituency(
-    parser: Any, test: Sequence[str], *, jobs: int, progress: Progress | None
+    parser: Any, test: Sequence[str], jobs: int, progress: Progress | None
 ) -> dict[str, float]:
     from eigentext.evaluate.parseval import evaluate
     from eigentext.language.formats.prm import EvalbSettings
     from eigentext.language.trees.clean import clean
 
     gold = [tree for tree in map(clean, _trees(test)) if tree is not None]
-    found = []
-    for answer in parser.parse_many((list(tree.words) for tree in gold), jobs=jobs):
-        found.append(answer.tree)
-        if progress is not None:
-            progress(len(found), len(gold), "testing")
-    result = evaluate(gold, found, EvalbSettings.collins(), failed="empty").all
+    answers = parser.parse_many((list(tree.words) for tree in gold), jobs=jobs)
+    trees = [answer.tree for answer in _counted(answers, len(gold), progress)]
+    result = evaluate(gold, trees, EvalbSettings.collins(), failed="empty").all
     return {"F1": result.f1, "tags": result.tag_accuracy}
 
 
@@ -125,28 +103,17 @@ def _trees(files: Sequence[str]) -> list[Any]:
 # ---------------------------------------------------------------- entities
 
 
-def _tagger() -> type:
-    from eigentext.tagging.sequence.settings import TaggerSettings
-
-    return TaggerSettings
-
-
-def _train_ner(
-    train: Sequence[str],
-    dev: Sequence[str],
-    text: Sequence[str],
-    settings: dict[str, Any],
-    *,
-    progress: Progress | None,
-) -> Any:
+def _train_ner(data: Gathered, progress: Progress | None) -> Any:
     from eigentext.tagging.sequence import SequenceTagger
 
-    tagger = SequenceTagger(**{"scheme": "bio2", **settings})
+    recipe = data.recipe
+    tagger = SequenceTagger(**{"scheme": "bio2", **recipe.settings})
     tagger.check()
-    if text:
-        tagger.set_params(clusters=_clusters(text, progress))
-    held_out = _tagged(dev, tagger.repair) if dev else None
-    return tagger.fit(*_tagged(train, tagger.repair), dev=held_out, progress=progress)
+    if recipe.text:
+        tagger.set_params(clusters=_clusters(data.texts(), progress))
+    gold = _tagged(data.paths(recipe.train), tagger.repair)
+    held_out = _tagged(data.paths(recipe.dev), tagger.repair) if recipe.dev else None
+    return tagger.fit(*gold, dev=held_out, progress=progress)
 
 
 def _clusters(text: Sequence[str], progress: Progress | None) -> dict[str, str]:
@@ -160,17 +127,14 @@ def _clusters(text: Sequence[str], progress: Progress | None) -> dict[str, str]:
 
 
 def _score_ner(
-    tagger: Any, test: Sequence[str], *, jobs: int, progress: Progress | None
+    tagger: Any, test: Sequence[str], jobs: int, progress: Progress | None
 ) -> dict[str, float]:
     from eigentext.evaluate.ner import evaluate
 
     tokens, gold = _tagged(test, repair=True)
-    found = []
-    for answers in tagger.stream_kbest(tokens, 1, jobs=jobs):
-        found.append(answers[0].tags if answers else [])
-        if progress is not None:
-            progress(len(found), len(gold), "testing")
-    result = evaluate(gold, found, names=(", ".join(test), "the tagger"))
+    answers = _counted(tagger.stream_kbest(tokens, 1, jobs=jobs), len(gold), progress)
+    predicted = [best[0].tags if best else [] for best in answers]
+    result = evaluate(gold, predicted, names=(", ".join(test), "the tagger"))
     micro = result.micro
     return {"F1": result.f1, "precision": micro.precision, "recall": micro.recall}
 
@@ -185,27 +149,21 @@ def _tagged(files: Sequence[str], repair: bool) -> tuple[Any, Any]:
 # ---------------------------------------------------------------- pipelines
 
 
-def _pipeline() -> type:
-    from eigentext.pipeline.settings import PipelineSettings
-
-    return PipelineSettings
-
-
-def _train_pipeline(
-    train: Sequence[str],
-    dev: Sequence[str],
-    text: Sequence[str],
-    settings: dict[str, Any],
-    *,
-    progress: Progress | None,
-) -> Any:
+def _train_pipeline(data: Gathered, progress: Progress | None) -> Any:
     from eigentext.pipeline import Pipeline
 
-    return Pipeline.train(train, dev=dev or None, text=text or None, progress=progress, **settings)
+    recipe = data.recipe
+    return Pipeline.train(
+        data.paths(recipe.train),
+        dev=data.paths(recipe.dev) or None,
+        text=data.texts() or None,
+        progress=progress,
+        **recipe.settings,
+    )
 
 
 def _score_pipeline(
-    pipeline: Any, test: Sequence[str], *, jobs: int, progress: Progress | None
+    pipeline: Any, test: Sequence[str], jobs: int, progress: Progress | None
 ) -> dict[str, float]:
     from eigentext.evaluate.conll18 import lacking
     from eigentext.language.formats.conllu import read_sentences
@@ -219,8 +177,8 @@ def _score_pipeline(
     return {name: scores[name].f1 for name in SCORES["pipeline"] if name not in absent}
 
 
-_WAYS = {
-    "pipeline": _Way(_pipeline, _train_pipeline, _score_pipeline),
-    "constituency": _Way(_lpcfg, _train_constituency, _score_constituency),
-    "ner": _Way(_tagger, _train_ner, _score_ner),
+_WAYS: dict[str, tuple[Callable[..., Any], Callable[..., dict[str, float]]]] = {
+    "pipeline": (_train_pipeline, _score_pipeline),
+    "constituency": (_train_constituency, _score_constituency),
+    "ner": (_train_ner, _score_ner),
 }

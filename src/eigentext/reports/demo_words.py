@@ -10,7 +10,7 @@ from eigentext.datasets.python_text import sentences
 from eigentext.drawing.words_map import decay_plot, map_points, word_map
 from eigentext.drawing.words_tree import ClusterTree, cluster_tree_svg
 from eigentext.language.formats.text import write_sentences
-from eigentext.reports.words_page import WordVectors, words_report
+from eigentext.reports.words_page import PageVectors, words_report
 from eigentext.words.clusters.model import SpectralClusters
 from eigentext.words.embeddings.cca import CCAEmbedding
 
@@ -53,7 +53,7 @@ def words_section(report: Report, target: Path, say: Callable[[str], None]) -> N
         tree,
         title="Words of Python's documentation",
         model=clusters,
-        vectors=WordVectors(vectors.words, vectors.vectors),
+        vectors=PageVectors(vectors.words, vectors.vectors),
         remark=say,
     )
     page.write(target / "words.html")

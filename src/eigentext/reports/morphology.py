@@ -14,38 +14,22 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentext.reports.morphology_words import CATEGORIES, PRONOUN_PARTS, SEGMENT_TAGS, VALUES
+from eigentext.reports.morphology_words import (
+    CATEGORIES,
+    ENDINGS,
+    PRONOUN_PARTS,
+    SEGMENT_TAGS,
+    VALUES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _CATEGORY = ("pos", "upos")
 _NOT_SAID = frozenset({"dpos", "suf", "persuf", "numsuf", "gensuf"})  # or said elsewhere
-_ORDER = (
-    "pos",
-    "upos",
-    "pre2",
-    "pre1",
-    "det",
-    "asp",
-    "Tense",
-    "Aspect",
-    "mood",
-    "Mood",
-    "vox",
-    "Voice",
-    "per",
-    "perpos",
-    "Person",
-    "gen",
-    "genpos",
-    "num",
-    "numpos",
-    "Number",
-    "cas",
-    "case",
-    "Case",
-    "stt",
+_ORDER = tuple(
+    "pos upos pre2 pre1 det asp Tense Aspect mood Mood vox Voice per perpos Person gen genpos num "
+    "numpos Number cas case Case stt".split()
 )
 _AFTER = re.compile(
     r"(?:NSUFF|PVSUFF|IVSUFF|CVSUFF|CASE_|POSS_PRON|SUFFIX|PRON(?:_\d|$)|MOOD)", re.ASCII
@@ -59,7 +43,7 @@ _MARKS = re.compile("[\u064b-\u0652\u0670\u0640]")
 _FOLD = str.maketrans("ةأإآٱؤئى", "تااااءءي")
 
 
-class Piece(NamedTuple):
+class WordPiece(NamedTuple):
     """A stretch of a word and where it stands: ``before``, ``stem`` or ``after``."""
 
     text: str
@@ -134,19 +118,7 @@ def segment_words(tag: str) -> str:
     if match := _CASE_TAG.match(tag):
         return _CASE_NAME[match[1]]
     if tag.startswith("NSUFF"):
-        parts = {
-            "FEM": "feminine",
-            "MASC": "masculine",
-            "SG": "singular",
-            "DU": "dual",
-            "PL": "plural",
-            "NOM": "nominative",
-            "GEN": "genitive",
-            "ACC": "accusative",
-            "ACCGEN": "accusative or genitive",
-            "POSS": "construct",
-        }
-        return " ".join(filter(None, map(parts.get, tag.split("_")[1:]))) or "ending"
+        return " ".join(filter(None, map(ENDINGS.get, tag.split("_")[1:]))) or "ending"
     if "SUFF_SUBJ" in tag:
         return "subject"
     first = tag.split(":", maxsplit=1)[0].split("+", maxsplit=1)[0]
@@ -171,21 +143,21 @@ def kinds(tags: Sequence[str]) -> list[str]:
     return ["before"] * (end - 1) + ["stem"] * (end > 0) + ["after"] * (len(tags) - end)
 
 
-def cut(vocalised: str, segments: Sequence[tuple[str, str]]) -> list[Piece]:
+def cut(vocalised: str, segments: Sequence[tuple[str, str]]) -> list[WordPiece]:
     """The vocalised word in pieces; whole where its letters are not those of the segments.
 
     Joined again, the pieces are the word.  A segment of vowel signs only stays with the letter
     before it.
 
     >>> cut("الْكِتابِ", [("ال", "DET"), ("كِتاب", "NOUN"), ("ِ", "CASE_DEF_GEN")])
-    [Piece(text='الْ', kind='before'), Piece(text='كِتابِ', kind='stem')]
+    [WordPiece(text='الْ', kind='before'), WordPiece(text='كِتابِ', kind='stem')]
     """
     letters = _LETTER_MARKS.findall(vocalised)
-    whole = [Piece(vocalised, "stem")]
+    whole = [WordPiece(vocalised, "stem")]
     if "".join(letters) != vocalised:
         return whole
     folded = [_MARKS.sub("", letter).translate(_FOLD) for letter in letters]
-    pieces: list[Piece] = []
+    pieces: list[WordPiece] = []
     position = 0
     for (surface, tag), kind in zip(segments, kinds([tag for _, tag in segments]), strict=True):
         letters_of_piece = _MARKS.sub("", surface).translate(_FOLD)
@@ -195,6 +167,8 @@ def cut(vocalised: str, segments: Sequence[tuple[str, str]]) -> list[Piece]:
             letters_of_piece = "ل"  # the article's alif is not written after li-
         if folded[position : position + len(letters_of_piece)] != list(letters_of_piece):
             return whole
-        pieces.append(Piece("".join(letters[position : position + len(letters_of_piece)]), kind))
+        pieces.append(
+            WordPiece("".join(letters[position : position + len(letters_of_piece)]), kind)
+        )
         position += len(letters_of_piece)
     return pieces if position == len(letters) and pieces else whole

@@ -61,7 +61,7 @@ zoom out; with the keyboard: arrows, Enter, + and −, / for the search box.</p>
 
 
 @dataclass(frozen=True)
-class WordVectors:
+class PageVectors:
     """Words, by decreasing frequency, and their vectors (n, d)."""
 
     words: Sequence[str]
@@ -73,7 +73,7 @@ def words_browser(
     *,
     top: int = 50,
     max_words: int = 100_000,
-    vectors: WordVectors | None = None,
+    vectors: PageVectors | None = None,
 ) -> dict[str, str]:
     """Markup, style and script of the browser, for :meth:`Report.part`.
 
@@ -138,7 +138,7 @@ def _n_shown(tree: ClusterTree, top: int, max_words: int) -> list[int]:
     return [max(n, min(top, len(words))) for n, words in zip(n_shown, tree.words, strict=True)]
 
 
-def _near(tree: ClusterTree, n_shown: list[int], vectors: WordVectors) -> dict[int, list[int]]:
+def _near(tree: ClusterTree, n_shown: list[int], vectors: PageVectors) -> dict[int, list[int]]:
     """Numbers of the nearest words of frequent words, among those in the page."""
     from eigentext.words.embeddings.neighbours import nearest_words
 
@@ -176,7 +176,7 @@ def words_report(
     title: str = "Word clusters",
     subtitle: str = "",
     model: SpectralClusters | None = None,
-    vectors: WordVectors | None = None,
+    vectors: PageVectors | None = None,
     top: int = 50,
     max_words: int = 100_000,
     map_words: int = 200,

@@ -21,7 +21,7 @@ from eigentext.drawing.words_tree import ClusterTree, tree_of_paths
 from eigentext.errors import SettingsError
 from eigentext.language.formats.brown_paths import PathEntry
 from eigentext.language.formats.word2vec import write_vectors
-from eigentext.reports.words_page import WordVectors, words_browser, words_report
+from eigentext.reports.words_page import PageVectors, words_browser, words_report
 
 
 class Reader(HTMLParser):
@@ -126,7 +126,7 @@ def test_neighbours_are_the_nearest_by_cosine() -> None:
     rng = np.random.default_rng(2)
     names = [f"word{k:x}" for k in range(50)] + ["a:b::c", "elsewhere"]
     vectors = rng.standard_normal((52, 6))
-    data = packed(tree, vectors=WordVectors(names, vectors), map_words=10)
+    data = packed(tree, vectors=PageVectors(names, vectors), map_words=10)
     flat = [word for words in data["words"] for word in words.split("\t")]
     unit = vectors[:50] / np.linalg.norm(vectors[:50], axis=1, keepdims=True)
     cosines = unit @ unit.T
@@ -137,14 +137,14 @@ def test_neighbours_are_the_nearest_by_cosine() -> None:
         expected = [names[i] for i in np.argsort(-cosines[row])[:10]]
         assert [flat[i] for i in near] == expected
     with pytest.raises(SettingsError, match="has a vector"):
-        packed(tree, vectors=WordVectors(["x", "y"], np.eye(2)))
+        packed(tree, vectors=PageVectors(["x", "y"], np.eye(2)))
 
 
 def test_without_matplotlib_the_page_has_no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     tree = many_words(4, 60)
     said: list[str] = []
-    vectors = WordVectors([f"word{k:x}" for k in range(60)], np.eye(60))
+    vectors = PageVectors([f"word{k:x}" for k in range(60)], np.eye(60))
     html = words_report(tree, vectors=vectors, remark=said.append).html()
     assert html.count("<svg ") == 1
     assert ">Map</h2>" not in html
