@@ -32,7 +32,7 @@ TABLE = """
 counts.lr2
     words count sample/text.txt -o {} --contexts lr2 {jobs}
     words inspect {} --top 20
-    words convert {} --words words.tsv --pairs -
+    convert {} -o words.tsv --pairs -
 clusters.spectral
     words cluster sample/text.txt -o {} --method spectral --n-clusters 20 {jobs}
     words apply {} sample/text.txt -o out.clusters

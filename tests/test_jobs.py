@@ -32,7 +32,7 @@ lex train sample/arabic.jsonl -o {out}/arabic.ranker --bits 10
 lex apply {out}/arabic.ranker sample/arabic.txt -o {out}/ranked.jsonl
 lex apply {out}/arabic.ranker sample/arabic.txt --format conllu -o {out}/ranked.conllu
 lex apply sample sample/arabic.txt -o {out}/analyses.tsv
-lex crossval sample/arabic.jsonl --folds 3 --bits 0 --passes 1
+lex eval {out}/arabic.ranker sample/arabic.jsonl --folds 3
 dep eval {out}/own.conllu sample/treebank-dev.conllu --against sample/treebank-dev.conllu --by relation --by distance --json
 """  # noqa: E501
 

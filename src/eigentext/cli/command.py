@@ -9,8 +9,8 @@ A command declares the settings it takes by ``@with_flags(HMMSettings, ...)`` an
 
 A parameter whose type is a record of :class:`Flags` stands for the flags of that record's fields.
 
-Typer writes the type of every option into its row, ``<bool>`` too; :func:`quiet_flags` leaves it
-out of the flags of all groups and commands.
+Typer writes the type of every option into its row, ``<bool>`` too; :class:`Command` and
+:class:`Group` leave it out.
 
 >>> from eigentext.base.settings import setting
 >>> from eigentext.base.values import Flag, Whole
@@ -398,11 +398,9 @@ class Group(TyperGroup):
         return _without_types(super().get_params(ctx))
 
 
-def quiet_flags(app: typer.Typer) -> None:
-    """Let all commands of an application and of its groups be such."""
-    for command in app.registered_commands:
-        command.cls = Command
-    for group in app.registered_groups:
-        group.cls = Group
-        if group.typer_instance is not None:
-            quiet_flags(group.typer_instance)
+def group(*commands: Callable[..., None]) -> typer.Typer:
+    """A group of commands, by the names of their functions: ``train_lm`` is ``train-lm``."""
+    app = typer.Typer(cls=Group, no_args_is_help=True)
+    for command in commands:
+        app.command(command.__name__.rstrip("_").replace("_", "-"), cls=Command)(command)
+    return app

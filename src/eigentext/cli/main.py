@@ -25,7 +25,7 @@ import typer
 
 from eigentext.base.files.outputs import one_command
 from eigentext.base.files.storage import reason
-from eigentext.cli.command import Group, quiet_flags
+from eigentext.cli.command import Command, Group
 from eigentext.cli.output import printable, remark
 from eigentext.errors import EigentextError, MissingExtraError, StorageError, shortened
 from eigentext.version import VERSION
@@ -52,10 +52,10 @@ CORE = {
     "data": ("eigentext.cli.data:app", "Open data sets: list, get."),
     "convert": (
         "eigentext.cli.convert:convert",
-        "Convert between PTB brackets, CoNLL-U, CoNLL-X and plain tokens.",
+        "Convert between formats of text and trees, draw trees, open counts.",
     ),
     "demo": (
-        "eigentext.cli.demo:demo",
+        "eigentext.cli.data:demo",
         "Train every model on the sample data, use it, and write an HTML report.",
     ),
     "info": (
@@ -115,17 +115,13 @@ def application(called: Collection[str] | None = None) -> typer.Typer:
     homes = CORE if called and CORE.keys() >= set(called) else commands()
     for name, (home, line) in homes.items():
         module, attribute = home.split(":")
-        group = attribute == "app"
-        if called is None or name in called:
-            command = getattr(import_module(module), attribute)
+        known = called is None or name in called
+        command = getattr(import_module(module), attribute) if known else None
+        if attribute == "app":
+            app.add_typer(command or typer.Typer(), name=name, help=line)
         else:
-            command = typer.Typer(help=line) if group else _nothing
-        if group:
-            app.add_typer(command, name=name)
-        else:
-            app.command(name, help=line if command is _nothing else None)(command)
+            app.command(name, cls=Command, help=None if known else line)(command or _nothing)
     app.callback()(_common)
-    quiet_flags(app)
     return app
 
 

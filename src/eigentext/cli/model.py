@@ -8,13 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import flag, with_flags
+from eigentext.cli.command import flag, group, with_flags
 from eigentext.cli.output import remark, show_figures, show_table
 
-app = typer.Typer(no_args_is_help=True, help="Models by name: list, make, get, remove.")
 
-
-@app.command("list")
+@with_flags()
 def list_(json: options.Json = False) -> None:
     """List the recipes, and the models that are installed, with the licences of their data.
 
@@ -84,7 +82,6 @@ def _installed(path: Path | None) -> dict[str, Any]:
     return {"place": str(path), "bytes": path.stat().st_size}
 
 
-@app.command("make")
 @with_flags()
 def make(
     name: Annotated[
@@ -148,7 +145,6 @@ def make(
         show_figures(figures | clock.figures(), as_json=json)
 
 
-@app.command("get")
 @with_flags()
 def get(
     source: Annotated[
@@ -180,7 +176,7 @@ def get(
     print(path)
 
 
-@app.command("remove")
+@with_flags()
 def remove(
     name: Annotated[str, typer.Argument(help="Name of a model, as `model list` shows it.")],
 ) -> None:
@@ -193,3 +189,6 @@ def remove(
     from eigentext.recipes import remove as remove_model
 
     remove_model(name)
+
+
+app = group(list_, make, get, remove)

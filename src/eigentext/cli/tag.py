@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import SettingFlags, argument, flag, with_flags
+from eigentext.cli.command import SettingFlags, argument, flag, group, with_flags
 from eigentext.cli.inputs import GenericText, TaggedInput
 from eigentext.cli.output import show_figures
 from eigentext.cli.verbs import Applying, Training, Workers, answers_of
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from eigentext.tagging.sequence import Tagging
     from eigentext.tagging.sequence.reading import Item
 
-app = typer.Typer(no_args_is_help=True, help="Tags of tokens: entities and parts of speech.")
 
-
-@app.command("train")
 @with_flags(TaggerSettings)
 def train(
     files: options.Sources,
@@ -69,7 +66,6 @@ def train(
     run.save(tagger, sources, figures)
 
 
-@app.command("apply")
 @with_flags()
 def apply(
     model: Annotated[str, typer.Argument(help="A model written by `tag train`.")],
@@ -155,7 +151,6 @@ def _as_json(tokens: Any, answers: list[Tagging], scheme: str) -> dict[str, Any]
     return record
 
 
-@app.command("eval")
 @with_flags()
 def eval_(
     model: options.ModelOrAnswers,
@@ -203,3 +198,6 @@ def eval_(
     for score in result.types:
         figures[f"f1 {score.type}"] = score.f1
     show_figures(figures, as_json=json)
+
+
+app = group(train, apply, eval_)

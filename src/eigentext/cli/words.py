@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from eigentext.cli import options, words_apply, words_eval, words_report, words_train
-from eigentext.cli.command import Flags, argument, flag, with_flags
+from eigentext.cli import options, words_apply, words_eval, words_train
+from eigentext.cli.command import Flags, argument, flag, group, with_flags
 from eigentext.cli.inputs import GenericText, is_model
 from eigentext.cli.output import remark
 from eigentext.cli.verbs import Training, Workers
@@ -16,8 +14,6 @@ from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentext.counting.counts import Counts
-
-app = typer.Typer(no_args_is_help=True, help="Word counts and word representations.")
 
 
 @dataclass(kw_only=True)
@@ -47,7 +43,6 @@ class Tables(Flags):
     )
 
 
-@app.command("count")
 @with_flags()
 def count(
     run: Training,
@@ -75,7 +70,7 @@ def count(
         $ eigentext words count sample/text.txt -o a.counts --contexts lr1 --vocab-size 200
         $ eigentext words count sample/text.txt -o b.counts --contexts lr1 --vocab-from a.counts
         $ eigentext words count a.counts b.counts -o both.counts
-        $ eigentext words convert a.counts --words words.parquet --pairs pairs.parquet
+        $ eigentext convert a.counts -o words.parquet --pairs pairs.parquet
         $ eigentext words count --words words.parquet --pairs pairs.parquet -o c.counts
     """
     from eigentext.base.heap import map_large_blocks
@@ -190,37 +185,14 @@ def _work_folder(output: str) -> str | None:
     return f"{output}.work"
 
 
-app.command("cluster")(words_train.cluster)
-app.command("embed")(words_train.embed)
-app.command("train-topics")(words_train.train_topics)
-app.command("train-lm")(words_train.train_lm)
-app.command("apply")(words_apply.apply)
-app.command("score")(words_eval.score)
-app.command("eval")(words_eval.eval_)
-app.command("inspect")(words_eval.inspect)
-
-
-@app.command("convert")
-@with_flags()
-def convert(
-    counts: Annotated[str, typer.Argument(help="A file of counts.")],
-    words: Annotated[
-        str,
-        options.written("--words", help="Where to write words and counts.", show_default=False),
-    ],
-    pairs: str | None = flag("Where to write left, right, distance and count.", written=True),
-) -> None:
-    """Write counts as tables (Parquet), for a database or another program.
-
-    Example:
-        $ eigentext words count sample/text.txt -o text.counts
-        $ eigentext words convert text.counts --words words.parquet --pairs pairs.parquet
-    """
-    from eigentext.base.files.opening import check_writable
-    from eigentext.counting.counts import Counts
-
-    check_writable(words, pairs)
-    Counts.load(counts).to_tables(words, pairs)
-
-
-app.command("report")(words_report.report)
+app = group(
+    count,
+    words_train.cluster,
+    words_train.embed,
+    words_train.train_topics,
+    words_train.train_lm,
+    words_apply.apply,
+    words_eval.score,
+    words_eval.eval_,
+    words_eval.inspect,
+)

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from json import dumps
 from math import isnan
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import argument, flag, with_flags
+from eigentext.cli.command import Flags, argument, flag, with_flags
 from eigentext.cli.inputs import Field, is_model, kind_of_model
-from eigentext.cli.output import show_figures
+from eigentext.cli.output import check_picture, show_figures, write_picture
+from eigentext.cli.verbs import Applying
 from eigentext.cli.words_apply import VECTORS
 from eigentext.cli.words_train import DocumentInput, sentences_with_tokens
 from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:
+    from eigentext.drawing.words_tree import ClusterTree
+    from eigentext.words.clusters.model import SpectralClusters
 
 Mix = Annotated[
     float | None,
@@ -225,26 +231,51 @@ def _of_vectors(model: str, gold: list[str]) -> dict[str, Any]:
     return figures
 
 
+@dataclass(kw_only=True)
+class PageFlags(Flags):
+    """What means something of clusters, which are shown on a page."""
+
+    vectors: str | None = flag("Of clusters: vectors or a word2vec file, which add a map.")
+    tree: str | None = flag("Also write the cluster tree here, .svg.", written=True)
+    map_: str | None = flag("Also write the map of words, .svg or .png.", written=True)
+    values: str | None = flag(
+        "Also write the plot of singular values, .svg or .png.", written=True
+    )
+    title: str = flag("Of the page of clusters.", "Word clusters")
+    max_words: int = flag("How many frequent words can be searched.", 100_000, min=1)
+    map_words: int = flag("Words on the map.", 200, min=1)
+    ends: int = flag("Ends of the drawn tree.", 40, min=1)
+
+
 @with_flags()
 def inspect(
     model: Annotated[
         str,
         typer.Argument(
-            help="Counts; a model of topics, of vectors (or a word2vec file), a language model."
+            help="Counts; a model of clusters (or the paths file of any Brown tool), of topics, "
+            "of vectors (or a word2vec file), a language model."
         ),
     ],
     words: list[str] | None = argument("Of vectors: words, or analogies cat:cats::dog."),
-    top: int | None = flag("How many words, neighbours or sentences.", min=0, show_default="10"),
+    *,
+    run: Applying,
+    page: PageFlags,
+    top: int | None = flag(
+        "How many words, neighbours or sentences.", min=0, show_default="10; of clusters 50"
+    ),
     seed: int | None = flag("Of sentences that are drawn.", show_default="0"),
-    output: options.Output = "-",
     format_: options.Format = "native",
 ) -> None:
-    """Show frequent words, words of topics, nearest words, or sentences that are drawn.
+    """Show frequent words, words of topics, nearest words, drawn sentences, a page of clusters.
 
     Counts: the most frequent words.  Topics: the words of each, the most probable first, and its
     share of the text.  Vectors: the words nearest to each word by cosine, or the answers to an
     analogy; unknown words have neighbours too where the model was made with the view characters.
-    A language model: sentences drawn from it.  Clusters are shown by `words report`.
+    A language model: sentences drawn from it.
+
+    Clusters: one HTML page to browse them by prefix, with counts and example words, which needs no
+    network.  A model adds mutual information and singular values, --vectors a map and the nearest
+    words.
 
     Example:
         $ eigentext words count sample/text.txt -o text.counts
@@ -253,16 +284,24 @@ def inspect(
         $ eigentext words inspect text.vec the of --top 3
         $ eigentext words train-topics sample/text.txt -o text.topics -k 2 --documents 4
         $ eigentext words inspect text.topics --top 5
+        $ eigentext words cluster sample/text.txt -o text.clusters --paths paths -m 20
+        $ eigentext words inspect text.clusters --vectors text.vec -o words.html --map map.svg
+        $ eigentext words inspect paths -o paths.html --tree tree.svg
     """
-    from eigentext.base.files.opening import write_lines
-
-    kinds = ("counts", "topics", "class-bigram", *VECTORS)
-    kind = kind_of_model(model, *kinds) if is_model(model) else "word2vec"
+    kinds = ("clusters", "counts", "topics", "class-bigram", *VECTORS)
+    plain = "word2vec" if words else "clusters"
+    kind = kind_of_model(model, *kinds) if is_model(model) else plain
     vectors = kind in (*VECTORS, "word2vec")
     if vectors != bool(words):
         raise SettingsError("words are for a model of vectors" if words else "expected words")
     if seed is not None and kind != "class-bigram":
         raise SettingsError("--seed is for a language model")
+    if kind == "clusters":
+        if format_ != "native":
+            raise SettingsError("--format is not for clusters: they are shown on a page")
+        _show_clusters(model, run, page, 50 if top is None else top)
+        return
+    page.refuse("is for clusters")
     top, as_json = 10 if top is None else top, format_ == "jsonl"
     if vectors:
         lines = _nearest(model, words or [], top, as_json=as_json)
@@ -272,7 +311,73 @@ def inspect(
         lines = _topics(model, top, as_json=as_json)
     else:
         lines = _drawn(model, top, seed or 0, as_json=as_json)
-    write_lines(output, lines)
+    run.write(lines)
+
+
+def _show_clusters(model: str, run: Applying, flags: PageFlags, top: int) -> None:
+    from eigentext.base.files.opening import check_writable
+    from eigentext.drawing import words_map
+    from eigentext.drawing.words_tree import cluster_tree_svg
+    from eigentext.reports.words_page import PageVectors, words_report
+    from eigentext.words.embeddings.neighbours import load_words
+
+    if flags.tree is not None and not flags.tree.lower().endswith(".svg"):
+        raise SettingsError(f"--tree writes .svg, not {flags.tree!r}")
+    for name, path in (("--map", flags.map_), ("--values", flags.values)):
+        if path is not None:
+            check_picture(path, name)
+    if flags.map_ is not None and flags.vectors is None:
+        raise SettingsError("--map needs --vectors")
+    check_writable(run.output, flags.tree, flags.map_, flags.values)
+    clusters, fitted = _tree_of(model, run)
+    if flags.values is not None and (fitted is None or not len(fitted.singular_values_)):
+        raise SettingsError(f"{model} has no singular values to plot")
+    space = None if flags.vectors is None else PageVectors(*load_words(flags.vectors))
+    page = words_report(
+        clusters,
+        title=flags.title,
+        subtitle=os.path.basename(model),
+        model=fitted,
+        vectors=space,
+        top=top,
+        max_words=flags.max_words,
+        map_words=flags.map_words,
+        ends=flags.ends,
+        remark=run.remark,
+    )
+    pictures: list[tuple[str, str | bytes]] = []
+    if flags.tree is not None:
+        pictures.append((flags.tree, cluster_tree_svg(clusters, ends=flags.ends)))
+    if flags.map_ is not None and space is not None:
+        placed = words_map.map_points(
+            space.words, space.vectors, n_words=flags.map_words, paths=clusters.paths()
+        )
+        pictures.append((flags.map_, words_map.word_map(placed).as_file(flags.map_)))
+    if flags.values is not None and fitted is not None:
+        plot = words_map.decay_plot(fitted.singular_values_)
+        pictures.append((flags.values, plot.as_file(flags.values)))
+    page.write(run.output)
+    for path, picture in pictures:
+        write_picture(path, picture)
+    figures = {
+        "clusters": len(clusters.bits),
+        "words": clusters.n_words,
+        "page_bytes": len(page.html().encode("utf-8")),
+    }
+    run.tell(figures)
+
+
+def _tree_of(model: str, run: Applying) -> tuple[ClusterTree, SpectralClusters | None]:
+    """The tree of a model, with what else it knows, or of a paths file."""
+    from eigentext.drawing.words_tree import read_tree
+
+    if is_model(model):
+        from eigentext.words.clusters.model import SpectralClusters
+
+        fitted = SpectralClusters.load(model)
+        return fitted.tree(), fitted
+    with run.reading() as (log, _):
+        return read_tree(model, on_error=log), None
 
 
 def _frequent(model: str, top: int, *, as_json: bool) -> Iterator[str]:

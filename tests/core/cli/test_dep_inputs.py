@@ -178,9 +178,9 @@ COMMANDS: dict[str, Callable[[Path, str, str], list[str]]] = {
         "--against",
         bad,
     ],
-    "draw": lambda folder, bad, out: ["draw", bad, "-o", f"{out}.html"],
+    "draw": lambda folder, bad, out: ["convert", bad, "-o", f"{out}.html"],
     "draw against": lambda folder, bad, out: [
-        "draw",
+        "convert",
         str(folder / "good.conllu"),
         "--against",
         bad,
@@ -190,9 +190,13 @@ COMMANDS: dict[str, Callable[[Path, str, str], list[str]]] = {
 }
 
 
+def _line(arguments: list[str]) -> list[str]:
+    return arguments if arguments[0] == "convert" else ["dep", *arguments]
+
+
 def _refused(arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit 2, one line that says why, and no output."""
-    assert run(["dep", *arguments]) == 2
+    assert run(_line(arguments)) == 2
     shown = capsys.readouterr()
     assert re.search(why, shown.err), shown.err
     assert shown.err.startswith("eigentext: ")
@@ -229,7 +233,7 @@ def test_files_that_are_not_there_or_no_files(command, folder, tmp_path, capsys)
         _refused(COMMANDS[command](folder, str(tmp_path / name), out), why, capsys)
     for name in ("empty.conllu", "blank.conllu"):
         if command in ("apply", "apply --kbest"):  # nothing in, nothing out
-            assert run(["dep", *COMMANDS[command](folder, str(tmp_path / name), out)]) == 0
+            assert run(_line(COMMANDS[command](folder, str(tmp_path / name), out))) == 0
             assert Path(out).read_bytes() == b""
             Path(out).unlink()
             continue
@@ -274,7 +278,7 @@ def test_two_roots_are_no_tree_to_learn_from(folder, tmp_path, capsys):
     # but another parser's trees may have them, and are scored and drawn
     assert run(["dep", "eval", source, source, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["LAS"] == 100.0
-    assert run(["dep", "draw", source, "-o", f"{out}.svg", "-n", "2"]) == 0
+    assert run(["convert", source, "-o", f"{out}.svg", "-n", "2"]) == 0
     assert Path(f"{out}.svg").read_text().count("et-arrow") == 2
     # parsed anew, the sentence has one root
     assert run(["dep", "apply", str(folder / "own.dep"), source, "-o", out]) == 0
@@ -410,7 +414,7 @@ def test_three_hundred_words(order, tmp_path):
     if order == "1":
         assert len(_parsed(model, text, tmp_path, "--kbest", "5")) == 5
     drawn = tmp_path / "long.svg"
-    assert run(["dep", "draw", str(tmp_path / "out.conllu"), "-o", str(drawn), "-q"]) == 0
+    assert run(["convert", str(tmp_path / "out.conllu"), "-o", str(drawn), "-q"]) == 0
     assert drawn.read_text().count('class="et-word"') == 300
 
 
@@ -444,7 +448,7 @@ def test_odd_treebanks(name, order, tags, tmp_path, capsys):
     several = _parsed(model, text.split("\n\n")[0] + "\n\n", tmp_path, "--kbest", "4")
     assert 1 <= len(several) <= 4
     assert several[0].heads == found[0].heads
-    assert run(["dep", "draw", str(tmp_path / "out.conllu"), "-o", str(tmp_path / "d.html")]) == 0
+    assert run(["convert", str(tmp_path / "out.conllu"), "-o", str(tmp_path / "d.html")]) == 0
     pair = [str(tmp_path / "train.conllu")] * 2
     assert run(["dep", "eval", *pair, "--json", "--subtypes", "--by", "relation"]) == 0
     assert json.loads(capsys.readouterr().out)["LCM"] == 100.0
@@ -461,7 +465,7 @@ def test_windows_lines_and_byte_order_marks(folder, tmp_path):
     # the same model, but for where the header says it comes from
     assert len(one) == len(two)
     target = str(tmp_path / "w.svg")
-    assert run(["dep", "draw", str(tmp_path / "out.conllu"), "-o", target]) == 0
+    assert run(["convert", str(tmp_path / "out.conllu"), "-o", target]) == 0
 
 
 def test_archives_and_globs_are_read(folder, tmp_path):
@@ -477,27 +481,29 @@ def test_archives_and_globs_are_read(folder, tmp_path):
 def test_drawing_what_is_not_there(folder, tmp_path, capsys):
     source = str(folder / "dev.conllu")
     _refused(
-        ["draw", source, "-o", str(tmp_path / "x.svg"), "-n", "9999"],
+        ["convert", source, "-o", str(tmp_path / "x.svg"), "-n", "9999"],
         r"dev\.conllu: there is no sentence 9999: the last is \d+",
         capsys,
     )
     _refused(
-        ["draw", source, "-o", str(tmp_path / "x.html"), "-n", "1", "-n", "9999"],
+        ["convert", source, "-o", str(tmp_path / "x.html"), "-n", "1", "-n", "9999"],
         r"no sentence 9999",
         capsys,
     )
-    _refused(["draw", source, "-o", str(tmp_path / "x.png")], r"x\.png.*\.svg or \.html", capsys)
+    _refused(["convert", source, "-o", str(tmp_path / "x.png"), "-n", "1"], "FILE.svg or", capsys)
     _refused(
-        ["draw", source, "-o", str(tmp_path / "x.svg"), "-n", "1", "-n", "2"], "one tree", capsys
+        ["convert", source, "-o", str(tmp_path / "x.svg"), "-n", "1", "-n", "2"],
+        "one tree",
+        capsys,
     )
     (tmp_path / "other.conllu").write_text(GOOD)
     page, other = str(tmp_path / "x.html"), str(tmp_path / "other.conllu")
     why = r"other\.conllu:1: the words of sentence 1"
-    _refused(["draw", source, "-o", page, "--against", other], why, capsys)
+    _refused(["convert", source, "-o", page, "--against", other], why, capsys)
     (tmp_path / "longer.conllu").write_text(GOOD * 2)
     why = r"other\.conllu: ends after 1 sentences"
     longer = str(tmp_path / "longer.conllu")
-    _refused(["draw", longer, "-o", page, "--against", other], why, capsys)
+    _refused(["convert", longer, "-o", page, "--against", other], why, capsys)
     assert not list(tmp_path.glob("x.*"))
 
 
@@ -510,7 +516,7 @@ def test_probabilities_of_the_last_column_are_drawn(tmp_path):
     (tmp_path / "bad.conllu").write_text(text.replace("Prob=0.5", "Prob=x") + "\n")
     for name, shown in (("p", True), ("bad", False)):
         drawn = tmp_path / f"{name}.svg"
-        assert run(["dep", "draw", str(tmp_path / f"{name}.conllu"), "-o", str(drawn)]) == 0
+        assert run(["convert", str(tmp_path / f"{name}.conllu"), "-o", str(drawn)]) == 0
         assert ("p = 0.2" in drawn.read_text()) == shown
 
 
@@ -528,7 +534,7 @@ def test_probabilities_are_written_and_drawn(folder, tmp_path):
     several = _parsed(folder / "own.dep", given, tmp_path, "--marginals", "--kbest", "3")
     assert all("Prob=" in one.verbatim for one in several)
     drawn = tmp_path / "t.svg"
-    assert run(["dep", "draw", str(tmp_path / "out.conllu"), "-o", str(drawn)]) == 0
+    assert run(["convert", str(tmp_path / "out.conllu"), "-o", str(drawn)]) == 0
     assert "p = " in drawn.read_text()
 
 
@@ -587,8 +593,10 @@ def test_very_long_sentences_are_not_drawn(tmp_path, capsys):
     (tmp_path / "t.conllu").write_text(rows + GOOD)
     source, page = str(tmp_path / "t.conllu"), tmp_path / "t.html"
     _refused(
-        ["draw", source, "-o", str(tmp_path / "t.svg")], "has 1,001 words; at most 1,000", capsys
+        ["convert", source, "-o", str(tmp_path / "t.svg")],
+        "has 1,001 words; at most 1,000",
+        capsys,
     )
-    assert run(["dep", "draw", source, "-o", str(page)]) == 0
+    assert run(["convert", source, "-o", str(page)]) == 0
     assert "left out: sentence 1 has 1,001 words" in capsys.readouterr().err
     assert "Sentence 2" in page.read_text()

@@ -32,7 +32,7 @@ words cluster text.txt -o a.clusters --paths paths -m 20 --vocab-size 100
 words count text.txt -o a.counts --contexts lr1
 words embed text.txt -o a.vec --n-components 10 --vectors vectors.txt
 words inspect a.vec the of --top 3 -o near.tsv
-words convert a.counts --words words.parquet --pairs pairs.parquet
+convert a.counts -o words.parquet --pairs pairs.parquet
 words train-lm a.clusters text.txt -o a.lm
 words train-topics text.txt -o a.topics -k 2 --documents 4
 lab train-automaton trees.conllu -o a.automaton --basis 50
@@ -49,7 +49,7 @@ lex train arabic.jsonl -o a.ranker --bits 12
 lex train-analyzer trees.conllu -o a.rules
 pipe train trees.conllu -o a.pipe --folds 2
 annotate init team.db
-annotate project create team.db Trees --task dependency
+annotate project team.db Trees --task dependency
 annotate import team.db Trees trees.conllu
 """
 
@@ -69,8 +69,8 @@ const score: a.lpcfg test.mrg -o O
 const train: train.mrg --dev dev.mrg --clusters paths --unlabelled text.txt -k 1 -o O
 const train: train.mrg --vectors vectors.txt -k 1 --partial dev.mrg -o O
 convert: dev.mrg --to tokens -o O
-dep draw: trees.conllu --against treebank.conllu -o O.svg
-dep draw: trees.conllu --against treebank.conllu -o O.html
+convert: trees.conllu --against treebank.conllu -o O.svg
+convert: trees.conllu --against treebank.conllu -o O.html
 dep train-latent: trees.conllu --unlabelled treebank.conllu -k 50 --n-iter 1 -o O
 dep apply: a.parser trees.conllu --rerank a.rerank -o O
 dep train-reranker: trees.conllu --base a.parser --kbest 2 --experts valence -o O
@@ -119,10 +119,10 @@ words embed: text.txt --views left,translations --pairs near.tsv --n-components 
 words count: --words words.parquet --pairs pairs.parquet -o O
 words train-lm: a.clusters text.txt -o O
 words inspect: a.vec the of --top 3 -o O
-words report: a.clusters --vectors a.vec -o O --tree P.svg --map M.svg --values V.svg
-words report: a.clusters --vectors vectors.txt -o O
-words report: paths -o O
-words convert: a.counts --words O --pairs P
+words inspect: a.clusters --vectors a.vec -o O --tree P.svg --map M.svg --values V.svg
+words inspect: a.clusters --vectors vectors.txt -o O
+words inspect: paths -o O
+convert: a.counts -o O.parquet --pairs P
 words apply: a.topics text.txt --documents 4 -o O
 words train-topics: text.txt -k 2 --documents 4 -o O
 words apply: a.vec text.txt -o O

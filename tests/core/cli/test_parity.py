@@ -74,7 +74,6 @@ COMMANDS: list[tuple[str, type, type]] = [
     ("words train-lm", ClassBigramSettings, ClassBigram),
     ("words train-topics", TopicSettings, TopicModel),
     ("lex train", RankerSettings, LexicalRanker),
-    ("lex crossval", RankerSettings, LexicalRanker),
     ("lex train-analyzer", LearnedAnalyzerSettings, LearnedAnalyzer),
     ("pipe train", PipelineSettings, Pipeline),
     ("tag train", TaggerSettings, SequenceTagger),

@@ -162,7 +162,7 @@ def test_commands_there_and_back(tmp_path):
     (tmp_path / "a.txt").write_text("\n".join(map(" ".join, LINES)))
     for line in (
         "words count a.txt -o a.counts --contexts lr1 -q",
-        "words convert a.counts --words w.parquet --pairs p.parquet",
+        "convert a.counts -o w.parquet --pairs p.parquet",
         "words count --words w.parquet --pairs p.parquet -o b.counts --json",
         "words cluster --counts b.counts -o clusters -m 2 -q",
     ):

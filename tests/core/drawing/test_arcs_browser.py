@@ -122,8 +122,7 @@ def test_the_page_of_the_command(browser: Any, tmp_path: Path) -> None:
     assert (
         run(
             [
-                "dep",
-                "draw",
+                "convert",
                 str(tmp_path / "gold.conllu"),
                 "-o",
                 str(page_file),

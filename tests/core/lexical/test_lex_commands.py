@@ -88,10 +88,11 @@ def test_figures_as_json(folder):
     assert set(figures["elements"]) == set(load_scheme("arabic14").elements)
 
 
-@pytest.mark.parametrize("command", [["eval", "a.ranker"], ["crossval"]])
-def test_an_element_that_the_scheme_has_not_cannot_be_left_out(folder, monkeypatch, command):
+@pytest.mark.parametrize("folds", [[], ["--folds", "2"]])
+def test_an_element_that_the_scheme_has_not_cannot_be_left_out(folder, monkeypatch, folds):
     monkeypatch.chdir(folder)
-    done = call(app, ["lex", *command, "sample/arabic.jsonl", "--without", "cas,foo"])
+    line = ["lex", "eval", "a.ranker", "sample/arabic.jsonl", *folds, "--without", "cas,foo"]
+    done = call(app, line)
     assert isinstance(done.exception, SettingsError)  # which main() makes exit code 2
     assert "--without foo: the scheme has no such element; it has lemma," in str(done.exception)
 

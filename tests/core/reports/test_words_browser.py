@@ -10,7 +10,7 @@ import pytest
 
 from eigentext.drawing.words_tree import tree_of_paths
 from eigentext.language.formats.brown_paths import PathEntry
-from eigentext.reports.words_page import WordVectors, words_report
+from eigentext.reports.words_page import PageVectors, words_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     vectors = np.array([[1.0, 0, 0], [0, 1, 0.1], [0, 1, 0], [1, 0, 0.5], [1, 0, 0.6]])
     tree = tree_of_paths(PathEntry(*entry) for entry in ENTRIES)
     file: Path = tmp_path_factory.mktemp("words") / "page.html"
-    words_report(tree, vectors=WordVectors(words, vectors)).write(file)
+    words_report(tree, vectors=PageVectors(words, vectors)).write(file)
     return file.as_uri()
 
 

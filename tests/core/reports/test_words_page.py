@@ -179,7 +179,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_page_of_the_sample(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page, tree, plot, values = (folder / f"p{end}" for end in (".html", ".svg", "m.png", "v.svg"))
-    line = ["words", "report", str(folder / "c"), "--vectors", str(folder / "v"), "--json"]
+    line = ["words", "inspect", str(folder / "c"), "--vectors", str(folder / "v"), "--json"]
     line += ["-o", str(page), "--tree", str(tree), "--map", str(plot), "--values", str(values)]
     assert run(line) == 0
     figures = json.loads(capsys.readouterr().out)
@@ -195,7 +195,7 @@ def test_the_page_of_the_sample(folder: Path, capsys: pytest.CaptureFixture[str]
     assert run([*line[:5], "-q", *line[6:]]) == 0
     assert page.read_bytes() == before
     paths_page = folder / "paths.html"
-    assert run(["words", "report", str(folder / "paths"), "-o", str(paths_page), "-q"]) == 0
+    assert run(["words", "inspect", str(folder / "paths"), "-o", str(paths_page), "-q"]) == 0
     told, same = (json.loads(Reader(p.read_text("utf-8")).data) for p in (page, paths_page))
     assert {key: told[key] for key in same} == same
 
@@ -215,7 +215,7 @@ BAD = {
     "odd bits": (["odd"], "odd:2: bits '2', expected only 0 and 1"),
     "one column": (["column"], "column:1: 1 columns, expected 2 or 3"),
     "missing": (["nothing"], "nothing"),
-    "wrong kind": (["v"], "this needs word clusters made by `eigentext words cluster`"),
+    "wrong kind": (["v"], "expected words"),
     "map without vectors": (["paths", "--map", "m.svg"], "--map needs --vectors"),
     "no such picture": (["paths", "--vectors", "v", "--map", "m.jpg"], ".svg or .png"),
     "tree as png": (["paths", "--tree", "t.png"], "--tree writes .svg"),
@@ -234,7 +234,7 @@ def test_bad_input_is_one_line(
     Path("column").write_bytes(b"0101\n")
     write_vectors(["qqq", "zzz"], np.eye(2), "other.txt")
     arguments, expected = BAD[case]
-    assert run(["words", "report", *arguments, "-o", "bad.html"]) == 2
+    assert run(["words", "inspect", *arguments, "-o", "bad.html"]) == 2
     said = capsys.readouterr().err
     assert expected in said
     assert said.startswith("eigentext: ")
@@ -245,7 +245,7 @@ def test_bad_input_is_one_line(
 def test_bad_lines_can_be_skipped(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "half").write_bytes(b"01\tcat\t3\n2\tdog\t1\n")
     page = str(folder / "half.html")
-    line = ["words", "report", str(folder / "half"), "-o", page, "--on-error", "skip", "--json"]
+    line = ["words", "inspect", str(folder / "half"), "-o", page, "--on-error", "skip", "--json"]
     assert run(line) == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["words"] == 1

@@ -62,7 +62,7 @@ def figures(capsys):
         ],
         ["apply", "text", "text", "-o", "m", "--paths", "no/such/p"],
         ["train-lm", "text", "text", "-o", "no/such/m"],
-        ["report", "text", "-o", "m", "--tree", "no/such/t.svg"],
+        ["inspect", "text", "-o", "m", "--tree", "no/such/t.svg"],
     ],
 )
 def test_a_folder_that_is_not_there_is_refused_before_the_text_is_read(
@@ -202,7 +202,7 @@ def test_clusters_are_scored_by_text_or_counts(folder, capsys):
         (["eval", "m", "text", "--documents", "2"], "--documents is for topics"),
         (["eval", "m", "text", "--mix", "1"], "--mix is for a language model"),
         (["eval", "c", "text"], "holds counts of words"),
-        (["inspect", "m"], "holds word clusters"),
+        (["inspect", "m", "--format", "jsonl"], "--format is not for clusters"),
         (["inspect", "c", "cat"], "words are for a model of vectors"),
         (["inspect", "c", "--seed", "2"], "--seed is for a language model"),
         (["apply", "m", "text", "-o", "x", "--format", "jsonl"], "--format is for topics"),

@@ -34,11 +34,11 @@ def test_a_project_from_beginning_to_end(place, tmp_path):
     (tmp_path / "rules.md").write_text("Read aloud.\n")
     _run("init", place, cwd=tmp_path)
     _run("init", place, cwd=tmp_path)
-    create = ("project", "create", place, "Trees", "--task", "dependency")
+    create = ("project", place, "Trees", "--task", "dependency")
     _run(*create, "--guidelines", "rules.md", "--language", "en", cwd=tmp_path)
     _run("import", place, "Trees", "en.conllu", cwd=tmp_path)
-    _run("user", "add", place, "ada", "--role", "annotator", "--no-password", cwd=tmp_path)
-    _run("project", "assign", place, "Trees", "en", "ada", cwd=tmp_path)
+    _run("user", place, "ada", "--new", "--role", "annotator", "--no-password", cwd=tmp_path)
+    _run("assign", place, "Trees", "en", "ada", cwd=tmp_path)
     store = AnnotationStore(place)
     project = store.project_named("Trees")
     assert project.guidelines == "Read aloud.\n"
@@ -48,18 +48,18 @@ def test_a_project_from_beginning_to_end(place, tmp_path):
     analysis = {"head": [2, 0], "deprel": ["expl", "root"]}
     store.decide(layer, Change(0, "done", {"analysis": analysis}), by=ada)
     store.close()
-    out, _ = _run("project", "list", place, "Trees", "--format", "jsonl", cwd=tmp_path)
+    out, _ = _run("project", place, "Trees", "--format", "jsonl", cwd=tmp_path)
     shown = json.loads(out)
     assert shown["assigned"] == ["ada"]
     assert shown["layers"]["ada"]["sentences_done"] == 1
-    out, _ = _run("project", "list", place, "Trees", cwd=tmp_path)
+    out, _ = _run("project", place, "Trees", cwd=tmp_path)
     assert "ada 1/1" in out
     out, _ = _run("export", place, "Trees", "--layer", "ada", cwd=tmp_path)
     assert out.splitlines()[-3].split("\t")[6:8] == ["2", "expl"]
-    history = ("log", place, "Trees", "en", "--layer", "ada", "--sentence", "1")
-    out, _ = _run(*history, cwd=tmp_path)
+    history = ("export", place, "Trees", "--document", "en", "--layer", "ada")
+    out, _ = _run(*history, "--to", "decisions", "--sentence", "1", cwd=tmp_path)
     assert json.loads(out)["user"] == "ada"
-    _run("project", "assign", place, "Trees", "en", "ada", "--remove", cwd=tmp_path)
+    _run("assign", place, "Trees", "en", "ada", "--remove", cwd=tmp_path)
     out, _ = _run("log", place, "--format", "jsonl", cwd=tmp_path)
     actions = [json.loads(line)["action"] for line in out.splitlines()]
     assert actions == [
@@ -69,12 +69,12 @@ def test_a_project_from_beginning_to_end(place, tmp_path):
         "document.assign",
         "document.unassign",
     ]
-    _run("project", "delete", place, "Trees", "--confirm", "Trees", cwd=tmp_path)
-    out, _ = _run("project", "list", place, "--deleted", "--format", "jsonl", cwd=tmp_path)
+    _run("delete", place, "Trees", "--confirm", "Trees", cwd=tmp_path)
+    out, _ = _run("project", place, "--deleted", "--format", "jsonl", cwd=tmp_path)
     assert json.loads(out)["name"] == "Trees"
-    _run("project", "delete", place, json.loads(out)["number"], "--undo", cwd=tmp_path)
-    _run("project", "delete", place, "Trees", "--confirm", "Trees", "--purge", cwd=tmp_path)
-    out, _ = _run("project", "list", place, "--deleted", "--format", "jsonl", cwd=tmp_path)
+    _run("delete", place, json.loads(out)["number"], "--undo", cwd=tmp_path)
+    _run("delete", place, "Trees", "--confirm", "Trees", "--purge", cwd=tmp_path)
+    out, _ = _run("project", place, "--deleted", "--format", "jsonl", cwd=tmp_path)
     assert out == ""
 
 
@@ -87,26 +87,24 @@ def test_the_page_about_the_store_runs(tmp_path):
 def test_backup_and_restore(new_place, tmp_path):
     place, other = new_place(), new_place()
     _run("init", place, cwd=tmp_path)
-    _run("project", "create", place, "Trees", "--task", "tags", cwd=tmp_path)
+    _run("project", place, "Trees", "--task", "tags", cwd=tmp_path)
     _run("backup", place, "-o", "all.jsonl.gz", cwd=tmp_path)
     out, _ = _run("init", other, "--from", "all.jsonl.gz", "--json", cwd=tmp_path)
     assert json.loads(out)["projects"] == 1
     _run("init", other, "--backup", "before.jsonl", cwd=tmp_path)
-    out, _ = _run("project", "list", other, "--format", "jsonl", cwd=tmp_path)
+    out, _ = _run("project", other, "--format", "jsonl", cwd=tmp_path)
     assert json.loads(out)["name"] == "Trees"
 
 
 def test_passwords_come_from_standard_input_where_there_is_no_terminal(tmp_path):
     _run("init", "a.db", cwd=tmp_path)
-    add = ("annotate", "user", "add", "a.db", "ada", "--role", "admin")
+    add = ("annotate", "user", "a.db", "ada", "--new", "--role", "admin")
     done = started(*add, cwd=tmp_path, given=b"correct horse\nmore")
     assert done.returncode == 0, done.stderr.decode()
-    done = started(
-        "annotate", "user", "set", "a.db", "ada", "--password", cwd=tmp_path, given=b"short\n"
-    )
+    done = started("annotate", "user", "a.db", "ada", "--password", cwd=tmp_path, given=b"short\n")
     assert done.returncode == 2
     assert done.stderr.decode() == "eigentext: a password has at least 10 characters\n"
-    done = started("annotate", "user", "set", "a.db", "ada", "--password", cwd=tmp_path, given=b"")
+    done = started("annotate", "user", "a.db", "ada", "--password", cwd=tmp_path, given=b"")
     assert "no password" in done.stderr.decode()
     store = AnnotationStore(tmp_path / "a.db")
     assert Accounts(store).log_in("ada", "correct horse").user.role == "admin"
@@ -116,51 +114,55 @@ def test_passwords_come_from_standard_input_where_there_is_no_terminal(tmp_path)
 def test_users_and_tokens(tmp_path):
     _run("init", "a.db", cwd=tmp_path)
     for name, role in (("ada", "admin"), ("ben", "reader")):
-        _run("user", "add", "a.db", name, "--role", role, "--no-password", cwd=tmp_path)
-    _run("user", "set", "a.db", "ben", "--role", "annotator", "--disabled", cwd=tmp_path)
-    out, _ = _run("user", "list", "a.db", "--format", "jsonl", cwd=tmp_path)
+        _run("user", "a.db", name, "--new", "--role", role, "--no-password", cwd=tmp_path)
+    _run("user", "a.db", "ben", "--role", "annotator", "--disabled", cwd=tmp_path)
+    out, _ = _run("user", "a.db", "--format", "jsonl", cwd=tmp_path)
     ben = json.loads(out.splitlines()[1])
     assert (ben["name"], ben["role"], ben["active"]) == ("ben", "annotator", False)
-    _run("user", "set", "a.db", "ben", "--active", cwd=tmp_path)
-    secret, _ = _run("token", "make", "a.db", "ben", "nightly", "--days", "3", cwd=tmp_path)
+    _run("user", "a.db", "ben", "--active", cwd=tmp_path)
+    secret, _ = _run("user", "a.db", "ben", "--token", "nightly", "--days", "3", cwd=tmp_path)
     store = AnnotationStore(tmp_path / "a.db")
     assert Accounts(store).token(secret.strip())[0].name == "ben"
-    _run("token", "revoke", "a.db", "1", cwd=tmp_path)
+    _run("user", "a.db", "--revoke", "1", cwd=tmp_path)
     assert Accounts(store).token(secret.strip()) is None
     store.close()
-    out, _ = _run("token", "list", "a.db", "--user", "ben", cwd=tmp_path)
+    out, _ = _run("user", "a.db", "ben", "--tokens", cwd=tmp_path)
     assert "nightly" in out
     assert secret.strip() not in out
-    out, _ = _run("user", "list", "a.db", cwd=tmp_path)
+    out, _ = _run("user", "a.db", cwd=tmp_path)
     assert "yes" in out
 
 
 BAD = {
-    "no store": (["project", "list", "none.db"], "none.db: no such file of annotations"),
-    "no database": (["project", "list", "text.txt"], "text.txt: not a file of annotations"),
+    "no store": (["project", "none.db"], "none.db: no such file of annotations"),
+    "no database": (["project", "text.txt"], "text.txt: not a file of annotations"),
     "no server": (["init", "postgresql://a:b@127.0.0.1:1/x"], "connection to server"),
     "other database": (["init", "mysql://x"], "not in mysql"),
     "no project": (["export", "a.db", "None"], "there is no project 'None'"),
-    "no task": (["project", "create", "a.db", "x", "--task", "poetry"], "task 'poetry'"),
-    "twice": (["project", "create", "a.db", "One", "--task", "tags"], "there is a project 'One'"),
-    "not confirmed": (["project", "delete", "a.db", "One", "--confirm", "Two"], "not with 'Two'"),
+    "no task": (["project", "a.db", "x", "--task", "poetry"], "task 'poetry'"),
+    "twice": (["project", "a.db", "One", "--task", "tags"], "there is a project 'One'"),
+    "not confirmed": (["delete", "a.db", "One", "--confirm", "Two"], "not with 'Two'"),
     "no file": (["import", "a.db", "One", "none.txt"], "none.txt"),
-    "no document": (["log", "a.db", "One", "none"], "there is no document 'none'"),
-    "no user": (["user", "set", "a.db", "eve", "--disabled"], "there is no user 'eve'"),
-    "no role": (["user", "add", "a.db", "x", "--role", "king", "--no-password"], "role 'king'"),
-    "no token": (["token", "revoke", "a.db", "7"], "there is no token 7"),
+    "no document": (["export", "a.db", "One", "--document", "none"], "no document 'none'"),
+    "no user": (["user", "a.db", "eve", "--disabled"], "there is no user 'eve'"),
+    "no role": (["user", "a.db", "x", "--new", "--role", "king", "--no-password"], "role 'king'"),
+    "no token": (["user", "a.db", "--revoke", "7"], "there is no token 7"),
     "no backup": (["init", "b.db", "--from", "none.jsonl"], "none.jsonl: no such file"),
     "over a store": (["init", "a.db", "--from", "text.txt"], "is there already"),
     "no dump": (
         ["init", "b.db", "--from", "text.txt"],
         "text.txt:1: expected the first line of a dump",
     ),
-    "no confirmation": (["project", "delete", "a.db", "One"], "expected --confirm"),
-    "undo by name": (["project", "delete", "a.db", "One", "--undo"], "expected the number"),
-    "nothing to set": (["user", "set", "a.db", "ada"], "expected --role, --password"),
-    "half a log": (["log", "a.db", "One"], "expected a document of it"),
-    "layer of a store": (["log", "a.db", "--layer", "ada"], "are for a document"),
-    "deleted of one": (["project", "list", "a.db", "One", "--deleted"], "expected no name"),
+    "no confirmation": (["delete", "a.db", "One"], "expected --confirm"),
+    "undo by name": (["delete", "a.db", "One", "--undo"], "expected the number"),
+    "nothing to set": (["user", "a.db", "ada"], "expected --role, --password"),
+    "sentence of trees": (["export", "a.db", "One", "--sentence", "1"], "is for --to decisions"),
+    "new without a role": (["user", "a.db", "x", "--new"], "expected --role"),
+    "nobody": (["user", "a.db", "--role", "admin"], "expected the name of a user"),
+    "days of no token": (["user", "a.db", "x", "--days", "3"], "expected --token"),
+    "no task for a project": (["project", "a.db", "Two", "--model", "x"], "and --task"),
+    "no name of a project": (["project", "a.db", "--task", "tags"], "expected the name"),
+    "deleted of one": (["project", "a.db", "One", "--deleted"], "expected no name"),
     "two ways to begin": (
         ["init", "b.db", "--from", "text.txt", "--backup", "c.jsonl"],
         "--from and --backup: expected one of them",
@@ -173,7 +175,7 @@ BAD = {
 def test_what_goes_wrong_is_told_in_one_line(case, tmp_path):
     (tmp_path / "text.txt").write_text("It rains.\n" * 20)
     _run("init", "a.db", cwd=tmp_path)
-    _run("project", "create", "a.db", "One", "--task", "tags", cwd=tmp_path)
+    _run("project", "a.db", "One", "--task", "tags", cwd=tmp_path)
     arguments, why = BAD[case]
     out, err = _run(*arguments, cwd=tmp_path, code=2)
     assert out == ""
@@ -228,7 +230,7 @@ def test_a_model_learns_beside_a_base_that_the_project_keeps(tmp_path: Path) -> 
     base.write_text((_row("zzyx", "INTJ") + _row("dogs", "NOUN")) * 20)
     (tmp_path / "d.conllu").write_text(_row("dogs", "_") * 12)
     _run("init", path, cwd=tmp_path)
-    _run("project", "create", path, "Tags", "--task", "tags", cwd=tmp_path)
+    _run("project", path, "Tags", "--task", "tags", cwd=tmp_path)
     _run("import", path, "Tags", "d.conllu", cwd=tmp_path)
     store = AnnotationStore(path)
     project = store.project_named("Tags")

@@ -168,7 +168,7 @@ def test_wrong_passwords_from_elsewhere_keep_nobody_out(serve: Any, path: Path) 
         assert statuses("127.0.0.66", "wrong", 6) == [401] * 5 + [429]
         assert statuses("127.0.0.66", "a long password") == [429]
         assert statuses("127.0.0.7", "a long password") == [200]
-        line = ("annotate", "user", "set", path, "ada", "--password")
+        line = ("annotate", "user", path, "ada", "--password")
         done = started(*line, cwd=path.parent, given=b"another password\n")
         assert done.returncode == 0, done.stderr
         assert statuses("127.0.0.66", "a long password") == [401]

@@ -145,12 +145,12 @@ class TestAccounts:
         line = ["serve", "--host", "0.0.0.0", "--port", "0", "--annotations", path]
         refused = CliRunner().invoke(command, line)
         assert isinstance(refused.exception, SettingsError)
-        assert "eigentext annotate user add" in str(refused.exception)
+        assert "eigentext annotate user " in str(refused.exception)
         assert path in str(refused.exception)
         open_ = CliRunner().invoke(command, [*line, "--no-accounts"])
         assert isinstance(open_.exception, SettingsError)
         assert seen == {"started": 0}
-        added = ["annotate", "user", "add", path, "Ada", "--role", "admin"]
+        added = ["annotate", "user", path, "Ada", "--new", "--role", "admin"]
         assert CliRunner().invoke(command, added, input="correct horse battery\n").exit_code == 0
         done = CliRunner().invoke(command, line)
         assert done.exit_code == 0, done.output
@@ -166,7 +166,7 @@ class TestAccounts:
         seen: dict[str, Any] = {}
         monkeypatch.setattr(eigentext.studio.service, "serve", lambda *_, **how: seen.update(how))
         path = str(tmp_path / "team.db")
-        added = ["annotate", "user", "add", path, "Ada", "--role", "admin"]
+        added = ["annotate", "user", path, "Ada", "--new", "--role", "admin"]
         CliRunner().invoke(command, ["annotate", "init", path])
         assert CliRunner().invoke(command, added, input="correct horse battery\n").exit_code == 0
         given = ["--annotations", path, "--annotation-models", "models", *line]

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import typer
-
 from eigentext.cli import options
-from eigentext.cli.command import SettingFlags, flag_of, with_flags
+from eigentext.cli.command import SettingFlags, flag_of, group, with_flags
 from eigentext.cli.inputs import Column, kind_of_model
 from eigentext.cli.verbs import Applying
 from eigentext.constituency.settings import BracketingSettings
 from eigentext.errors import SettingsError
 from eigentext.lab.cli import automata, brackets
 
-app = typer.Typer(
-    no_args_is_help=True, help="The laboratory: automata of strings, trees without a treebank."
-)
-app.command("train-automaton")(automata.train_automaton)
-app.command("train-bracketer")(brackets.train_bracketer)
 
-
-@app.command("apply")
 @with_flags(BracketingSettings, show_defaults=False)
 def apply(
     model: options.Model,
@@ -78,5 +69,6 @@ def apply(
         run.tell({"sentences": count, "skipped": run.skipped, **rates})
 
 
-app.command("score")(automata.score)
-app.command("inspect")(automata.inspect)
+app = group(
+    automata.train_automaton, brackets.train_bracketer, apply, automata.score, automata.inspect
+)

@@ -74,7 +74,7 @@ def _descriptions(limits: ServiceSettings) -> dict[str, str]:
         "words/neighbours": "The words nearest to a word by cosine, and analogies a:b::c, as "
         f"`eigentext words inspect` gives them; {nearest} each.",
         "words/map": "Frequent words on the two main directions of their vectors, as `eigentext "
-        f"words report` draws them; at most {limits.max_map_words:,}, more are left out.",
+        f"words inspect` draws them; at most {limits.max_map_words:,}, more are left out.",
         "words/compare": "The neighbours of a word in two models, and the frequent words whose "
         f"neighbours differ most; {nearest} neighbours.",
         "sequences/states": "The states of a model with their words and next states, as "

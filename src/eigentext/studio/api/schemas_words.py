@@ -153,7 +153,7 @@ class MapRequest(WordsRequest):
 
 
 class MapAnswer(BaseModel):
-    """Words by decreasing frequency and their places, as ``eigentext words report`` has them."""
+    """Words by decreasing frequency and their places, as ``eigentext words inspect`` has them."""
 
     model: str
     words: list[str]

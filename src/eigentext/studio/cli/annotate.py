@@ -8,23 +8,15 @@ from typing import Annotated
 import typer
 
 from eigentext.cli import options
-from eigentext.cli.command import argument, flag, with_flags
+from eigentext.cli.command import flag, group, with_flags
 from eigentext.cli.output import remark, show_figures, show_table
 from eigentext.errors import SettingsError
-from eigentext.studio.cli import annotate_projects, annotate_users
+from eigentext.studio.cli import annotate_admin
 from eigentext.studio.cli.annotate_store import ProjectName, Store, needed, opened, show_rows
-
-app = typer.Typer(
-    no_args_is_help=True, help="Projects of annotators: texts, decisions, users, backups."
-)
-app.add_typer(annotate_projects.app, name="project")
-app.add_typer(annotate_users.users, name="user")
-app.add_typer(annotate_users.tokens, name="token")
 
 Layer = Annotated[str, typer.Option("--layer", help="adjudication, or the name of an annotator.")]
 
 
-@app.command("init")
 @with_flags()
 def init(
     store: Store,
@@ -69,7 +61,6 @@ def init(
         remark(f"{ready.name}: annotations, version {ready.version()} of the tables", quiet=quiet)
 
 
-@app.command("import")
 @with_flags()
 def import_(
     store: Store,
@@ -86,7 +77,7 @@ def import_(
 
     Example:
         $ eigentext annotate init team.db
-        $ eigentext annotate project create team.db Trees --task dependency
+        $ eigentext annotate project team.db Trees --task dependency
         $ eigentext annotate import team.db Trees sample/treebank.conllu sample/raw.txt
     """
     with opened(store) as opened_store:
@@ -111,7 +102,6 @@ def import_(
             remark(f"{facts.name}: {words}", quiet=quiet)
 
 
-@app.command("export")
 @with_flags()
 def export(
     store: Store,
@@ -121,19 +111,24 @@ def export(
         "conllu, ptb, jsonl, decisions, ...; else the task's first.", None, "--to"
     ),
     document: list[str] | None = flag("Only this one (may be given again)."),
+    sentence: int | None = flag("Of decisions: only this sentence, from 1.", min=1),
     unfinished: bool = flag("Sentences that are not done, too.", False),
     output: options.Output = "-",
 ) -> None:
     """Write what was decided in a layer; sentences that are not done are left out.
 
-    `--to decisions` has every decision with who, when and how long, those taken back too.
+    `--to decisions` has every decision with who, when and how long, those taken back too, in the
+    order they were made.
 
     Example:
         $ eigentext annotate init team.db
-        $ eigentext annotate project create team.db Trees --task dependency
+        $ eigentext annotate project team.db Trees --task dependency
         $ eigentext annotate import team.db Trees sample/treebank.conllu
         $ eigentext annotate export team.db Trees --unfinished -o trees.conllu
+        $ eigentext annotate export team.db Trees --to decisions
     """
+    if sentence is not None and to_format != "decisions":
+        raise SettingsError("--sentence is for --to decisions")
     with opened(store) as opened_store:
         from eigentext.base.files.writing import write_lines
         from eigentext.studio.store.exports import export_lines
@@ -148,16 +143,18 @@ def export(
             documents=chosen or None,
             unfinished=unfinished,
         )
+        if sentence is not None:
+            lines = (x for x in lines if json.loads(x)["sentence"] == sentence - 1)
         write_lines(output, lines)
 
 
-@app.command("measure")
+@with_flags()
 def measure(store: Store, project: ProjectName, format_: options.Format = "native") -> None:
     """Agreement of annotators, how good the proposals were, time and keys a word.
 
     Example:
         $ eigentext annotate init team.db
-        $ eigentext annotate project create team.db Trees --task dependency
+        $ eigentext annotate project team.db Trees --task dependency
         $ eigentext annotate measure team.db Trees
     """
     with opened(store) as opened_store:
@@ -179,7 +176,6 @@ def measure(store: Store, project: ProjectName, format_: options.Format = "nativ
         show_table("", listed)
 
 
-@app.command("retrain")
 @with_flags()
 def retrain(
     store: Store,
@@ -224,38 +220,18 @@ def retrain(
     remark(f"{report['file']}: {'in use' if model_row.in_use else 'kept beside'}", quiet=quiet)
 
 
-@app.command("log")
 @with_flags()
 def log(
     store: Store,
-    project: str | None = argument("Name of a project."),
-    document: str | None = argument("Name of a document in it."),
-    layer: str | None = flag(
-        "Of a document: the name of an annotator.", show_default="adjudication"
-    ),
-    sentence: int | None = flag("Of a document: only this one, from 1.", min=1),
-    limit: int | None = flag("Of a store: the newest so many.", min=1, show_default="50"),
+    limit: int = flag("The newest so many.", 50, min=1),
     format_: options.Format = "native",
 ) -> None:
-    """Who changed what, and who logged in, the newest last; or every decision on a document.
-
-    Decisions stand in the order they were made, as JSON Lines.
+    """Who changed what, and who logged in, the newest last.
 
     Example:
         $ eigentext annotate init team.db
         $ eigentext annotate log team.db
-        $ eigentext annotate project create team.db Trees --task dependency
-        $ eigentext annotate import team.db Trees sample/raw.txt
-        $ eigentext annotate log team.db Trees raw
     """
-    if project is not None:
-        if document is None or limit is not None:
-            why = "expected a document of it" if document is None else "--limit is for a store"
-            raise SettingsError(f"project {project}: {why}")
-        _decisions(store, project, document, layer or "adjudication", sentence)
-        return
-    if layer is not None or sentence is not None:
-        raise SettingsError("--layer and --sentence are for a document: name it and its project")
     with opened(store) as opened_store:
         from eigentext.studio.store.accounts import Accounts
 
@@ -268,7 +244,7 @@ def log(
                 "action": entry.action,
                 "about": entry.about,
             }
-            for entry in reversed(opened_store.audit(limit=limit or 50))
+            for entry in reversed(opened_store.audit(limit=limit))
         ]
     if format_ == "jsonl":
         show_rows(rows, format_)
@@ -277,21 +253,7 @@ def log(
         show_rows([{**row, "about": text} for row, text in zip(rows, about, strict=True)], format_)
 
 
-def _decisions(store: str, project: str, document: str, layer: str, sentence: int | None) -> None:
-    with opened(store) as opened_store:
-        from eigentext.studio.store.exports import export_lines
-
-        number = opened_store.project_named(project).id
-        chosen = opened_store.document_named(number, document).id
-        lines = export_lines(
-            opened_store, number, layer=layer, format="decisions", documents=[chosen]
-        )
-        for line in lines:
-            if sentence is None or json.loads(line)["sentence"] == sentence - 1:
-                print(line)
-
-
-@app.command("backup")
+@with_flags()
 def backup(
     store: Store,
     output: Annotated[
@@ -315,3 +277,18 @@ def backup(
         from eigentext.studio.store.backups import back_up
 
         remark(f"{output}: {back_up(opened_store, output)} of {opened_store.name}", quiet=quiet)
+
+
+app = group(
+    init,
+    annotate_admin.project,
+    annotate_admin.user,
+    import_,
+    annotate_admin.assign,
+    export,
+    measure,
+    retrain,
+    log,
+    backup,
+    annotate_admin.delete,
+)

@@ -26,7 +26,6 @@ Store = Annotated[
     ),
 ]
 ProjectName = Annotated[str, typer.Argument(help="Name of a project.", show_default=False)]
-UserName = Annotated[str, typer.Argument(help="Name of a user.", show_default=False)]
 
 
 def needed() -> None:

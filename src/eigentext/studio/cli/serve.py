@@ -155,7 +155,7 @@ def with_accounts(
             if not users.any_passwords():
                 raise SettingsError(
                     "nobody can log in to these annotations yet: make a user with `eigentext "
-                    f"annotate user add {users.store.name} NAME --role admin`"
+                    f"annotate user {users.store.name} NAME --new --role admin`"
                 )
     return accounts
 
