@@ -471,11 +471,15 @@ def good_lines(tmp_path_factory) -> list[str]:
 
 
 def _measured(where: Path) -> set[int]:
-    """Restored or refused; and then each project is measured or refused, by the command line."""
-    codes = {run(["annotate", "init", str(where.with_suffix(".db")), "--from", str(where)])}
-    if codes == {0}:
-        for project in ("Words", "Trees"):
-            codes.add(run(["annotate", "measure", str(where.with_suffix(".db")), project]))
+    """Restored or refused; then projects are measured, listed and written out, or refused."""
+    store = str(where.with_suffix(".db"))
+    codes = {run(["annotate", "init", store, "--from", str(where)])}
+    for project in ("Words", "Trees") if codes == {0} else ():
+        for command in ("measure", "project list"):
+            codes.add(run(["annotate", *command.split(), store, project]))
+        for form in ("conllu", "decisions"):
+            line = ["annotate", "export", store, project, "--to", form, "--unfinished"]
+            codes.add(run([*line, "-o", str(where.with_suffix(f".{form}"))]))
     return codes
 
 
@@ -533,6 +537,13 @@ def test_any_lines_are_restored_or_refused(good_lines, lines, begun):
         ("contents", "sentences", [{"tokens": 3}]),
         ("contents", "sentences", [{"tokens": [{"text": 3}]}]),
         ("contents", "sentences", [{"tokens": [{"text": "a", "start": "b"}]}]),
+        ("contents", "sentences", [{"tokens": [], "comments": [{}]}]),
+        ("contents", "sentences", [{"tokens": [], "columns": [1]}]),
+        ("contents", "sentences", [{"tokens": [{"text": "a"}], "columns": {"upos": 5}}]),
+        ("contents", "sentences", [{"tokens": [{"text": "a"}], "columns": {"upos": ["X", "X"]}}]),
+        ("contents", "sentences", [{"tokens": [], "columns": {"brackets": []}}]),
+        ("contents", "sentences", [{"tokens": [], "columns": {"ranges": [[1, 2, "a"]]}}]),
+        ("contents", "sentences", [{"tokens": [], "columns": {"empty": [["1", "a"]]}}]),
         ("projects", "settings", []),
         ("users", "active", 1),
         ("users", "name", None),
@@ -551,6 +562,18 @@ def test_a_value_of_another_type_is_refused_with_its_line(
     )
     why = f"a.jsonl:{number + 1}: a row of {table}: no value of the column {column}"
     assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("settings", [{"labels": 5}, {"labels": ["a", 3]}, {"scheme": ["a"]}])
+def test_settings_that_no_project_has_are_named(good_lines, tmp_path, capsys, settings):
+    number = next(n for n, line in enumerate(good_lines) if '"table":"projects"' in line)
+    record = json.loads(good_lines[number])
+    record["row"]["settings"] = settings
+    lines = [*good_lines[:number], json.dumps(record), *good_lines[number + 1 :]]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    assert _measured(tmp_path / "a.jsonl") == {0, 2}
+    setting = next(iter(settings))
+    assert f"the setting {setting} of a project cannot be" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("value", [{"analysis": 3}, {"analysis": {"words": 7}}, {"label": {}}])

@@ -42,7 +42,7 @@ from eigentext.studio.store.exports import annotated
 from eigentext.studio.store.problems import MissingError
 from eigentext.studio.store.records import Change
 from eigentext.studio.tasks import TASKS, task_class
-from eigentext.studio.tasks.learning import task_settings
+from eigentext.studio.tasks.learning import SETTINGS, task_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -632,20 +632,14 @@ def checked_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     >>> checked_settings({"labels": ["PER"], "compare": True})
     {'labels': ['PER'], 'compare': True}
     """
-    kinds: dict[str, Callable[[Any], bool]] = {
-        "labels": lambda v: isinstance(v, list) and all(isinstance(one, str) for one in v),
-        "scheme": lambda v: v in scheme_names(),  # a name, never a file of the server's
-        "compare": lambda v: isinstance(v, bool),
-        "checks": lambda v: isinstance(v, bool),
-        "passed": lambda v: isinstance(v, bool),
-    }
-    for key, value in settings.items():
-        if key not in kinds:
-            raise SettingsError(
-                f"a project has no setting {key[:60]!r}; it has {', '.join(kinds)}"
-            )
-        if not kinds[key](value):
-            raise SettingsError(f"the setting {key} of a project cannot be {str(value)[:60]!r}")
+    for key in settings:
+        if key not in SETTINGS or key == "base_treebank":  # a file of the server's: not over HTTP
+            names = ", ".join(name for name in SETTINGS if name != "base_treebank")
+            raise SettingsError(f"a project has no setting {key[:60]!r}; it has {names}")
+    task_settings(settings)
+    if "scheme" in settings and settings["scheme"] not in scheme_names():  # never a file either
+        shown = settings["scheme"][:60]
+        raise SettingsError(f"the setting scheme of a project cannot be {shown!r}")
     return dict(settings)
 
 

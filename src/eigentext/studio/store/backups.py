@@ -27,6 +27,7 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.studio.store import migrating
 from eigentext.studio.store.database import Database
 from eigentext.studio.store.problems import StoreError
+from eigentext.studio.store.records import is_sentence
 from eigentext.studio.store.rows import LARGEST, check_json
 from eigentext.studio.store.schema import VERSION_TABLE
 
@@ -184,7 +185,7 @@ def _check_types(row: Mapping[str, Any], table: Table) -> None:
         value = row[column.name]
         if isinstance(column.type, JSON):
             fits = (
-                _are_sentences(value)
+                isinstance(value, list) and all(map(is_sentence, value))
                 if column.name == "sentences"
                 else isinstance(value, dict) or (column.name == "value" and value is None)
             )
@@ -196,20 +197,6 @@ def _check_types(row: Mapping[str, Any], table: Table) -> None:
             fits = type(value) is column.type.python_type
         if not fits:
             raise SettingsError(f"a row of {table.name}: no value of the column {column.name}")
-
-
-def _are_sentences(value: Any) -> bool:
-    """Are they records of sentences, with tokens?  See `tasks.records.Sentence`."""
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-        return False
-    tokens = [one.get("tokens") for one in value]
-    return all(isinstance(some, list) for some in tokens) and all(
-        isinstance(token, dict)
-        and isinstance(token.get("text"), str)
-        and all(token.get(end) is None or type(token[end]) is int for end in ("start", "end"))
-        for some in tokens
-        for token in some or ()
-    )
 
 
 def _insert(

@@ -282,3 +282,48 @@ def sentence_of(record: Mapping[str, Any]) -> Sentence:
         empty_nodes=tuple((after, line) for after, line in columns.get("empty") or ()),
         brackets=columns.get("brackets"),
     )
+
+
+def is_sentence(record: object) -> bool:
+    """Whether it is the record of a sentence: a dump may hold anything.
+
+    >>> is_sentence({"tokens": [{"text": "a"}]}), is_sentence({"tokens": [{"text": 3}]})
+    (True, False)
+    """
+    if not isinstance(record, dict):
+        return False
+    tokens, columns = record.get("tokens"), record.get("columns") or {}
+    return (
+        isinstance(tokens, list)
+        and all(map(_is_word, tokens))
+        and isinstance(columns, dict)
+        and all(_is_column(name, columns[name], len(tokens)) for name in columns)
+        and _are(record.get("comments") or [], str)
+    )
+
+
+def _are(values: object, *kinds: type) -> bool:
+    return isinstance(values, list) and all(isinstance(value, kinds) for value in values)
+
+
+def _is_word(word: object) -> bool:
+    return (
+        isinstance(word, dict)
+        and isinstance(word.get("text"), str)
+        and all(type(word.get(end, -1)) is int for end in ("start", "end"))
+    )
+
+
+def _is_column(name: str, values: Any, n_words: int) -> bool:
+    if name == "brackets":
+        return isinstance(values, str)
+    if name == "ranges":  # they go on behind one another, within the sentence
+        kinds = _are(values, list) and all(
+            [*map(type, unit)] == [int, int, str, str] for unit in values
+        )
+        ends = [end for unit in values for end in unit[:2]] if kinds else []
+        return kinds and all(a < b for a, b in zip([0, *ends], [*ends, n_words + 1], strict=True))
+    if name == "empty":
+        return _are(values, list) and all([*map(type, node)] == [int, str] for node in values)
+    heads = _are(values, str) and all(head == "_" or head.isdecimal() for head in values)
+    return _are(values, str) and len(values) == n_words and (name != "head" or heads)

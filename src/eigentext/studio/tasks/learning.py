@@ -29,6 +29,29 @@ if TYPE_CHECKING:
 LAYERS = ("all", "adjudication")
 
 
+def _is_list_of_text(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(label, str) for label in value)
+
+
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+#: The settings of a project, and what each can be.
+SETTINGS: dict[str, Callable[[object], bool]] = {
+    "labels": _is_list_of_text,
+    "scheme": _is_text,
+    "compare": _is_flag,
+    "checks": _is_flag,
+    "passed": _is_flag,
+    "base_treebank": _is_text,
+}
+
+
 class Lesson(NamedTuple):
     """All that the next model is made of.
 
@@ -62,11 +85,15 @@ def models_folder(store: AnnotationStore, folder: str | None = None) -> Path:
 
 
 def task_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Those settings of a project that are the task's.
+    """Those settings of a project that are the task's; a foreign dump may have any.
 
     >>> task_settings({"labels": ["NP"], "compare": True})
     {'labels': ['NP']}
     """
+    for key in [key for key in SETTINGS if key in settings]:
+        if not SETTINGS[key](settings[key]):
+            shown = str(settings[key])[:60]
+            raise SettingsError(f"the setting {key} of a project cannot be {shown!r}")
     return {key: value for key, value in settings.items() if key in ("labels", "scheme")}
 
 
