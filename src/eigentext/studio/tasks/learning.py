@@ -19,7 +19,7 @@ from eigentext.errors import SettingsError
 from eigentext.studio.tasks import open_task, task_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from eigentext.base.progress import Progress
     from eigentext.studio.store.records import MadeModel, Place, State, StoredDocument
