@@ -49,7 +49,7 @@ from eigentext.lab import ClassAutomata, StringAutomaton, StringTransducer
 from eigentext.lab.automata.model import ended
 from eigentext.lab.automata.ngrams import KneserNey
 from eigentext.lab.automata.transducer import sequences_of_pairs
-from eigentext.lab.head_automata.expert import HeadAutomata, dependents
+from eigentext.lab.experts import HeadAutomata, dependents
 from eigentext.language.formats.conllu import ConlluBlock, read_sentences
 from eigentext.sequences import HMM, LatentTagger
 from eigentext.tagging.morphology.lemmas import Lemmatiser

@@ -23,14 +23,18 @@ import numpy as np
 from constituency_gum import RULES, classes_of, counts, grammar_of, peer_trees
 
 from eigentext.constituency import LPCFG
-from eigentext.constituency.rerank.features import ALL, GROUPS, WordKeys, bits_of
-from eigentext.constituency.rerank.lists import TreeList, tree_list
-from eigentext.constituency.rerank.reranker import (
+from eigentext.constituency.rerank import (
+    ALL,
     DECODER,
+    GROUPS,
     N_TREES,
     Reranker,
+    TreeList,
+    WordKeys,
+    bits_of,
     frequent_words,
     parsed_lists,
+    tree_list,
 )
 from eigentext.constituency.transform import restore
 from eigentext.datasets import load_english

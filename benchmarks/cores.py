@@ -74,7 +74,7 @@ COMMANDS: dict[str, Command] = {
     "const-clustering": Command(
         "const train {trees} --estimator clustering --n-iter 5",
         (
-            "constituency.learn.clusters:cluster_states",
+            "constituency.learn.models:cluster_states",
             "constituency.learn.em:run_em",
             "constituency.low_rank:low_rank",
         ),
@@ -84,7 +84,7 @@ COMMANDS: dict[str, Command] = {
         ("constituency.learn.models:_learn", "constituency.low_rank:low_rank"),
     ),
     "const-rerank": Command(
-        "const train {trees} --rerank", ("constituency.rerank.reranker:learn_reranker",)
+        "const train {trees} --rerank", ("constituency.rerank:learn_reranker",)
     ),
     "dep-latent": Command("dep train-latent {conllu}", ("dependency.latent.learn:run_em",)),
     "dep": Command("dep train {conllu}"),

@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eigentext.lab.automata.automaton import Automaton
-from eigentext.lab.automata.hankel import BEGIN, END, Basis, Hankel, spectral_automaton, strings_of
+from eigentext.lab.automata.hankel import (
+    BEGIN,
+    END,
+    Automaton,
+    Basis,
+    Hankel,
+    spectral_automaton,
+    strings_of,
+)
 from oracle.hankel import all_pieces, exact_hankel
 
 

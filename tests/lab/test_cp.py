@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.lab.products.cp import Products, cp_fit
+from eigentext.lab.products.rules import Products, cp_fit
 from oracle.products import cp_of_slices
 
 

@@ -9,10 +9,9 @@ import pytest
 
 from eigentext.dependency.rerank.experts import expert_from_bytes, expert_to_bytes, fit_expert
 from eigentext.dependency.sentence import TaggedSentence
-from eigentext.lab.automata.automaton import Automaton
-from eigentext.lab.automata.hankel import Basis, spectral_automaton
+from eigentext.lab.automata.hankel import Automaton, Basis, spectral_automaton
 from eigentext.lab.automata.model import STOP
-from eigentext.lab.head_automata.expert import ROOT, HeadAutomata, dependents
+from eigentext.lab.experts import ROOT, HeadAutomata, dependents
 from eigentext.language.formats.conllu import make_sentence
 from oracle.dependency_trees import projective_trees
 from oracle.hankel import all_pieces, exact_hankel

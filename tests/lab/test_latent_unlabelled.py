@@ -16,8 +16,7 @@ from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, 
 from eigentext.dependency.latent.observations import Forest, Observations
 from eigentext.dependency.unlabelled import Unlabelled
 from eigentext.errors import SettingsError
-from eigentext.lab.unlabelled.generative import WEIGHTS
-from eigentext.lab.unlabelled.latent import TreeText, parser_of, tree_list
+from eigentext.lab.unlabelled.learn import WEIGHTS, TreeText, parser_of, tree_list
 from eigentext.language.formats.conllu import from_dependency_tree, write_sentences
 from eigentext.language.trees.dependency import DependencyTree
 from helpers.commands import eigentext

@@ -11,8 +11,7 @@ import pytest
 
 from eigentext.cli.main import run
 from eigentext.errors import ModelFileError, SettingsError
-from eigentext.lab.automata.characters import POWERS, RANKS, CharacterTags
-from eigentext.lab.automata.classes import ClassAutomata
+from eigentext.lab.automata.classes import POWERS, RANKS, CharacterTags, ClassAutomata
 from eigentext.lab.automata.model import STOP
 from eigentext.sequences.tagger.model import LatentTagger
 from eigentext.sequences.tagger.words import WordTags

@@ -15,8 +15,7 @@ from eigentext import load
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.lab import StringAutomaton, StringTransducer
 from eigentext.lab.automata.alignment import EDITS, _add_expected, aligned, costs_of, learned_costs
-from eigentext.lab.automata.automaton import Automaton
-from eigentext.lab.automata.hankel import Basis, spectral_automaton
+from eigentext.lab.automata.hankel import Automaton, Basis, spectral_automaton
 from eigentext.lab.automata.model import STOP
 from eigentext.lab.automata.ngrams import BEFORE, KneserNey
 from eigentext.lab.automata.transducer import Transduced, sequences_of_pairs

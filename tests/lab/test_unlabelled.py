@@ -13,7 +13,7 @@ from eigentext.dependency import GenerativeParser
 from eigentext.dependency.generative.learn import Corpus, Smoothing, em_counts, empty_counts
 from eigentext.dependency.unlabelled import Unlabelled
 from eigentext.errors import SettingsError
-from eigentext.lab.unlabelled.generative import TagText, all_trees_counts, best_trees, improve
+from eigentext.lab.unlabelled.learn import TagText, all_trees_counts, best_trees, improve
 from eigentext.language.formats.conllu import make_sentence, read_sentences, write_sentences
 from helpers.commands import eigentext
 from oracle.dependency_trees import projective_trees

@@ -6,8 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from eigentext.lab.automata.automaton import Automaton
-from eigentext.lab.automata.hankel import BEGIN, END, Basis, Hankel, Piece
+from eigentext.lab.automata.hankel import BEGIN, END, Automaton, Basis, Hankel, Piece
 
 
 def exact_hankel(automaton: Automaton, basis: Basis) -> Hankel:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigentext.lab.products.cp import Products
+from eigentext.lab.products.rules import Products
 
 
 def cp_of_slices(tensors: Any) -> Products:

@@ -2,7 +2,8 @@
 
 There is always a tree.  Where the grammar has none with the tags that are required, the words' own
 tags stand in for them while the sentence is parsed (:func:`word_emissions`, :func:`retagged`);
-where it has none in any case, the trees of pieces are put together (``long_sentences``).
+where it has none in any case, the trees of pieces are put together (:func:`put_together`), and so
+they are of sentences too long for one chart, whose time grows with the cube (:func:`pieces`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from eigentext.constituency.forms import capitals_tell
 from eigentext.constituency.lexicon import Emission
-from eigentext.constituency.transform import user_labels, with_wrapper
+from eigentext.constituency.transform import unwrap, user_labels, with_wrapper
 from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
@@ -177,3 +178,52 @@ def retagged(tree: Tree, tags: Mapping[int, str]) -> Tree:
     for word, tag in tags.items():
         labels[leaves[word] - 1] = tag  # in preorder a word comes right behind its tag
     return Tree.unchecked(labels, tree.sizes)
+
+
+_STOPS = frozenset((".", "!", "?", "…", "...", "؟", "۔", "。", "！", "？", "।"))
+_PAUSES = frozenset((",", ";", ":", "--", "-", "–", "—", "،", "؛", "、", "，", "；", "："))
+
+
+def pieces(tokens: Sequence[str], longest: int) -> list[tuple[int, int]]:
+    """(start, end) of the pieces, none of them longer than ``longest``.
+
+    >>> pieces("a b . c , d e f g".split(), 4)
+    [(0, 3), (3, 5), (5, 9)]
+    """
+    spans = []
+    start, pause = 0, 0  # where the piece began, and behind its last pause
+    for position, token in enumerate(tokens, start=1):
+        if token in _PAUSES:
+            pause = position
+        if token in _STOPS or position == len(tokens):
+            spans.append((start, position))
+            start = pause = position
+        elif position - start == longest:
+            end = pause if pause > start else position
+            spans.append((start, end))
+            start = end
+    return spans
+
+
+def put_together(
+    parses: Sequence[Parse], starts: Sequence[int], above: Sequence[str], wrapper: str | None
+) -> Parse:
+    """One answer from those of the pieces, with their flags; ``above`` is the chain over them."""
+    trees = [unwrap(parse.tree)[0] for parse in parses]
+    labels = [*above, *(label for tree in trees for label in tree.labels)]
+    sizes = [
+        *range(len(labels), len(labels) - len(above), -1),
+        *(size for tree in trees for size in tree.sizes.tolist()),
+    ]
+    marginals = {
+        (begin + start, begin + end, label): p
+        for parse, begin in zip(parses, starts, strict=True)
+        for (start, end, label), p in parse.marginals.items()
+    }
+    return Parse(
+        with_wrapper(Tree.unchecked(labels, sizes), wrapper),
+        sum(parse.log_score for parse in parses),
+        sum(parse.log_prob for parse in parses),
+        marginals=marginals,
+        flags=frozenset().union(*(parse.flags for parse in parses)),
+    )

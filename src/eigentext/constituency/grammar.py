@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentext.constituency.chart.constituents import Chains
+from eigentext.constituency.chart.decode import Chains
 from eigentext.constituency.forms import treebank_forms
 from eigentext.constituency.lexicon_moments import MomentLexicon
 from eigentext.constituency.transform import user_labels

@@ -28,6 +28,8 @@ from eigentext.constituency.answer import (
     Parse,
     Request,
     constituent_marginals,
+    pieces,
+    put_together,
     retagged,
     single_word,
     word_emissions,
@@ -41,15 +43,17 @@ from eigentext.constituency.chart.coarse import (
     build_chart,
 )
 from eigentext.constituency.chart.constraints import Constraints, build_masks
-from eigentext.constituency.chart.decode import best_skeleton, decoder_scores, viterbi_skeleton
+from eigentext.constituency.chart.decode import (
+    best_skeleton,
+    decoder_scores,
+    kbest_forest,
+    viterbi_skeleton,
+)
 from eigentext.constituency.chart.fine import coarse_pass, fine_pass
-from eigentext.constituency.chart.kbest import kbest_forest
 from eigentext.constituency.forms import capitals_tell
 from eigentext.constituency.grammar import Grammar
 from eigentext.constituency.learn.models import learn_models
-from eigentext.constituency.long_sentences import pieces, put_together
-from eigentext.constituency.rerank.lists import LabelTable, tree_list
-from eigentext.constituency.rerank.reranker import N_TREES
+from eigentext.constituency.rerank import N_TREES, LabelTable, tree_list
 from eigentext.constituency.scoring import (
     forest_log_p,
     log_mean,
@@ -72,12 +76,11 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.chart.constraints import Masks
+    from eigentext.constituency.chart.decode import Forest, Skeleton
     from eigentext.constituency.chart.fine import FinePass
-    from eigentext.constituency.chart.kbest import Forest
-    from eigentext.constituency.chart.skeleton import Skeleton
     from eigentext.constituency.learn.semi import FreeText, SemiResult
     from eigentext.constituency.lexicon import Emission
-    from eigentext.constituency.rerank.reranker import Reranker
+    from eigentext.constituency.rerank import Reranker
     from eigentext.features.word_classes import WordClasses
 
     Emissions = Sequence[Sequence[Emission]]  # of each model, of each word
@@ -203,7 +206,7 @@ class LPCFG(Model, LPCFGSettings):
         self, trees: Iterable[Tree], classes: WordClasses | None, progress: Progress | None
     ) -> Reranker:
         """Learn from lists of parsers of one moments model each, which are trained fast."""
-        from eigentext.constituency.rerank.reranker import learn_reranker
+        from eigentext.constituency.rerank import learn_reranker
 
         single_model = {"n_models": 1, "estimator": "moments", "n_iter": None, "rerank": False}
         settings = {**values_of(self), **single_model, "decoder": "max-rule-product"}

@@ -21,15 +21,14 @@ import numpy as np
 
 from eigentext.base.ragged import pointers
 from eigentext.constituency.answer import word_emissions
+from eigentext.constituency.chart.decode import skeleton_of
 from eigentext.constituency.chart.fine import fill_word_states
-from eigentext.constituency.chart.skeleton import skeleton_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.types import Float64s, Int64s
-    from eigentext.constituency.chart.kbest import Forest
-    from eigentext.constituency.chart.skeleton import Skeleton
+    from eigentext.constituency.chart.decode import Forest, Skeleton
     from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
@@ -118,7 +117,7 @@ def forest_log_p(
     grammar: Grammar, forest: Forest, emissions: Sequence[Sequence[Emission]]
 ) -> Float64s:
     """(k,) the same for all trees of a forest at once: what they share is worked out once."""
-    from eigentext.constituency.kernels.forest_inside import bottom_up
+    from eigentext.constituency.kernels.trees import bottom_up
 
     chart, table = forest.chart, forest.table
     order = np.empty(len(table.app), np.int64)
@@ -144,7 +143,7 @@ class _Rows(NamedTuple):
 def _forest_log_scores(
     forest: Forest, rows: _Rows, params: LatentParams, emissions: Sequence[Emission]
 ) -> list[float]:
-    from eigentext.constituency.kernels.forest_inside import inside_rows
+    from eigentext.constituency.kernels.trees import inside_rows
 
     row_ptr = pointers(params.m[rows.label])
     inside, scale = np.zeros(int(row_ptr[-1])), np.empty(len(rows.order))

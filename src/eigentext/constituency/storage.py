@@ -35,7 +35,7 @@ from eigentext.constituency.lexicon import Lexicon
 from eigentext.constituency.lexicon_moments import MomentLexicon
 from eigentext.constituency.low_rank import LowRank, n_numbers
 from eigentext.constituency.params import LatentParams, RuleCounts, few_enough, tensor_layout
-from eigentext.constituency.rerank.reranker import DECODER, Reranker
+from eigentext.constituency.rerank import DECODER, Reranker
 from eigentext.constituency.settings import Smoothing
 from eigentext.features.signatures import LANGUAGES
 from eigentext.features.spectrum import Spectra

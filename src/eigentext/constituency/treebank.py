@@ -1,7 +1,7 @@
 """All nodes of all training trees in flat arrays: what features, counts and EM run over.
 
 1. Trees come binarised, so that every node is a preterminal over one word or has exactly two
-   children, all at once from :mod:`~eigentext.constituency.prepare`.
+   children, all at once from :mod:`~eigentext.constituency.transform`.
 2. The preorder arrays of all trees lie end to end without the words: node ``i`` has its left child
    at ``left[i]``, and a parent always comes before its children (:class:`FlatTrees`).
 3. Labels, rules and words become integers, numbered as they first appear (:func:`assemble`).  Rare

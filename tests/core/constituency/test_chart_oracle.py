@@ -11,11 +11,15 @@ from hypothesis import strategies as st
 
 from eigentext.constituency.answer import constituent_marginals
 from eigentext.constituency.chart.coarse import CoarseGrammar, build_chart
-from eigentext.constituency.chart.constituents import Chains
 from eigentext.constituency.chart.constraints import Constraints, build_masks
-from eigentext.constituency.chart.decode import best_skeleton, decoder_scores, viterbi_skeleton
+from eigentext.constituency.chart.decode import (
+    Chains,
+    best_skeleton,
+    decoder_scores,
+    kbest_forest,
+    viterbi_skeleton,
+)
 from eigentext.constituency.chart.fine import fine_pass
-from eigentext.constituency.chart.kbest import kbest_forest
 from eigentext.constituency.transform import restore
 from eigentext.errors import SettingsError
 from oracle import lpcfg_trees

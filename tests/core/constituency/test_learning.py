@@ -13,7 +13,7 @@ from eigentext.base.cores import using_cores
 from eigentext.base.model import NotFittedError
 from eigentext.base.settings import declared
 from eigentext.constituency import LPCFG
-from eigentext.constituency.chart.skeleton import skeleton_of
+from eigentext.constituency.chart.decode import skeleton_of
 from eigentext.constituency.kernels.tensors import smooth_rules
 from eigentext.constituency.learn import em, moments
 from eigentext.constituency.learn.em import random_start, run_em, word_scores

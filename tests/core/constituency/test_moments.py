@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from eigentext.constituency import LPCFG
 from eigentext.constituency.chart.coarse import CoarseGrammar, build_chart
-from eigentext.constituency.chart.constituents import Chains
 from eigentext.constituency.chart.constraints import build_masks
-from eigentext.constituency.chart.decode import best_skeleton, decoder_scores
+from eigentext.constituency.chart.decode import Chains, best_skeleton, decoder_scores
 from eigentext.constituency.chart.fine import coarse_pass, fine_pass, settle_negatives
 from eigentext.constituency.learn.moments import (
     fit_moments,

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from eigentext.constituency.prepare import prepare_trees
 from eigentext.constituency.settings import LPCFGSettings
-from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank
+from eigentext.constituency.transform import head_rules, prepare_tree, prepare_trees, read_treebank
 from eigentext.constituency.treebank import Numbering, _rules
 from eigentext.errors import SettingsError
 from eigentext.features.signatures import signatures

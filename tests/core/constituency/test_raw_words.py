@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from eigentext.cli.main import run
 from eigentext.constituency import LPCFG, Constraints
+from eigentext.constituency.answer import pieces
 from eigentext.constituency.forms import capitals_tell, treebank_forms
-from eigentext.constituency.long_sentences import pieces
 from eigentext.constituency.settings import Smoothing
 from eigentext.datasets import load_english
 from eigentext.errors import SettingsError

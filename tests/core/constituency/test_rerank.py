@@ -13,9 +13,14 @@ from eigentext.base.hashing import text_key
 from eigentext.constituency import LPCFG
 from eigentext.constituency.answer import word_emissions
 from eigentext.constituency.chart.constraints import Constraints
-from eigentext.constituency.rerank.features import WordKeys, bits_of, list_features
-from eigentext.constituency.rerank.lists import Gold, tree_list
-from eigentext.constituency.rerank.reranker import Reranker
+from eigentext.constituency.rerank import (
+    Gold,
+    Reranker,
+    WordKeys,
+    bits_of,
+    list_features,
+    tree_list,
+)
 from eigentext.constituency.scoring import forest_log_p, skeleton_log_p
 from eigentext.constituency.transform import restore, user_labels
 from eigentext.evaluate.parseval import score_pair

@@ -10,7 +10,7 @@ import pytest
 from eigentext.base.model import NotFittedError
 from eigentext.constituency import LPCFG
 from eigentext.constituency.chart.constraints import build_masks
-from eigentext.constituency.chart.skeleton import Skeleton, skeleton_of
+from eigentext.constituency.chart.decode import Skeleton, skeleton_of
 from eigentext.constituency.params import Tensors
 from eigentext.constituency.settings import LPCFGSettings
 from eigentext.constituency.transform import head_rules, prepare_tree, restore

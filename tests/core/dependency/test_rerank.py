@@ -36,7 +36,7 @@ from eigentext.dependency.rerank.lists import KBestLists, cross_validated, lists
 from eigentext.dependency.rerank.reranker import Reranker
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import DataError, SettingsError
-from eigentext.lab.paths.expert import PathHMM, SurfaceHMM, root_paths
+from eigentext.lab.experts import PathHMM, SurfaceHMM, root_paths
 from eigentext.language.formats.conllu import make_sentence
 from eigentext.language.trees.dependency import DependencyTree
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.errors import RankError, SettingsError
-from eigentext.linalg.tensor_power import symmetric_part, tensor_power
+from eigentext.linalg.tensors import symmetric_part, tensor_power
 
 
 def planted(seed, k, values=None):

@@ -16,7 +16,7 @@ from rivals.trigram_tagger import (
     trigram_sums,
 )
 
-from eigentext.constituency.chart.skeleton import Skeleton
+from eigentext.constituency.chart.decode import Skeleton
 from eigentext.constituency.lexicon import Emission
 from eigentext.constituency.params import LatentParams
 from eigentext.constituency.scoring import skeleton_log_score

@@ -24,8 +24,7 @@ from eigentext.accel.constituency.engine import Card, Engine, Job, fields
 from eigentext.accel.devices import why_no_cupy
 from eigentext.base.device import DEVICES
 from eigentext.constituency.answer import Parse, word_emissions
-from eigentext.constituency.chart.decode import LIKELY
-from eigentext.constituency.chart.skeleton import Skeleton
+from eigentext.constituency.chart.decode import LIKELY, Skeleton
 from eigentext.constituency.scoring import plain_log_p, words_log_p
 from eigentext.constituency.transform import restore, user_labels, with_wrapper
 from eigentext.errors import SettingsError

@@ -11,29 +11,40 @@ k-best enumeration (Huang and Chiang 2005, algorithm 3), finds the trees.  The l
 maximum over states where the inside pass takes the sum:
 
     best[item][h1] = max over applications, h2, h3 of tensor[r][h1,h2,h3] best[l][h2] best[r][h3]
+
+A label of the grammar stands for a chain of the user's labels, one made by binarisation for none
+(:class:`Chains`).  A constituent of the user's tree is there when any item over its span has it in
+its chain (:func:`expected_gains`); half of the expected number of right constituents less the
+wrong ones is a sum over the items of a tree:
+
+    p(i, j, A) = sum over items (i, j, a) with A in the chain of a of p(item)
+    gain(item) = sum over the constituents A in its chain of p(i, j, A) - 1/2
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from eigentext.base.ragged import pointers
-from eigentext.constituency.chart.constituents import expected_gains
 from eigentext.constituency.chart.fine import fill_word_states
-from eigentext.constituency.chart.skeleton import Skeleton
+from eigentext.constituency.transform import user_labels
+from eigentext.constituency.treebank import Numbering
+from eigentext.features.sparse_rows import feature_numbers
+from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.base.types import Float64s, Int64s
+    from eigentext.base.types import Bools, Float64s, Int64s
     from eigentext.constituency.chart.coarse import Chart
-    from eigentext.constituency.chart.constituents import Chains
     from eigentext.constituency.chart.fine import FinePass
+    from eigentext.constituency.grammar import RuleNumbers
+    from eigentext.constituency.kernels.decode import Derivations
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
-
 
 _TINY = 1e-30
 LIKELY = 0.01  # weight of the rules beside the constituents: of trees alike in these the likelier
@@ -154,3 +165,203 @@ def viterbi_skeleton(
     chosen = np.full(len(item_ptr) - 1, -1)
     viterbi_down(chart.applications, tensors, item_ptr, application, scaled, root, state, chosen)
     return winner, _skeleton(chart, chosen, root)
+
+
+class Chains(NamedTuple):
+    """The constituents that each label of a grammar stands for, tags among them.
+
+    ``ptr``     (labels + 1,) where those of each label begin in ``number``
+    ``number``  a number for the user's label; the second NP of a chain NP NP has one of its own,
+                for a tree with one NP has only half of them right
+    ``bound``   all numbers are smaller
+    """
+
+    ptr: Int64s
+    number: Int64s
+    bound: int
+
+    @classmethod
+    def of(cls, labels: Sequence[str]) -> Chains:
+        """Those of the labels of a grammar.
+
+        >>> chains = Chains.of(("NP", "NP>NP", "@>NP|PP", "S>NP"))
+        >>> chains.ptr.tolist(), chains.number.tolist(), chains.bound
+        ([0, 1, 3, 3, 5], [0, 0, 1, 2, 0], 3)
+        """
+        numbers: Numbering[tuple[str, int]] = Numbering()
+        chains: list[list[int]] = []
+        for label in labels:
+            before: Counter[str] = Counter()
+            chains.append([])
+            for name in user_labels(label):
+                chains[-1].append(numbers[name, before[name]])
+                before[name] += 1
+        flat = [number for chain in chains for number in chain]
+        return cls(pointers(map(len, chains)), np.array(flat, np.int64), len(numbers))
+
+
+def expected_gains(chart: Chart, posteriors: Float64s, chains: Chains) -> Float64s:
+    """(I,) what each item adds to a tree, by the (I,) posteriors of all items; see the module."""
+    label = chart.item_label
+    n = np.diff(chains.ptr)[label]
+    item = np.repeat(np.arange(len(label)), n)
+    within = np.arange(len(item)) - np.repeat(np.cumsum(n) - n, n)
+    number = chains.number[chains.ptr[label[item]] + within]
+    _, constituent = np.unique(chart.item_span[item] * chains.bound + number, return_inverse=True)
+    p = np.bincount(constituent, weights=posteriors[item])
+    gains = np.bincount(item, weights=p[constituent] - 0.5, minlength=len(label))
+    return gains.astype(float)  # of no constituents at all they would be whole numbers
+
+
+class Skeleton(NamedTuple):
+    """A binarised tree in preorder without its words: labels, rules (-1 over a word), children."""
+
+    label: Int64s
+    rule: Int64s
+    left: Int64s
+    right: Int64s
+
+    @classmethod
+    def of(cls, label: Sequence[int], rule: Sequence[int]) -> Skeleton:
+        """From labels and rules in preorder.
+
+        >>> Skeleton.of([0, 1, 2], [7, -1, -1]).right.tolist()
+        [2, -1, -1]
+        """
+        left, right = _children([number < 0 for number in rule])
+        columns = (np.array(column, dtype=np.int64) for column in (label, rule, left, right))
+        return cls(*columns)
+
+    def tree(self, labels: Sequence[str], words: Sequence[str]) -> Tree:
+        """The tree with the names of its labels, over these words.
+
+        >>> print(Skeleton.of([0, 1, 2], [7, -1, -1]).tree(["S", "A", "B"], ["x", "y"]))
+        (S (A x) (B y))
+        """
+        children = list(zip(self.left.tolist(), self.right.tolist(), strict=True))
+        size = [2] * len(children)
+        for node in range(len(children) - 1, -1, -1):
+            left, right = children[node]
+            if left >= 0:
+                size[node] = 1 + size[left] + size[right]
+        names: list[str] = []
+        sizes: list[int] = []
+        rest = iter(words)
+        for number, n_nodes, (left, _) in zip(self.label.tolist(), size, children, strict=True):
+            names.append(labels[number])
+            sizes.append(n_nodes)
+            if left < 0:
+                names.append(next(rest))
+                sizes.append(1)
+        return Tree.unchecked(names, sizes)
+
+
+def skeleton_of(tree: Tree, numbers: RuleNumbers) -> Skeleton | None:
+    """The numbers of a binarised tree; None if the grammar lacks a label or a rule of it."""
+    label: list[int] = []
+    over_word: list[bool] = []
+    for name, size in zip(tree.labels, tree.sizes.tolist(), strict=True):
+        if size == 1:
+            continue
+        number = numbers.labels.get(name)
+        if number is None:
+            return None
+        label.append(number)
+        over_word.append(size == 2)
+    rule = [-1] * len(label)
+    for node, (left, right) in enumerate(zip(*_children(over_word), strict=True)):
+        if left >= 0:
+            rule_id = numbers.rules.get((label[node], label[left], label[right]))
+            if rule_id is None:
+                return None
+            rule[node] = rule_id
+    return Skeleton.of(label, rule)
+
+
+def _children(over_word: Sequence[bool]) -> tuple[list[int], list[int]]:
+    """Left and right child of every node in preorder, -1 over a word."""
+    left, right = [-1] * len(over_word), [-1] * len(over_word)
+    finished: list[int] = []  # subtrees to the right, nearest last
+    for node in range(len(over_word) - 1, -1, -1):
+        if not over_word[node]:
+            left[node], right[node] = finished.pop(), finished.pop()
+        finished.append(node)
+    return left, right
+
+
+_MORE = 10  # so many binary trees are looked at for each tree wanted
+
+
+class Forest(NamedTuple):
+    """Derivations, and which of them are whole trees, the best first."""
+
+    chart: Chart
+    table: Derivations
+    roots: Int64s
+
+    @property
+    def scores(self) -> Float64s:
+        """(k,) the decoder's scores of the trees."""
+        return self.table.score[self.roots]
+
+    def skeleton(self, rank: int) -> Skeleton:
+        """The binarised tree with that rank."""
+        item, app, left, right = self.table[1:5]
+        label: list[int] = []
+        rule: list[int] = []
+        pending = [int(self.roots[rank])]
+        while pending:
+            row = pending.pop()
+            label.append(int(self.chart.item_label[item[row]]))
+            if app[row] < 0:
+                rule.append(-1)
+                continue
+            rule.append(int(self.chart.rule[app[row]]))
+            pending += [int(right[row]), int(left[row])]
+        return Skeleton.of(label, rule)
+
+
+def kbest_forest(
+    chart: Chart, scores: tuple[Float64s, Float64s], k: int, spliced: Bools | None = None
+) -> Forest:
+    """At most k trees by falling score; ties in the order of the chart.
+
+    ``scores`` are those of applications and of items taken as leaves.  ``spliced`` (labels,) are
+    labels whose nodes are taken out in the end: of trees that differ in them only, the best stays.
+    """
+    from eigentext.constituency.kernels.decode import (
+        best_by_score,
+        first_derivations,
+        kbest_roots,
+        room_for,
+    )
+
+    applications, leaves = scores
+    n_items = len(leaves)
+    over_word = chart.word_of_item >= 0
+    best = np.where(over_word, leaves, -np.inf)
+    chosen = np.empty(n_items, np.int64)
+    best_by_score(chart.parent, chart.left, chart.right, applications, over_word, best, chosen)
+    key = feature_numbers(0, chart.item_span, chart.item_label)
+    if spliced is not None:
+        key[spliced[chart.item_label]] = 0
+    by_item = (
+        pointers(np.bincount(chart.parent, minlength=n_items)),
+        np.argsort(chart.parent, kind="stable"),
+    )
+    roots = np.arange(chart.root_items.start, chart.root_items.stop)
+    # The room for derivations is a guess: when it is too small, all is done again with more.
+    room = 2 * n_items + len(applications) + 64 * k
+    while True:
+        table = room_for(room)
+        first_derivations(chart.left, chart.right, best, chosen, key, table)
+        derivations = np.empty(k, np.int64)
+        top = np.full(n_items, -3)
+        most = k if spliced is None else k * _MORE
+        n_found = kbest_roots(
+            *(chart.applications, by_item, applications, key, roots),
+            *(k, most, table, n_items, top, derivations),
+        )
+        if n_found >= 0:
+            return Forest(chart, table, derivations[:n_found])
+        room *= 4

@@ -1,10 +1,14 @@
-"""The best tree of a chart: by additive scores, or by the best derivation with states."""
+"""The best tree of a chart: by additive scores, or by the best derivation with states; and the k
+best trees, found lazily (Huang and Chiang 2005, algorithm 3).
+"""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.compiling import njit
 
@@ -113,3 +117,222 @@ def viterbi_down(applications, tensors, item_ptr, application, scaled, root, sta
         pending[n_pending, 0], pending[n_pending, 1] = left, best_y
         pending[n_pending + 1, 0], pending[n_pending + 1, 1] = right, best_z
         n_pending += 2
+
+
+_UNKNOWN, _NONE = -1, -2
+
+
+class Derivations(NamedTuple):
+    """Derivations of items, one row each; row i < I is the best derivation of item i.
+
+    ``score``        the sum of the scores of its applications and leaves
+    ``item``         the item it is a derivation of
+    ``app``          the application on top; -1 over a word
+    ``left, right``  the derivations of both children
+    ``rank``         0 for the best of its item, 1 for the next; set when its turn comes
+    ``after``        the next best of the same item; -1 not known yet, -2 there is none
+    ``key``          a hash of the constituents in it, the same for all binarisations of a tree
+    ``heap``         (N, 2) children in a heap of derivations whose turn has not come
+    """
+
+    score: npt.NDArray[np.float64]
+    item: npt.NDArray[np.int32]
+    app: npt.NDArray[np.int32]
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    rank: npt.NDArray[np.int32]
+    after: npt.NDArray[np.int32]
+    key: npt.NDArray[np.uint64]
+    heap: npt.NDArray[np.int32]
+
+
+def room_for(n: int) -> Derivations:
+    """An empty table of n rows."""
+
+    def column() -> npt.NDArray[np.int32]:
+        return np.empty(n, np.int32)
+
+    columns = column(), column(), column(), column(), column(), column()
+    return Derivations(np.empty(n), *columns, np.empty(n, np.uint64), np.empty((n, 2), np.int32))
+
+
+@njit(nogil=True)
+def first_derivations(app_left, app_right, item_score, best_app, item_key, table):
+    """Fill in the best derivation of every item; children have smaller spans, but any number."""
+    n_items = len(item_score)
+    # keys are sums over the tree, so that children must come before parents
+    done = np.zeros(n_items, np.bool_)
+    pending = np.empty(2 * n_items + 2, np.int64)
+    for i in range(n_items):
+        table.score[i], table.item[i], table.app[i] = item_score[i], i, best_app[i]
+        table.rank[i] = 0
+        if best_app[i] < 0:
+            table.left[i], table.right[i] = -1, -1
+            table.key[i] = item_key[i]
+            table.after[i] = _NONE  # a word, or an item without any derivation
+            done[i] = True
+        else:
+            table.left[i], table.right[i] = app_left[best_app[i]], app_right[best_app[i]]
+            table.after[i] = _UNKNOWN
+    for i in range(n_items):
+        if done[i]:
+            continue
+        pending[0], n_pending = i, 1
+        while n_pending > 0:
+            top = pending[n_pending - 1]
+            left, right = table.left[top], table.right[top]
+            if done[top]:
+                n_pending -= 1
+            elif not done[left]:
+                pending[n_pending] = left
+                n_pending += 1
+            elif not done[right]:
+                pending[n_pending] = right
+                n_pending += 1
+            else:
+                table.key[top] = item_key[top] + table.key[left] + table.key[right]
+                done[top] = True
+                n_pending -= 1
+
+
+@njit
+def _comes_before(a, b, table):
+    """By falling score, then in the order of the chart."""
+    if table.score[a] != table.score[b]:
+        return table.score[a] > table.score[b]
+    if table.app[a] != table.app[b]:
+        return table.app[a] < table.app[b]
+    left_a, left_b = table.rank[table.left[a]], table.rank[table.left[b]]
+    if left_a != left_b:
+        return left_a < left_b
+    return table.rank[table.right[a]] < table.rank[table.right[b]]
+
+
+@njit
+def _merged(a, b, table):
+    """The top of two skew heaps made one; -1 is the empty heap."""
+    if a < 0:
+        return b
+    if b < 0:
+        return a
+    if _comes_before(b, a, table):
+        a, b = b, a
+    top = a
+    # On the way down every node's children change sides: what keeps a skew heap shallow.
+    while True:
+        below = table.heap[a, 1]
+        table.heap[a, 1] = table.heap[a, 0]
+        if below < 0:
+            table.heap[a, 0] = b
+            return top
+        if _comes_before(b, below, table):
+            below, b = b, below
+        table.heap[a, 0] = below
+        a = below
+
+
+@njit
+def _new(n, item, app, left, right, app_score, item_key, table):
+    """Row n of the table."""
+    table.score[n] = table.score[left] + table.score[right] + app_score[app]
+    table.item[n], table.app[n], table.left[n], table.right[n] = item, app, left, right
+    table.after[n] = _UNKNOWN
+    table.key[n] = item_key[item] + table.key[left] + table.key[right]
+    table.heap[n, 0] = table.heap[n, 1] = -1
+
+
+@njit(nogil=True)
+def kbest_roots(
+    applications, by_item, app_score, item_key, roots, k, most, table, used, top, chosen
+):
+    """Rows of the k best derivations of the roots with different keys; how many there are.
+
+    ``by_item`` are the applications of every item, ``top`` the top of its heap (-3: not built).
+    At most ``most`` derivations are looked at.  -1: the table is full.
+    """
+    app_ptr, app_order = by_item
+    _, _, app_left, app_right, _, _ = applications
+    last = np.arange(len(top)).astype(np.int64)  # of every item the last derivation known
+    pending = np.empty(len(top) + 1, np.int64)
+    room = len(table.score)
+    front = roots.copy()  # the derivation of each root whose turn is next; -1: none left
+    for r in range(len(roots)):
+        if table.score[roots[r]] == -np.inf:
+            front[r] = -1
+    n_chosen = 0
+    for _ in range(most):
+        # the best of all roots
+        winner = -1
+        for r in range(len(front)):
+            if front[r] >= 0 and (
+                winner < 0 or table.score[front[r]] > table.score[front[winner]]
+            ):
+                winner = r
+        if winner < 0:
+            break
+        derivation = front[winner]
+        is_double = False
+        for c in range(n_chosen):
+            is_double = is_double or table.key[chosen[c]] == table.key[derivation]
+        if not is_double:
+            chosen[n_chosen] = derivation
+            n_chosen += 1
+            if n_chosen == k:
+                break
+        # Ask its item for the next one.  To know what comes after the last derivation of an item,
+        # what comes after its children must be known: they are asked first.
+        pending[0], n_pending = table.item[derivation], 1
+        while n_pending > 0:
+            item = pending[n_pending - 1]
+            d = last[item]
+            if table.after[d] != _UNKNOWN:
+                n_pending -= 1
+                continue
+            left, right = table.left[d], table.right[d]
+            if table.after[right] == _UNKNOWN:
+                pending[n_pending] = table.item[right]
+                n_pending += 1
+                continue
+            # (left, right) is reached by one way only: first steps on the left, then on the right
+            step_left = table.rank[right] == 0
+            if step_left and table.after[left] == _UNKNOWN:
+                pending[n_pending] = table.item[left]
+                n_pending += 1
+                continue
+            n_apps = app_ptr[item + 1] - app_ptr[item]
+            if used + n_apps + 2 > room:
+                return -1
+            if top[item] == -3:
+                # every application but the best, each with the best derivations of its children
+                top[item] = -1
+                for at in range(app_ptr[item], app_ptr[item + 1]):
+                    p = app_order[at]
+                    if p == table.app[item]:
+                        continue
+                    if table.score[app_left[p]] + table.score[app_right[p]] == -np.inf:
+                        continue
+                    _new(used, item, p, app_left[p], app_right[p], app_score, item_key, table)
+                    top[item] = _merged(top[item], used, table)
+                    used += 1
+            app = table.app[d]
+            if table.after[right] >= 0:
+                _new(used, item, app, left, table.after[right], app_score, item_key, table)
+                top[item] = _merged(top[item], used, table)
+                used += 1
+            if step_left and table.after[left] >= 0:
+                _new(used, item, app, table.after[left], right, app_score, item_key, table)
+                top[item] = _merged(top[item], used, table)
+                used += 1
+            best = top[item]
+            if best < 0:
+                table.after[d] = _NONE
+            else:
+                top[item] = _merged(table.heap[best, 0], table.heap[best, 1], table)
+                table.rank[best] = table.rank[d] + 1
+                table.after[d] = best
+                last[item] = best
+            n_pending -= 1
+        front[winner] = table.after[derivation]
+        if front[winner] == _NONE:
+            front[winner] = -1
+    return n_chosen

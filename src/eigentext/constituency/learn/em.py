@@ -18,7 +18,7 @@ import numpy as np
 from eigentext.base.cores import each
 from eigentext.base.em import iterate
 from eigentext.base.ragged import pointers
-from eigentext.constituency.chart.skeleton import Skeleton
+from eigentext.constituency.chart.decode import Skeleton
 from eigentext.constituency.lexicon import build_lexicon, index_words
 from eigentext.constituency.params import (
     LatentCounts,

@@ -1,6 +1,7 @@
 """One or several grammars from one treebank.
 
-* ``clustering``  spectral projections, k-means, smoothed counts; EM iterations after that
+* ``clustering``  k-means on spectral projections of the inside and outside features of nodes
+                  (``features.states``), smoothed counts: a proper latent-variable PCFG; then EM
 * ``em``          EM from a random start
 * ``pivot``       features that stand with one state alone, then convex EM (Cohen and Collins
                   2014); EM iterations after that where they are asked for
@@ -14,21 +15,25 @@ Several models see noised features, so that they differ; a model alone sees them
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.registry import part
-from eigentext.constituency.learn.clusters import cluster_states
+from eigentext.constituency.features import inside_features, outside_features
 from eigentext.constituency.learn.em import LEAST_COUNT, random_start, run_em
 from eigentext.constituency.lexicon import build_lexicon
 from eigentext.constituency.params import LatentParams, count_states, estimate, rounded
+from eigentext.features.sparse_rows import FeatureRows, scaled_rows
+from eigentext.features.states import Clustering, kmeans_states, states_by_label
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Int64s
     from eigentext.constituency.settings import Estimator, LPCFGSettings
     from eigentext.constituency.treebank import Treebank
 
@@ -108,3 +113,44 @@ def _clustered(bank: Treebank, settings: LPCFGSettings, progress: Progress | Non
     counts = count_states(bank, state, m)
     params = estimate(bank, m, counts, lexicon, settings.smoothing, least=0.0)
     return replace(params, spectra=spectra)
+
+
+_SEED_ROWS = 1500  # k-means++ seeds are drawn from so many nodes
+_FIT_ROWS = 12_000  # and the centres are fitted on so many; the rest are assigned
+
+
+def noised(X: FeatureRows, settings: LPCFGSettings, rng: np.random.Generator) -> FeatureRows:
+    """The same features with noise, where several models are to differ."""
+    values = X.values
+    if not settings.noised:
+        return X
+    if settings.dropout:
+        values = values * (rng.random(values.shape, dtype=np.float32) >= settings.dropout)
+    if settings.noise:
+        values = values * (1 + settings.noise * rng.standard_normal(values.shape, np.float32))
+    return X._replace(values=values)
+
+
+def cluster_states(
+    bank: Treebank, settings: LPCFGSettings, *, progress: Progress | None = None
+) -> Clustering:
+    """States for the nodes of every nonterminal."""
+    inside = inside_features(bank, settings.inside)
+    outside = outside_features(bank, settings.outside)
+
+    def views(nodes: Int64s, rng: np.random.Generator) -> tuple[FeatureRows, FeatureRows]:
+        Phi = noised(scaled_rows(inside[nodes], settings.kappa), settings, rng)
+        Psi = noised(scaled_rows(outside[nodes], settings.kappa), settings, rng)
+        return Phi, Psi
+
+    return states_by_label(
+        bank.label,
+        len(bank.labels),
+        views,
+        partial(kmeans_states, fit_rows=_FIT_ROWS, seed_rows=_SEED_ROWS),
+        most_states=settings.most_states,
+        per_state=settings.per_state,
+        seed=settings.seed,
+        auto=settings.n_states == "auto",
+        progress=progress,
+    )

@@ -24,8 +24,7 @@ from eigentext.base.settings import values_of
 from eigentext.base.values import Real, Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.symbols import UNKNOWN
-from eigentext.lab.automata.automaton import Automaton
-from eigentext.lab.automata.hankel import Basis, Hankel, spectral_automaton, strings_of
+from eigentext.lab.automata.hankel import Automaton, Basis, Hankel, spectral_automaton, strings_of
 from eigentext.sequences.observations import SYMBOLS, Encoded, Symbols
 from eigentext.sequences.settings import AutomatonSettings
 from eigentext.sequences.spectral.operators import Operators

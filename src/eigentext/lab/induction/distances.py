@@ -1,4 +1,5 @@
-"""Distances of words given the tags around them, from covariances of their vectors.
+"""Distances of words given the tags around them, from covariances of their vectors; from distances
+to brackets.
 
 If the words of a sentence are leaves of a hidden tree given its tags, and every hidden node is a
 vector of m dimensions that depends linearly on its neighbours, then (Parikh, Cohen and Xing 2014)
@@ -19,10 +20,16 @@ vectors given the tags, and L(A) the product of the m largest singular values of
 2. C is chosen on text that was held out (:func:`chosen_strength`): the one whose covariances are
    nearest, in squared error, to the products x y' there.
 3. What is kept of a context is one number, - log L(Sigma(c)), and of a tag 1/2 log L(Sigma_ii).
+4. :func:`brackets` finds, among all binary trees without a root whose edges cut off stretches of
+   words, that of least total length, where the lengths of edges are fitted to the distances by
+   least squares (minimum evolution, Rzhetsky and Nei 1993): the tree itself, where the distances
+   are those of one with positive lengths.  Distances know no root; one that keeps the words in
+   their order lies between the first word and the last, where it is told or half-way.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -32,6 +39,8 @@ from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy.typing as npt
 
     from eigentext.base.types import Float64s, Int64s
 
@@ -235,3 +244,58 @@ def tree_distances(contexts: Contexts, tags: Int64s) -> Float64s:
     D = np.zeros((n, n))
     D[i, j] = D[j, i] = cross + contexts.own[tags[i]] + contexts.own[tags[j]]
     return D
+
+
+_TIE = 1e-9  # lengths that differ by less than this share of the distances are equal
+
+
+class Brackets(NamedTuple):
+    """Spans of more than one word, the whole sentence first, and the length of the tree."""
+
+    spans: list[tuple[int, int]]
+    length: float
+
+
+def brackets(D: npt.ArrayLike, cut: int | None = None) -> Brackets:
+    """The shortest tree for distances D, (n, n), with the root behind the first ``cut`` words.
+
+    Without ``cut`` the root is half-way between the first word and the last.
+
+    >>> D = [[0, 2, 4, 5], [2, 0, 4, 5], [4, 4, 0, 3], [5, 5, 3, 0]]
+    >>> brackets(D).spans
+    [(0, 4), (0, 2), (2, 4)]
+    """
+    from eigentext.lab.induction.kernels import shortest_tree
+
+    distances = np.ascontiguousarray(D, dtype=np.float64)
+    n = len(distances)
+    if distances.shape != (n, n) or not np.isfinite(distances).all():
+        raise ValueError(f"distances have the shape {distances.shape}, expected (n, n), finite")
+    if cut is not None and not 0 < cut < max(n, 2):
+        raise ValueError(f"cut is {cut}, expected 1 to {n - 1}")
+    if n < 3:
+        return Brackets([(0, n)] if n > 1 else [], float(distances.sum() / 2))
+    tolerance = _TIE * max(float(np.abs(distances).max()), 1e-300)
+    nodes, length = shortest_tree(distances, cut or 0, tolerance)
+    # nodes [0, end) are those on the way from the first word to the last: the root cuts that way
+    ends = sorted(end for start, _, end in nodes.tolist() if start == 0)
+    cuts = [1, *ends]
+    if cut is None:
+        cut = _middle(distances, cuts)
+    spans = {(0, n), *((start, end) for start, _, end in nodes.tolist() if start > 0)}
+    spans |= {(0, end) for end in ends if end <= cut}
+    spans |= {(end, n) for end in cuts if cut <= end < n - 1}
+    return Brackets(sorted(spans, key=lambda span: (span[0], -span[1])), float(length))
+
+
+def _middle(D: Float64s, cuts: list[int]) -> int:
+    """The cut half-way between the first word and the last.
+
+    The words between two cuts hang from one node of the way, which is nearer to the last word
+    if they are.
+    """
+    ahead = D[0] - D[-1]
+    for start, end in pairwise(cuts):
+        if float(ahead[start:end].mean()) > _TIE * float(np.abs(D).max()):
+            return start
+    return cuts[-1]

@@ -26,7 +26,7 @@ from eigentext.base.ragged import pointers
 from eigentext.base.records import As, Group, learned
 from eigentext.base.tokens import checked_tagged
 from eigentext.base.values import Real
-from eigentext.constituency.long_sentences import pieces
+from eigentext.constituency.answer import pieces
 from eigentext.constituency.settings import InductionSettings
 from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import DataError, RankWarning, SettingsError
@@ -34,11 +34,11 @@ from eigentext.lab.induction.distances import (
     N_LEVELS,
     Contexts,
     TagText,
+    brackets,
     chosen_strength,
     learn_contexts,
     tree_distances,
 )
-from eigentext.lab.induction.evolution import brackets
 from eigentext.language.formats.ptb import each_tree
 from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.determinism import single_threaded

@@ -39,7 +39,7 @@ import numpy as np
 from eigentext.base.cores import each, largest_first
 from eigentext.base.ragged import pointers
 from eigentext.constituency.features import inside_features, outside_features
-from eigentext.constituency.learn.clusters import noised
+from eigentext.constituency.learn.models import noised
 from eigentext.constituency.params import LatentCounts, tensor_layout
 from eigentext.features.sparse_rows import FeatureRows, scaled_rows
 from eigentext.features.spectrum import Spectra, noise_level, omega_svd, significant

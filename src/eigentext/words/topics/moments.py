@@ -31,8 +31,7 @@ import numpy as np
 
 from eigentext.errors import DataError, RankError
 from eigentext.linalg.determinism import random_block, single_threaded
-from eigentext.linalg.tensor_power import TensorPairs, tensor_power
-from eigentext.linalg.tensors import third_moment
+from eigentext.linalg.tensors import TensorPairs, tensor_power, third_moment
 from eigentext.linalg.ties import fix_signs
 
 if TYPE_CHECKING:

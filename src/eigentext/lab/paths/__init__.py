@@ -1,1 +1,0 @@
-"""Hidden Markov models of root-to-leaf paths: the baseline of latent trees."""
