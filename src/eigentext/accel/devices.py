@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.errors import MissingExtraError
-from eigentext.linalg.backend import Backend
+from eigentext.linalg.backend import Backend, all_in_order
 from eigentext.linalg.ties import TIE
 
 if TYPE_CHECKING:
@@ -21,53 +21,68 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+    from eigentext.base.types import AnyArray, Float64s, Numbers, Sparse
+    from eigentext.linalg.backend import Products
+
 _GRAM_ROWS = 65_536  # rows whose squares are added in their own precision
 
 
 class _Card(Backend):
-    """What CuPy and torch have in common: operators do the work."""
+    """What CuPy and torch have in common: operators, and functions of one name in ``xp``."""
 
-    def inner(self, X: Any, Y: Any) -> Any:
-        """``X' Y``."""
+    @property
+    def xp(self) -> Any:
+        """The library."""
+        raise NotImplementedError
+
+    def empty_columns(
+        self, n_rows: int, n_columns: int, dtype: DTypeLike, folder: Path | None = None
+    ) -> AnyArray:
+        return self.zeros((n_columns, n_rows), dtype).T  # on the card whatever the folder
+
+    def inner(self, X: AnyArray, Y: AnyArray) -> AnyArray:
         return X.T @ Y
 
-    def times(self, X: Any, h: Any) -> Any:
-        """``X h``."""
+    def times(self, X: AnyArray, h: AnyArray) -> AnyArray:
         return X @ h
 
-    def turned(self, X: Any, h: Any) -> Any:
-        """``X h``."""
+    def turned(self, X: AnyArray, h: AnyArray) -> AnyArray:
         return X @ h
 
-    def subtract(self, y: Any, X: Any, h: Any) -> Any:
-        """``y - X h``, in the place of ``y``."""
+    def subtract(self, y: AnyArray, X: AnyArray, h: AnyArray) -> AnyArray:
         y -= X @ h
         return y
 
-    def put(self, target: Any, x: Any) -> None:
-        """Copy a tall block into its place in another array."""
+    def put(self, target: AnyArray, x: AnyArray) -> None:
         target[:] = x
 
-    def scale_columns(self, x: Any, scales: NDArray[Any]) -> Any:
-        """``x diag(scales)``, in the place of ``x``."""
+    def columns(self, x: AnyArray, chosen: NDArray[np.intp]) -> AnyArray:
+        if all_in_order(chosen, x.shape[1]):
+            return x
+        return self.row_order(x[:, self.asarray(chosen)])
+
+    def concatenate(self, parts: list[AnyArray]) -> AnyArray:
+        return self.xp.concatenate(parts)
+
+    def where(self, condition: AnyArray, x: AnyArray, y: AnyArray) -> AnyArray:
+        return self.xp.where(condition, x, y)
+
+    def scale_columns(self, x: AnyArray, scales: Numbers) -> AnyArray:
         x *= self.asarray(scales, _numpy_dtype(x))
         return x
 
-    def gram(self, W: Any) -> NDArray[np.float64]:
-        """``W' W``, summed in float64 over fixed row blocks."""
+    def gram(self, W: AnyArray) -> Float64s:
         total = self.zeros((W.shape[1], W.shape[1]), np.float64)
         for first in range(0, W.shape[0], _GRAM_ROWS):
             rows = W[first : first + _GRAM_ROWS]
             total += rows.T @ rows
         return self.to_host(total)
 
-    def sum_of_squares(self, x: Any) -> float:
-        """Of all entries."""
+    def sum_of_squares(self, x: AnyArray) -> float:
         wide = self.asarray(x, np.float64)
         return float((wide * wide).sum())
 
-    def residual_norms(self, X: Any, Y: Any, scales: NDArray[Any]) -> NDArray[np.float64]:
-        """(k,) lengths of the columns of ``X - Y diag(scales)``."""
+    def residual_norms(self, X: AnyArray, Y: AnyArray, scales: Numbers) -> Float64s:
         row = self.asarray(scales, _numpy_dtype(X))
         squares = self.zeros((X.shape[1],), np.float64)
         for first in range(0, X.shape[0], _GRAM_ROWS):
@@ -75,18 +90,12 @@ class _Card(Backend):
             squares += (rest * rest).sum(0)
         return np.asarray(np.sqrt(self.to_host(squares)))
 
-    def leading_entries(self, x: Any) -> NDArray[Any]:
-        """(k,) of each column the first entry of those that are largest, to rounding."""
+    def leading_entries(self, x: AnyArray) -> Numbers:
         size = abs(x)
-        least = self._column_maxima(size) * (1 - 10 * TIE[_numpy_dtype(x).char])
-        places = self._first_true(size >= least)
-        return self.to_host(x[places, self.asarray(np.arange(x.shape[1]))])
-
-    def _column_maxima(self, x: Any) -> Any:
-        raise NotImplementedError
-
-    def _first_true(self, x: Any) -> Any:
-        raise NotImplementedError
+        least = self.xp.amax(size, 0) * (1 - 10 * TIE[_numpy_dtype(x).char])
+        # 0 and 1, of which the first largest is the first that is large enough
+        rows = self.xp.argmax((size >= least) + 0, 0)
+        return self.to_host(x[rows, self.asarray(np.arange(x.shape[1]))])
 
 
 class CupyBackend(_Card):
@@ -94,85 +103,44 @@ class CupyBackend(_Card):
 
     name = "cuda"
 
-    def empty_columns(
-        self, n_rows: int, n_columns: int, dtype: DTypeLike, folder: Path | None = None
-    ) -> Any:
-        """A tall array in column order, on the card whatever the folder."""
+    @property
+    def xp(self) -> Any:
         import cupy
 
-        return cupy.empty((n_columns, n_rows), dtype=dtype).T
+        return cupy
 
-    def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
-        """Zeros."""
-        import cupy
+    def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> AnyArray:
+        return self.xp.zeros(shape, dtype=dtype)
 
-        return cupy.zeros(shape, dtype=dtype)
+    def asarray(self, x: AnyArray, dtype: DTypeLike | None = None) -> AnyArray:
+        return self.xp.asarray(x, dtype=dtype)
 
-    def asarray(self, x: Any, dtype: DTypeLike | None = None) -> Any:
-        """The array, on the card."""
-        import cupy
+    def to_host(self, x: AnyArray) -> Numbers:
+        return np.asarray(self.xp.asnumpy(x))
 
-        return cupy.asarray(x, dtype=dtype)
-
-    def to_host(self, x: Any) -> NDArray[Any]:
-        """The array as numpy's."""
-        import cupy
-
-        return np.asarray(cupy.asnumpy(x))
-
-    def row_order(self, x: Any) -> Any:
-        """A copy with each row in one piece."""
+    def row_order(self, x: AnyArray) -> AnyArray:
         return x.copy(order="C")
 
-    def columns(self, x: Any, chosen: NDArray[np.intp]) -> Any:
-        """Some columns of a tall block; the block itself when all are wanted in their order."""
-        if _is_range(chosen, x.shape[1]):
-            return x
-        return self.row_order(x[:, self.asarray(chosen)])
-
-    def concatenate(self, parts: list[Any]) -> Any:
-        """One above the other."""
-        import cupy
-
-        return cupy.concatenate(parts)
-
-    def where(self, condition: Any, x: Any, y: Any) -> Any:
-        """``x`` where the condition holds, ``y`` elsewhere."""
-        import cupy
-
-        return cupy.where(condition, x, y)
-
-    def leading_eigh(self, T: Any, rank: int) -> tuple[NDArray[np.float64], Any]:
-        """The ``rank`` largest eigenvalues of a small symmetric matrix, and their vectors."""
-        import cupy
-
-        values, vectors = cupy.linalg.eigh(cupy.ascontiguousarray(T))
+    def leading_eigh(self, T: AnyArray, rank: int) -> tuple[Float64s, AnyArray]:
+        values, vectors = self.xp.linalg.eigh(self.xp.ascontiguousarray(T))
         leading = self.to_host(values)[::-1][:rank].astype(np.float64)
-        return leading, cupy.ascontiguousarray(vectors[:, ::-1][:, :rank])
+        return leading, self.xp.ascontiguousarray(vectors[:, ::-1][:, :rank])
 
-    def sparse(self, matrix: Any) -> Any:
-        """Products with a CSR matrix of scipy or CuPy, from the left and from the right."""
-        import cupy
-
+    def sparse(self, matrix: Sparse) -> Products:
         from eigentext.accel.rows import CardRows
 
-        indptr, indices = cupy.asarray(matrix.indptr), cupy.asarray(matrix.indices)
-        values = cupy.asarray(matrix.data)
+        xp = self.xp
+        indptr, indices = xp.asarray(matrix.indptr), xp.asarray(matrix.indices)
+        values = xp.asarray(matrix.data)
         m, n = int(matrix.shape[0]), int(matrix.shape[1])
         by_row = CardRows(indptr, indices, values, (m, n))
         # the transpose: entries in the order of their columns, and of their rows within one
-        rows = cupy.searchsorted(indptr, cupy.arange(values.shape[0]), side="right") - 1
-        order = cupy.argsort(indices.astype(cupy.int64) * m + rows)
-        starts = cupy.zeros(n + 1, dtype=cupy.int64)
-        starts[1:] = cupy.cumsum(cupy.bincount(indices, minlength=n))
+        rows = xp.searchsorted(indptr, xp.arange(values.shape[0]), side="right") - 1
+        order = xp.argsort(indices.astype(xp.int64) * m + rows)
+        starts = xp.zeros(n + 1, dtype=xp.int64)
+        starts[1:] = xp.cumsum(xp.bincount(indices, minlength=n))
         by_column = CardRows(starts, rows[order], values[order], (n, m))
         return by_row.times, by_column.times
-
-    def _column_maxima(self, x: Any) -> Any:
-        return x.max(axis=0)
-
-    def _first_true(self, x: Any) -> Any:
-        return x.argmax(axis=0)
 
 
 class TorchBackend(_Card):
@@ -181,95 +149,49 @@ class TorchBackend(_Card):
     def __init__(self, device: str = "cuda") -> None:
         self.name = device
 
-    def empty_columns(
-        self, n_rows: int, n_columns: int, dtype: DTypeLike, folder: Path | None = None
-    ) -> Any:
-        """A tall array in column order, on the card whatever the folder."""
+    @property
+    def xp(self) -> Any:
         import torch
 
-        return torch.empty((n_columns, n_rows), dtype=_torch_dtype(dtype), device=self.name).T
+        return torch
 
-    def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
-        """Zeros."""
-        import torch
+    def zeros(self, shape: tuple[int, ...], dtype: DTypeLike) -> AnyArray:
+        return self.xp.zeros(shape, dtype=_torch_dtype(dtype), device=self.name)
 
-        return torch.zeros(shape, dtype=_torch_dtype(dtype), device=self.name)
-
-    def asarray(self, x: Any, dtype: DTypeLike | None = None) -> Any:
-        """The array as a tensor on this device."""
-        import torch
-
+    def asarray(self, x: AnyArray, dtype: DTypeLike | None = None) -> AnyArray:
         kind = None if dtype is None else _torch_dtype(dtype)
-        if not isinstance(x, torch.Tensor):
-            x = torch.as_tensor(np.ascontiguousarray(x))
+        if not isinstance(x, self.xp.Tensor):
+            x = self.xp.as_tensor(np.ascontiguousarray(x))
         return x.to(device=self.name, dtype=kind)
 
-    def to_host(self, x: Any) -> NDArray[Any]:
-        """The tensor as numpy's."""
+    def to_host(self, x: AnyArray) -> Numbers:
         return np.asarray(x.detach().cpu().numpy())
 
-    def row_order(self, x: Any) -> Any:
-        """A copy with each row in one piece."""
-        import torch
+    def row_order(self, x: AnyArray) -> AnyArray:
+        return x.clone(memory_format=self.xp.contiguous_format)
 
-        return x.clone(memory_format=torch.contiguous_format)
-
-    def columns(self, x: Any, chosen: NDArray[np.intp]) -> Any:
-        """Some columns of a tall block; the block itself when all are wanted in their order."""
-        if _is_range(chosen, x.shape[1]):
-            return x
-        return self.row_order(x[:, self.asarray(chosen)])
-
-    def concatenate(self, parts: list[Any]) -> Any:
-        """One above the other."""
-        import torch
-
-        return torch.cat(parts)
-
-    def where(self, condition: Any, x: Any, y: Any) -> Any:
-        """``x`` where the condition holds, ``y`` elsewhere."""
-        import torch
-
-        return torch.where(condition, x, y)
-
-    def leading_eigh(self, T: Any, rank: int) -> tuple[NDArray[np.float64], Any]:
-        """The ``rank`` largest eigenvalues of a small symmetric matrix, and their vectors."""
-        import torch
-
+    def leading_eigh(self, T: AnyArray, rank: int) -> tuple[Float64s, AnyArray]:
         # In single precision torch takes a Jacobi method on cards that stops at 1e-4.
-        values, vectors = torch.linalg.eigh(T.double())
+        values, vectors = self.xp.linalg.eigh(T.double())
         leading = self.to_host(values)[::-1][:rank].astype(np.float64)
-        return leading, torch.flip(vectors, (1,))[:, :rank].to(T.dtype).contiguous()
+        return leading, self.xp.flip(vectors, (1,))[:, :rank].to(T.dtype).contiguous()
 
-    def sparse(self, matrix: Any) -> Any:
-        """Products with a CSR matrix of scipy, from the left and from the right."""
+    def sparse(self, matrix: Sparse) -> Products:
         import warnings
 
-        import torch
-
         products = []
-        for one in (matrix, matrix.T.tocsr()):
+        for side in (matrix, matrix.T.tocsr()):
             with warnings.catch_warnings():  # "sparse CSR support is in beta state"
                 warnings.simplefilter("ignore", UserWarning)
-                tensor = torch.sparse_csr_tensor(
-                    torch.as_tensor(one.indptr.astype(np.int64)),
-                    torch.as_tensor(one.indices.astype(np.int64)),
-                    torch.as_tensor(one.data),
-                    size=one.shape,
+                tensor = self.xp.sparse_csr_tensor(
+                    self.xp.as_tensor(side.indptr.astype(np.int64)),
+                    self.xp.as_tensor(side.indices.astype(np.int64)),
+                    self.xp.as_tensor(side.data),
+                    size=side.shape,
                     device=self.name,
                 )
             products.append(tensor.matmul)
-        return tuple(products)
-
-    def _column_maxima(self, x: Any) -> Any:
-        return x.amax(dim=0)
-
-    def _first_true(self, x: Any) -> Any:
-        return x.int().argmax(dim=0)
-
-
-def _is_range(chosen: NDArray[np.intp], n: int) -> bool:
-    return chosen.shape[0] == n and bool((chosen == np.arange(n)).all())
+        return products[0], products[1]
 
 
 def _torch_dtype(dtype: DTypeLike) -> Any:
@@ -278,7 +200,7 @@ def _torch_dtype(dtype: DTypeLike) -> Any:
     return getattr(torch, np.dtype(dtype).name)
 
 
-def _numpy_dtype(x: Any) -> np.dtype[Any]:
+def _numpy_dtype(x: AnyArray) -> np.dtype[Any]:
     """The numpy dtype of an array of any library."""
     return np.dtype(str(x.dtype).removeprefix("torch."))
 

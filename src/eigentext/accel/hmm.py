@@ -76,10 +76,10 @@ class DeviceMachine:
         value, missed = 0.0, 0
         for batch in self._batches():
             alpha, scale = self._forward(batch)
-            seen, W = self._backward(batch, alpha, scale)
+            posteriors, W = self._backward(batch, alpha, scale)
             moved += alpha.T @ W
-            initial += seen[: batch.rows[1]].sum(0)
-            emitted += backend.sparse(self._shown(batch))[0](seen)
+            initial += posteriors[: batch.rows[1]].sum(0)
+            emitted += backend.sparse(self._shown(batch))[0](posteriors)
             scales = backend.to_host(scale).astype(np.float64)
             value += float(np.log(scales[scales > 0]).sum())
             missed += int(np.count_nonzero(scales == 0))
@@ -115,7 +115,7 @@ class DeviceMachine:
     def _backward(self, batch: _Batch, alpha: Any, scale: Any) -> tuple[Any, Any]:
         """``p(h_t | x)`` and ``W``, both (rows, k)."""
         backend, rows = self.backend, batch.rows
-        seen = backend.zeros(alpha.shape, self.dtype)
+        posteriors = backend.zeros(alpha.shape, self.dtype)
         W = backend.zeros(alpha.shape, self.dtype)
         symbols = backend.asarray(batch.symbols)
         n_steps = len(rows) - 1
@@ -134,9 +134,9 @@ class DeviceMachine:
                 ahead = backend.where(none[:, None], beta, ahead).clip(None, self.cap)
                 W[begin : begin + going] = ahead
                 now[:going] = ahead @ self.T.T
-            seen[begin:end] = alpha[begin:end] * now
+            posteriors[begin:end] = alpha[begin:end] * now
             beta = now
-        return seen, W
+        return posteriors, W
 
     def _shown(self, batch: _Batch) -> Any:
         """(V, rows) with a 1 where the token of a row is the symbol; CSR."""

@@ -187,8 +187,8 @@ def _pieces(starts: np.ndarray[Any, Any]) -> tuple[Any, Any, Any, Any, Any]:
     lengths = np.diff(starts)
     counts = np.maximum(-(-lengths // _PIECE), 1)  # an empty row is a piece too: it writes zeros
     row = np.repeat(np.arange(n_rows, dtype=np.int32), counts)
-    place = np.arange(row.shape[0]) - np.repeat(np.cumsum(counts) - counts, counts)
-    begins = starts[row] + place * _PIECE
+    number = np.arange(row.shape[0]) - np.repeat(np.cumsum(counts) - counts, counts)
+    begins = starts[row] + number * _PIECE
     ends = np.minimum(begins + _PIECE, starts[row + 1])
     split = counts[row] > 1
     targets = row.copy()

@@ -19,6 +19,10 @@ UInt8s = npt.NDArray[np.uint8]
 UInt32s = npt.NDArray[np.uint32]
 UInt64s = npt.NDArray[np.uint64]
 
+#: An array of numpy with numbers of any kind
+Numbers = npt.NDArray[Any]
+#: A sparse matrix of scipy or CuPy, which say nothing of types
+Sparse = Any
 #: An array of numpy, CuPy or torch: code that runs on each of them
 AnyArray = Any
 #: An object of JSON, decoded

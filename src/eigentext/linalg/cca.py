@@ -2,10 +2,9 @@
 
 1. Each view is whitened: ``W_v = (X_v' X_v / n + ridge I)^(-1/2)``.  For one-hot rows that is a
    diagonal of counts, so a vocabulary of any size works; otherwise it is a dense root.
-2. Two views: SVD of ``W_1 C_12 W_2``, where ``C_12 = X_1' X_2 / n`` is never formed.
-3. Three or more: MAXVAR (the left singular vectors of ``[X_1 W_1, X_2 W_2, ...]`` are the
-   consensus), or each later view against the first.  With MAXVAR views may have weights, and rows
-   may lack a view (Rastogi et al. 2015).
+2. Two views, from their moments: SVD of ``W_1 C_12 W_2``, where ``C_12 = X_1' X_2 / n``.
+3. Several: MAXVAR (the left singular vectors of ``[X_1 W_1, X_2 W_2, ...]`` are the consensus).
+   Views may have weights, and rows may lack a view (Rastogi et al. 2015).
 4. ``projections[v] = W_v a_v`` turns a row of view v into its canonical coordinates.
 
 When the views are independent given a hidden state, the projections of a one-hot view span the
@@ -15,28 +14,25 @@ posteriors of that state: this is what makes CCA the right scaling for spectral 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.conditioning import guarded_inverse_sqrt
 from eigentext.linalg.determinism import single_threaded
-from eigentext.linalg.operators import (
-    HStack,
-    Operator,
-    Product,
-    RankOneCorrected,
-    Scaled,
-    as_operator,
-)
+from eigentext.linalg.matrices import Operator, as_operator
+from eigentext.linalg.operators import HStack, Product, Scaled
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.svd import ConvergenceReport, truncated_svd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import DTypeLike
+
+    from eigentext.base.types import Bools, Float64s, Numbers
+    from eigentext.linalg.matrices import MatrixLike
 
 _FULL_COLUMNS = 6000  # a dense root of a larger covariance is not attempted
 
@@ -49,67 +45,17 @@ class CCAResult:
 
     For two views ``correlations`` are the canonical correlations; for MAXVAR they are the
     eigenvalues of the sum of the views' projectors divided by the number of views (1 = all
-    agree); against the first view they are singular values over the root of the number of pairs.
-    ``means[v]`` is what centring takes off (zeros without centring).  ``consensus`` is the G
-    (n, rank) of MAXVAR, None for all else.
+    agree), and ``consensus`` is its G (n, rank).
     """
 
-    projections: tuple[NDArray[Any], ...]
-    correlations: NDArray[np.float64]
-    means: tuple[NDArray[Any], ...]
+    projections: tuple[Numbers, ...]
+    correlations: Float64s
     report: ConvergenceReport
-    consensus: NDArray[Any] | None = None
-
-    def transform(self, view: int, X: Any) -> NDArray[Any]:
-        """Canonical coordinates of rows ``X`` of a view: ``(X - mean) projection``."""
-        projection = self.projections[view]
-        return np.asarray(as_operator(X).matmat(projection) - self.means[view] @ projection)
-
-
-def cca(
-    X: Any,
-    Y: Any,
-    rank: int,
-    *,
-    ridge: float = 0.0,
-    center: bool = False,
-    dtype: DTypeLike = np.float64,
-    seed: int = 0,
-    on_rank: Literal["error", "warn"] = "error",
-) -> CCAResult:
-    """CCA of two aligned views with rows for cases: sparse one-hot or dense, with ridge.
-
-    ``ridge`` is added to the diagonal of each covariance (of counts divided by n).  Without
-    centring the first correlation of two one-hot views is 1: the constant direction.
-
-    >>> X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    >>> cca(X, X, 2).correlations.round(6).tolist()
-    [1.0, 1.0]
-    """
-    first, second = _View(X, ridge, center, "X"), _View(Y, ridge, center, "Y")
-    _same_rows([first, second])
-    # Whitened, the views have covariance I, and the singular values of what is left of their
-    # cross covariance, (C_x + ridge)^(-1/2) C_xy (C_y + ridge)^(-1/2), are the correlations.  It
-    # is never made: products go through the two views one after the other.
-    crossed = Product(first.whitened_t(), second.whitened_t().T)
-    svd = truncated_svd(
-        crossed, rank, dtype=dtype, seed=seed, on_rank=on_rank, symbol="the correlation matrix"
-    )
-    projections = (first.unwhiten(svd.U), second.unwhiten(svd.Vt.T))
-    means = (first.mean, second.mean)
-    return CCAResult(projections, svd.S.astype(np.float64), means, svd.report)
+    consensus: Numbers | None = None
 
 
 def cca_from_moments(
-    Cxy: Any,
-    Cxx: NDArray[Any],
-    Cyy: NDArray[Any],
-    rank: int,
-    *,
-    ridge: float = 0.0,
-    dtype: DTypeLike = np.float64,
-    seed: int = 0,
-    on_rank: Literal["error", "warn"] = "error",
+    Cxy: MatrixLike, Cxx: Numbers, Cyy: Numbers, rank: int, *, ridge: float = 0.0, seed: int = 0
 ) -> CCAResult:
     """CCA from second moments: ``Cxy`` (d_x, d_y); ``Cxx``, ``Cyy`` as diagonals (d,) or (d, d).
 
@@ -125,37 +71,30 @@ def cca_from_moments(
         if root.size != size:
             raise ValueError(f"{name} is about {root.size} dimensions, but Cxy is {cross.shape}")
     whitened = roots[1].apply_right(roots[0].apply_right(cross.T).T)
-    svd = truncated_svd(
-        whitened, rank, dtype=dtype, seed=seed, on_rank=on_rank, symbol="the correlation matrix"
-    )
+    svd = truncated_svd(whitened, rank, seed=seed, symbol="the correlation matrix")
     projections = (roots[0].times(svd.U), roots[1].times(svd.Vt.T))
-    means = (np.zeros(cross.shape[0]), np.zeros(cross.shape[1]))
-    return CCAResult(projections, svd.S.astype(np.float64), means, svd.report)
+    return CCAResult(projections, svd.S.astype(np.float64), svd.report)
 
 
 def generalised_cca(
-    views: Sequence[Any],
+    views: Sequence[MatrixLike],
     rank: int,
     *,
-    method: Literal["maxvar", "first"] = "maxvar",
     weights: Sequence[float] | None = None,
-    present: Sequence[NDArray[np.bool_]] | None = None,
+    present: Sequence[Bools] | None = None,
     ridge: float = 0.0,
-    center: bool = False,
     dtype: DTypeLike = np.float64,
     seed: int = 0,
-    on_rank: Literal["error", "warn"] = "error",
 ) -> CCAResult:
-    """CCA of two or more aligned views.
+    """CCA of two or more aligned views, with rows for cases, sparse or dense.
 
-    ``maxvar`` finds the rank-dimensional consensus G (n, rank) that is nearest to all views,
+    MAXVAR finds the rank-dimensional consensus G (n, rank) that is nearest to all views,
     ``min sum_v w_v |K_v (G - X_v P_v)|^2`` with ``G' D G = I``, where the diagonal K_v is 1 for
     the rows that ``present[v]`` says have the view, and ``D = sum_v w_v K_v / sum_v w_v``.  With
     all rows present and no ``weights`` that is the usual ``G' G = I``.  A row without any view has
     zeros in G.  ``projections[v]`` are ``sqrt(n) P_v``, so that coordinates have a mean square of
     about 1, as those of :func:`cca` have, whatever n is; ``ridge`` adds ``n ridge |P_v|^2`` to a
-    view's part of the sum.  ``first`` maximises the sum of squared correlations of each later view
-    with the first.
+    view's part of the sum.
 
     >>> X = np.eye(3)
     >>> result = generalised_cca([X, X, X], 3)
@@ -166,20 +105,15 @@ def generalised_cca(
     """
     if len(views) < 2:
         raise SettingsError(f"{len(views)} view: CCA needs two or more")
-    if method not in ("maxvar", "first"):
-        raise SettingsError(f"method {method!r}: expected maxvar or first")
-    if (weights is not None or present is not None) and (method != "maxvar" or center):
-        raise SettingsError("weights and missing rows are for maxvar without centring")
     if present is None:
-        prepared = [_View(X, ridge, center, f"view {i}") for i, X in enumerate(views)]
+        prepared = [_View(X, ridge, f"view {i}") for i, X in enumerate(views)]
     else:
         masks = [np.asarray(mask, dtype=bool) for mask in present]
         _same_masks(views, masks)
         rows = [_only(X, mask) for X, mask in zip(views, masks, strict=True)]
-        prepared = [_View(X, ridge, center, f"view {i}") for i, X in enumerate(rows)]
-    _same_rows(prepared)
-    if method == "first":
-        return _against_first(prepared, rank, dtype=dtype, seed=seed, on_rank=on_rank)
+        prepared = [_View(X, ridge, f"view {i}") for i, X in enumerate(rows)]
+    if len({view.n for view in prepared}) != 1:
+        raise ValueError(f"views with {[view.n for view in prepared]} rows: one number is needed")
     shares = _shares(weights, len(views))
     D = np.ones(prepared[0].n)
     if present is not None:
@@ -193,64 +127,34 @@ def generalised_cca(
             for view, share in zip(prepared, shares.tolist(), strict=True)
         ]
     )
-    svd = truncated_svd(
-        base, rank, dtype=dtype, seed=seed, on_rank=on_rank, symbol="the stacked views"
-    )
-    blocks = _blocks(svd.Vt, prepared)
+    svd = truncated_svd(base, rank, dtype=dtype, seed=seed, symbol="the stacked views")
+    # the right singular vectors, view by view
+    blocks = np.split(svd.Vt.T, np.cumsum([view.root.size for view in prepared])[:-1])
     # P_v = (C_v + ridge)^(-1) X_v' G / sqrt(n), and Vt holds sqrt(share) W_v X_v' G / (sqrt(n) s)
     projections = tuple(
-        view.unwhiten(block * (svd.S / np.sqrt(share)))
+        view.root.times(block * (svd.S / np.sqrt(share)))
         for view, block, share in zip(prepared, blocks, shares.tolist(), strict=True)
     )
     correlations = np.square(svd.S.astype(np.float64))
-    means = tuple(view.mean for view in prepared)
     consensus = svd.U * scale.astype(svd.U.dtype)[:, None]
-    return CCAResult(projections, correlations, means, svd.report, consensus)
+    return CCAResult(projections, correlations, svd.report, consensus)
 
 
-def _against_first(
-    prepared: Sequence[_View],
-    rank: int,
-    *,
-    dtype: DTypeLike,
-    seed: int,
-    on_rank: Literal["error", "warn"],
-) -> CCAResult:
-    """Each later view against the first, side by side."""
-    first, several = prepared[0].whitened_t(), prepared[1:]
-    base = HStack([Product(first, view.whitened_t().T) for view in several])
-    svd = truncated_svd(
-        base, rank, dtype=dtype, seed=seed, on_rank=on_rank, symbol="the stacked views"
-    )
-    blocks = _blocks(svd.Vt, several)
-    projections = [prepared[0].unwhiten(svd.U)]
-    projections += [v.unwhiten(b) for v, b in zip(several, blocks, strict=True)]
-    correlations = svd.S.astype(np.float64) / np.sqrt(len(several))
-    means = tuple(view.mean for view in prepared)
-    return CCAResult(tuple(projections), correlations, means, svd.report)
-
-
-def _blocks(Vt: NDArray[Any], views: Sequence[_View]) -> list[NDArray[Any]]:
-    """The right singular vectors of stacked views, view by view."""
-    ends = np.cumsum([view.root.size for view in views])
-    return np.split(Vt.T, ends[:-1])
-
-
-def _shares(weights: Sequence[float] | None, n_views: int) -> NDArray[np.float64]:
+def _shares(weights: Sequence[float] | None, n_views: int) -> Float64s:
     """Weights that sum to 1."""
-    given = np.ones(n_views) if weights is None else np.asarray(weights, dtype=np.float64)
-    if given.shape != (n_views,) or not (np.isfinite(given).all() and (given > 0).all()):
+    raw = np.ones(n_views) if weights is None else np.asarray(weights, dtype=np.float64)
+    if raw.shape != (n_views,) or not (np.isfinite(raw).all() and (raw > 0).all()):
         raise SettingsError(f"weights {weights!r}: expected {n_views} numbers above 0")
-    return np.asarray(given / given.sum())
+    return np.asarray(raw / raw.sum())
 
 
-def _same_masks(views: Sequence[Any], masks: Sequence[NDArray[np.bool_]]) -> None:
+def _same_masks(views: Sequence[MatrixLike], masks: Sequence[Bools]) -> None:
     shapes = [mask.shape for mask in masks]
     if shapes != [(X.shape[0],) for X in views]:
         raise ValueError(f"present has shapes {shapes}: one number for each row of each view")
 
 
-def _only(X: Any, present: NDArray[np.bool_]) -> Any:
+def _only(X: MatrixLike, present: Bools) -> MatrixLike:
     """The view with zeros in the rows that lack it."""
     if not hasattr(X, "tocsr"):
         return np.where(present[:, None], X, 0.0)
@@ -263,10 +167,10 @@ def _only(X: Any, present: NDArray[np.bool_]) -> Any:
 class _Root:
     """``(C + ridge I)^(-1/2)``: a diagonal (d,) or a matrix (d, d)."""
 
-    values: NDArray[Any]
+    values: Numbers
 
     @classmethod
-    def of(cls, C: NDArray[Any], ridge: float, symbol: str) -> _Root:
+    def of(cls, C: Numbers, ridge: float, symbol: str) -> _Root:
         if not ridge >= 0:
             raise SettingsError(f"ridge {ridge!r}: expected a number of at least 0")
         if C.ndim == 1:
@@ -280,7 +184,7 @@ class _Root:
     def size(self) -> int:
         return int(self.values.shape[0])
 
-    def times(self, x: NDArray[Any]) -> NDArray[Any]:
+    def times(self, x: Numbers) -> Numbers:
         values = self.values.astype(x.dtype)
         return np.asarray(values[:, None] * x if values.ndim == 1 else values @ x)
 
@@ -292,30 +196,22 @@ class _Root:
 
 
 class _View:
-    """One view (n, d), its mean and the root that whitens it."""
+    """One view (n, d), and the root that whitens it."""
 
-    def __init__(self, X: Any, ridge: float, center: bool, name: str) -> None:
+    def __init__(self, X: MatrixLike, ridge: float, name: str) -> None:
         self.base = as_operator(X).astype(np.float64)
-        self.n, d = self.base.shape
+        self.n = self.base.shape[0]
         if self.n == 0:
             raise DataError(name, None, "found no rows: expected at least one")
-        self.mean = np.zeros(d)
-        if center:
-            self.mean = self.base.rmatmat(np.ones((self.n, 1)))[:, 0] / self.n
         with single_threaded():
-            self.root = _Root.of(self._covariance(X, center, name), ridge, name)
+            self.root = _Root.of(self._covariance(X, name), ridge, name)
 
-    def _covariance(self, X: Any, center: bool, name: str) -> NDArray[Any]:
-        d = self.base.shape[1]
+    def _covariance(self, X: MatrixLike, name: str) -> Numbers:
         if hasattr(X, "tocsr"):
             rows = X.tocsr().astype(np.float64)
-            entries = np.diff(rows.indptr)
-            # One entry per row: X'X is diagonal.  The rank-one part that centring adds to
-            # diag(p) - p p' lies along the constant direction alone, provided that each row is
-            # truly one-hot, and that direction is gone from the centred cross moment.
-            truly = bool((entries == 1).all() and (rows.data == 1).all())
-            if truly or (entries.max() <= 1 and not center):
+            if np.diff(rows.indptr).max() <= 1:  # one entry a row: X'X is diagonal
                 return np.asarray(rows.multiply(rows).sum(axis=0)).ravel() / self.n
+        d = self.base.shape[1]
         if d > _FULL_COLUMNS:
             raise SettingsError(
                 f"{name} has {d} columns that are not one-hot: at most {_FULL_COLUMNS} can be "
@@ -323,20 +219,9 @@ class _View:
             )
         second = X.T @ X
         dense = np.asarray(second.toarray() if hasattr(second, "toarray") else second)
-        return dense.astype(np.float64) / self.n - np.outer(self.mean, self.mean)
+        return dense.astype(np.float64) / self.n
 
     def whitened_t(self) -> Operator:
         """``root X' / sqrt(n)``, (d, n)."""
-        base: Operator = self.base
-        if self.mean.any():
-            base = RankOneCorrected(base, np.ones(self.n), self.mean)
-        scaled = Scaled(base, rows=np.full(self.n, 1 / np.sqrt(self.n)))
+        scaled = Scaled(self.base, rows=np.full(self.n, 1 / np.sqrt(self.n)))
         return self.root.apply_right(scaled).T
-
-    def unwhiten(self, vectors: NDArray[Any]) -> NDArray[Any]:
-        return self.root.times(vectors)
-
-
-def _same_rows(views: Sequence[_View]) -> None:
-    if len({view.n for view in views}) != 1:
-        raise ValueError(f"views with {[view.n for view in views]} rows: one number is needed")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from eigentext.errors import DataError, RankError, RankWarning, SettingsError
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from eigentext.base.types import Float64s, Numbers
 
 OnRank = Literal["error", "warn", "ignore"]
 
@@ -31,7 +31,7 @@ class ConditionReport:
     """
 
     symbol: str
-    singular_values: NDArray[np.float64]
+    singular_values: Float64s
     cutoff: float
     rank: int
     condition: float
@@ -49,14 +49,14 @@ class ConditionReport:
 
 
 def guarded_pinv(
-    M: NDArray[Any],
+    M: Numbers,
     *,
     max_condition: float = 1e10,
     ridge: float = 0.0,
     need_rank: int | None = None,
     on_rank: OnRank = "error",
     symbol: str = "M",
-) -> tuple[NDArray[np.float64], ConditionReport]:
+) -> tuple[Float64s, ConditionReport]:
     """Pseudo-inverse of ``M`` (m, n), shape (n, m), and its report.
 
     Singular values at or below ``s_1 / max_condition`` are left out; the others invert to
@@ -81,14 +81,14 @@ def guarded_pinv(
 
 
 def guarded_inverse_sqrt(
-    C: NDArray[Any],
+    C: Numbers,
     *,
     max_condition: float = 1e10,
     ridge: float = 0.0,
     need_rank: int | None = None,
     on_rank: OnRank = "error",
     symbol: str = "C",
-) -> tuple[NDArray[np.float64], ConditionReport]:
+) -> tuple[Float64s, ConditionReport]:
     """``W`` with ``W (C + ridge I) W = I`` on the kept directions; C symmetric and >= 0.
 
     The symmetric root: the whitened view stays as near as can be to the view.
@@ -119,7 +119,7 @@ def guarded_inverse_sqrt(
     return np.asarray(root), report
 
 
-def _checked(M: NDArray[Any], symbol: str, *, max_condition: float, ridge: float) -> NDArray[Any]:
+def _checked(M: Numbers, symbol: str, *, max_condition: float, ridge: float) -> Numbers:
     if not max_condition > 1:
         raise SettingsError(f"max_condition {max_condition!r}: expected a number above 1")
     if not ridge >= 0:
@@ -132,7 +132,7 @@ def _checked(M: NDArray[Any], symbol: str, *, max_condition: float, ridge: float
     return matrix
 
 
-def _report(values: NDArray[Any], max_condition: float, symbol: str) -> ConditionReport:
+def _report(values: Numbers, max_condition: float, symbol: str) -> ConditionReport:
     """Values come descending and >= 0."""
     largest = float(values[0]) if values.size else 0.0
     cutoff = largest / max_condition

@@ -19,7 +19,7 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from eigentext.base.types import Numbers
 
 _thread = threading.local()
 
@@ -80,7 +80,7 @@ def single_threaded() -> Iterator[None]:
 
 def random_block(
     n_rows: int, n_columns: int, *, seed: int, stream: int = 0, dtype: Any = np.float64
-) -> NDArray[Any]:
+) -> Numbers:
     """Standard normal numbers that depend on ``seed`` and ``stream`` alone.
 
     >>> bool(np.all(random_block(2, 3, seed=1) == random_block(2, 3, seed=1)))

@@ -43,15 +43,15 @@ def corners(
     ([0, 1, 3], 3)
     """
     far = points - (points.mean(axis=0) if centre is None else centre)
-    found: list[int] = []
+    rows: list[int] = []
     largest = 0.0
     for _ in range(most):
         length = np.einsum("ij,ij->i", far, far)
         score = length if mass is None else length * mass
-        if found and not score.max() > 0:
+        if rows and not score.max() > 0:
             break
         x = int(np.argmax(score >= score.max() * (1 - 10 * TIE["d"])))
-        if found:
+        if rows:
             largest = max(largest, float(length[x]))
             if not length[x] > nothing**2 * largest:
                 break
@@ -60,9 +60,9 @@ def corners(
         else:  # one point alone has no direction, and need not be far from anything
             largest = float(length[x])
             far = points - points[x]
-        found.append(x)
-        far[found] = 0.0
-    return np.array(found, np.int64)
+        rows.append(x)
+        far[rows] = 0.0
+    return np.array(rows, np.int64)
 
 
 def simplex_weights(points: Float64s, corners: Float64s) -> Float64s:

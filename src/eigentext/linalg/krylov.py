@@ -21,7 +21,7 @@ subspace iteration needs tens (Musco and Musco 2015 give the theory).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import AnyArray, Bools, Float64s
     from eigentext.linalg.backend import Backend
 
 # the run that looks for missed copies of tied values: columns, and steps
@@ -53,9 +54,9 @@ class KrylovResult:
     when unknown).
     """
 
-    vectors: Any
-    values: NDArray[np.float64]
-    residuals: NDArray[np.float64]
+    vectors: AnyArray
+    values: Float64s
+    residuals: Float64s
     converged: bool
     steps: int
     products: int
@@ -92,12 +93,12 @@ def basis_columns(capacity: int, block: int) -> int:
 
 
 def leading_eigenvectors(
-    gram: Callable[[Any], Any],
-    support: NDArray[np.bool_],
+    gram: Callable[[AnyArray], AnyArray],
+    support: Bools,
     rank: int,
     settings: KrylovSettings,
     *,
-    dtype: Any,
+    dtype: DTypeLike,
     backend: Backend = CPU,
     progress: Progress | None = None,
 ) -> KrylovResult:
@@ -118,7 +119,7 @@ def leading_eigenvectors(
     )
     hunts = restarts = extra_products = 0
     pace = Pace(rank, block)
-    previous: Any = None  # coefficients of the wanted vectors at the last check
+    previous: AnyArray = None  # coefficients of the wanted vectors at the last check
     while True:
         if progress is not None:  # the next check is the best guess of the end
             progress(lanczos.size, max(int(pace.next_check), lanczos.size + block), "svd")
@@ -171,8 +172,8 @@ def leading_eigenvectors(
 
 
 def _hunt(
-    lanczos: _BlockLanczos, vectors: Any, least: float, *, tol: float, hunt: int
-) -> tuple[Any, int]:
+    lanczos: _BlockLanczos, vectors: AnyArray, least: float, *, tol: float, hunt: int
+) -> tuple[AnyArray, int]:
     """Directions outside ``vectors`` that have a larger value than the ``least`` of them.
 
     A short Lanczos run from a new start, in the complement of what was found.
@@ -183,11 +184,11 @@ def _hunt(
     if columns <= 0:
         return vectors[:, :0], 0
 
-    def outside(x: Any) -> Any:
+    def outside(x: AnyArray) -> AnyArray:
         """What is left of x beside the vectors, in its place."""
         return backend.subtract(x, vectors, backend.inner(vectors, x))
 
-    def deflated(x: Any) -> Any:
+    def deflated(x: AnyArray) -> AnyArray:
         return outside(lanczos.gram(outside(x)))
 
     other = _BlockLanczos(
@@ -207,8 +208,8 @@ def _hunt(
             break
     theta, y, _ = other.ritz(columns)
     margin = max(tol * tol, 50 * float(np.finfo(lanczos.dtype).eps)) * lanczos.largest
-    found = backend.columns(y, np.flatnonzero(theta > least + margin))
-    return outside(backend.times(other.basis, found)), other.products
+    above = backend.columns(y, np.flatnonzero(theta > least + margin))
+    return outside(backend.times(other.basis, above)), other.products
 
 
 class _BlockLanczos:
@@ -216,10 +217,10 @@ class _BlockLanczos:
 
     def __init__(
         self,
-        gram: Callable[[Any], Any],
-        support: NDArray[np.bool_],
+        gram: Callable[[AnyArray], AnyArray],
+        support: Bools,
         *,
-        dtype: Any,
+        dtype: DTypeLike,
         block: int,
         capacity: int,
         seed: int,
@@ -250,7 +251,7 @@ class _BlockLanczos:
         self._fill()
 
     @property
-    def basis(self) -> Any:
+    def basis(self) -> AnyArray:
         """The columns that T speaks about."""
         return self.Q[:, : self.size]
 
@@ -300,7 +301,7 @@ class _BlockLanczos:
             self._append(y, projected=True)
             self._fill()
 
-    def ritz(self, rank: int) -> tuple[NDArray[np.float64], Any, NDArray[np.float64]]:
+    def ritz(self, rank: int) -> tuple[Float64s, AnyArray, Float64s]:
         """Leading eigenvalues of T, their vectors and the residual norms in ``A A'``."""
         theta, y = self.backend.leading_eigh(self.T[: self.size, : self.size], rank)
         # A A' Q = Q T + (what is left of the last block) e': the residual of Q y is that rest
@@ -309,7 +310,7 @@ class _BlockLanczos:
         squares = np.einsum("ij,ij->j", last, self.last_gram @ last)
         return theta, y, np.sqrt(np.maximum(squares, 0))
 
-    def join(self, z: Any) -> None:
+    def join(self, z: AnyArray) -> None:
         """Let more directions wait for the next product."""
         room = self.Q.shape[1] - self.ready
         if z.shape[1] and room > 0:
@@ -332,7 +333,7 @@ class _BlockLanczos:
         self.size = keep
         self.unsettled = True
 
-    def _random(self, n_columns: int) -> Any:
+    def _random(self, n_columns: int) -> AnyArray:
         self.draws += 1
         n = self.support.shape[0]
         z = random_block(n, n_columns, seed=self.seed, stream=self.draws, dtype=self.dtype)
@@ -350,7 +351,7 @@ class _BlockLanczos:
             self._append(self._random(missing))
             self.unsettled = True
 
-    def _append(self, z: Any, *, projected: bool = False) -> None:
+    def _append(self, z: AnyArray, *, projected: bool = False) -> None:
         """Orthonormalise ``z`` against Q and itself; what vanishes is left out.
 
         Normalising by the eigenvectors of the Gram matrix, in rounds: well-separated directions
@@ -383,7 +384,7 @@ class _BlockLanczos:
             rest = v[:, ~good] * norms.mean() / norms[:, None]
             z = backend.times(z, backend.asarray(rest, self.dtype))
 
-    def _take(self, q: Any) -> None:
+    def _take(self, q: AnyArray) -> None:
         """Add nearly orthonormal columns, after a second round of Cholesky QR."""
         from scipy.linalg import solve_triangular
 

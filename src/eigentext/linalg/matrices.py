@@ -21,7 +21,10 @@ from eigentext.linalg.backend import CPU, backend_of
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-    from eigentext.linalg.backend import Backend
+    from eigentext.base.types import AnyArray, Bools, Int64s, Numbers, Sparse, UInt32s
+    from eigentext.linalg.backend import Backend, Products
+
+    MatrixLike = AnyArray | Sparse  # or an operator: what :func:`as_operator` takes
 
 # columns of a dense block per pass of the sparse kernel: 64 float32 are four cache lines
 BLOCK_COLUMNS = 64
@@ -42,15 +45,15 @@ class Operator:
     shape: tuple[int, int]
     dtype: np.dtype[Any]
 
-    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
+    def matmat(self, x: Numbers) -> Numbers:
         """``A x`` for a block ``x`` of shape (columns of A, any)."""
         raise NotImplementedError
 
-    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
+    def rmatmat(self, x: Numbers) -> Numbers:
         """``A' x`` for a block ``x`` of shape (rows of A, any)."""
         raise NotImplementedError
 
-    def gram(self, x: NDArray[Any]) -> NDArray[Any]:
+    def gram(self, x: Numbers) -> Numbers:
         """``A A' x`` for a block ``x`` of shape (rows of A, any)."""
         return self.matmat(self.rmatmat(x))
 
@@ -62,11 +65,11 @@ class Operator:
         """The same map for the arrays of a backend (itself for numpy's)."""
         raise NotImplementedError
 
-    def row_support(self) -> NDArray[np.bool_]:
+    def row_support(self) -> Bools:
         """False where a row is known to be empty; True where it may hold something."""
         return np.ones(self.shape[0], dtype=bool)
 
-    def column_support(self) -> NDArray[np.bool_]:
+    def column_support(self) -> Bools:
         """False where a column is known to be empty; True where it may hold something."""
         return np.ones(self.shape[1], dtype=bool)
 
@@ -74,7 +77,7 @@ class Operator:
         """Whether all stored numbers are finite."""
         raise NotImplementedError
 
-    def to_dense(self) -> NDArray[Any]:
+    def to_dense(self) -> Numbers:
         """The matrix written out; for small ones and for tests."""
         n_rows, n_columns = self.shape
         if n_rows < n_columns:  # the smaller identity
@@ -86,7 +89,7 @@ class Operator:
         """The transposed map; shares all storage."""
         return _Transposed(self)
 
-    def __matmul__(self, x: NDArray[Any]) -> NDArray[Any]:
+    def __matmul__(self, x: Numbers) -> Numbers:
         return self.matmat(x)
 
 
@@ -96,10 +99,10 @@ class _Transposed(Operator):
         self.shape = (base.shape[1], base.shape[0])
         self.dtype = base.dtype
 
-    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
+    def matmat(self, x: Numbers) -> Numbers:
         return self.base.rmatmat(x)
 
-    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
+    def rmatmat(self, x: Numbers) -> Numbers:
         return self.base.matmat(x)
 
     def astype(self, dtype: DTypeLike) -> Operator:
@@ -108,10 +111,10 @@ class _Transposed(Operator):
     def on(self, backend: Backend) -> Operator:
         return _Transposed(self.base.on(backend))
 
-    def row_support(self) -> NDArray[np.bool_]:
+    def row_support(self) -> Bools:
         return self.base.column_support()
 
-    def column_support(self) -> NDArray[np.bool_]:
+    def column_support(self) -> Bools:
         return self.base.row_support()
 
     def is_finite(self) -> bool:
@@ -125,41 +128,34 @@ class _Transposed(Operator):
 class DenseOperator(Operator):
     """A dense array as an operator."""
 
-    def __init__(self, array: NDArray[Any]) -> None:
+    def __init__(self, array: Numbers) -> None:
         self.array = array
         self.shape = (array.shape[0], array.shape[1])
         self.dtype = array.dtype
 
-    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
-        """``A x`` by one GEMM."""
-        return cast("NDArray[Any]", self.array @ x)
+    def matmat(self, x: Numbers) -> Numbers:
+        return self.array @ x
 
-    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
-        """``A' x`` by one GEMM."""
-        return cast("NDArray[Any]", self.array.T @ x)
+    def rmatmat(self, x: Numbers) -> Numbers:
+        return self.array.T @ x
 
     def astype(self, dtype: DTypeLike) -> Operator:
-        """Converted, or itself."""
         return self if self.dtype == dtype else DenseOperator(self.array.astype(dtype))
 
     def on(self, backend: Backend) -> Operator:
-        """The array where the backend keeps its own."""
         if backend is CPU:
             return self
         moved = copy(self)
         moved.array = backend.asarray(self.array)
         return moved
 
-    def row_support(self) -> NDArray[np.bool_]:
-        """Rows with a nonzero entry."""
+    def row_support(self) -> Bools:
         return np.asarray(self.array.any(axis=1))
 
-    def column_support(self) -> NDArray[np.bool_]:
-        """Columns with a nonzero entry."""
+    def column_support(self) -> Bools:
         return np.asarray(self.array.any(axis=0))
 
     def is_finite(self) -> bool:
-        """Whether all entries are finite."""
         return bool(np.isfinite(self.array).all())
 
 
@@ -170,7 +166,7 @@ class SparseOperator(Operator):
     and adds up a row in the order of its columns, whoever makes it.
     """
 
-    def __init__(self, matrix: Any, *, transpose: Any = None) -> None:
+    def __init__(self, matrix: Sparse, *, transpose: Sparse = None) -> None:
         self.matrix = matrix.tocsr()
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
         self.dtype = np.dtype(matrix.dtype)
@@ -179,7 +175,7 @@ class SparseOperator(Operator):
         self._by_row: Rows | None = None
         self._by_column: Rows | None = None
 
-    def _transposed(self) -> Any:
+    def _transposed(self) -> Sparse:
         if self._transpose is None:
             self._transpose = self.matrix.T.tocsr()
         return self._transpose
@@ -194,7 +190,7 @@ class SparseOperator(Operator):
             self._by_column = Rows.of(self._transposed())
         return self._by_column
 
-    def _compiled(self, x: NDArray[Any]) -> bool:
+    def _compiled(self, x: Numbers) -> bool:
         return (
             self.matrix.nnz >= _KERNEL_NONZEROS
             and x.ndim == 2
@@ -203,20 +199,18 @@ class SparseOperator(Operator):
             and self.dtype.char in "fd"
         )
 
-    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
-        """``A x``."""
+    def matmat(self, x: Numbers) -> Numbers:
         if not self._compiled(x):
-            return cast("NDArray[Any]", self.matrix @ x)
+            return cast("Numbers", self.matrix @ x)
         return self._rows().times(x)
 
-    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
-        """``A' x``, from the stored transpose."""
+    def rmatmat(self, x: Numbers) -> Numbers:
         transpose = self._transposed()
         if not self._compiled(x):
-            return cast("NDArray[Any]", transpose @ x)
+            return cast("Numbers", transpose @ x)
         return self._columns().times(x)
 
-    def gram(self, x: NDArray[Any]) -> NDArray[Any]:
+    def gram(self, x: Numbers) -> Numbers:
         """``A A' x``: some columns' part of ``A' x`` is used while it is still in the cache."""
         if not self._compiled(x) or x.shape[1] > BLOCK_COLUMNS:
             return self.matmat(self.rmatmat(x))
@@ -228,91 +222,77 @@ class SparseOperator(Operator):
         return y
 
     def astype(self, dtype: DTypeLike) -> Operator:
-        """Converted, or itself."""
         if self.dtype == dtype:
             return self
         transpose = None if self._transpose is None else self._transpose.astype(dtype)
         return SparseOperator(self.matrix.astype(dtype), transpose=transpose)
 
     def on(self, backend: Backend) -> Operator:
-        """In CSR both ways on the backend's device."""
         return self if backend is CPU else _OnDevice(self, backend.sparse(self.matrix))
 
-    def row_support(self) -> NDArray[np.bool_]:
-        """Rows with a stored entry."""
+    def row_support(self) -> Bools:
         return np.asarray(np.diff(self.matrix.indptr) > 0)
 
-    def column_support(self) -> NDArray[np.bool_]:
-        """Columns with a stored entry."""
+    def column_support(self) -> Bools:
         support = np.zeros(self.shape[1], dtype=bool)
         support[self.matrix.indices] = True
         return support
 
     def is_finite(self) -> bool:
-        """Whether all stored entries are finite."""
         return bool(np.isfinite(self.matrix.data).all())
 
-    def to_dense(self) -> NDArray[Any]:
-        """The matrix written out."""
-        return cast("NDArray[Any]", self.matrix.toarray())
+    def to_dense(self) -> Numbers:
+        return cast("Numbers", self.matrix.toarray())
 
     @property
     def T(self) -> Operator:
-        """The transposed map; shares storage."""
         return SparseOperator(self._transposed(), transpose=self.matrix)
 
 
 class _OnDevice(Operator):
     """A sparse matrix that a backend multiplies."""
 
-    def __init__(self, base: Operator, products: Any) -> None:
+    def __init__(self, base: Operator, products: Products) -> None:
         self.shape, self.dtype = base.shape, base.dtype
-        self.matmat, self.rmatmat = products  # type: ignore[method-assign]
+        self.matmat, self.rmatmat = products  # type: ignore[assignment, method-assign]
 
 
 class CardOperator(Operator):
     """A sparse matrix of CuPy: it never leaves the card unless it is asked for."""
 
-    def __init__(self, matrix: Any, backend: Backend) -> None:
+    def __init__(self, matrix: Sparse, backend: Backend) -> None:
         self.matrix, self.backend = matrix.tocsr(), backend
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
         self.dtype = np.dtype(matrix.dtype)
         self._moved: Operator | None = None
 
-    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
-        """``A x`` of arrays on the card."""
+    def matmat(self, x: Numbers) -> Numbers:
         return self.on(self.backend).matmat(x)
 
-    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
-        """``A' x`` of arrays on the card."""
+    def rmatmat(self, x: Numbers) -> Numbers:
         return self.on(self.backend).rmatmat(x)
 
     def astype(self, dtype: DTypeLike) -> Operator:
-        """Converted, or itself."""
         if self.dtype == dtype:
             return self
         return CardOperator(self.matrix.astype(dtype), self.backend)
 
     def on(self, backend: Backend) -> Operator:
-        """On its own card, or brought to the processor."""
         if backend is CPU:
             return SparseOperator(self.matrix.get())
         if self._moved is None:
             self._moved = _OnDevice(self, backend.sparse(self.matrix))
         return self._moved
 
-    def row_support(self) -> NDArray[np.bool_]:
-        """Rows with a stored entry."""
+    def row_support(self) -> Bools:
         return np.asarray(np.diff(self.backend.to_host(self.matrix.indptr)) > 0)
 
-    def column_support(self) -> NDArray[np.bool_]:
-        """Columns with a stored entry."""
+    def column_support(self) -> Bools:
         support = self.backend.zeros((self.shape[1],), np.bool_)
         support[self.matrix.indices] = True
         return self.backend.to_host(support)
 
     def is_finite(self) -> bool:
-        """Whether all stored entries are finite."""
         data = self.matrix.data
         return bool((abs(data) < np.inf).all())  # NaN is not smaller either
 
@@ -334,14 +314,14 @@ class Rows:
     count columns from the first of their stretch.
     """
 
-    starts: NDArray[np.int64]
-    indices: NDArray[np.uint32]
-    values: NDArray[Any]
+    starts: Int64s
+    indices: UInt32s
+    values: Numbers
     stretches: list[_Stretch]
     blocks: list[slice]
 
     @classmethod
-    def of(cls, matrix: Any) -> Rows:
+    def of(cls, matrix: Sparse) -> Rows:
         """One tile: shares the matrix's arrays."""
         starts = matrix.indptr.astype(np.int64, copy=False)
         indices = matrix.indices.astype(np.int32, copy=False).view(np.uint32)
@@ -349,7 +329,7 @@ class Rows:
         return cls(starts[None, :], indices, matrix.data, [whole], even_blocks(starts))
 
     @classmethod
-    def tiled(cls, matrix: Any, transpose: Any, tiles: list[slice]) -> Rows:
+    def tiled(cls, matrix: Sparse, transpose: Sparse, tiles: list[slice]) -> Rows:
         """A copy in which the entries of a tile of columns are neighbours."""
         n_rows = matrix.shape[0]
         if len(tiles) <= 1:
@@ -381,7 +361,7 @@ class Rows:
         each(fill, range(len(tiles)))
         return cls(starts, indices, values, stretches, even_blocks(matrix.indptr))
 
-    def times(self, x: NDArray[Any]) -> NDArray[Any]:
+    def times(self, x: Numbers) -> Numbers:
         """The product with a dense block, 64 of its columns at a time."""
         n_rows = self.starts.shape[1] - 1
         result = np.zeros((n_rows, x.shape[1]), dtype=x.dtype)
@@ -395,7 +375,7 @@ class Rows:
                 CPU.put(result[:, columns], y)
         return result
 
-    def add(self, stretch: _Stretch, x: NDArray[Any], y: NDArray[Any]) -> None:
+    def add(self, stretch: _Stretch, x: Numbers, y: Numbers) -> None:
         """``y += A[:, stretch] x``."""
         from eigentext.linalg.kernels import add_csr_times_block
 
@@ -406,7 +386,7 @@ class Rows:
 
         each(add, self.blocks)
 
-    def some_rows(self, rows: slice, x: NDArray[Any]) -> NDArray[Any]:
+    def some_rows(self, rows: slice, x: Numbers) -> Numbers:
         """``A[rows] x`` of a matrix in one tile."""
         from eigentext.linalg.kernels import add_csr_times_block
 
@@ -422,7 +402,7 @@ class Rows:
         return y
 
 
-def column_tiles(matrix: Any) -> list[slice]:
+def column_tiles(matrix: Sparse) -> list[slice]:
     """The columns in tiles: one is worth while that has some entries of each row."""
     n_rows, n_columns = matrix.shape
     most = max(int(matrix.nnz) // (4 * max(n_rows, 1)), 1)
@@ -453,12 +433,12 @@ def even_blocks(indptr: NDArray[np.integer[Any]], n_blocks: int = _ROW_BLOCKS) -
     return [slice(int(first), int(end)) for first, end in itertools.pairwise(edges)]
 
 
-def _row_order(x: NDArray[Any]) -> NDArray[Any]:
+def _row_order(x: Numbers) -> Numbers:
     """The block with each row in one piece; copied where it is not."""
     return x if x.flags.c_contiguous else np.asarray(CPU.row_order(x))
 
 
-def as_operator(matrix: Any) -> Operator:
+def as_operator(matrix: MatrixLike) -> Operator:
     """Wrap a sparse matrix (of scipy or CuPy) or a dense array; operators pass.
 
     Integers become float64.

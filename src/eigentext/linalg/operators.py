@@ -11,31 +11,21 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.linalg.backend import CPU
-from eigentext.linalg.matrices import DenseOperator, Operator, SparseOperator, as_operator
+from eigentext.linalg.matrices import Operator, as_operator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import DTypeLike
 
+    from eigentext.base.types import AnyArray, Bools, Numbers
     from eigentext.linalg.backend import Backend
-
-__all__ = [
-    "DenseOperator",
-    "HStack",
-    "Operator",
-    "Product",
-    "RankOneCorrected",
-    "Scaled",
-    "SparseOperator",
-    "as_operator",
-    "centred",
-]
+    from eigentext.linalg.matrices import MatrixLike
 
 
 class Product(Operator):
@@ -47,7 +37,7 @@ class Product(Operator):
     [1.0, 2.0, 3.0]
     """
 
-    def __init__(self, left: Any, right: Any) -> None:
+    def __init__(self, left: MatrixLike, right: MatrixLike) -> None:
         self.left, self.right = as_operator(left), as_operator(right)
         if self.left.shape[1] != self.right.shape[0]:
             raise ValueError(
@@ -57,33 +47,26 @@ class Product(Operator):
         self.shape = (self.left.shape[0], self.right.shape[1])
         self.dtype = np.result_type(self.left.dtype, self.right.dtype)
 
-    def matmat(self, x: Any) -> Any:
-        """``left (right x)``."""
+    def matmat(self, x: AnyArray) -> AnyArray:
         # from the right, so that only thin blocks are made: the product may be far denser
         return self.left.matmat(self.right.matmat(x))
 
-    def rmatmat(self, x: Any) -> Any:
-        """``right' (left' x)``."""
+    def rmatmat(self, x: AnyArray) -> AnyArray:
         return self.right.rmatmat(self.left.rmatmat(x))
 
     def astype(self, dtype: DTypeLike) -> Operator:
-        """Both factors converted."""
         return Product(self.left.astype(dtype), self.right.astype(dtype))
 
     def on(self, backend: Backend) -> Operator:
-        """Both factors there."""
         return Product(self.left.on(backend), self.right.on(backend))
 
-    def row_support(self) -> NDArray[np.bool_]:
-        """Empty rows of the left factor are empty."""
+    def row_support(self) -> Bools:
         return self.left.row_support()
 
-    def column_support(self) -> NDArray[np.bool_]:
-        """Empty columns of the right factor are empty."""
+    def column_support(self) -> Bools:
         return self.right.column_support()
 
     def is_finite(self) -> bool:
-        """Whether both factors are finite."""
         return self.left.is_finite() and self.right.is_finite()
 
 
@@ -95,7 +78,7 @@ class Scaled(Operator):
     """
 
     def __init__(
-        self, base: Any, *, rows: NDArray[Any] | None = None, columns: NDArray[Any] | None = None
+        self, base: MatrixLike, *, rows: Numbers | None = None, columns: Numbers | None = None
     ) -> None:
         self.base = as_operator(base)
         self.shape, self.dtype = self.base.shape, self.base.dtype
@@ -109,42 +92,35 @@ class Scaled(Operator):
         self.rows = None if rows is None else rows.astype(self.dtype)[:, None]
         self.columns = None if columns is None else columns.astype(self.dtype)[:, None]
 
-    def matmat(self, x: Any) -> Any:
-        """Scale, multiply, scale."""
+    def matmat(self, x: AnyArray) -> AnyArray:
         y = self.base.matmat(x if self.columns is None else self.columns * x)
         return y if self.rows is None else self.rows * y
 
-    def rmatmat(self, x: Any) -> Any:
-        """Scale, multiply by the transpose, scale."""
+    def rmatmat(self, x: AnyArray) -> AnyArray:
         y = self.base.rmatmat(x if self.rows is None else self.rows * x)
         return y if self.columns is None else self.columns * y
 
     def astype(self, dtype: DTypeLike) -> Operator:
-        """Base and diagonals converted."""
         rows = None if self.rows is None else self.rows[:, 0]
         columns = None if self.columns is None else self.columns[:, 0]
         return Scaled(self.base.astype(dtype), rows=rows, columns=columns)
 
     def on(self, backend: Backend) -> Operator:
-        """Base and diagonals there."""
         moved = copy(self)
         moved.base = self.base.on(backend)
         moved.rows = None if self.rows is None else backend.asarray(self.rows)
         moved.columns = None if self.columns is None else backend.asarray(self.columns)
         return moved
 
-    def row_support(self) -> NDArray[np.bool_]:
-        """Rows of the base that are not scaled to nothing."""
+    def row_support(self) -> Bools:
         support = self.base.row_support()
         return support if self.rows is None else support & (self.rows[:, 0] != 0)
 
-    def column_support(self) -> NDArray[np.bool_]:
-        """Columns of the base that are not scaled to nothing."""
+    def column_support(self) -> Bools:
         support = self.base.column_support()
         return support if self.columns is None else support & (self.columns[:, 0] != 0)
 
     def is_finite(self) -> bool:
-        """Whether base and diagonals are finite."""
         diagonals = [d for d in (self.rows, self.columns) if d is not None]
         return self.base.is_finite() and all(bool(np.isfinite(d).all()) for d in diagonals)
 
@@ -152,42 +128,35 @@ class Scaled(Operator):
 class RankOneCorrected(Operator):
     """``A - u v'``: a sparse matrix stays sparse while a dense rank-one part is taken off."""
 
-    def __init__(self, base: Any, u: NDArray[Any], v: NDArray[Any]) -> None:
+    def __init__(self, base: MatrixLike, u: Numbers, v: Numbers) -> None:
         self.base = as_operator(base)
         self.shape, self.dtype = self.base.shape, self.base.dtype
         if u.shape != (self.shape[0],) or v.shape != (self.shape[1],):
             raise ValueError(f"u {u.shape} and v {v.shape} do not fit a matrix {self.shape}")
         self.u, self.v = u.astype(self.dtype), v.astype(self.dtype)
 
-    def matmat(self, x: Any) -> Any:
-        """``A x - u (v' x)``."""
+    def matmat(self, x: AnyArray) -> AnyArray:
         return self.base.matmat(x) - self.u[:, None] * (self.v @ x)[None, :]
 
-    def rmatmat(self, x: Any) -> Any:
-        """``A' x - v (u' x)``."""
+    def rmatmat(self, x: AnyArray) -> AnyArray:
         return self.base.rmatmat(x) - self.v[:, None] * (self.u @ x)[None, :]
 
     def astype(self, dtype: DTypeLike) -> Operator:
-        """All three parts converted."""
         return RankOneCorrected(self.base.astype(dtype), self.u, self.v)
 
     def on(self, backend: Backend) -> Operator:
-        """All three parts there."""
         moved = copy(self)
         moved.base = self.base.on(backend)
         moved.u, moved.v = backend.asarray(self.u), backend.asarray(self.v)
         return moved
 
-    def row_support(self) -> NDArray[np.bool_]:
-        """A row may hold something when the base or u does."""
+    def row_support(self) -> Bools:
         return np.asarray(self.base.row_support() | (self.u != 0))
 
-    def column_support(self) -> NDArray[np.bool_]:
-        """A column may hold something when the base or v does."""
+    def column_support(self) -> Bools:
         return np.asarray(self.base.column_support() | (self.v != 0))
 
     def is_finite(self) -> bool:
-        """Whether all three parts are finite."""
         ends = np.isfinite(self.u).all() and np.isfinite(self.v).all()
         return bool(ends) and self.base.is_finite()
 
@@ -199,7 +168,7 @@ class HStack(Operator):
     [[1.0, 1.0, 0.0]]
     """
 
-    def __init__(self, parts: Sequence[Any]) -> None:
+    def __init__(self, parts: Sequence[MatrixLike]) -> None:
         self.parts = [as_operator(part) for part in parts]
         if len({part.shape[0] for part in self.parts}) != 1:
             raise ValueError(
@@ -211,8 +180,7 @@ class HStack(Operator):
         self.ends = np.cumsum(widths)
         self.backend: Backend = CPU
 
-    def matmat(self, x: Any) -> Any:
-        """The sum of the parts' products with their rows of ``x``."""
+    def matmat(self, x: AnyArray) -> AnyArray:
         starts = [0, *self.ends[:-1].tolist()]
         total = None
         for part, start, end in zip(self.parts, starts, self.ends.tolist(), strict=True):
@@ -220,34 +188,28 @@ class HStack(Operator):
             total = product if total is None else total + product
         return total
 
-    def rmatmat(self, x: Any) -> Any:
-        """The parts' transposed products, one above the other."""
+    def rmatmat(self, x: AnyArray) -> AnyArray:
         return self.backend.concatenate([part.rmatmat(x) for part in self.parts])
 
     def astype(self, dtype: DTypeLike) -> Operator:
-        """All parts converted."""
         return HStack([part.astype(dtype) for part in self.parts])
 
     def on(self, backend: Backend) -> Operator:
-        """All parts there."""
         moved = HStack([part.on(backend) for part in self.parts])
         moved.backend = backend
         return moved
 
-    def row_support(self) -> NDArray[np.bool_]:
-        """A row may hold something when it does in any part."""
+    def row_support(self) -> Bools:
         return np.asarray(np.any([part.row_support() for part in self.parts], axis=0))
 
-    def column_support(self) -> NDArray[np.bool_]:
-        """The parts' answers, one after the other."""
+    def column_support(self) -> Bools:
         return np.concatenate([part.column_support() for part in self.parts])
 
     def is_finite(self) -> bool:
-        """Whether all parts are finite."""
         return all(part.is_finite() for part in self.parts)
 
 
-def centred(matrix: Any) -> Operator:
+def centred(matrix: MatrixLike) -> Operator:
     """The matrix with each column's mean taken off, without filling in its zeros.
 
     >>> centred(np.array([[1.0, 0.0], [3.0, 0.0]])).to_dense().tolist()

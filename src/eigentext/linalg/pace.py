@@ -7,15 +7,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from eigentext.base.types import AnyArray
     from eigentext.linalg.backend import Backend
 
 
-def settled(previous: Any, y: Any, backend: Backend) -> float:
+def settled(previous: AnyArray, y: AnyArray, backend: Backend) -> float:
     """Mean squared cosine between the wanted subspaces of two checks (nan at the first).
 
     The basis only grows, so the older coefficients are the newer ones' leading rows.

@@ -7,24 +7,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import DTypeLike
+
+    from eigentext.base.types import Float64s, Numbers, Sparse
 
 
 def cca_scale(
-    counts: Any,
-    row_totals: NDArray[Any] | None = None,
-    col_totals: NDArray[Any] | None = None,
+    counts: Sparse,
+    row_totals: Numbers | None = None,
+    col_totals: Numbers | None = None,
     kappa: float = 0.0,
     *,
     dtype: DTypeLike = np.float64,
-) -> Any:
+) -> Sparse:
     """``Omega[i, j] = counts[i, j] / sqrt((row_totals[i] + kappa) * (col_totals[j] + kappa))``.
 
     Totals that are left out are the sums of ``counts``.  After a transform of the counts pass the
@@ -43,7 +45,7 @@ def cca_scale(
     return _with_values(matrix, values.astype(dtype, copy=False))
 
 
-def inverse_sqrt_totals(totals: NDArray[Any], kappa: float) -> NDArray[np.float64]:
+def inverse_sqrt_totals(totals: Numbers, kappa: float) -> Float64s:
     """``1 / sqrt(totals + kappa)``, and 0 where that would divide by zero.
 
     >>> inverse_sqrt_totals(np.array([0, 4]), 0.0).tolist()
@@ -54,7 +56,7 @@ def inverse_sqrt_totals(totals: NDArray[Any], kappa: float) -> NDArray[np.float6
     return np.asarray(np.where(smoothed > 0, 1 / np.sqrt(safe), 0.0))
 
 
-def sqrt_transform(counts: Any) -> Any:
+def sqrt_transform(counts: Sparse) -> Sparse:
     """Square root of each count: steadies the variance of counts that are Poisson-like.
 
     >>> import scipy.sparse as sp
@@ -65,7 +67,7 @@ def sqrt_transform(counts: Any) -> Any:
     return _with_values(matrix, np.sqrt(matrix.data))
 
 
-def log_transform(counts: Any) -> Any:
+def log_transform(counts: Sparse) -> Sparse:
     """``log(1 + count)`` of each count.
 
     >>> import scipy.sparse as sp
@@ -77,12 +79,12 @@ def log_transform(counts: Any) -> Any:
 
 
 def ppmi(
-    counts: Any,
-    row_totals: NDArray[Any] | None = None,
-    col_totals: NDArray[Any] | None = None,
+    counts: Sparse,
+    row_totals: Numbers | None = None,
+    col_totals: Numbers | None = None,
     *,
     shift: float = 1.0,
-) -> Any:
+) -> Sparse:
     """Shifted positive PMI, ``max(0, log(c_ij N / (r_i c_j)) - log(shift))``, ``N = sum r_i``.
 
     ``shift`` is the k of negative sampling: 1 is plain PPMI.  Entries that come out zero are
@@ -114,8 +116,8 @@ def ppmi(
 
 
 def _checked(
-    counts: Any, row_totals: NDArray[Any] | None, col_totals: NDArray[Any] | None
-) -> tuple[Any, NDArray[np.float64], NDArray[np.float64]]:
+    counts: Sparse, row_totals: Numbers | None, col_totals: Numbers | None
+) -> tuple[Sparse, Float64s, Float64s]:
     """The counts in CSR as float64 and both totals, or what is wrong with them."""
     if not hasattr(counts, "tocsr"):
         raise TypeError(f"a scipy sparse matrix is meant, not {type(counts).__name__}")
@@ -137,6 +139,6 @@ def _checked(
     return matrix, both_totals[0], both_totals[1]
 
 
-def _with_values(matrix: Any, values: NDArray[Any]) -> Any:
+def _with_values(matrix: Sparse, values: Numbers) -> Sparse:
     """The same pattern with other values; the pattern is shared, not copied."""
     return type(matrix)((values, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -12,7 +12,7 @@ product with ``A A'`` moves four blocks between here and the cluster, and two to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,9 +26,10 @@ from eigentext.linalg.matrices import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import DTypeLike
 
     from eigentext.base.engines import Engine
+    from eigentext.base.types import Numbers, Sparse
     from eigentext.linalg.matrices import Operator
 
 _SHARD_ENTRIES = 1 << 23  # at most, but for a row that has more: 64 MB in float32
@@ -46,10 +47,10 @@ class ShardedOperator(SparseOperator):
 
     def __init__(
         self,
-        matrix: Any,
+        matrix: Sparse,
         cluster: Engine,
         *,
-        transpose: Any = None,
+        transpose: Sparse = None,
         tiles: tuple[list[slice], list[slice]] | None = None,
     ) -> None:
         super().__init__(matrix, transpose=transpose)
@@ -61,28 +62,25 @@ class ShardedOperator(SparseOperator):
         self._row_shards: _Shards | None = None
         self._column_shards: _Shards | None = None
 
-    def matmat(self, x: NDArray[Any]) -> NDArray[Any]:
-        """``A x``."""
+    def matmat(self, x: Numbers) -> Numbers:
         if not self._compiled(x):
             return super().matmat(x)
         if self._row_shards is None:
             self._row_shards = _Shards(self.cluster, self.matrix, self._tiles[0])
         return self._row_shards.times(x)
 
-    def rmatmat(self, x: NDArray[Any]) -> NDArray[Any]:
-        """``A' x``."""
+    def rmatmat(self, x: Numbers) -> Numbers:
         if not self._compiled(x):
             return super().rmatmat(x)
         if self._column_shards is None:
             self._column_shards = _Shards(self.cluster, self._transposed(), self._tiles[1])
         return self._column_shards.times(x)
 
-    def gram(self, x: NDArray[Any]) -> NDArray[Any]:
+    def gram(self, x: Numbers) -> Numbers:
         """``A A' x``, in two rounds."""
         return self.matmat(self.rmatmat(x))
 
     def astype(self, dtype: DTypeLike) -> Operator:
-        """Converted, or itself."""
         if self.dtype == dtype:
             return self
         transpose = None if self._transpose is None else self._transpose.astype(dtype)
@@ -91,16 +89,15 @@ class ShardedOperator(SparseOperator):
 
     @property
     def T(self) -> Operator:
-        """The transposed map; shares storage here."""
-        told = None if self._told is None else self._told[::-1]
+        tiles = None if self._told is None else self._told[::-1]
         turned = self._transposed()
-        return ShardedOperator(turned, self.cluster, transpose=self.matrix, tiles=told)
+        return ShardedOperator(turned, self.cluster, transpose=self.matrix, tiles=tiles)
 
 
 class _Shards:
     """The rows of a CSR matrix, kept by workers, their columns in tiles."""
 
-    def __init__(self, cluster: Engine, matrix: Any, tiles: list[slice]) -> None:
+    def __init__(self, cluster: Engine, matrix: Sparse, tiles: list[slice]) -> None:
         self.cluster, self.n_rows = cluster, int(matrix.shape[0])
         n_shards = max(cluster.jobs, -(-matrix.nnz // _SHARD_ENTRIES))
         self.shards = [
@@ -108,7 +105,7 @@ class _Shards:
             for rows in even_blocks(matrix.indptr, n_shards)
         ]
 
-    def times(self, x: NDArray[Any]) -> NDArray[Any]:
+    def times(self, x: Numbers) -> Numbers:
         """The product with a dense block."""
         product = np.empty((self.n_rows, x.shape[1]), dtype=x.dtype)
         for columns in row_blocks(x.shape[1], BLOCK_COLUMNS):
@@ -120,13 +117,13 @@ class _Shards:
         return product
 
 
-def _prepared(shard: tuple[Any, list[slice]]) -> Rows:
+def _prepared(shard: tuple[Sparse, list[slice]]) -> Rows:
     """What a worker keeps."""
     matrix, tiles = shard
     return Rows.tiled(matrix, matrix.T.tocsr(), tiles) if len(tiles) > 1 else Rows.of(matrix)
 
 
-def _times(task: tuple[Rows, NDArray[Any]]) -> NDArray[Any]:
+def _times(task: tuple[Rows, Numbers]) -> Numbers:
     """What a worker does."""
     rows, x = task
     return rows.times(x)

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import AnyArray, Bools, Float64s, Numbers
     from eigentext.linalg.backend import Backend
     from eigentext.linalg.krylov import KrylovSettings
+    from eigentext.linalg.matrices import MatrixLike
 
 Method = Literal["auto", "krylov", "arpack", "dense"]
 
@@ -60,8 +62,8 @@ class ConvergenceReport:
 
     method: str
     converged: bool
-    right_residuals: NDArray[np.float64]
-    left_residuals: NDArray[np.float64]
+    right_residuals: Float64s
+    left_residuals: Float64s
     iterations: int
     products: int
     restarts: int
@@ -90,9 +92,9 @@ class ConvergenceReport:
 class SVDResult:
     """``A ~ U diag(S) Vt``: U (m, r), S (r,) descending, Vt (r, n), and the report."""
 
-    U: NDArray[Any]
-    S: NDArray[Any]
-    Vt: NDArray[Any]
+    U: Numbers
+    S: Numbers
+    Vt: Numbers
     report: ConvergenceReport
 
     @property
@@ -102,7 +104,7 @@ class SVDResult:
 
 
 def truncated_svd(
-    A: Any,
+    A: MatrixLike,
     rank: int,
     *,
     method: Method = "auto",
@@ -194,8 +196,8 @@ def truncated_svd(
                 wide.shape, reachable, tol, overlap, max_iter, block, seed, folder
             )
             route = _krylov(wide, support, reachable, settings, progress, backend)
-        wanted = {"both": "both", "left": "right" if turned else "left"}[sides]
-        U, S, V, residuals = _finish(wide, route, backend, rank_tol=rank_tol, sides=wanted)
+        kept_sides = {"both": "both", "left": "right" if turned else "left"}[sides]
+        U, S, V, residuals = _finish(wide, route, backend, rank_tol=rank_tol, sides=kept_sides)
         route = replace(route, U=None)
     got = S.shape[0]
     if got < rank:
@@ -244,17 +246,17 @@ class _Route:
     """A basis of the left subspace, on the shorter side, and how it was found."""
 
     method: str
-    U: Any
+    U: AnyArray
     converged: bool
     iterations: int
     products: int
     restarts: int
     basis_size: int
     overlap: float
-    residuals: NDArray[np.float64] | None = None  # |A A' u - s^2 u| where that is good enough
+    residuals: Float64s | None = None  # |A A' u - s^2 u| where that is good enough
 
 
-def _random_column(A: Operator, seed: int, backend: Backend) -> Any:
+def _random_column(A: Operator, seed: int, backend: Backend) -> AnyArray:
     """A random probe: it is in the null space of a matrix that is not zero with chance nil."""
     return backend.asarray(random_block(A.shape[1], 1, seed=seed, stream=0, dtype=A.dtype))
 
@@ -301,7 +303,7 @@ def krylov_block(rank: int) -> int:
 
 def _krylov(
     A: Operator,
-    support: NDArray[np.bool_],
+    support: Bools,
     rank: int,
     settings: KrylovSettings,
     progress: Progress | None,
@@ -331,13 +333,13 @@ def _arpack(A: Operator, rank: int, *, tol: float, max_iter: int | None, seed: i
 
     count = 0
 
-    def forward(x: NDArray[Any]) -> NDArray[Any]:
+    def forward(x: Numbers) -> Numbers:
         nonlocal count
         block = x.reshape(A.shape[1], -1)
         count += block.shape[1]
         return A.matmat(block).reshape(A.shape[0], *x.shape[1:])
 
-    def backward(x: NDArray[Any]) -> NDArray[Any]:
+    def backward(x: Numbers) -> Numbers:
         return A.rmatmat(x.reshape(A.shape[0], -1)).reshape(A.shape[1], *x.shape[1:])
 
     linear = LinearOperator(
@@ -374,7 +376,7 @@ def _dense(A: Operator, rank: int) -> _Route:
 
 def _finish(
     A: Operator, route: _Route, backend: Backend, *, rank_tol: float, sides: str
-) -> tuple[Any, NDArray[Any], Any, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+) -> tuple[AnyArray, Numbers, AnyArray, tuple[Float64s, Float64s]]:
     """Rayleigh-Ritz: the singular triplets of ``U U' A``, and their residuals in ``A``.
 
     The route's U is written over.  A side that is not wanted has no rows.
@@ -416,8 +418,8 @@ def _finish(
 
 
 def _rotation(
-    g: NDArray[np.float64], dtype: np.dtype[Any], backend: Backend
-) -> tuple[NDArray[np.float64], Any, NDArray[np.intp]]:
+    g: Float64s, dtype: np.dtype[Any], backend: Backend
+) -> tuple[Float64s, AnyArray, NDArray[np.intp]]:
     """Singular values and right vectors of a W with ``g = W' W``, and the columns they are about.
 
     The entries of g are as exact as W beside the lengths of their two columns, and eigenvalues
@@ -435,7 +437,7 @@ def _rotation(
     return S, backend.asarray(turn_t.T), chosen
 
 
-def _triangular(correlation: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def _triangular(correlation: Float64s) -> tuple[Float64s, NDArray[np.intp]]:
     """Upper triangular R with ``R' R = correlation``, and the columns it is about."""
     from scipy.linalg import LinAlgError, cholesky
 

@@ -21,7 +21,7 @@ orthonormal v_i.  After whitening, the third moment of many latent variable mode
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,148 +29,81 @@ from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.linalg.determinism import random_block, single_threaded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from eigentext.base.types import Float64s, Numbers
+    from eigentext.linalg.matrices import MatrixLike
 
 # rows of a block times the size of the pairs' table: about 64 MB of float64
 _PAIR_CELLS = 8_000_000
 
 
-def contract_children(D: NDArray[Any], left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+def contract_children(D: Numbers, left: Numbers, right: Numbers) -> Numbers:
     """Up the tree: ``y[p] = sum over l, r of D[p, l, r] left[l] right[r]``.
 
     >>> D = np.arange(8.0).reshape(2, 2, 2)
     >>> contract_children(D, np.array([1.0, 0.0]), np.array([0.0, 1.0])).tolist()
     [1.0, 5.0]
     """
-    p, n_l, n_r = _checked(D)
-    L, R, alone = _batch(left, right, n_l, n_r, "left", "right")
     # the columns of pairs run over (l, r) as the rows of the flattened D' do
-    pairs = (L[:, :, None] * R[:, None, :]).reshape(L.shape[0], n_l * n_r)
-    return _unbatch(pairs @ D.reshape(p, n_l * n_r).T, alone)
+    pairs = (left[..., :, None] * right[..., None, :]).reshape(*left.shape[:-1], -1)
+    return np.asarray(pairs @ D.reshape(len(D), -1).T)
 
 
-def contract_right(D: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+def contract_right(D: Numbers, right: Numbers) -> Numbers:
     """The matrix ``M[p, l] = sum over r of D[p, l, r] right[r]``; (n, p, l) for a batch.
 
     >>> contract_right(np.ones((1, 2, 3)), np.array([1.0, 2.0, 3.0])).tolist()
     [[6.0, 6.0]]
     """
-    p, n_l, n_r = _checked(D)
-    R, _, alone = _batch(right, right, n_r, n_r, "right", "right")
-    return _unbatch((R @ D.reshape(p * n_l, n_r).T).reshape(R.shape[0], p, n_l), alone)
+    p, n_l, n_r = D.shape
+    return np.asarray((right @ D.reshape(-1, n_r).T).reshape(*right.shape[:-1], p, n_l))
 
 
-def change_basis(
-    D: NDArray[Any], parent: NDArray[Any], left: NDArray[Any], right: NDArray[Any]
-) -> NDArray[Any]:
+def change_basis(D: Numbers, parent: Numbers, left: Numbers, right: Numbers) -> Numbers:
     """``E[a, b, c] = sum over p, l, r of parent[a, p] left[b, l] right[c, r] D[p, l, r]``.
 
     >>> D = np.arange(8.0).reshape(2, 2, 2)
     >>> bool(np.all(change_basis(D, np.eye(2), np.eye(2), np.eye(2)) == D))
     True
     """
-    shape = _checked(D)
-    for matrix, size, name in zip((parent, left, right), shape, _AXES, strict=True):
-        if matrix.ndim != 2 or matrix.shape[1] != size:
-            raise ValueError(f"{name} matrix of shape {matrix.shape}: expected (any, {size})")
-    p, n_l, n_r = shape
+    p, n_l, n_r = D.shape
     # one axis at a time: O(p l r c), then O(p b l c), then O(a p b c)
     first = (D.reshape(p * n_l, n_r) @ right.T).reshape(p, n_l, -1)
     second = np.matmul(left, first)
-    flat = second.reshape(p, -1)
-    return cast("NDArray[Any]", (parent @ flat).reshape(parent.shape[0], *second.shape[1:]))
+    return np.asarray((parent @ second.reshape(p, -1)).reshape(-1, *second.shape[1:]))
 
 
 def third_moment(
-    parent: Any, left: Any, right: Any, *, weights: NDArray[Any] | None = None
-) -> NDArray[np.float64]:
-    """``M[p, l, r] = sum over rows t of w_t parent[t, p] left[t, l] right[t, r]``, ``w_t = 1/n``.
+    parent: MatrixLike, left: MatrixLike, right: MatrixLike, weights: Numbers
+) -> Float64s:
+    """``M[p, l, r] = sum over rows t of w_t parent[t, p] left[t, l] right[t, r]``.
 
     Three aligned matrices, dense or sparse, are walked in blocks of rows; the order of summation
-    is fixed.  ``weights`` (n,) replaces ``1/n``.
+    is fixed.
 
-    >>> third_moment(np.eye(2), np.eye(2), np.eye(2))[0, 0, 0].item()
+    >>> third_moment(np.eye(2), np.eye(2), np.eye(2), np.full(2, 0.5))[0, 0, 0].item()
     0.5
     """
-    n = parent.shape[0]
-    if left.shape[0] != n or right.shape[0] != n:
-        rows = (n, left.shape[0], right.shape[0])
-        raise ValueError(f"matrices with {rows} rows: one number is needed")
-    if weights is not None and weights.shape != (n,):
-        raise ValueError(f"weights of shape {weights.shape}: expected ({n},)")
+    (n, p), n_l, n_r = parent.shape, left.shape[1], right.shape[1]
+    if not left.shape[0] == right.shape[0] == len(weights) == n:
+        rows = (n, left.shape[0], right.shape[0], len(weights))
+        raise ValueError(f"matrices and weights with {rows} rows: one number is needed")
     if n == 0:
         raise DataError("third moment", None, "found no rows: expected at least one")
-    w = np.full(n, 1.0 / n) if weights is None else np.asarray(weights, dtype=np.float64)
-    sparse_rows = [m.tocsr() if hasattr(m, "tocsr") else m for m in (parent, left, right)]
-    block = max(1, _PAIR_CELLS // max(parent.shape[1] * left.shape[1], right.shape[1], 1))
-
-    def blocks() -> Iterable[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]:
-        for first in range(0, n, block):
-            rows = slice(first, first + block)
-            p, left_rows, r = (_dense(m[rows]) for m in sparse_rows)
-            yield p, left_rows, r * w[rows, None]  # the weight goes into one of the three
-
-    return third_moment_of_blocks(blocks())
-
-
-def third_moment_of_blocks(
-    blocks: Iterable[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]],
-) -> NDArray[np.float64]:
-    """The plain sum of outer products over a stream of aligned (parent, left, right) blocks.
-
-    >>> stream = [(np.ones((3, 1)), np.ones((3, 2)), np.ones((3, 1)))] * 2
-    >>> third_moment_of_blocks(stream).ravel().tolist()
-    [6.0, 6.0]
-    """
-    total: NDArray[np.float64] | None = None
+    matrices = [m.tocsr() if hasattr(m, "tocsr") else m for m in (parent, left, right)]
+    block = max(1, _PAIR_CELLS // max(p * n_l, n_r, 1))
+    total = np.zeros((p, n_l, n_r))
     with single_threaded():
-        for parent, left, right in blocks:
-            n, p, n_l, n_r = parent.shape[0], parent.shape[1], left.shape[1], right.shape[1]
-            if total is None:
-                total = np.zeros((p, n_l, n_r))
+        for first in range(0, n, block):
+            P, L, R = (_dense(m[first : first + block]) for m in matrices)
+            R = R * weights[first : first + block, None]  # the weight goes into one of the three
             # (p l, n) @ (n, r): time O(n p l r), memory n p l for the pairs
-            pairs = (parent[:, :, None] * left[:, None, :]).reshape(n, p * n_l)
-            total += (pairs.T @ right).reshape(p, n_l, n_r)
-    if total is None:
-        raise DataError("third moment", None, "found no blocks: expected at least one")
+            pairs = (P[:, :, None] * L[:, None, :]).reshape(len(P), p * n_l)
+            total += (pairs.T @ R).reshape(p, n_l, n_r)
     return total
 
 
-_AXES = ("parent", "left", "right")
-
-
-def _dense(rows: Any) -> NDArray[np.float64]:
+def _dense(rows: MatrixLike) -> Float64s:
     return np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64)
-
-
-def _checked(D: NDArray[Any]) -> tuple[int, int, int]:
-    if D.ndim != 3:
-        raise ValueError(f"D has {D.ndim} axes: expected (parent, left, right)")
-    return D.shape[0], D.shape[1], D.shape[2]
-
-
-def _batch(
-    a: NDArray[Any], b: NDArray[Any], n_a: int, n_b: int, name_a: str, name_b: str
-) -> tuple[NDArray[Any], NDArray[Any], bool]:
-    """Both as (n, d), and whether they came as single vectors."""
-    if a.ndim != b.ndim or a.ndim not in (1, 2):
-        raise ValueError(f"{name_a} has {a.ndim} axes and {name_b} {b.ndim}: expected 1 or 2 both")
-    for vectors, size, name in ((a, n_a, name_a), (b, n_b, name_b)):
-        if vectors.shape[-1] != size:
-            raise ValueError(f"{name} vectors of length {vectors.shape[-1]}: D has {size}")
-    if a.ndim == 1:
-        return a[None], b[None], True
-    if a.shape[0] != b.shape[0]:
-        raise ValueError(f"{a.shape[0]} {name_a} vectors and {b.shape[0]} {name_b} vectors")
-    return a, b, False
-
-
-def _unbatch(result: NDArray[Any], alone: bool) -> NDArray[Any]:
-    return cast("NDArray[Any]", result[0]) if alone else result
 
 
 _SLICES = 3  # matrices T(I, I, w) whose eigenvectors are starts
@@ -191,13 +124,13 @@ class TensorPairs:
     ``residual``   the same in the end, without all pairs: 0 for a tensor that is such a sum
     """
 
-    values: Floats
-    vectors: Floats
-    left: Floats
+    values: Float64s
+    vectors: Float64s
+    left: Float64s
     residual: float
 
 
-def symmetric_part(T: NDArray[Any]) -> Floats:
+def symmetric_part(T: Numbers) -> Float64s:
     """The mean of T over all six orders of its axes.
 
     >>> T = np.zeros((2, 2, 2))
@@ -210,7 +143,7 @@ def symmetric_part(T: NDArray[Any]) -> Floats:
 
 
 def tensor_power(
-    T: NDArray[Any], rank: int | None = None, *, n_iter: int = 60, sweeps: int = 2, seed: int = 0
+    T: Numbers, rank: int | None = None, *, n_iter: int = 60, sweeps: int = 2, seed: int = 0
 ) -> TensorPairs:
     """The pairs of a symmetric (d, d, d) tensor; ``rank`` of them, or d.
 
@@ -253,7 +186,7 @@ def tensor_power(
     return TensorPairs(values[order], vectors[:, order], left, residual)
 
 
-def _starts(T: Floats, seed: int, stream: int) -> Floats:
+def _starts(T: Float64s, seed: int, stream: int) -> Float64s:
     """(n, d) eigenvectors of some slices T(I, I, w)."""
     d = T.shape[0]
     slices = contract_right(T, random_block(_SLICES, d, seed=seed, stream=stream))
@@ -261,7 +194,7 @@ def _starts(T: Floats, seed: int, stream: int) -> Floats:
     return np.asarray(turned.transpose(0, 2, 1).reshape(_SLICES * d, d))
 
 
-def _climb(T: Floats, starts: Floats, n_iter: int) -> Floats:
+def _climb(T: Float64s, starts: Float64s, n_iter: int) -> Float64s:
     """(d,) the fixed point with the largest value that these starts lead to."""
     v = starts
     for _ in range(_FIRST_STEPS):
@@ -275,25 +208,25 @@ def _climb(T: Floats, starts: Floats, n_iter: int) -> Floats:
     return np.asarray(v[int(np.argmax(reached >= reached.max() * (1 - _SAME)))])
 
 
-def _step(T: Floats, v: Floats) -> Floats:
+def _step(T: Float64s, v: Float64s) -> Float64s:
     """T(I, v, v) of each row, with length 1; a row that comes to nothing stays as it was."""
     moved = contract_children(T, v, v)
     size = np.linalg.norm(moved, axis=1, keepdims=True)
     return np.asarray(np.where(size > 0, moved / np.where(size > 0, size, 1.0), v))
 
 
-def _values(T: Floats, v: Floats) -> Floats:
+def _values(T: Float64s, v: Float64s) -> Float64s:
     return np.asarray(np.einsum("ij,ij->i", contract_children(T, v, v), v))
 
 
-def _value(T: Floats, v: Floats) -> float:
+def _value(T: Float64s, v: Float64s) -> float:
     return float(_values(T, v[None])[0])
 
 
-def _rounded(values: Floats) -> Floats:
+def _rounded(values: Float64s) -> Float64s:
     """Without the digits that another processor may round differently."""
     return np.round(values / max(float(np.abs(values).max()), 1e-300), 9)
 
 
-def _cube(value: float, v: Floats) -> Floats:
+def _cube(value: float, v: Float64s) -> Float64s:
     return np.asarray(value * v[:, None, None] * v[None, :, None] * v[None, None, :])

@@ -14,14 +14,14 @@ them, so each such choice is made here by a rule that rounding cannot turn:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.cores import each, row_blocks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from eigentext.base.types import Float64s, Int64s, Numbers, Sparse
 
 # Numbers nearer than this, relative to the largest, are one number: float32 and float64.
 TIE = {"f": 1e-5, "d": 1e-10}
@@ -31,7 +31,7 @@ _NO_ROW = {"f": 1e-6, "d": 1e-12}  # shorter rows, relative to the longest, are 
 _ALIKE = {"f": 1e-5, "d": 1e-7}  # rows of length 1 that are nearer are the same
 
 
-def tied_stretches(values: NDArray[Any], tie: float) -> list[tuple[int, int]]:
+def tied_stretches(values: Numbers, tie: float) -> list[tuple[int, int]]:
     """Stretches [first, end) of two or more descending values within ``tie * values[0]``.
 
     >>> tied_stretches(np.array([3.0, 2.0, 2.0, 1.0]), 1e-9)
@@ -50,7 +50,7 @@ def tied_stretches(values: NDArray[Any], tie: float) -> list[tuple[int, int]]:
     return stretches
 
 
-def canonical_turn(X: NDArray[Any]) -> NDArray[np.float64]:
+def canonical_turn(X: Numbers) -> Float64s:
     """(g, g) orthogonal R for which ``X R`` depends on the space of X's columns alone.
 
     The longest row of X (of rows as long to rounding the first) becomes the first axis, the row
@@ -73,9 +73,7 @@ def canonical_turn(X: NDArray[Any]) -> NDArray[np.float64]:
     return R
 
 
-def fix_signs(
-    U: NDArray[Any], Vt: NDArray[Any] | None = None
-) -> tuple[NDArray[Any], NDArray[Any] | None]:
+def fix_signs(U: Numbers, Vt: Numbers | None = None) -> tuple[Numbers, Numbers | None]:
     """Make the largest entry (by absolute value) of each column of U positive.
 
     Entries that differ by rounding only count as tied; of tied entries the first decides.
@@ -90,7 +88,7 @@ def fix_signs(
     return U * signs, None if Vt is None else Vt * signs[:, None]
 
 
-def leading_entries(X: NDArray[Any]) -> NDArray[Any]:
+def leading_entries(X: Numbers) -> Numbers:
     """(k,) of each column the first of the entries that are largest by size, to rounding.
 
     >>> leading_entries(np.array([[0.6, 0.1], [-0.8, 0.1]])).tolist()
@@ -100,7 +98,7 @@ def leading_entries(X: NDArray[Any]) -> NDArray[Any]:
     tops = np.asarray(each(lambda rows: np.abs(X[rows]).max(axis=0), blocks))
     least = tops.max(axis=0) * (1 - 10 * TIE[X.dtype.char])
 
-    def first(rows: slice) -> NDArray[Any]:
+    def first(rows: slice) -> Numbers:
         places = (np.abs(X[rows]) >= least).argmax(axis=0)
         return np.asarray(np.take_along_axis(X[rows], places[None, :], axis=0)[0])
 
@@ -109,7 +107,7 @@ def leading_entries(X: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(firsts[owner, np.arange(X.shape[1])])
 
 
-def principal_axes(gram: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def principal_axes(gram: Float64s) -> tuple[Float64s, Float64s]:
     """Eigenvalues of ``X' X`` (or ``X X'``), largest first, and vectors that leave no choice.
 
     Values that are rounding are zero: the root of 1e-16 would be 1e-8.
@@ -126,7 +124,7 @@ def principal_axes(gram: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     return values, fix_signs(vectors)[0]
 
 
-def unit_rows(X: NDArray[Any], *, out: NDArray[Any] | None = None) -> NDArray[Any]:
+def unit_rows(X: Numbers, *, out: Numbers | None = None) -> Numbers:
     """Rows at length 1; a row of nothing but rounding, beside the longest, becomes zeros.
 
     They are put into ``out``, which may be X, or into an array of their own.
@@ -143,7 +141,7 @@ def unit_rows(X: NDArray[Any], *, out: NDArray[Any] | None = None) -> NDArray[An
     return result
 
 
-def number_alike(rows: NDArray[Any], limit: int) -> NDArray[np.int64] | None:
+def number_alike(rows: Numbers, limit: int) -> Int64s | None:
     """(n,) one number for rows that are the same to rounding, by first appearance.
 
     None when there are ``limit`` different rows or more: then there is enough to choose from.
@@ -168,7 +166,7 @@ def number_alike(rows: NDArray[Any], limit: int) -> NDArray[np.int64] | None:
 
 
 def counting_noise(
-    counts: Any, row_totals: NDArray[Any], col_totals: NDArray[Any], kappa: float
+    counts: Sparse, row_totals: Numbers, col_totals: Numbers, kappa: float
 ) -> float:
     """A bound on what chance alone adds to the singular values of scaled counts.
 
@@ -191,7 +189,7 @@ def counting_noise(
     return float(np.sqrt(rows.max(initial=0.0)) + np.sqrt(columns.max(initial=0.0)))
 
 
-def clear_of_noise(values: NDArray[Any], noise: float) -> int:
+def clear_of_noise(values: Numbers, noise: float) -> int:
     """How many of the descending singular values to keep: all, unless there is a cliff.
 
     Noise moves a singular value by no more than its own size.  A value above twice the noise is

@@ -11,8 +11,7 @@ import scipy.sparse as sp
 from eigentext.base.cores import using_cores
 from eigentext.errors import StorageError
 from eigentext.linalg import backend as backend_module
-from eigentext.linalg.backend import CPU, tall_blocks
-from eigentext.linalg.column_file import ColumnFile
+from eigentext.linalg.backend import CPU, ColumnFile, tall_blocks
 from eigentext.linalg.svd import basis_bytes, truncated_svd
 
 

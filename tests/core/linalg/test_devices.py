@@ -15,8 +15,9 @@ from eigentext.accel.rows import _pieces
 from eigentext.base.device import device_in_use, using_device
 from eigentext.errors import RankWarning, SettingsError
 from eigentext.linalg.backend import CPU, Backend, backend_for
-from eigentext.linalg.cca import cca, generalised_cca
-from eigentext.linalg.operators import HStack, Product, RankOneCorrected, Scaled, as_operator
+from eigentext.linalg.cca import generalised_cca
+from eigentext.linalg.matrices import as_operator
+from eigentext.linalg.operators import HStack, Product, RankOneCorrected, Scaled
 from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import leading_entries
 from oracle.subspaces import subspace_overlap
@@ -105,11 +106,11 @@ def test_cca_on_another_device(make, monkeypatch):
         ids[:size] = np.arange(size)  # no word without a case
         ones = np.ones(30_000)
         views.append(sp.csr_array((ones, (np.arange(30_000), ids)), shape=(30_000, size)))
-    here = cca(views[0], views[1], 8), generalised_cca(views, 8)
+    here = generalised_cca(views[:2], 8), generalised_cca(views, 8)
     backend = make()
     monkeypatch.setattr(devices, "card", lambda: backend)
     with using_device("cuda"):
-        there = cca(views[0], views[1], 8), generalised_cca(views, 8)
+        there = generalised_cca(views[:2], 8), generalised_cca(views, 8)
     for one, other in zip(here, there, strict=True):
         assert other.report.method == "krylov"
         np.testing.assert_allclose(other.correlations, one.correlations, atol=1e-6)

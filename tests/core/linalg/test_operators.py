@@ -9,14 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.linalg import matrices
-from eigentext.linalg.operators import (
-    HStack,
-    Product,
-    RankOneCorrected,
-    Scaled,
-    as_operator,
-    centred,
-)
+from eigentext.linalg.matrices import as_operator
+from eigentext.linalg.operators import HStack, Product, RankOneCorrected, Scaled, centred
 
 
 def draw_sparse(m, n, seed, density=0.3):

@@ -96,11 +96,11 @@ class DocumentMoments:
         C, L = self.counts, self.lengths
         b = 1 / ((L - 1) * (L - 2) * L.sum())
         Y = np.asarray(C @ W)  # documents, whitened
-        every = third_moment(Y, Y, Y, weights=b)
+        every = third_moment(Y, Y, Y, b)
         # a word taken twice, and another: sum over words of W_v (x) W_v (x) Q_v, in three orders
         Q = np.asarray(C.T @ (b[:, None] * Y))
-        twice = third_moment(W, W, Q, weights=np.ones(len(W)))
-        thrice = third_moment(W, W, W, weights=np.asarray(C.T @ b))
+        twice = third_moment(W, W, Q, np.ones(len(W)))
+        thrice = third_moment(W, W, W, np.asarray(C.T @ b))
         orders = twice + twice.transpose(0, 2, 1) + twice.transpose(2, 0, 1)
         return np.asarray(every - orders + 2 * thrice)
 
