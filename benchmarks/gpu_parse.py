@@ -22,6 +22,7 @@ import time
 import traceback
 from collections import Counter
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from eigentext.accel.constituency.engine import CardJob
     from eigentext.accel.constituency.parser import CardParser
     from eigentext.constituency import LPCFG
 
@@ -83,6 +85,20 @@ def processor_posteriors(
     return dict(zip(keys, passes[0].applications.tolist(), strict=True))
 
 
+def card_posteriors(card: CardParser, job: CardJob) -> list[dict[tuple[int, int, int], float]]:
+    """Of each sentence, (number of the span, split, rule) -> posterior of the application."""
+    get = card.engine.get
+    first_span, app_ptr = get(job["first_span"]).tolist(), get(job["app_ptr"])
+    span = np.repeat(np.arange(len(app_ptr) - 1), np.diff(app_ptr))
+    columns = [get(job[name]).tolist() for name in ("app_split", "app_rule", "app_post")]
+    posteriors = []
+    for first, last in pairwise(first_span):
+        apps = slice(app_ptr[first], app_ptr[last])
+        here = (span[apps] - first).tolist(), *(column[apps] for column in columns)
+        posteriors.append({(s, k, r): p for s, k, r, p in zip(*here, strict=True)})
+    return posteriors
+
+
 def check(parser: LPCFG, card: CardParser, sentences: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Posteriors of the first sentences against the processor's."""
     several = [tokens for tokens in sentences if 1 < len(tokens) <= parser.longest]
@@ -90,7 +106,7 @@ def check(parser: LPCFG, card: CardParser, sentences: Sequence[Sequence[str]]) -
     job = card.job(words, DECODER)
     status = card.engine.get(job["status"])
     worst, wrong, compared = 0.0, 0, 0
-    for b, (tokens, found) in enumerate(zip(several, card.posteriors(job), strict=True)):
+    for b, (tokens, found) in enumerate(zip(several, card_posteriors(card, job), strict=True)):
         expected = processor_posteriors(parser, tokens)
         if status[b] or not expected:
             continue
@@ -285,7 +301,7 @@ def _with_sizes(
 
 def _forget_words(card: CardParser) -> None:
     """All words are new again, as in the first text that a parser sees."""
-    from eigentext.accel.constituency.batch import WordTable
+    from eigentext.accel.constituency.engine import WordTable
 
     lexicon = card.table.lexicon
     for known in (lexicon, lexicon.tag_level):

@@ -243,7 +243,7 @@ def test_a_tag_never_seen_is_not_the_edge_of_a_sentence() -> None:
     assert model.distances(["?", "N", "V"])[1, 2] != pytest.approx(alone)
     # of a context with an unseen tag, what is known without it: tags, distance, what is between
     key = list(model.contexts_.keys[3]).index(_between_key(model))
-    own = model.contexts_.own
+    own = model.contexts_.of_tag
     assert new == pytest.approx(model.contexts_.cross[3][key] + own[1] + own[2])
 
 

@@ -62,12 +62,12 @@ def dependents(tags: Sequence[str], heads: Sequence[int]) -> list[DependentStrin
     """
     left: list[list[str]] = [[] for _ in range(len(tags) + 1)]
     right: list[list[str]] = [[] for _ in range(len(tags) + 1)]
-    for place, (tag, head) in enumerate(zip(tags, heads, strict=True), start=1):
-        (right if head < place else left)[head].append(tag)
+    for word, (tag, head) in enumerate(zip(tags, heads, strict=True), start=1):
+        (right if head < word else left)[head].append(tag)
     strings: list[DependentString] = [(ROOT, tuple(right[0]))]
-    for place, tag in enumerate(tags, start=1):
-        strings.append((f"{tag}<", tuple(reversed(left[place]))))
-        strings.append((f"{tag}>", tuple(right[place])))
+    for word, tag in enumerate(tags, start=1):
+        strings.append((f"{tag}<", tuple(reversed(left[word]))))
+        strings.append((f"{tag}>", tuple(right[word])))
     return strings
 
 
@@ -87,7 +87,7 @@ class HeadAutomata:
         >>> bool(good > bad)
         True
         """
-        strings = [one for tags, heads in trees for one in dependents(tags, list(heads))]
+        strings = [string for tags, heads in trees for string in dependents(tags, list(heads))]
         model = ClassAutomata(**{"basis": _BASIS, "longest": 3, **settings})
         return cls(model.fit([string for _, string in strings], [side for side, _ in strings]))
 
@@ -103,11 +103,11 @@ class HeadAutomata:
         ]
         if len(self._known) > _MOST_KNOWN:
             self._known.clear()
-        new = sorted({one for strings in all_strings for one in strings} - self._known.keys())
+        new = sorted({x for strings in all_strings for x in strings} - self._known.keys())
         if new:
             logs = self.model.log_prob_of([x for _, x in new], [side for side, _ in new])
             self._known.update(zip(new, logs.tolist(), strict=True))
-        return np.array([sum(map(self._known.__getitem__, one)) for one in all_strings])
+        return np.array([sum(map(self._known.__getitem__, x)) for x in all_strings])
 
     def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
         """(K,) of trees over one sentence, by its coarse tags: an expert of the reranker."""
@@ -162,8 +162,8 @@ class _ChainModel:
     ) -> tuple[Float64s, Float64s, Float64s]:
         """First distribution, transitions [from, to], and p(word | state) of each word."""
         tables = self.model.tables_
-        seen = self.model.observations_.encode(forms, tags)[0]
-        return tables.pi, tables.T[0], tables.rows[seen]
+        words = self.model.observations_.encode(forms, tags)[0]
+        return tables.pi, tables.T[0], tables.rows[words]
 
     def to_bytes(self) -> bytes:
         """The model file of the latent tree model."""

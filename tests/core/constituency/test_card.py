@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gpu_parse import processor_posteriors
+from gpu_parse import card_posteriors, processor_posteriors
 
 from eigentext.accel.constituency import parser as card_parser
 from eigentext.accel.constituency.engine import fields
@@ -80,7 +80,7 @@ def test_posteriors_are_those_of_the_processor(model, request, engine, sentences
     several = [tokens for tokens in sentences if len(tokens) > 1]
     job = card.job([parser.grammar_.forms(tokens) for tokens in several], "max-constituents")
     assert not job["status"].any()
-    for tokens, found in zip(several, card.posteriors(job), strict=True):
+    for tokens, found in zip(several, card_posteriors(card, job), strict=True):
         expected = processor_posteriors(parser, tokens)
         assert expected
         assert found.keys() == expected.keys()
@@ -100,7 +100,7 @@ def test_negative_posteriors_are_settled_as_by_the_processor(signed, engine, sen
     job = card.job([other.grammar_.forms(tokens) for tokens in several], "max-constituents")
     steady = (np.abs(job["z"]) > 0.01) & (job["negative"] > 0)
     assert steady.sum() > 10
-    for b, found in enumerate(card.posteriors(job)):
+    for b, found in enumerate(card_posteriors(card, job)):
         if steady[b]:
             expected = processor_posteriors(other, several[b])
             assert found == pytest.approx(expected, abs=1e-3)
@@ -117,7 +117,9 @@ def test_several_threads_answer_as_one(signed, compiled, engine, sentences) -> N
         assert np.array_equal(job[name], other[name])
     for name in ("score", "log_p"):
         assert np.allclose(job[name], other[name], atol=1e-4)
-    for found, expected in zip(many.posteriors(other), one.posteriors(job), strict=True):
+    for found, expected in zip(
+        card_posteriors(many, other), card_posteriors(one, job), strict=True
+    ):
         assert found == pytest.approx(expected, abs=1e-4)
 
 

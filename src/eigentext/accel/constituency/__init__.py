@@ -1,5 +1,5 @@
 """Parsing on a graphics card: whole batches of sentences from words to trees.
 
-``batch`` makes arrays of sentences and grammar, ``engine`` runs the kernels of ``parse.cu``, and
+``engine`` makes arrays of sentences and grammar and runs the kernels of ``parse.cu``, and
 ``parser`` is the way in: it asks the processor for what the card leaves.
 """

@@ -1,11 +1,12 @@
-"""The kernels of ``parse.cu`` on a graphics card, by CuPy.
+"""The kernels of ``parse.cu`` on a graphics card, by CuPy, and the arrays that they take.
 
-1. :class:`Card` compiles the kernels, and runs each over the sentences of a batch.
-2. :class:`Job` is the table of arrays and numbers that all kernels share: the fields of ``struct
-   Job`` by their names, 8 bytes each.
-
-Anything with the five methods of :class:`Engine` will do in place of the card: the tests run the
-same kernels, compiled for the processor.
+1. The grammar goes to the card once (:func:`grammar_arrays`).  Of sentences the processor makes
+   what needs strings: the rows of their words in a table of emissions, and the bracket model's
+   keys (:class:`EmissionTable`, :func:`sentence_arrays`); both are remembered for each word.
+2. :class:`CardJob` is the table of arrays and numbers that all kernels share: the fields of
+   ``struct Job`` by their names, 8 bytes each.
+3. :class:`Card` compiles the kernels, and runs each over the sentences of a batch.  Anything with
+   its five methods will do in its place: the tests run the same kernels on the processor.
 """
 
 from __future__ import annotations
@@ -13,16 +14,139 @@ from __future__ import annotations
 import re
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from eigentext.base.hashing import MIXER
+from eigentext.base.ragged import pointers
+from eigentext.base.remembering import Remembered
+from eigentext.constituency.brackets import BITS, BracketKeys
+from eigentext.constituency.chart.coarse import beam_for
+from eigentext.constituency.forms import capitals_tell
+from eigentext.constituency.low_rank import LowRank
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from collections.abc import Sequence
 
-    from eigentext.base.types import UInt64s
+    from numpy.typing import DTypeLike
+
+    from eigentext.base.types import AnyArray, Float32s, Float64s, Int32s, Int64s, Numbers, UInt64s
+    from eigentext.constituency.grammar import Grammar
+
+    Arrays = dict[str, Any]
+
+_MOST_WORDS = 50_000  # of the latest words
+_PAD = 2  # places before and behind a sentence, as in the bracket model's kernels
+
+
+def grammar_arrays(grammar: Grammar) -> Arrays:
+    """What stays the same from batch to batch; the grammar has one model."""
+    coarse, params = grammar.coarse, grammar.params[0]
+    by_left, low = coarse.by_left, params.low_rank
+    if low is None or low.has_products:  # tensors as they are have rank 0
+        n_rules = len(params.rules)
+        rank, factor = np.zeros((n_rules, 3), np.int64), np.ones(n_rules, np.float32)
+        low = LowRank(rank, params.rule_ptr, params.whole_tensor, factor)
+    table = np.zeros(1, np.float32) if grammar.brackets is None else grammar.brackets.weights
+    return {
+        "bracket_table": table,
+        "bracket_bits": 0 if grammar.brackets is None else BITS,
+        "n_labels": len(grammar.labels),
+        "pair": by_left.pair.ravel(),
+        "parent_of": by_left.parent,
+        "rule_number": by_left.rule,
+        "rule_p": by_left.p,
+        "prior": coarse.prior,
+        "root_p": coarse.root_p,
+        "rules": params.rules.ravel(),
+        "m": params.m,
+        "label_ptr": params.label_ptr,
+        "rank": low.rank.ravel(),
+        "low_ptr": low.ptr,
+        "low_values": low.values,
+        "low_factor": low.factor,
+        "root": params.root,
+        "most_states": int(params.m.max()),
+        "chain_ptr": grammar.chains.ptr,
+        "chain_number": grammar.chains.number,
+    }
+
+
+class _Emission(NamedTuple):
+    """What the kernels know of a word: labels over it, their scores, and those of their states."""
+
+    label: Int32s
+    score: Float64s
+    n_states: Int64s
+    states: Float32s
+
+
+class EmissionTable:
+    """Emissions of words, as short as can be, and the bracket model's keys."""
+
+    def __init__(self, grammar: Grammar) -> None:
+        self.grammar = grammar
+        self.lexicon = grammar.params[0].lexicon
+        self.keys = BracketKeys(self.lexicon.tag_level)
+        self._n_states = np.diff(self.lexicon.tag_ptr)
+        self._rows: Remembered[tuple[str, bool, bool], _Emission] = Remembered(_MOST_WORDS)
+
+    def row(self, key: tuple[str, bool, bool]) -> _Emission:
+        """The word, whether it is the first, and whether capitals say nothing: its emissions."""
+        return self._rows.get_or(key, lambda: self._row(*key))
+
+    def _row(self, word: str, first: bool, folded: bool) -> _Emission:
+        lexicon = self.lexicon
+        emission = lexicon.emission(word, first=first, folded=folded)
+        label = lexicon.tags[emission.tags]
+        n_states = self._n_states[emission.tags]
+        before = np.cumsum(n_states) - n_states
+        at = np.repeat(lexicon.tag_ptr[emission.tags] - before, n_states)
+        at += np.arange(len(at))
+        score = emission.scores * self.grammar.coarse.emits[label]
+        return _Emission(label.astype(np.int32), score, n_states, emission.states[at])
+
+
+def sentence_arrays(
+    table: EmissionTable, sentences: Sequence[Sequence[str]], beam: float
+) -> Arrays:
+    """Sentences in the treebank's forms of their words, as the kernels take them."""
+    n = np.array([len(words) for words in sentences])
+    first_word = pointers(n)
+    numbers: dict[tuple[str, bool, bool], int] = {}
+    row = np.empty(int(first_word[-1]), np.int32)
+    keys = np.zeros((2, len(row) + 2 * _PAD * len(n)), np.uint64)
+    marks = np.zeros(len(row) + len(n), np.int64)
+    of_brackets = table.grammar.brackets is not None
+    for b, (words, at) in enumerate(zip(sentences, first_word.tolist(), strict=False)):
+        folded = not capitals_tell(words, table.lexicon.tag_level.seen)
+        row[at : at + len(words)] = [
+            numbers.setdefault((word, i == 0, folded), len(numbers))
+            for i, word in enumerate(words)
+        ]
+        if of_brackets and len(words) > 2:
+            of = table.keys.of_sentence(words, folded=folded)
+            into = at + 2 * _PAD * b
+            keys[0, into : into + len(of.word)], keys[1, into : into + len(of.tag)] = of[:2]
+            marks[at + b : at + b + len(of.marks)] = of.marks
+    rows = [table.row(key) for key in numbers]
+    n_tags = [len(emission.label) for emission in rows]
+    return {
+        "first_word": first_word,
+        "first_span": pointers(n * (n + 1) // 2),
+        "row": row,
+        "row_tags": pointers(n_tags),
+        "tag_label": np.concatenate([emission.label for emission in rows]),
+        "tag_score": np.concatenate([emission.score for emission in rows]),
+        "tag_states": pointers(np.concatenate([emission.n_states for emission in rows])),
+        "states": np.concatenate([emission.states for emission in rows]),
+        "key_word": keys[0],
+        "key_tag": keys[1],
+        "marks": marks,
+        "beam": np.array([beam_for(beam, len(words)) for words in sentences]),
+    }
+
 
 SOURCE = Path(__file__).with_name("parse.cu")
 DEFINES = (f"-DMIXER={MIXER}ULL",)
@@ -36,25 +160,6 @@ _TYPES = {
 }
 
 
-class Engine(Protocol):
-    """Where kernels run, and where their arrays are."""
-
-    def put(self, array: npt.NDArray[Any]) -> Any:
-        """The array, there."""
-
-    def zeros(self, n: int, dtype: Any) -> Any:
-        """An array of so many zeros, there."""
-
-    def offsets(self, counts: Any) -> tuple[Any, int]:
-        """(n + 1,) int32 where each of n groups of these sizes begins, and their sum."""
-
-    def get(self, array: Any) -> npt.NDArray[Any]:
-        """The array, here."""
-
-    def launch(self, kernel: str, n_blocks: int, job: Job, *, warps: int, shared: int) -> None:
-        """Run a kernel for every sentence; ``shared`` is the memory of a block in bytes."""
-
-
 @cache
 def fields() -> dict[str, tuple[Any, bool]]:
     """Fields of ``struct Job`` in their order: type, and whether it is an array.
@@ -64,15 +169,15 @@ def fields() -> dict[str, tuple[Any, bool]]:
     """
     text = re.sub(r"//[^\n]*", "", SOURCE.read_text(encoding="utf-8"))
     body = text.split("struct Job {")[1].split("};")[0]
-    found = {}
+    types = {}
     for line in filter(None, (part.strip() for part in body.split(";"))):
         kind, names = re.fullmatch(r"(?:const )?(unsigned char|\w+) (.*)", line, re.S).groups()  # type: ignore[union-attr]
         for name in names.split(","):
-            found[name.strip(" *\n")] = _TYPES[kind], "*" in name
-    return found
+            types[name.strip(" *\n")] = _TYPES[kind], "*" in name
+    return types
 
 
-class Job:
+class CardJob:
     """Arrays and numbers by the names of ``struct Job``; a name that it lacks is an error."""
 
     def __init__(self, **values: Any) -> None:
@@ -114,27 +219,29 @@ class Card:
         code = SOURCE.read_text(encoding="utf-8")
         return self.cupy.RawModule(code=code, options=("-std=c++17", *DEFINES))
 
-    def put(self, array: npt.NDArray[Any]) -> Any:
+    def put(self, array: Numbers) -> AnyArray:
         """The array on the card."""
         return self.cupy.asarray(array)
 
-    def zeros(self, n: int, dtype: Any) -> Any:
+    def zeros(self, n: int, dtype: DTypeLike) -> AnyArray:
         """Zeros on the card."""
         return self.cupy.zeros(n, dtype)
 
-    def offsets(self, counts: Any) -> tuple[Any, int]:
-        """Where groups of these sizes begin, and their sum."""
+    def offsets(self, counts: AnyArray) -> tuple[AnyArray, int]:
+        """(n + 1,) int32 where each of n groups of these sizes begins, and their sum."""
         ends = self.cupy.zeros(len(counts) + 1, np.int32)
         ends[1:] = self.cupy.cumsum(counts)
         return ends, int(ends[-1])
 
-    def get(self, array: Any) -> npt.NDArray[Any]:
+    def get(self, array: AnyArray) -> Numbers:
         """The array, in the memory of the processor."""
-        found: npt.NDArray[Any] = self.cupy.asnumpy(array)
-        return found
+        return np.asarray(self.cupy.asnumpy(array))
 
-    def launch(self, kernel: str, n_blocks: int, job: Job, *, warps: int, shared: int) -> None:
-        """Run a kernel; it has not ended when this returns."""
+    def launch(self, kernel: str, n_blocks: int, job: CardJob, *, warps: int, shared: int) -> None:
+        """Run a kernel for every sentence; it has not ended when this returns.
+
+        ``shared`` is the memory of a block in bytes.
+        """
         function = self._kernels.get_function(kernel)
         if shared > 48 << 10:
             function.max_dynamic_shared_size_bytes = shared

@@ -14,13 +14,19 @@ differ where two are equally good.
 
 from __future__ import annotations
 
-from itertools import islice, pairwise
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.accel.constituency.batch import WordTable, grammar_arrays, sentence_arrays
-from eigentext.accel.constituency.engine import Card, Engine, Job, fields
+from eigentext.accel.constituency.engine import (
+    Card,
+    CardJob,
+    EmissionTable,
+    fields,
+    grammar_arrays,
+    sentence_arrays,
+)
 from eigentext.accel.devices import why_no_cupy
 from eigentext.base.device import DEVICES
 from eigentext.constituency.answer import Parse, word_emissions
@@ -49,6 +55,11 @@ _MOST_SHARED = 48 << 10  # bytes a block may have on any card
 _BY_GAIN = {"max-constituents": 1, "max-rule-product": 0, "max-recall": 2}
 _BY_RULES = {"max-constituents": LIKELY, "max-rule-product": 1.0, "max-recall": 0.0}
 _NOTHING = -1e299  # logs below are of 0
+# arrays of the job with a number for each span, entry of a cell, and application
+_OF_SPANS = """bracket_score bracket_inside bracket_marginal weight closed cell_begin cell_end
+    scale app_count state_count fine_scale"""
+_OF_ENTRIES = "label value out_left out_right entry_used entry_states entry_post gain best choice"
+_OF_APPLICATIONS = "app_rule app_split app_parent app_left app_right app_coarse app_post"
 
 
 def why_not_card(
@@ -87,7 +98,7 @@ def _left_to_processor(parser: LPCFG, decoder: Decoder, kbest: int, marginals: b
     return None
 
 
-class Trees(NamedTuple):
+class CardTrees(NamedTuple):
     """What the card answers for a batch.
 
     ``status``  (B,) 0 where there is a tree;  ``score, log_p`` (B,)
@@ -104,11 +115,11 @@ class Trees(NamedTuple):
 class CardParser:
     """A fitted parser whose grammar is on a card."""
 
-    def __init__(self, parser: LPCFG, engine: Engine | None = None) -> None:
+    def __init__(self, parser: LPCFG, engine: Card | None = None) -> None:
         self.parser = parser
         self.grammar: Grammar = parser.grammar_
-        self.engine: Engine = Card() if engine is None else engine
-        self.table = WordTable(self.grammar)
+        self.engine = Card() if engine is None else engine
+        self.table = EmissionTable(self.grammar)
         self._fixed = self._there(grammar_arrays(self.grammar))
         self._chains = [user_labels(label) for label in self.grammar.labels]
 
@@ -137,8 +148,8 @@ class CardParser:
                     break
                 batch.append(b)
             at += len(batch)
-            found = self._parse_batch([sentences[b] for b in batch], decoder)
-            for b, answer in zip(batch, found, strict=True):
+            parses = self._parse_batch([sentences[b] for b in batch], decoder)
+            for b, answer in zip(batch, parses, strict=True):
                 answers[b] = answer
         for b, tokens in enumerate(sentences):
             if answers[b] is None and tokens:
@@ -153,12 +164,12 @@ class CardParser:
         self, sentences: Sequence[Sequence[str]], decoder: Decoder
     ) -> list[Parse | None]:
         words = [self.grammar.forms(tokens) for tokens in sentences]
-        found = self.trees(self.job(words, decoder))
-        label, rule = found.label.tolist(), found.rule.tolist()
-        score, log_p = found.score.tolist(), found.log_p.tolist()
+        trees = self.trees(self.job(words, decoder))
+        label, rule = trees.label.tolist(), trees.rule.tolist()
+        score, log_p = trees.score.tolist(), trees.log_p.tolist()
         answers: list[Parse | None] = []
         node = 0
-        for b, status in enumerate(found.status.tolist()):
+        for b, status in enumerate(trees.status.tolist()):
             after = node + 2 * len(words[b]) - 1
             if status:
                 answers.append(None)
@@ -224,39 +235,29 @@ class CardParser:
             for name, value in values.items()
         }
 
-    def job(self, words: Sequence[Sequence[str]], decoder: Decoder) -> Job:
+    def job(self, words: Sequence[Sequence[str]], decoder: Decoder) -> CardJob:
         """Run all kernels on sentences of treebank forms; the job has all that they found."""
         parser, engine = self.parser, self.engine
-        given = sentence_arrays(self.table, words, parser.beam)
+        arrays = sentence_arrays(self.table, words, parser.beam)
         room = [self._room(len(sentence)) for sentence in words]
         first_entry = np.concatenate([[0], np.cumsum(room)])
-        job = Job(
+        job = CardJob(
             **self._fixed,
-            **self._there({**given, "first_entry": first_entry, "next_entry": first_entry[:-1]}),
+            **self._there({**arrays, "first_entry": first_entry, "next_entry": first_entry[:-1]}),
             bracket_weight=parser.bracket_weight,
             bracket_threshold=parser.bracket_threshold,
             threshold=parser.threshold,
             by_gain=_BY_GAIN[decoder],
             by_rules=_BY_RULES[decoder],
         )
-        n_words, n_spans = int(given["first_word"][-1]), int(given["first_span"][-1])
+        n_words, n_spans = int(arrays["first_word"][-1]), int(arrays["first_span"][-1])
         n_entries, B = int(first_entry[-1]), len(words)
-        self._room_for(
-            job,
-            n_spans,
-            "bracket_score bracket_inside bracket_marginal weight closed cell_begin cell_end "
-            "scale app_count state_count fine_scale",
-        )
-        self._room_for(
-            job,
-            n_entries,
-            "label value out_left out_right entry_used entry_states entry_post gain best choice",
-        )
+        n_nodes, most = 2 * n_words - B, int(job["most_states"])
+        self._room_for(job, n_spans, _OF_SPANS)
+        self._room_for(job, n_entries, _OF_ENTRIES)
         self._room_for(job, B, "negative z status score log_p")
         self._room_for(job, n_words + B, "stack")
-        n_nodes = 2 * n_words - B
         self._room_for(job, n_nodes, "node_label node_rule")
-        most = int(job["most_states"])
         self._room_for(job, n_nodes * most, "node_states")
         longest = max(map(len, words))
         dense = 8 * len(self.grammar.labels)  # bytes that a warp of the coarse pass needs
@@ -265,11 +266,7 @@ class CardParser:
         self._launch("coarse", B, job, dense * warps, warps)
         app_ptr, n_apps = engine.offsets(job["app_count"])
         job.add(app_ptr=app_ptr)
-        self._room_for(
-            job,
-            max(n_apps, 1),
-            "app_rule app_split app_parent app_left app_right app_coarse app_post",
-        )
+        self._room_for(job, max(n_apps, 1), _OF_APPLICATIONS)
         self._launch("survivors", B, job, dense * warps, warps)
         self._launch("count_states", B, job, 0)
         state_ptr, n_states = engine.offsets(job["state_count"])
@@ -283,29 +280,16 @@ class CardParser:
         return job
 
     def _launch(
-        self, kernel: str, n_blocks: int, job: Job, shared: int, warps: int | None = None
+        self, kernel: str, n_blocks: int, job: CardJob, shared: int, warps: int | None = None
     ) -> None:
         self.engine.launch(kernel, n_blocks, job, warps=warps or _WARPS[kernel], shared=shared)
 
-    def _room_for(self, job: Job, n: int, names: str) -> None:
+    def _room_for(self, job: CardJob, n: int, names: str) -> None:
         for name in names.split():
             job.add(**{name: self.engine.zeros(n, fields()[name][0])})
 
-    def trees(self, job: Job) -> Trees:
+    def trees(self, job: CardJob) -> CardTrees:
         """The answers of a job."""
         get = self.engine.get
         names = ("status", "score", "log_p", "node_label", "node_rule")
-        return Trees(*(get(job[name]) for name in names))
-
-    def posteriors(self, job: Job) -> list[dict[tuple[int, int, int], float]]:
-        """Of each sentence, (number of the span, split, rule) -> posterior of the application."""
-        get = self.engine.get
-        first_span, app_ptr = get(job["first_span"]).tolist(), get(job["app_ptr"])
-        span = np.repeat(np.arange(len(app_ptr) - 1), np.diff(app_ptr))
-        columns = [get(job[name]).tolist() for name in ("app_split", "app_rule", "app_post")]
-        found = []
-        for first, last in pairwise(first_span):
-            apps = slice(app_ptr[first], app_ptr[last])
-            here = (span[apps] - first).tolist(), *(column[apps] for column in columns)
-            found.append({(s, k, r): p for s, k, r, p in zip(*here, strict=True)})
-        return found
+        return CardTrees(*(get(job[name]) for name in names))

@@ -36,18 +36,18 @@ Edit = tuple[str, str]
 class Costs(NamedTuple):
     """Of edits: ``("a", "b")`` replaces, ``("a", "")`` leaves out, ``("", "b")`` inserts.
 
-    An edit that ``known`` lacks has its cost by rule, with ``more``: of equals 0, of a letter in
+    An edit that ``learned`` lacks has its cost by rule, with ``more``: of equals 0, of a letter in
     another case little, of what is no character more than leaving out and inserting.
     """
 
-    known: Mapping[Edit, float]
+    learned: Mapping[Edit, float]
     more: float = 0.0
 
     def of(self, a: str, b: str) -> float:
         """The cost of an edit."""
-        known = self.known.get((a, b))
-        if known is not None:
-            return known
+        cost = self.learned.get((a, b))
+        if cost is not None:
+            return cost
         if a == b:
             return self.more
         if not a or not b:
@@ -143,8 +143,10 @@ def learned_costs(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Costs
             return EDITS
         total = sum(counts.values())
         p = {edit: max(n / total, 1e-9) for edit, n in counts.items()}
-    known = {edit: round(-np.log2(max(own, _RARE)) * _GRAIN) / _GRAIN for edit, own in p.items()}
-    return Costs(known, round(-np.log2(_RARE) * _GRAIN) / _GRAIN)
+    costs = {
+        edit: round(-np.log2(max(share, _RARE)) * _GRAIN) / _GRAIN for edit, share in p.items()
+    }
+    return Costs(costs, round(-np.log2(_RARE) * _GRAIN) / _GRAIN)
 
 
 def _add_expected(
@@ -165,14 +167,14 @@ def _add_expected(
     ahead[0][0] = 1.0
     for i in range(n + 1):
         for j in range(m + 1):
-            own = ahead[i][j]
+            weight = ahead[i][j]
             if i:
-                own += ahead[i - 1][j] * left_out[i - 1]
+                weight += ahead[i - 1][j] * left_out[i - 1]
             if j:
-                own += ahead[i][j - 1] * put_in[j - 1]
+                weight += ahead[i][j - 1] * put_in[j - 1]
             if i and j:
-                own += ahead[i - 1][j - 1] * changed[i - 1][j - 1]
-            ahead[i][j] = own
+                weight += ahead[i - 1][j - 1] * changed[i - 1][j - 1]
+            ahead[i][j] = weight
     whole = ahead[n][m]
     if not whole > _VANISHED:  # one string is too long for the other
         return
@@ -180,17 +182,17 @@ def _add_expected(
     behind[n][m] = 1.0 / whole
     for i in range(n, -1, -1):
         for j in range(m, -1, -1):
-            own = behind[i][j]
+            weight = behind[i][j]
             if i < n:
                 way = left_out[i] * behind[i + 1][j]
-                own += way
+                weight += way
                 counts[source[i], ""] += ahead[i][j] * way
             if j < m:
                 way = put_in[j] * behind[i][j + 1]
-                own += way
+                weight += way
                 counts["", target[j]] += ahead[i][j] * way
             if i < n and j < m:
                 way = changed[i][j] * behind[i + 1][j + 1]
-                own += way
+                weight += way
                 counts[source[i], target[j]] += ahead[i][j] * way
-            behind[i][j] = own
+            behind[i][j] = weight

@@ -108,16 +108,20 @@ class ClassAutomata(Model, ClassAutomataSettings):
         self.model_of_ = np.zeros(len(self.classes_), np.int64)
         for at, name in enumerate(self.classes_):
             if sizes[name] >= self.min_strings:
-                own = [data[i].tolist() for i, one in enumerate(classes) if one == name]
+                strings_of_class = [
+                    data[i].tolist() for i, class_ in enumerate(classes) if class_ == name
+                ]
                 self.model_of_[at] = len(self.models_)
-                own_symbols = symbols.recounted(Encoded.of(own))
-                self.models_.append(self._automaton().fit_encoded(Encoded.of(own), own_symbols))
+                symbols_of_class = symbols.recounted(Encoded.of(strings_of_class))
+                self.models_.append(
+                    self._automaton().fit_encoded(Encoded.of(strings_of_class), symbols_of_class)
+                )
         return self
 
     def _automaton(self) -> StringAutomaton:
-        own = values_of(self)
-        own.pop("min_strings")
-        return StringAutomaton(**own)
+        settings = values_of(self)
+        settings.pop("min_strings")
+        return StringAutomaton(**settings)
 
     def truncated(self, k: int) -> ClassAutomata:
         """All automata cut to their leading ``k`` dimensions; the weights of unigrams stay."""
@@ -165,10 +169,12 @@ class ClassAutomata(Model, ClassAutomataSettings):
         if len(X) != len(y):
             raise SettingsError(f"{len(X)} strings, but {len(y)} classes")
         number = {name: at for at, name in enumerate(self.classes_)}
-        model_of = [self.model_of_[number[one]] if one in number else 0 for one in y]
+        model_of = [
+            self.model_of_[number[number_of]] if number_of in number else 0 for number_of in y
+        ]
         logs = np.zeros(len(X))
         for model in sorted(set(model_of)):
-            here = [at for at, one in enumerate(model_of) if one == model]
+            here = [at for at, number_of in enumerate(model_of) if number_of == model]
             logs[here] = self.models_[model].log_prob([X[at] for at in here])
         return logs
 
@@ -246,9 +252,11 @@ class CharacterTags:
         """
         best, power, rank = _nats(tags, p), 0.0, RANKS[0]
         for larger in RANKS:
-            own = replace(self, automata=self.automata.truncated(larger)).p(words)
-            tried = {one: _nats(tags, _product(p, own, one)) for one in POWERS[1:]}
-            least = min(tried, key=lambda one: tried[one].mean())
+            of_characters = replace(self, automata=self.automata.truncated(larger)).p(words)
+            tried = {
+                power_: _nats(tags, _product(p, of_characters, power_)) for power_ in POWERS[1:]
+            }
+            least = min(tried, key=lambda power_: tried[power_].mean())
             gain = best - tried[least]
             if gain.mean() > _ERRORS * gain.std(ddof=1) / np.sqrt(len(gain)):
                 best, power, rank = tried[least], least, larger
@@ -266,6 +274,6 @@ def _seen(word: str) -> str:
     return word[-LONGEST_SEEN:]
 
 
-def _product(p: Float64s, own: Float64s, power: float) -> Float64s:
-    both = p * own**power
+def _product(p: Float64s, of_characters: Float64s, power: float) -> Float64s:
+    both = p * of_characters**power
     return np.asarray(both / both.sum(axis=1, keepdims=True))

@@ -79,7 +79,7 @@ class Automaton:
         cls, start: npt.ArrayLike, stop: npt.ArrayLike, matrices: npt.ArrayLike
     ) -> Automaton:
         """Of given parameters; the weights of all strings together must be finite."""
-        b, c, B = (np.asarray(one, np.float64) for one in (start, stop, matrices))
+        b, c, B = (np.asarray(x, np.float64) for x in (start, stop, matrices))
         rest = np.linalg.inv(np.eye(len(b)) - B.sum(axis=0))
         places = rest @ b
         total = rest.T @ c
@@ -181,35 +181,35 @@ class Basis(NamedTuple):
         after: Counter[Piece] = Counter()
         for string, n in strings.items():
             marked = (BEGIN, *string, END)
-            for place in range(1, len(marked)):
-                for piece in _ends(marked, place, longest):
+            for at in range(1, len(marked)):
+                for piece in _ends(marked, at, longest):
                     before[piece] += n  # type: ignore[assignment]
-                for piece in _starts(marked, place, longest):
+                for piece in _starts(marked, at, longest):
                     after[piece] += n  # type: ignore[assignment]
-        wanted = {
+        admitted = {
             "both": (lambda piece: True, lambda piece: True),
             "strings": (lambda p: p[:1] == (BEGIN,), lambda s: s[-1:] == (END,)),
             "substrings": (lambda p: BEGIN not in p, lambda s: END not in s),
         }[statistic]
-        return cls.of(*map(lambda c, want: _top(c, size, want), (before, after), wanted))
+        return cls.of(*map(lambda c, admits: _top(c, size, admits), (before, after), admitted))
 
 
-def _top(counts: Counter[Piece], size: int, wanted: Any) -> list[Piece]:
+def _top(counts: Counter[Piece], size: int, admits: Any) -> list[Piece]:
     ranked = sorted(
-        (piece for piece in counts if wanted(piece)),
+        (piece for piece in counts if admits(piece)),
         key=lambda piece: (-counts[piece], len(piece), [-x for x in piece]),
     )
     return ranked[:size]
 
 
-def _ends(marked: Piece, place: int, longest: int) -> list[Piece]:
+def _ends(marked: Piece, at: int, longest: int) -> list[Piece]:
     """Pieces that end before ``place``, the empty one first."""
-    return [marked[place - n : place] for n in range(min(longest, place) + 1)]
+    return [marked[at - n : at] for n in range(min(longest, at) + 1)]
 
 
-def _starts(marked: Piece, place: int, longest: int) -> list[Piece]:
+def _starts(marked: Piece, at: int, longest: int) -> list[Piece]:
     """Pieces that start at ``place``, the empty one first."""
-    return [marked[place : place + n] for n in range(min(longest, len(marked) - place) + 1)]
+    return [marked[at : at + n] for n in range(min(longest, len(marked) - at) + 1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,12 +250,12 @@ class Hankel:
         for string, n in strings.items():
             marked = (BEGIN, *string, END)
             first.append(len(symbol))
-            for place in range(1, len(marked)):
+            for at in range(1, len(marked)):
                 here = len(symbol)
                 for side, (numbers, pieces) in enumerate(
                     (
-                        (basis.beginnings, _ends(marked, place, longest)),
-                        (basis.endings, _starts(marked, place, longest)),
+                        (basis.beginnings, _ends(marked, at, longest)),
+                        (basis.endings, _starts(marked, at, longest)),
                     )
                 ):
                     for piece in pieces:
@@ -263,7 +263,7 @@ class Hankel:
                         if number is not None:
                             rows[side].append(here)
                             columns[side].append(number)
-                symbol.append(marked[place])
+                symbol.append(marked[at])
                 weight.append(n)
             last.append(len(symbol) - 1)
         N, (P, S) = len(symbol), map(len, basis)

@@ -84,12 +84,12 @@ def checked_strings(X: Iterable[Sequence[str]]) -> list[Sequence[str]]:
     return strings
 
 
-def share_right(found: Sequence[str], wanted: Iterable[str]) -> float:
+def share_right(answers: Sequence[str], gold: Iterable[str]) -> float:
     """The share of answers that are what was wanted."""
-    wanted = list(wanted)
-    if len(found) != len(wanted):
-        raise SettingsError(f"{len(found)} strings, but {len(wanted)} answers")
-    right = [a == b for a, b in zip(found, wanted, strict=True)]
+    gold = list(gold)
+    if len(answers) != len(gold):
+        raise SettingsError(f"{len(answers)} strings, but {len(gold)} answers")
+    right = [a == b for a, b in zip(answers, gold, strict=True)]
     if not right:
         raise DataError("strings", None, "no strings to score")
     return float(np.mean(right))
@@ -134,20 +134,20 @@ def _chosen(
 
     A smaller basis and a smaller rank are kept, unless more of it is better by 0.2%.
     """
-    kept = [one for at, one in enumerate(ids) if at % 10]
+    kept = [string for at, string in enumerate(ids) if at % 10]
     rest = strings_of([(*ids[at], int(data[at][-1])) for at in range(0, len(ids), 10)])
     best: tuple[float, int, int, float] | None = None
     for size in _SIZES if settings.basis == "auto" else (settings.basis,):
-        found: tuple[float, int, int, float] | None = None
+        of_size: tuple[float, int, int, float] | None = None
         ranks = _RANKS if settings.n_states == "auto" else (settings.n_states,)
         whole = _automaton(kept, symbols, settings, size, max(ranks))
         for rank in sorted({min(rank, whole.k) for rank in ranks}):
             nats, weight = _nats(whole.truncated(rank), rest, symbols, settings)
-            if found is None or nats * _ENOUGH < found[0]:
-                found = (nats, rank, size, weight)
-        if found is None or (best is not None and not found[0] * _ENOUGH < best[0]):
+            if of_size is None or nats * _ENOUGH < of_size[0]:
+                of_size = (nats, rank, size, weight)
+        if of_size is None or (best is not None and not of_size[0] * _ENOUGH < best[0]):
             break
-        best = found
+        best = of_size
     if best is None:
         raise RuntimeError("no rank to try")
     return best[1:]
@@ -164,10 +164,10 @@ def _nats(
     often = np.repeat(list(strings.values()), data.lengths)
     often /= often.sum()
     policy = "clip" if settings.negatives == "error" else settings.negatives
-    own = StringAutomaton(floor=settings.floor, negatives=policy, unigram_weight=0.0)
-    own.symbols_ = symbols
-    own._take_automaton(automaton, 0.0)
-    shares = np.exp(-own.surprisals_encoded(data))
+    model = StringAutomaton(floor=settings.floor, negatives=policy, unigram_weight=0.0)
+    model.symbols_ = symbols
+    model._take_automaton(automaton, 0.0)
+    shares = np.exp(-model.surprisals_encoded(data))
     unigram = symbols.unigram()[data.ids]
     weights = _WEIGHTS if settings.unigram_weight == "auto" else (settings.unigram_weight,)
     with np.errstate(divide="ignore"):
@@ -219,9 +219,9 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
     def fit_encoded(self, data: Encoded, symbols: Symbols) -> StringAutomaton:
         """Learn from numbers: strings with the end symbol behind each."""
         self.check()
-        found = learn_automaton(data, symbols, self)
-        self.symbols_, self.basis_ = symbols, found.basis
-        self._take_automaton(found.automaton, found.weight)
+        learned = learn_automaton(data, symbols, self)
+        self.symbols_, self.basis_ = symbols, learned.basis
+        self._take_automaton(learned.automaton, learned.weight)
         return self
 
     def _take_automaton(self, automaton: Automaton, weight: float) -> None:
@@ -255,12 +255,12 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
     def _encoded(self, X: Iterable[Sequence[str]]) -> Encoded:
         """Whole strings: the end is a symbol too."""
         self.check_fitted()
-        return self.symbols_.encode([ended(one) for one in checked_strings(X)])
+        return self.symbols_.encode([ended(string) for string in checked_strings(X)])
 
     def _begun(self, X: Iterable[Sequence[str]]) -> Encoded:
         """Strings, or beginnings of strings, without an end."""
         self.check_fitted()
-        return self.symbols_.encode([list(one) for one in checked_strings(X)])
+        return self.symbols_.encode([list(string) for string in checked_strings(X)])
 
     def weights(self, X: Iterable[Sequence[str]], *, prefixes: bool = False) -> Float64s:
         """(S,) the automaton's own weight of each string, or of all strings that begin so.

@@ -48,11 +48,11 @@ class KneserNey:
     def __init__(self, grams: Int64s, counts: Int64s, n_symbols: int) -> None:
         self.grams, self.counts, self.n_symbols = grams, counts, n_symbols
         self.order: int = grams.shape[1]
-        own = dict(zip(map(tuple, grams.tolist()), counts.tolist(), strict=True))
+        of_order = dict(zip(map(tuple, grams.tolist()), counts.tolist(), strict=True))
         self._rows: dict[tuple[int, ...], _Row] = {}
         for _ in range(self.order):
-            self._rows.update(_rows_of(own))
-            own = Counter(gram[1:] for gram in own)
+            self._rows.update(_rows_of(of_order))
+            of_order = Counter(gram[1:] for gram in of_order)
         self._even = np.full(n_symbols, 1 / n_symbols)
         self._known: Remembered[tuple[int, ...], Float64s] = Remembered(
             max(2, _CELLS // max(n_symbols, 1))
@@ -86,9 +86,9 @@ class KneserNey:
         """(V,) p(x | context)."""
         while context and context not in self._rows:
             context = context[1:]
-        known = self._known.get(context)
-        if known is not None:
-            return known
+        shares = self._known.get(context)
+        if shares is not None:
+            return shares
         row = self._rows.get(context)
         below = self.shares(context[1:]) if context else self._even
         if row is None:  # nothing was counted

@@ -156,10 +156,10 @@ class StringTransducer(Model, TransducerSettings):
                 why += f"{self.min_count} times: more pairs are needed, or min_count 1"
             raise DataError("pairs", None, why)
         self.left_out_ = len(strings) - len(usable)
-        own = values_of(self)
+        settings = values_of(self)
         for name in ("beam", "min_count", "order", "ngram_weight"):
-            own.pop(name)
-        automaton = StringAutomaton(**own).fit(usable)
+            settings.pop(name)
+        automaton = StringAutomaton(**settings).fit(usable)
         data = automaton.symbols_.encode(map(ended, usable))
         weight = self.ngram_weight
         if weight == "auto":
@@ -209,29 +209,29 @@ class StringTransducer(Model, TransducerSettings):
                 )
                 for at in best
             ]
-        found: dict[str, float] = {}
+        score_of: dict[str, float] = {}
         with np.errstate(divide="ignore"):
             ends = np.log(self._shares(paths)[:, self._end]).tolist()
         for path, end in zip(paths, ends, strict=True):
             score = path.log_score + end
-            found[path.output] = max(score, found.get(path.output, -np.inf))
-        ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+            score_of[path.output] = max(score, score_of.get(path.output, -np.inf))
+        ranked = sorted(score_of.items(), key=lambda item: (-item[1], item[0]))
         return [Transduced(output, score) for output, score in ranked[:k]]
 
     def _steps(self, source: Sequence[str]) -> list[_Step]:
         """What is decided, in order; see :func:`sequences_of_pairs`."""
         context = list(takewhile(_is_context, source))
-        # what no input of training had says nothing
-        seen = [symbol for symbol in context if self.knows(symbol)]
         symbols = source[len(context) :]
+        # what no input of training had says nothing
+        context = [symbol for symbol in context if self.knows(symbol)]
         if self.ngrams_ is None:
-            return [_Step(self._pairs.get(symbol), symbol) for symbol in (*seen, *symbols)]
+            return [_Step(self._pairs.get(symbol), symbol) for symbol in (*context, *symbols)]
         steps = [
             _Step(None if symbol in _MARKS else self._pairs.get(symbol), symbol)
             for symbol in reversed(symbols)
         ]
         last, first = (_Step(self._pairs.get(mark), "") for mark in (_LAST, _FIRST))
-        around = [_Step(np.array([self._contexts[symbol]]), "") for symbol in seen]
+        around = [_Step(np.array([self._contexts[symbol]]), "") for symbol in context]
         return [*around, last, *steps, first, *reversed(around)]
 
     def _shares(self, paths: Sequence[_Path]) -> Float64s:
@@ -242,8 +242,8 @@ class StringTransducer(Model, TransducerSettings):
         grams = np.array([self.ngrams_.shares(path.context) for path in paths])
         if weight == 1:
             return grams
-        own = self.automaton_._next_of_states(np.array([path.state for path in paths]))
-        return np.asarray((1 - weight) * own + weight * grams)
+        of_automaton = self.automaton_._next_of_states(np.array([path.state for path in paths]))
+        return np.asarray((1 - weight) * of_automaton + weight * grams)
 
     def _weight(self) -> float:
         return self.weight_ if self.ngram_weight == "auto" else float(self.ngram_weight)
@@ -293,9 +293,9 @@ class StringTransducer(Model, TransducerSettings):
     def figures(self) -> dict[str, Any]:
         """What is worth telling of training."""
         self.check_fitted()
-        own = self.automaton_.figures()
-        own["pairs"] = own.pop("symbols")
-        return {**own, "ngram_weight": self.weight_, "left_out": self.left_out_}
+        figures = self.automaton_.figures()
+        figures["pairs"] = figures.pop("symbols")
+        return {**figures, "ngram_weight": self.weight_, "left_out": self.left_out_}
 
 
 # ---------------------------------------------------------------- sequences of pairs
@@ -312,15 +312,15 @@ def sequences_of_pairs(
     contexts = [list(takewhile(_is_context, source)) for source in sources]
     rest = [source[len(context) :] for source, context in zip(sources, contexts, strict=True)]
     costs = costs_of(list(zip(rest, targets, strict=True)))
-    found = []
+    sequences = []
     for source, target, context in zip(rest, targets, contexts, strict=True):
         if set(_MARKS) & set(source):
             why = f"an input holds {_FIRST} or {_LAST}, which are marks of its ends"
             raise DataError("pairs", None, why)
         pairs = [_named(*pair) for pair in aligned([_FIRST, *source, _LAST], target, costs)]
         around = [_named(symbol, "") + _BETWEEN for symbol in context]
-        found.append([*around, *reversed(pairs), *reversed(around)])
-    return found
+        sequences.append([*around, *reversed(pairs), *reversed(around)])
+    return sequences
 
 
 def _is_context(symbol: str) -> bool:
@@ -356,18 +356,18 @@ def _chosen_weight(
     if len(data) < _FEW:
         return _OF_FEW
     kept = Encoded.of([data[at].tolist() for at in range(len(data)) if at % 10])
-    own = StringAutomaton(**values_of(automaton))
+    smaller = StringAutomaton(**values_of(automaton))
     for name in ("n_states", "basis", "unigram_weight"):
-        setattr(own, name, automaton.figures()[name])
+        setattr(smaller, name, automaton.figures()[name])
     held = StringTransducer(**values_of(model))
     if held.negatives == "error":
         held.negatives = "clip"
-    own.fit_encoded(kept, automaton.symbols_)
-    held._take(own, _counted(kept, automaton.symbols_, model.order))
-    asked = rows[::10]
-    asked = asked[:: -(-len(asked) // _MOST_ASKED)]
+    smaller.fit_encoded(kept, automaton.symbols_)
+    held._take(smaller, _counted(kept, automaton.symbols_, model.order))
+    held_out = rows[::10]
+    held_out = held_out[:: -(-len(held_out) // _MOST_ASKED)]
     right = []
     for weight in _WEIGHTS:
         held.ngram_weight = weight
-        right.append(sum(held.kbest(x, 1)[0].output == y for x, y in asked))
+        right.append(sum(held.kbest(x, 1)[0].output == y for x, y in held_out))
     return max(zip(right, _WEIGHTS, strict=True))[1]

@@ -73,12 +73,12 @@ class Contexts(NamedTuple):
     """What is known of the contexts of each level, sorted by key.
 
     ``keys``   (levels,) of rising integers;  ``cross`` (levels,) of - log L(Sigma_ij)
-    ``own``    (tags + 1,) 1/2 log L(Sigma_ii) of each tag, and of a tag not seen
+    ``of_tag`` (tags + 1,) 1/2 log L(Sigma_ii) of each tag, and of a tag not seen
     """
 
     keys: tuple[Int64s, ...]
     cross: tuple[Float64s, ...]
-    own: Float64s
+    of_tag: Float64s
 
 
 def log_product(Sigma: Float64s, m: int, scale: float = 1.0) -> Float64s:
@@ -122,12 +122,12 @@ def _keys(ptr: Int64s, tag: Int64s, n_tags: int, first: Int64s, second: Int64s) 
     return [np.zeros(len(first), np.int64), tags, near, between, around]
 
 
-def _places(keys: Int64s, wanted: Int64s) -> Int64s:
+def _places(keys: Int64s, sought: Int64s) -> Int64s:
     """Where each of the wanted keys is among the (rising) keys, -1 where it is not."""
     if not len(keys):
-        return np.full(len(wanted), -1)
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, at, -1)
+        return np.full(len(sought), -1)
+    at = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+    return np.where(keys[at] == sought, at, -1)
 
 
 class _Level(NamedTuple):
@@ -150,33 +150,35 @@ def _levels(text: TagText, n_tags: int) -> list[_Level]:
         distinct, at, n = np.unique(keys, return_index=True, return_counts=True)
         kept = n >= least
         distinct, at, n = distinct[kept], at[kept], n[kept]
-        place = _places(distinct, keys)
+        row = _places(distinct, keys)
         sums = np.zeros((len(distinct), d, d))
-        add_products(place, first, second, text.vectors, text.vectors, sums)
+        add_products(row, first, second, text.vectors, text.vectors, sums)
         levels.append(_Level(distinct, below[at], n.astype(np.float64), sums))
-        below = place
+        below = row
     return levels
 
 
 def _smoothed(levels: Sequence[_Level], strength: float) -> list[Float64s]:
     """Sigma of every context, see the module."""
-    found: list[Float64s] = []
+    covariances: list[Float64s] = []
     for level in levels:
-        prior = found[-1][level.below] if found else np.zeros_like(level.sums)
-        c = strength if found else 0.0
-        found.append((level.sums + c * prior) / (np.maximum(level.n, 1.0) + c)[:, None, None])
-    return found
+        prior = covariances[-1][level.below] if covariances else np.zeros_like(level.sums)
+        c = strength if covariances else 0.0
+        covariances.append(
+            (level.sums + c * prior) / (np.maximum(level.n, 1.0) + c)[:, None, None]
+        )
+    return covariances
 
 
-def _finest(keys: Sequence[Int64s], wanted: Sequence[Int64s]) -> tuple[Int64s, Int64s]:
+def _finest(keys: Sequence[Int64s], sought: Sequence[Int64s]) -> tuple[Int64s, Int64s]:
     """For each pair the highest level that knows its context, and the place there."""
-    level, place = np.zeros(len(wanted[0]), np.int64), np.zeros(len(wanted[0]), np.int64)
-    alive = np.ones(len(wanted[0]), bool)
-    for number, (known, keys_of) in enumerate(zip(keys, wanted, strict=True)):
-        at = _places(known, keys_of)
+    level, row = np.zeros(len(sought[0]), np.int64), np.zeros(len(sought[0]), np.int64)
+    alive = np.ones(len(sought[0]), bool)
+    for number, (of_level, keys_of) in enumerate(zip(keys, sought, strict=True)):
+        at = _places(of_level, keys_of)
         alive &= at >= 0
-        level[alive], place[alive] = number, at[alive]
-    return level, place
+        level[alive], row[alive] = number, at[alive]
+    return level, row
 
 
 def chosen_strength(text: TagText, n_tags: int) -> float:
@@ -193,15 +195,15 @@ def chosen_strength(text: TagText, n_tags: int) -> float:
         levels = _levels(text.part(numbers[turn::2]), n_tags)
         other = text.part(numbers[1 - turn :: 2])
         first, second = _pairs(other.ptr)
-        wanted = _keys(other.ptr, other.tag, n_tags, first, second)
-        level, place = _finest([known.keys for known in levels], wanted)
+        sought = _keys(other.ptr, other.tag, n_tags, first, second)
+        level, row = _finest([trained.keys for trained in levels], sought)
         sums, n = [], []
-        for number, known in enumerate(levels):
-            group = np.where(level == number, place, -1)
-            added = np.zeros_like(known.sums)
+        for number, trained in enumerate(levels):
+            group = np.where(level == number, row, -1)
+            added = np.zeros_like(trained.sums)
             add_products(group, first, second, other.vectors, other.vectors, added)
             sums.append(added)
-            n.append(np.bincount(group[group >= 0], minlength=len(known.keys)))
+            n.append(np.bincount(group[group >= 0], minlength=len(trained.keys)))
         for trial, strength in enumerate(STRENGTHS):
             for Sigma, added, count in zip(_smoothed(levels, strength), sums, n, strict=True):
                 squares = np.einsum("kab,kab->k", Sigma, Sigma)
@@ -216,33 +218,35 @@ def learn_contexts(text: TagText, n_tags: int, m: int, strength: float) -> Conte
         scale = float(np.square(text.vectors).sum() / max(text.vectors.size, 1)) or 1.0
         levels = _levels(text, n_tags)
         cross = [-log_product(Sigma, m, scale) for Sigma in _smoothed(levels, strength)]
-        own = np.zeros(n_tags + 1)
+        of_tags = np.zeros(n_tags + 1)
         total = text.vectors.T @ text.vectors / max(len(text.tag), 1)
         for t in range(n_tags):
             X = text.vectors[text.tag == t]
-            own[t] = log_product((X.T @ X + strength * total) / (len(X) + strength), m, scale) / 2
-        own[n_tags] = log_product(total.reshape(d, d), m, scale) / 2
-    return Contexts(tuple(level.keys for level in levels), tuple(cross), own)
+            of_tags[t] = (
+                log_product((X.T @ X + strength * total) / (len(X) + strength), m, scale) / 2
+            )
+        of_tags[n_tags] = log_product(total.reshape(d, d), m, scale) / 2
+    return Contexts(tuple(level.keys for level in levels), tuple(cross), of_tags)
 
 
 def tree_distances(contexts: Contexts, tags: Int64s) -> Float64s:
     """(n, n) distances of the words of a sentence with these tags; unseen ones are n_tags."""
-    n, n_tags = len(tags), len(contexts.own) - 1
+    n, n_tags = len(tags), len(contexts.of_tag) - 1
     i, j = np.triu_indices(n, 1)
-    wanted = _keys(np.array([0, n]), tags, n_tags, i, j)
+    sought = _keys(np.array([0, n]), tags, n_tags, i, j)
     # _keys has one number for an unseen tag and for the edge of a sentence; but a context with an
     # unseen tag was never seen, and has no key
     unseen = np.pad(tags == n_tags, 1)  # of word i at i + 1
-    wanted[1][unseen[i + 1] | unseen[j + 1]] = -1
-    wanted[3][unseen[i + 2] | unseen[j]] = -1
-    wanted[4][unseen[i] | unseen[j + 2]] = -1
-    level, place = _finest(contexts.keys, wanted)
+    sought[1][unseen[i + 1] | unseen[j + 1]] = -1
+    sought[3][unseen[i + 2] | unseen[j]] = -1
+    sought[4][unseen[i] | unseen[j + 2]] = -1
+    level, row = _finest(contexts.keys, sought)
     cross = np.zeros(len(i))
     for number, values in enumerate(contexts.cross):
         here = level == number
-        cross[here] = values[place[here]]
+        cross[here] = values[row[here]]
     D = np.zeros((n, n))
-    D[i, j] = D[j, i] = cross + contexts.own[tags[i]] + contexts.own[tags[j]]
+    D[i, j] = D[j, i] = cross + contexts.of_tag[tags[i]] + contexts.of_tag[tags[j]]
     return D
 
 

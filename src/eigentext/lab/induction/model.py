@@ -53,12 +53,12 @@ _MOST_TAGS = 900  # with more, the six tags of a context are no 64-bit number
 _BRACKETS = frozenset(("-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"))
 
 
-def _flat(known: Contexts) -> SimpleNamespace:
+def _flat(contexts: Contexts) -> SimpleNamespace:
     return SimpleNamespace(
-        level=pointers(map(len, known.keys)),
-        keys=np.concatenate(known.keys),
-        cross=np.concatenate(known.cross),
-        own=known.own,
+        level=pointers(map(len, contexts.keys)),
+        keys=np.concatenate(contexts.keys),
+        cross=np.concatenate(contexts.cross),
+        own=contexts.of_tag,
     )
 
 
@@ -186,8 +186,8 @@ class Bracketer(Model, InductionSettings):
         counts = count_sentences(words, contexts="lr2", min_count=self.min_count)
         with warnings.catch_warnings():  # a small text has fewer dimensions
             warnings.simplefilter("ignore", RankWarning)
-            made = cca_embeddings(counts, settings, on_rank="warn", progress=progress)
-        return made.words, made.vectors
+            embedding = cca_embeddings(counts, settings, on_rank="warn", progress=progress)
+        return embedding.words, embedding.vectors
 
     def _kept(self, tokens: Sequence[str]) -> list[int]:
         """Places of the words that are no punctuation."""
@@ -220,7 +220,7 @@ class Bracketer(Model, InductionSettings):
             at = [start + i for i in self._kept(tokens[start:end])]
             spans |= {
                 (at[i], at[j - 1] + 1)
-                for i, j in self._spans([tags[place] for place in at])
+                for i, j in self._spans([tags[i] for i in at])
                 if j - i < len(at) or len(stretches) > 1
             }
         return _tree(tokens, tags, spans)
@@ -234,9 +234,9 @@ class Bracketer(Model, InductionSettings):
         if self.root == "middle":
             return None
         if self.root == "verb":
-            for place, tag in enumerate(tags):
-                if place and tag.startswith(tuple(self.verbs)):
-                    return place
+            for word, tag in enumerate(tags):
+                if word and tag.startswith(tuple(self.verbs)):
+                    return word
         return 1
 
     def score(self, trees: Iterable[Tree], y: None = None) -> float:
@@ -247,8 +247,8 @@ class Bracketer(Model, InductionSettings):
         gold = list(each_tree(trees))
         if not gold:
             raise DataError("<trees>", None, "no trees to score")
-        found = [self.bracket(tree.words, tree.tags) for tree in gold]
-        return unlabelled_f1(gold, found, leave_out=is_punctuation)
+        predicted = [self.bracket(tree.words, tree.tags) for tree in gold]
+        return unlabelled_f1(gold, predicted, leave_out=is_punctuation)
 
     # ---------------------------------------------------------------- storage
 
@@ -267,14 +267,14 @@ def _tree(tokens: Sequence[str], tags: Sequence[str], spans: set[tuple[int, int]
         opened.setdefault(start, []).append(end)
     labels, sizes = ["TOP"], [0]
     stack: list[tuple[int, int]] = []  # (end, node)
-    for place, (token, tag) in enumerate(zip(tokens, tags, strict=True)):
-        for end in opened.get(place, ()):
+    for word, (token, tag) in enumerate(zip(tokens, tags, strict=True)):
+        for end in opened.get(word, ()):
             stack.append((end, len(labels)))
             labels.append("X")
             sizes.append(0)
         labels += [tag, token]
         sizes += [2, 1]
-        while stack and stack[-1][0] == place + 1:
+        while stack and stack[-1][0] == word + 1:
             _, node = stack.pop()
             sizes[node] = len(labels) - node
     sizes[0] = len(labels)

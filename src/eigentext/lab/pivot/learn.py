@@ -110,11 +110,11 @@ def decompose(
     n_in, n_out = (np.asarray(X.sum(axis=0)).ravel() for X in (below, above))
     means = (below.T @ coordinates.astype(np.float64)) / np.maximum(n_in, 1e-300)[:, None]
     enough = np.flatnonzero(n_in >= min(least, float(n_in.max())))
-    found = enough[corners(means[enough], most, nothing=_NO_CORNER)]
-    if len(found) < 2:
-        one = np.ones(1)
-        return Decomposition(one, np.ones((len(n_in), 1)), np.ones((len(n_out), 1)), found)
-    W = convex_weights(means, means[found], _STEPS)
+    pivots = enough[corners(means[enough], most, nothing=_NO_CORNER)]
+    if len(pivots) < 2:
+        single = np.ones(1)
+        return Decomposition(single, np.ones((len(n_in), 1)), np.ones((len(n_out), 1)), pivots)
+    W = convex_weights(means, means[pivots], _STEPS)
     gamma = n_in @ W / n_in.sum()
     # E[x psi'] = M J' with x the mean of P(h | i) over a node's inside features
     M = (W * n_in[:, None]).T @ W / n_in.sum()
@@ -124,7 +124,7 @@ def decompose(
     V /= np.maximum(V.sum(axis=1, keepdims=True), 1e-300)
     W = (n_in[:, None] * W + drawn * gamma) / (n_in[:, None] + drawn)
     V = (n_out[:, None] * V + drawn * gamma) / (n_out[:, None] + drawn)
-    return Decomposition(gamma, W, V, found)
+    return Decomposition(gamma, W, V, pivots)
 
 
 def _mean_rows(rows: FeatureRows, W: Float64s) -> Float64s:
@@ -178,16 +178,16 @@ def mixture_weights(
     >>> mixture_weights(views, np.ones((2, 1, 1))).ravel().round(6).tolist()
     [0.333333, 0.666667]
     """
-    one, two, three = views
+    first, second, third = views
     theta = start.reshape(len(start), -1) / start.sum()
-    total = float(len(one)) if weights is None else float(weights.sum())
-    blocks = [slice(at, at + _ROWS_AT_ONCE) for at in range(0, len(one), _ROWS_AT_ONCE)]
+    total = float(len(first)) if weights is None else float(weights.sum())
+    blocks = [slice(at, at + _ROWS_AT_ONCE) for at in range(0, len(first), _ROWS_AT_ONCE)]
     tiny = np.finfo(theta.dtype).tiny
     for _ in range(n_iter):
         sums = np.zeros_like(theta)
         for rows in blocks:
-            above = one[rows]
-            pairs = (two[rows][:, :, None] * three[rows][:, None, :]).reshape(len(above), -1)
+            above = first[rows]
+            pairs = (second[rows][:, :, None] * third[rows][:, None, :]).reshape(len(above), -1)
             p = np.einsum("np,np->n", above @ theta, pairs)
             share = 1 / np.maximum(p, tiny)
             share = share if weights is None else share * weights[rows]
@@ -200,7 +200,7 @@ def mixture_weights(
     return np.asarray(theta.reshape(start.shape))
 
 
-class _Seen(NamedTuple):
+class _LabelStates(NamedTuple):
     """One nonterminal: its nodes, gamma, and P(inside | h), P(outside | h) up to a factor."""
 
     rows: Int64s
@@ -214,78 +214,80 @@ def pivot_counts(
     bank: Treebank, settings: LPCFGSettings, *, progress: Progress | None = None
 ) -> PivotCounts:
     """Both steps for a treebank."""
-    seen = _decomposed(bank, settings, progress)
-    m = np.array([len(one.gamma) for one in seen])
-    place = np.empty(len(bank.label), np.int64)
-    for one in seen:
-        place[one.rows] = np.arange(len(one.rows))
+    labels = _decomposed(bank, settings, progress)
+    m = np.array([len(label.gamma) for label in labels])
+    row_of = np.empty(len(bank.label), np.int64)
+    for label in labels:
+        row_of[label.rows] = np.arange(len(label.rows))
     label_ptr = pointers(m)
-    tensor, states = _of_rules(bank, seen, place, m)
+    tensor, states = _of_rules(bank, labels, row_of, m)
     roots = np.zeros(int(m.sum()))
     for a in np.unique(bank.label[bank.roots]).tolist():
         nodes = bank.roots[bank.label[bank.roots] == a]
         ones = np.ones((len(nodes), 1), np.float32)
-        views = seen[a].inside[place[nodes]], ones, ones
-        theta = mixture_weights(views, seen[a].gamma[:, None, None])
+        views = labels[a].inside[row_of[nodes]], ones, ones
+        theta = mixture_weights(views, labels[a].gamma[:, None, None])
         roots[label_ptr[a] : label_ptr[a + 1]] = len(nodes) * theta.ravel()
     word_nodes = np.flatnonzero(bank.token >= 0)
     word_ptr = pointers(m[bank.label[word_nodes]])
     words = np.empty(int(word_ptr[-1]))
     for a in np.unique(bank.label[word_nodes]).tolist():
-        own = np.flatnonzero(bank.label[word_nodes] == a)
-        at = place[word_nodes[own]]
-        posterior = (seen[a].gamma * seen[a].inside[at] * seen[a].outside[at]).astype(float)
+        of_label = np.flatnonzero(bank.label[word_nodes] == a)
+        at = row_of[word_nodes[of_label]]
+        posterior = (labels[a].gamma * labels[a].inside[at] * labels[a].outside[at]).astype(float)
         posterior /= posterior.sum(axis=1, keepdims=True)
-        words[word_ptr[own][:, None] + np.arange(m[a])] = posterior
+        words[word_ptr[of_label][:, None] + np.arange(m[a])] = posterior
         states[label_ptr[a] : label_ptr[a + 1]] += posterior.sum(axis=0)
     return PivotCounts(
-        LatentCounts(tensor, states, roots), words, m, Spectra.of([one.s for one in seen])
+        LatentCounts(tensor, states, roots), words, m, Spectra.of([label.s for label in labels])
     )
 
 
-def _decomposed(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> list[_Seen]:
+def _decomposed(
+    bank: Treebank, settings: LPCFGSettings, progress: Progress | None
+) -> list[_LabelStates]:
     """Step 1 for every nonterminal; the cores in use share them out."""
     inside = inside_features(bank, settings.inside)
     outside = outside_features(bank, settings.outside)
     order = np.argsort(bank.label, kind="stable")
     bounds = np.searchsorted(bank.label[order], np.arange(len(bank.labels) + 1))
-    seen: list[_Seen | None] = [None] * len(bank.labels)
+    labels: list[_LabelStates | None] = [None] * len(bank.labels)
 
     def of_label(a: int) -> None:
         rows = order[bounds[a] : bounds[a + 1]]
         alone = np.ones((len(rows), 1), np.float32)
-        seen[a] = _Seen(rows, np.ones(1, np.float32), alone, alone, np.empty(0))
-        wanted = min(settings.most_states, len(rows) // settings.per_state)
-        if wanted < 2:
+        labels[a] = _LabelStates(rows, np.ones(1, np.float32), alone, alone, np.empty(0))
+        n_states = min(settings.most_states, len(rows) // settings.per_state)
+        if n_states < 2:
             return
         rng = np.random.default_rng([settings.seed, a])
         Phi, Psi = (
             noised(scaled_rows(x[rows], settings.kappa), settings, rng) for x in (inside, outside)
         )
-        spectrum = omega_svd(Phi, Psi, wanted, rng)
+        spectrum = omega_svd(Phi, Psi, n_states, rng)
         if settings.n_states == "auto":
-            wanted = min(wanted, significant(spectrum.s, noise_level(Phi, Psi, rng)))
-        if wanted < 2 or len(spectrum.s) < 2:
+            n_states = min(n_states, significant(spectrum.s, noise_level(Phi, Psi, rng)))
+        if n_states < 2 or len(spectrum.s) < 2:
             return
-        found = decompose(
+        parts = decompose(
             Phi,
             Psi,
             spectrum.Z,
-            wanted,
+            n_states,
             drawn=settings.smoothing.C_mean,
-            least=max(settings.per_state, _SHARE * len(rows) / wanted),
+            least=max(settings.per_state, _SHARE * len(rows) / n_states),
         )
-        if len(found.gamma) < 2:
+        if len(parts.gamma) < 2:
             return
-        below, above = _likelihood(Phi, found.inside), _likelihood(Psi, found.outside)
-        seen[a] = _Seen(rows, found.gamma.astype(np.float32), below, above, spectrum.s)
+        below, above = _likelihood(Phi, parts.inside), _likelihood(Psi, parts.outside)
+        labels[a] = _LabelStates(rows, parts.gamma.astype(np.float32), below, above, spectrum.s)
 
-    def told(done: int) -> None:
+    def report(done: int) -> None:
         if progress is not None:
             progress(done, len(order), "latent states")
 
-    largest_first(of_label, np.diff(bounds).tolist(), told)
-    return [one for one in seen if one is not None]
+    largest_first(of_label, np.diff(bounds).tolist(), report)
+    return [label for label in labels if label is not None]
 
 
 def _likelihood(rows: FeatureRows, shares: Float64s) -> Float32s:
@@ -305,7 +307,7 @@ def _likelihood(rows: FeatureRows, shares: Float64s) -> Float32s:
 
 
 def _of_rules(
-    bank: Treebank, seen: list[_Seen], place: Int64s, m: Int64s
+    bank: Treebank, labels: list[_LabelStates], row_of: Int64s, m: Int64s
 ) -> tuple[Float64s, Float64s]:
     """Step 2 for every rule: counts with states, and those of the states of their parents."""
     rule_ptr, label_ptr = tensor_layout(bank.rules, m), pointers(m)
@@ -315,16 +317,16 @@ def _of_rules(
     ends = np.searchsorted(bank.rule[nodes], np.arange(len(bank.rules) + 1))
 
     def work(r: int) -> None:
-        own = nodes[ends[r] : ends[r + 1]]
-        a, b, c = (seen[label] for label in bank.rules[r].tolist())
+        of_rule = nodes[ends[r] : ends[r + 1]]
+        a, b, c = (labels[label] for label in bank.rules[r].tolist())
         views = (
-            a.outside[place[own]],
-            b.inside[place[bank.left[own]]],
-            c.inside[place[bank.right[own]]],
+            a.outside[row_of[of_rule]],
+            b.inside[row_of[bank.left[of_rule]]],
+            c.inside[row_of[bank.right[of_rule]]],
         )
         start = np.einsum("x,y,z->xyz", a.gamma, b.gamma, c.gamma)
         theta = mixture_weights(views, start)
-        tensor[rule_ptr[r] : rule_ptr[r + 1]] = len(own) * theta.ravel().astype(float)
+        tensor[rule_ptr[r] : rule_ptr[r + 1]] = len(of_rule) * theta.ravel().astype(float)
 
     each(work, range(len(bank.rules)))
     for r, (a, _, _) in enumerate(bank.rules.tolist()):  # in one order, whatever the threads

@@ -65,16 +65,16 @@ def cp_fit(
     >>> bool(np.allclose(found.whole(), ones)), bool(error[0] < 1e-6)
     (True, True)
     """
-    found = _start(tensors, rank, signed=signed)
+    products = _start(tensors, rank, signed=signed)
     size = np.einsum("nxyz,nxyz->n", tensors, tensors)
     before = np.full(len(tensors), np.inf)
-    error = _error(tensors, found, size)
+    error = _error(tensors, products, size)
     for _ in range(n_iter):
         if not np.any(before - error > tol):
             break
         before = error
-        found, error = _round(tensors, found, size, signed=signed)
-    return found, _error(tensors, found, size)
+        products, error = _round(tensors, products, size, signed=signed)
+    return products, _error(tensors, products, size)
 
 
 def _start(tensors: Float64s, rank: int, *, signed: bool) -> Products:
@@ -102,10 +102,10 @@ def _start(tensors: Float64s, rank: int, *, signed: bool) -> Products:
 
 
 def _round(
-    tensors: Float64s, found: Products, size: Float64s, *, signed: bool
+    tensors: Float64s, products: Products, size: Float64s, *, signed: bool
 ) -> tuple[Products, Float64s]:
     """A, then B, then C anew; the error after that, as far as rounding lets it be seen."""
-    A, B, C = found
+    A, B, C = products
     n, x, y, z = tensors.shape
     flat = tensors.reshape(n, x * y, z)
     with_C = (flat @ C).reshape(n, x, y, -1)  # sum over z, for A and for B
@@ -129,16 +129,16 @@ def _solved(X: Float64s, target: Float64s, G: Float64s, *, signed: bool) -> Floa
         return np.asarray(np.linalg.solve(G + ridge, target.transpose(0, 2, 1))).transpose(0, 2, 1)
     X = X.copy()
     for j in range(k):
-        own = G[:, j, j]
+        size = G[:, j, j]
         step = (target[:, :, j] - np.einsum("nxk,nk->nx", X, G[:, :, j])) / np.where(
-            own > 0, own, 1.0
+            size > 0, size, 1.0
         )[:, None]
-        X[:, :, j] = np.where(own[:, None] > 0, np.maximum(X[:, :, j] + step, 0.0), X[:, :, j])
+        X[:, :, j] = np.where(size[:, None] > 0, np.maximum(X[:, :, j] + step, 0.0), X[:, :, j])
     return X
 
 
-def _error(tensors: Float64s, found: Products, size: Float64s) -> Float64s:
-    apart = tensors - found.whole()
+def _error(tensors: Float64s, products: Products, size: Float64s) -> Float64s:
+    apart = tensors - products.whole()
     square = np.einsum("nxyz,nxyz->n", apart, apart)
     return np.asarray(np.sqrt(square / np.where(size > 0, size, 1.0)))
 
@@ -180,7 +180,7 @@ def in_products(
     ([[1, 0, 0]], 12)
     """
     return each_shape(
-        tensor, shape, lambda stack, own: _fitted(stack, own, rank, signed, error, worth)
+        tensor, shape, lambda stack, sizes: _fitted(stack, sizes, rank, signed, error, worth)
     )
 
 
@@ -195,9 +195,9 @@ def _fitted(
     whole = stack.reshape(-1, *shape.tolist())
     left = np.arange(len(stack))
     for K in _ranks(most):
-        found, apart = cp_fit(whole[left], K, signed=signed)
+        products, apart = cp_fit(whole[left], K, signed=signed)
         done = (apart <= error) | (most == K)
-        kept = found.of(np.flatnonzero(done))
+        kept = products.of(np.flatnonzero(done))
         if not signed:
             kept = _with_shares(kept, whole[left[done]])
         for n, A, B, C in zip(left[done].tolist(), *_scaled(kept), strict=True):
@@ -218,23 +218,23 @@ def _ranks(most: int) -> list[int]:
     return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
 
 
-def _with_shares(found: Products, whole: Float64s) -> Products:
+def _with_shares(products: Products, whole: Float64s) -> Products:
     """The same with sums over the children that are those of the tensors, for each parent state.
 
     A state that no product has gets all of them alike.
     """
-    A, B, C = found
+    A, B, C = products
     weight = (B.sum(axis=1) * C.sum(axis=1))[:, None, :]  # (n, 1, K)
-    right, own = whole.sum(axis=(2, 3)), (A * weight).sum(axis=2)
-    none = (own <= 0) & (right > 0)
+    right, shares = whole.sum(axis=(2, 3)), (A * weight).sum(axis=2)
+    none = (shares <= 0) & (right > 0)
     A = np.where(none[:, :, None], 1.0, A)
-    own = np.where(none, weight.sum(axis=2), own)
-    return Products(A * (right / np.where(own > 0, own, 1.0))[:, :, None], B, C)
+    shares = np.where(none, weight.sum(axis=2), shares)
+    return Products(A * (right / np.where(shares > 0, shares, 1.0))[:, :, None], B, C)
 
 
-def _scaled(found: Products) -> Products:
+def _scaled(products: Products) -> Products:
     """The same with 1 as the largest number of each column of A and B."""
-    A, B, C = found
+    A, B, C = products
     top_A, top_B = (np.abs(X).max(axis=1, keepdims=True) for X in (A, B))
     top_A, top_B = (np.where(top > 0, top, 1.0) for top in (top_A, top_B))
     return Products(A / top_A, B / top_B, C * (top_A * top_B))

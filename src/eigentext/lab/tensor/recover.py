@@ -72,18 +72,20 @@ def states_from_tensor(moments: Moments, k: int, *, seed: int = 0) -> RecoveredS
         M2 = A1 @ C13 @ A3.T
         W, unwhiten = _whitening((M2 + M2.T) / 2, min(_LEAST, error / least))
         third = change_basis(tensor_of_triples(moments, z2, z3, z1), W.T, W.T @ A3, W.T @ A1)
-        found = tensor_power(symmetric_part(third), seed=seed)
-        mu2 = unwhiten @ found.vectors * found.values
+        pairs_of_tensor = tensor_power(symmetric_part(third), seed=seed)
+        mu2 = unwhiten @ pairs_of_tensor.vectors * pairs_of_tensor.values
         # C_u2 = mu_u diag(w) mu_2' gives the means of the neighbours, and these O diag(w)
-        behind_mu2 = np.linalg.pinv((mu2 * found.values**-2.0).T)
+        behind_mu2 = np.linalg.pinv((mu2 * pairs_of_tensor.values**-2.0).T)
         neighbours = np.concatenate([C21.T @ behind_mu2, C23.T @ behind_mu2])  # (2 k, k)
-        seen = np.concatenate([middle_left @ z1, middle_right @ z3], axis=1)  # E[x_2 (z_1, z_3)']
-        joint = seen @ np.linalg.pinv(neighbours.T)
+        around = np.concatenate(
+            [middle_left @ z1, middle_right @ z3], axis=1
+        )  # E[x_2 (z_1, z_3)']
+        joint = around @ np.linalg.pinv(neighbours.T)
         size = joint.sum(axis=0)
         emission = (joint / np.where(np.abs(size) > 0, size, 1.0)).T
         back = np.linalg.pinv(emission)  # (V, k): x back to h
         pairs = back.T @ (middle_left.T @ back) / middle_left.sum()
-        return RecoveredStates(emission, pairs, moments.first @ back, found)
+        return RecoveredStates(emission, pairs, moments.first @ back, pairs_of_tensor)
 
 
 def likely_pairs(
@@ -159,17 +161,17 @@ def _whitening(M2: Float64s, least: float) -> tuple[Float64s, Float64s]:
 
 def parameters_from_tensor(moments: Moments, k: int, smoothing: float, seed: int) -> Parameters:
     """Valid parameters: what sampling has made negative is cut off and smoothed."""
-    found = states_from_tensor(moments, k, seed=seed)
+    recovered = states_from_tensor(moments, k, seed=seed)
     unigram = (moments.counts + 1e-3) / (moments.counts + 1e-3).sum()
     states = np.full(k, 1 / k)
-    emission = valid_rows(found.emission, unigram, smoothing)
-    pairs = found.pairs
-    if negative_rows(pairs.reshape(1, -1)).any() or negative_rows(found.emission).any():
+    emission = valid_rows(recovered.emission, unigram, smoothing)
+    pairs = recovered.pairs
+    if negative_rows(pairs.reshape(1, -1)).any() or negative_rows(recovered.emission).any():
         # of emissions that are next to what was found: those that are softened would bias pairs
-        hardly = valid_rows(found.emission, unigram, min(smoothing, 1e-3))
+        hardly = valid_rows(recovered.emission, unigram, min(smoothing, 1e-3))
         pairs = likely_pairs(pairs, hardly, moments)
     return Parameters(
-        valid_rows(found.initial[None], states, min(smoothing, 0.01))[0],
+        valid_rows(recovered.initial[None], states, min(smoothing, 0.01))[0],
         valid_rows(pairs, states, min(smoothing, 0.01)),
         emission,
     )

@@ -85,18 +85,18 @@ def usable_text(unlabelled: Unlabelled) -> tuple[Unlabelled, int]:
         raise SettingsError(f"rounds is {unlabelled.rounds}, expected 0 or more")
     if unlabelled.trees not in ("all", "best"):
         raise SettingsError(f"trees is {unlabelled.trees!r}, expected 'all' or 'best'")
-    given = [sentence for sentence in each_conllu(unlabelled.sentences) if len(sentence)]
-    text = [sentence for sentence in given if len(sentence) <= MOST_WORDS]
+    sentences = [sentence for sentence in each_conllu(unlabelled.sentences) if len(sentence)]
+    text = [sentence for sentence in sentences if len(sentence) <= MOST_WORDS]
     if not text:
-        found = f"{len(given)} of more words" if given else "none at all"
+        rest = f"{len(sentences)} of more words" if sentences else "none at all"
         raise SettingsError(
-            f"no sentence of up to {MOST_WORDS} words among those without trees, but {found}"
+            f"no sentence of up to {MOST_WORDS} words among those without trees, but {rest}"
         )
     for sentence in text:
         if set(TaggedSentence.from_conllu(sentence).coarse) <= {"_"}:
             why = "no word of this sentence has a tag, expected UPOS or XPOS"
             raise DataError(sentence.source, sentence.first_line, why)
-    return replace(unlabelled, sentences=text), len(given) - len(text)
+    return replace(unlabelled, sentences=text), len(sentences) - len(text)
 
 
 class TagText(NamedTuple):
@@ -196,11 +196,11 @@ def chosen_weight(
     (or what else is to be right, of ``n_words`` in all).
     """
     parts = parts_of(n_trees)
-    found = {
+    scores = {
         weight: 100 * sum(right(weight, others, fold) for others, fold in parts) / n_words
         for weight in WEIGHTS
     }
-    return max(found, key=lambda weight: (found[weight], -weight)), found
+    return max(scores, key=lambda weight: (scores[weight], -weight)), scores
 
 
 @dataclass(frozen=True)
@@ -304,13 +304,13 @@ class TreeText:
         first: list[int] = []
         for sentence in text:
             tags = TaggedSentence.from_conllu(sentence).coarse
-            heads, own = tree_list(parser, sentence.forms, tags, k)
+            heads, q = tree_list(parser, sentence.forms, tags, k)
             if not len(heads):
                 continue
-            order = np.argsort(-own, kind="stable")
+            order = np.argsort(-q, kind="stable")
             first.append(len(trees))
             trees += [DependencyTree(sentence.forms, heads[at], tags=tags) for at in order]
-            shares.append(own[order])
+            shares.append(q[order])
         joined = np.concatenate([*shares, np.zeros(0)])
         return cls(trees, joined, np.array(first, np.int64))
 
@@ -346,8 +346,8 @@ def weight_by(
     folds = {}
     n_pairs = 0
     for others, fold in parts_of(len(trees)):
-        known = [trees[at] for at in others.tolist()]
-        parser = parser_of(known, language)
+        learned_from = [trees[at] for at in others.tolist()]
+        parser = parser_of(learned_from, language)
         wrong = []
         for at in fold.tolist():
             tree = trees[at]
@@ -357,13 +357,13 @@ def weight_by(
             heads = heads[(heads != tree.heads).any(axis=1)]
             n_pairs += len(heads)
             wrong.append((tree, heads))
-        folds[int(fold[0])] = _Fold(known, TreeText.of(parser, text, k), wrong)
+        folds[int(fold[0])] = _Fold(learned_from, TreeText.of(parser, text, k), wrong)
 
     def in_order(weight: float, _: Int64s, fold: Int64s) -> float:
-        own = folds[int(fold[0])]
-        scores = fitted(own.others, own.text, weight)
+        of_fold = folds[int(fold[0])]
+        scores = fitted(of_fold.others, of_fold.text, weight)
         right = 0.0
-        for tree, heads in own.wrong:
+        for tree, heads in of_fold.wrong:
             if len(heads):
                 logs = scores(tree.forms, tree.tags, np.vstack([tree.heads, heads]))
                 right += float((logs[0] > logs[1:]).sum() + 0.5 * (logs[0] == logs[1:]).sum())
