@@ -1,8 +1,8 @@
-"""The reranker of the constituency parser: what each group of features gives, alone and together.
+"""The reranker of the constituency parser: what it gives beside the decoders.
 
     python benchmarks/constituency_rerank.py                              # GUM dev
-    python benchmarks/constituency_rerank.py --split test --ensemble 8 --groups all
-    python benchmarks/constituency_rerank.py --data craft --groups all
+    python benchmarks/constituency_rerank.py --split test --ensemble 8
+    python benchmarks/constituency_rerank.py --data craft
 
 ``$EIGENTEXT_DATA`` names the folder with constituency/{gum,craft,icepahc}/{train,dev,test}.mrg
 and the Berkeley parser's output in peers/berkeley-*.mrg.  Weights are learned from lists of one
@@ -24,14 +24,11 @@ from constituency_gum import RULES, classes_of, counts, grammar_of, peer_trees
 
 from eigentext.constituency import LPCFG
 from eigentext.constituency.rerank import (
-    ALL,
     DECODER,
-    GROUPS,
     N_TREES,
     Reranker,
     TreeList,
     WordKeys,
-    bits_of,
     frequent_words,
     parsed_lists,
     tree_list,
@@ -109,9 +106,6 @@ def main() -> None:
     parser.add_argument("--states", type=int, default=24, help="of the moments model")
     parser.add_argument("--ensemble", type=int, default=1, help="models; 1: no ensemble")
     parser.add_argument("--ensemble-states", type=int, default=20, help="states in the ensemble")
-    parser.add_argument(
-        "--groups", choices=("each", "all"), default="each", help="each group alone, too?"
-    )
     parser.add_argument("--clusters", default=None, help="Brown paths of words of raw text")
     parser.add_argument("--limit", type=int, default=None, help="only so many sentences")
     options = parser.parse_args()
@@ -152,18 +146,13 @@ def main() -> None:
     _row("none: the first trees", 0, 0.0, first)
     usual = {name: found.usual(gold) for name, found in parsers.items()}
     _row("none: trees of max-constituents", 0, 0.0, usual)
-    chosen: dict[str, ParsevalResult] = {}
-    for name in (*(GROUPS if options.groups == "each" else ()), "all"):
-        wanted = ALL if name == "all" else bits_of((name,))
-        words = WordKeys(frozenset(frequent), LPCFG(**one).language)
-        start = time.process_time()
-        weights = learn_weights(
-            (item.features(words, wanted) for item in lists), DECODER, fixed=True
-        )
-        seconds = time.process_time() - start
-        reranker = Reranker(frequent, weights, LPCFG(**one).language, wanted)
-        chosen = {of: found.result(gold, reranker) for of, found in parsers.items()}
-        _row(name, len(weights.keys), seconds, chosen)
+    words = WordKeys(frozenset(frequent), LPCFG(**one).language)
+    start = time.process_time()
+    weights = learn_weights((item.features(words) for item in lists), DECODER, fixed=True)
+    seconds = time.process_time() - start
+    reranker = Reranker(frequent, weights, LPCFG(**one).language)
+    chosen = {of: found.result(gold, reranker) for of, found in parsers.items()}
+    _row("all", len(weights.keys), seconds, chosen)
     best = {name: found.oracle(gold) for name, found in parsers.items()}
     _row(f"the best of {N_TREES} trees", 0, 0.0, best)
     print()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eigentext.constituency.bounds import nodes_needed
+from eigentext.constituency.inspection import nodes_needed
 from oracle import lpcfg
 from oracle.tensor_form import (
     Moments,

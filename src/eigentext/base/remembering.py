@@ -62,6 +62,11 @@ class Remembered(Generic[K, V]):
         self._young[key] = value
         return value
 
+    def get_or(self, key: K, make: Callable[[], V]) -> V:
+        """The value that is remembered, or else a new one."""
+        value = self.get(key)
+        return self.put(key, make()) if value is None else value
+
     def __getstate__(self) -> dict[str, Any]:
         return {"most": self.most, "_cost": self._cost}
 
@@ -86,5 +91,4 @@ class Remembering(Generic[K, V]):
 
     def __call__(self, key: K) -> V:
         """The answer, remembered or new."""
-        answer = self.answers.get(key)
-        return self.answers.put(key, self.function(key)) if answer is None else answer
+        return self.answers.get_or(key, lambda: self.function(key))

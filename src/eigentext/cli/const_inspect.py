@@ -11,7 +11,7 @@ from eigentext.cli.command import flag, with_flags
 from eigentext.cli.output import check_picture, write_picture
 
 if TYPE_CHECKING:
-    from eigentext.constituency.bounds import TheoremThree
+    from eigentext.constituency.inspection import TheoremThree
 
 _PLOTTED = 6  # nonterminals: as many as there are colours
 
@@ -43,8 +43,12 @@ def inspect(
     from json import dumps
 
     from eigentext.constituency import LPCFG
-    from eigentext.constituency.bounds import theorem_3
-    from eigentext.constituency.inspection import nonterminals, rules_by_probability, states_of
+    from eigentext.constituency.inspection import (
+        nonterminals,
+        rules_by_probability,
+        states_of,
+        theorem_3,
+    )
     from eigentext.constituency.lexicon_moments import MomentLexicon
 
     grammar = LPCFG.load(model).grammar_

@@ -101,7 +101,7 @@ class _Table(NamedTuple):
     learned: Bools
 
 
-class WordKeys:
+class BracketKeys:
     """From words to keys, by the counts of a lexicon."""
 
     def __init__(self, lexicon: Lexicon) -> None:
@@ -125,10 +125,7 @@ class WordKeys:
 
     def _of_word(self, word: str, first: bool, folded: bool) -> tuple[int, int, bool]:
         key = (word, first, folded)
-        keys = self._of_words.get(key)
-        if keys is None:
-            keys = self._of_words.put(key, self._keys(word, first, folded))
-        return keys
+        return self._of_words.get_or(key, lambda: self._keys(*key))
 
     def _keys(self, word: str, first: bool, folded: bool) -> tuple[int, int, bool]:
         lexicon = self.lexicon
@@ -136,15 +133,13 @@ class WordKeys:
         if count >= _FREQUENT:
             of_word, of_tag = text_key("word " + word.lower()), _tag_key(shares)
         else:
-            of_word, of_tag = self._of_shape(lexicon.shape(word, first, folded))
+            shape = lexicon.shape(word, first, folded)
+            of_word, of_tag = self._of_shapes.get_or(shape, lambda: self._shape_keys(shape))
         return of_word, of_tag, not any(map(str.isalnum, word))
 
-    def _of_shape(self, shape: str) -> tuple[int, int]:
-        keys = self._of_shapes.get(shape)
-        if keys is None:
-            shares = self.lexicon.by_base(self.lexicon.of_shape(shape))
-            keys = self._of_shapes.put(shape, (text_key("shape " + shape), _tag_key(shares)))
-        return keys
+    def _shape_keys(self, shape: str) -> tuple[int, int]:
+        shares = self.lexicon.by_base(self.lexicon.of_shape(shape))
+        return text_key("shape " + shape), _tag_key(shares)
 
 
 def _tag_key(shares: Float64s) -> int:
@@ -164,7 +159,7 @@ class BracketModel:
 
     places: Int32s
     values: npt.NDArray[np.float16]
-    _keys: list[WordKeys] = field(default_factory=list, init=False, repr=False)
+    _keys: list[BracketKeys] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def weights(self) -> Float32s:
@@ -185,7 +180,7 @@ class BracketModel:
         from eigentext.constituency.kernels.brackets import bracket_marginals, bracket_scores
 
         if not self._keys or self._keys[0].lexicon is not lexicon:
-            self._keys[:] = [WordKeys(lexicon)]
+            self._keys[:] = [BracketKeys(lexicon)]
         n = len(words)
         score, inside, marginal = np.empty((3, n * (n + 1) // 2))
         bracket_scores(self._keys[0].of_sentence(words, folded=folded), self.weights, score)
@@ -257,7 +252,7 @@ def learn_bracket_model(
     """
     from eigentext.constituency.kernels.brackets import count_features
 
-    keys = WordKeys(lexicon)
+    keys = BracketKeys(lexicon)
     sentences = _Sentences.of(
         [(keys.of_sentence(words), gold) for words, gold in _gold_spans(bank, longest=_LONGEST)]
     )

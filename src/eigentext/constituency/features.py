@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Int64s, UInt64s
     from eigentext.constituency.treebank import Treebank
+
+    _Templates = dict[str, list[tuple[Any, ...]]]  # of each group: number and values
 
 _LENGTH_BUCKETS = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 31, 41])
 _PLACE_BUCKETS = np.array([1, 2, 3, 5, 8, 13, 21])
@@ -53,23 +55,25 @@ def _inside_features(bank: Treebank, groups: Collection[str]) -> UInt64s:
     first, last = bank.start, bank.end - 1
     word, tag = bank.word_at, bank.tag_at
     base = bank.offset  # place of the first word of the node's sentence
-    columns = []
-    if "rule" in groups:
-        columns.append(feature_numbers(1, rule_or_word))
-    if "left_rule" in groups:
-        columns.append(feature_numbers(2, np.where(inner, bank.rule, bank.suffix2), left_own))
-    if "right_rule" in groups:
-        columns.append(feature_numbers(3, np.where(inner, bank.rule, bank.suffix3), right_own))
-    if "head_tag" in groups:
-        columns.append(feature_numbers(4, np.where(inner, tag[base + bank.head], bank.signature)))
-    if "head_word" in groups:
-        columns.append(feature_numbers(5, word[base + bank.head]))
-    if "length" in groups:
-        columns.append(feature_numbers(6, length))
-    if "edges" in groups:
-        columns.append(feature_numbers(7, np.where(inner, tag[base + first], -1)))
-        columns.append(feature_numbers(8, np.where(inner, tag[base + last], -1)))
-    return np.stack(columns, axis=1)
+    templates: _Templates = {
+        "rule": [(1, rule_or_word)],
+        "left_rule": [(2, np.where(inner, bank.rule, bank.suffix2), left_own)],
+        "right_rule": [(3, np.where(inner, bank.rule, bank.suffix3), right_own)],
+        "head_tag": [(4, np.where(inner, tag[base + bank.head], bank.signature))],
+        "head_word": [(5, word[base + bank.head])],
+        "length": [(6, length)],
+        "edges": [
+            (7, np.where(inner, tag[base + first], -1)),
+            (8, np.where(inner, tag[base + last], -1)),
+        ],
+    }
+    return _columns(templates, groups)
+
+
+def _columns(templates: _Templates, groups: Collection[str]) -> UInt64s:
+    """A column for each template of the groups: its number and its values."""
+    chosen = [its for group, several in templates.items() if group in groups for its in several]
+    return np.stack([feature_numbers(*template) for template in chosen], axis=1)
 
 
 def outside_features(bank: Treebank, groups: Collection[str] = OUTSIDE_GROUPS) -> UInt64s:
@@ -79,54 +83,42 @@ def outside_features(bank: Treebank, groups: Collection[str] = OUTSIDE_GROUPS) -
 
 
 def _outside_features(bank: Treebank, groups: Collection[str]) -> UInt64s:
-    up = _chain(bank.parent, 3)
     rule = np.append(bank.rule, -1)
     label = np.append(bank.label, -1)
     side = np.append(bank.side, -1)
-    sibling = np.append(bank.sibling, -1)
-    me = np.arange(len(bank.label))
-    parent, grand, great = up
+    parent, grand, great = _chain(bank.parent, 3)
     base, tag, word = bank.offset, bank.tag_at, bank.word_at
-    n_words = bank.length
-    before, after = bank.start, n_words - bank.end
+    before, after = bank.start, bank.length - bank.end
     at_left = np.where(before > 0, base + bank.start - 1, -1)
     at_right = np.where(after > 0, base + bank.end, -1)
     tag, word = np.append(tag, -1), np.append(word, -1)
     head_tag = np.append(tag[base + bank.head], -1)
     head_word = np.append(word[base + bank.head], -1)
-    sister = sibling[me]
-    # The head word above: of the lowest ancestor whose head lies outside this node.
-    above = _head_above(bank)
-    columns = []
-    if "parent" in groups:
-        columns.append(feature_numbers(11, rule[parent], side[me]))
-    if "grandparent" in groups:
-        columns.append(feature_numbers(12, rule[parent], side[me], rule[grand], side[parent]))
-    if "path" in groups:
-        columns.append(
-            feature_numbers(
-                13, label[parent], side[me], label[grand], side[parent], label[great], side[grand]
-            )
-        )
-        columns.append(feature_numbers(14, label[parent], side[me], label[grand], side[parent]))
-    if "sibling" in groups:
-        columns.append(feature_numbers(15, label[sister], side[me]))
-        columns.append(feature_numbers(16, head_tag[sister], side[me]))
-        columns.append(feature_numbers(22, head_word[sister], side[me]))
-    if "head_above" in groups:
-        columns.append(feature_numbers(17, head_tag[above]))
-        columns.append(feature_numbers(23, head_word[above]))
-    if "neighbours" in groups:
-        columns.append(feature_numbers(18, tag[at_left]))
-        columns.append(feature_numbers(19, tag[at_right]))
-        columns.append(feature_numbers(24, word[at_left]))
-        columns.append(feature_numbers(25, word[at_right]))
-    elif "next_word" in groups:
-        columns.append(feature_numbers(25, word[at_right]))
-    if "position" in groups:
-        columns.append(feature_numbers(20, np.digitize(before, _PLACE_BUCKETS)))
-        columns.append(feature_numbers(21, np.digitize(after, _PLACE_BUCKETS)))
-    return np.stack(columns, axis=1)
+    above = _head_above(bank)  # the lowest ancestor whose head lies outside this node
+    neighbours = [(18, tag[at_left]), (19, tag[at_right]), (24, word[at_left])]
+    next_word = [(25, word[at_right])]
+    of_parent, of_grand = (label[parent], bank.side), (label[grand], side[parent])
+    templates: _Templates = {
+        "parent": [(11, rule[parent], bank.side)],
+        "grandparent": [(12, rule[parent], bank.side, rule[grand], side[parent])],
+        "path": [
+            (13, *of_parent, *of_grand, label[great], side[grand]),
+            (14, *of_parent, *of_grand),
+        ],
+        "sibling": [
+            (15, label[bank.sibling], bank.side),
+            (16, head_tag[bank.sibling], bank.side),
+            (22, head_word[bank.sibling], bank.side),
+        ],
+        "head_above": [(17, head_tag[above]), (23, head_word[above])],
+        "neighbours": [*neighbours, *next_word],
+        "next_word": [] if "neighbours" in groups else next_word,  # a part of the neighbours
+        "position": [
+            (20, np.digitize(before, _PLACE_BUCKETS)),
+            (21, np.digitize(after, _PLACE_BUCKETS)),
+        ],
+    }
+    return _columns(templates, groups)
 
 
 def _chain(parent: Int64s, depth: int) -> list[Int64s]:

@@ -6,6 +6,13 @@
    words with the largest p(w, h | a) P(h | a, w), for an inner nonterminal the rules with the
    largest such product (frequent, and pointing to this state rather than to another); and its
    contexts likewise: the rules that have the nonterminal among their children.
+4. :func:`theorem_3` of Cohen et al. 2012: ``sigma_a``, the m_a-th singular value of Omega_a;
+   ``Lambda_a``, the smallest absolute value in c_1, d_inf, D and the inverse of Sigma of a (of its
+   diagonal: the other elements are zeros in the bases of the same sample); sigma and Lambda, the
+   smallest of all; and the number of nodes of each nonterminal with which p(tree) is within 1 +-
+   eps.  Singular values are kept by the estimators that compute them (clustering, also when EM
+   follows, and moments); Lambda only by moments, since the others have no observable
+   representation.  What is absent is None.
 
 Of an ensemble the first model is shown.
 """
@@ -215,3 +222,88 @@ def _typical(
     share = counts[:, state] / np.maximum(counts.sum(axis=1), 1e-30)
     order = np.argsort(-counts[:, state] * share, kind="stable")[:top].tolist()
     return tuple((names[i], float(share[i])) for i in order if counts[i, state] > 0)
+
+
+class NonterminalBound(NamedTuple):
+    """One nonterminal: its states, singular values (falling), sigma_a and Lambda_a."""
+
+    label: str
+    states: int
+    singular_values: tuple[float, ...]
+    sigma: float | None
+    Lambda: float | None
+
+
+class TheoremThree(NamedTuple):
+    """All nonterminals, the most frequent first, and the smallest sigma and Lambda of all.
+
+    ``nodes_needed``  theorem 3's number of nodes of each nonterminal for a tree of ``tree_size``
+                      nodes, eps and delta; None where sigma or Lambda is absent
+    """
+
+    nonterminals: list[NonterminalBound]
+    sigma: float | None
+    Lambda: float | None
+    nodes_needed: float | None
+
+
+def theorem_3(
+    grammar: Grammar, *, tree_size: int = 39, eps: float = 0.5, delta: float = 0.1
+) -> TheoremThree:
+    """Sigma and Lambda of the first model of an ensemble; 39 nodes is a sentence of 20 words.
+
+    >>> from eigentext.constituency import LPCFG
+    >>> from eigentext.language.trees.constituent import Tree
+    >>> parser = LPCFG(n_states=1).fit([Tree.from_brackets("(S (A x) (B y))")])
+    >>> theorem_3(parser.grammar_).sigma is None
+    True
+    """
+    params = grammar.params[0]
+    spectra = params.spectra
+    bounds = []
+    for a in np.argsort(-grammar.coarse.prior, kind="stable").tolist():
+        m = int(params.m[a])
+        values = () if spectra is None else tuple(spectra.at(a).tolist())
+        smallest = None if spectra is None else spectra.smallest
+        sigma = None
+        if values and m > 1:
+            # moments keep just what they use, and their constant coordinate has no value
+            last = len(values) if smallest is not None else m
+            sigma = values[last - 1] if last <= len(values) else 0.0
+        Lambda = None if smallest is None else float(smallest[a])
+        bounds.append(NonterminalBound(grammar.labels[a], m, values, sigma, Lambda))
+    sigmas = [bound.sigma for bound in bounds if bound.sigma is not None]
+    Lambdas = [bound.Lambda for bound in bounds if bound.Lambda is not None]
+    needed = None
+    if sigmas and Lambdas:
+        needed = nodes_needed(
+            m=int(params.m.max()),
+            n_rules=len(params.rules) + len(params.lexicon.tag_level.word_ts),
+            tree_size=tree_size,
+            Lambda=min(Lambdas),
+            sigma=min(sigmas),
+            eps=eps,
+            delta=delta,
+        )
+    return TheoremThree(
+        bounds, min(sigmas) if sigmas else None, min(Lambdas) if Lambdas else None, needed
+    )
+
+
+def nodes_needed(
+    *, m: int, n_rules: int, tree_size: int, Lambda: float, sigma: float, eps: float, delta: float
+) -> float:
+    """Theorem 3: so many nodes of each nonterminal, drawn independently, bound the error.
+
+    With probability 1 - delta, p^ / p of a tree of ``tree_size`` nodes is then within 1 +- eps.
+    ``sigma`` is the smallest m-th singular value of any Omega; ``n_rules`` counts a -> b c and
+    a -> x.  The root in the formula is the (2N + 1)-th.
+
+    >>> f"{nodes_needed(m=2, n_rules=20, tree_size=7, Lambda=.1, sigma=.1, eps=.5, delta=.1):.0e}"
+    '5e+12'
+    """
+    if Lambda == 0 or sigma == 0:
+        return float("inf")
+    slack = (1 + eps) ** (1 / (2 * tree_size + 1)) - 1
+    bound = 128 * m**2 / (slack**2 * Lambda**2 * sigma**4) * np.log(2 * m * n_rules / delta)
+    return float(bound)

@@ -37,7 +37,7 @@ from eigentext.features.signatures import signatures
 from eigentext.features.smoothing import Evidence, Strengths, of_signature, smoothed
 
 if TYPE_CHECKING:
-    from eigentext.base.types import Bools, Float32s, Float64s, Int64s
+    from eigentext.base.types import Bools, Float32s, Float64s, Int64s, Numbers
     from eigentext.constituency.treebank import Treebank
     from eigentext.features.signatures import Language
     from eigentext.features.word_classes import WordClasses
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _MOST_SHAPES = 1_000  # of the latest signatures, which many words share
 _MOST_EMISSIONS = 50_000  # of the latest words
 _USUAL = Smoothing()
+_RARE = 5  # a word seen no more often speaks for its signature
 _KEEP = 1e-5  # a tag with less than this share of the best tag's is left out
 
 
@@ -88,7 +89,7 @@ class Lexicon:
     _emissions: Remembered[tuple[str, bool, bool], Emission] = field(
         default_factory=lambda: Remembered(_MOST_EMISSIONS), init=False, repr=False
     )
-    _shape_of: Remembered[tuple[str, bool, bool], str] = field(
+    _shape_of: Remembered[tuple[str, bool], str] = field(
         default_factory=lambda: Remembered(_MOST_SHAPES), init=False, repr=False
     )
     _of_shapes: Remembered[str, Float64s] = field(
@@ -186,11 +187,7 @@ class Lexicon:
         ``folded``  all words of the sentence have capitals, so they say nothing
         """
         key = (word, first, folded)
-        emission = self._emissions.get(key)
-        if emission is None:
-            p = self._p_given_word(word, first, folded)
-            emission = self._emissions.put(key, self._scored(p))
-        return emission
+        return self._emissions.get_or(key, lambda: self._scored(self._p_given_word(*key)))
 
     def emission_as(
         self, word: str, admitted: Int64s, *, first: bool, folded: bool = False
@@ -215,13 +212,10 @@ class Lexicon:
 
     def shape(self, word: str, first: bool, folded: bool) -> str:
         """The word's signature; where capitals say nothing, that of the word written small."""
-        key = (word, first, folded)
-        name = self._shape_of.get(key)
-        if name is None:
-            text, begins = (word.lower(), False) if folded else (word, first)
-            name = signatures(text, first=begins, language=self.language)[0]
-            self._shape_of.put(key, name)
-        return name
+        text, first = (word.lower(), False) if folded else (word, first)
+        return self._shape_of.get_or(
+            (text, first), lambda: signatures(text, first=first, language=self.language)[0]
+        )
 
     def _row(self, word: str) -> tuple[Float64s, float]:
         counts = np.zeros(self.n_ts)
@@ -234,8 +228,7 @@ class Lexicon:
 
     def of_shape(self, shape: str) -> Float64s:
         """(n_ts,) P(ts | signature) among rare words; not to be written into."""
-        shares = self._of_shapes.get(shape)
-        return self._of_shapes.put(shape, self._of_shape(shape)) if shares is None else shares
+        return self._of_shapes.get_or(shape, lambda: self._of_shape(shape))
 
     def _of_shape(self, shape: str) -> Float64s:
         counts, total = np.zeros(self.n_ts), 0.0
@@ -352,18 +345,16 @@ class WordIndex:
     type_lower: Int64s
     type_shape: Int64s
     type_rare: Bools
-    language: Language
     classes: WordClasses | None = None
     type_class: Int64s | None = None  # (K, ways)
 
 
-def index_words(bank: Treebank, *, language: Language, rare: int = 5) -> WordIndex:
-    """Number the words of a treebank; one seen at most ``rare`` times speaks for its signature."""
-    key = ("words", language, rare, id(bank.classes))
-    return bank.once(key, lambda: _index_words(bank, language, rare))
+def index_words(bank: Treebank) -> WordIndex:
+    """Number the words of a treebank, once."""
+    return bank.once(("words", id(bank.classes)), lambda: _index_words(bank))
 
 
-def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
+def _index_words(bank: Treebank) -> WordIndex:
     nodes = np.flatnonzero(bank.token >= 0)
     tags = np.unique(bank.label[nodes])
     token = bank.token[nodes]
@@ -380,8 +371,8 @@ def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
         words.get(text.lower(), -1) if first and text[:1].isupper() else -1
         for text, first in types
     ]
-    finest = [signatures(text, first=first, language=language)[0] for text, first in types]
-    type_rare = [counts[text] <= rare for text, _ in types]
+    finest = [signatures(text, first=first, language=bank.language)[0] for text, first in types]
+    type_rare = [counts[text] <= _RARE for text, _ in types]
     shapes: dict[str, int] = {}
     for shape, is_rare in zip(finest, type_rare, strict=True):
         if is_rare:
@@ -399,37 +390,26 @@ def _index_words(bank: Treebank, language: Language, rare: int) -> WordIndex:
         type_lower=np.array(type_lower),
         type_shape=np.array([shapes.get(shape, -1) for shape in finest]),
         type_rare=np.array(type_rare),
-        language=language,
         classes=bank.classes,
         type_class=bank.classes.of_all(text for text, _ in types) if bank.classes else None,
     )
 
 
 def build_lexicon(
-    bank: Treebank,
-    n_states: Int64s,
-    ts_of_node: Int64s | None,
-    weights: Float64s | None,
-    *,
-    language: Language,
-    rare: int = 5,
-    smoothing: Smoothing = _USUAL,
-    index: WordIndex | None = None,
+    bank: Treebank, n_states: Int64s, words: Numbers, smoothing: Smoothing = _USUAL
 ) -> Lexicon:
-    """Count (word, tag, state); states from ``ts_of_node`` (hard) or ``weights`` (expected).
+    """Count (word, tag, state).
 
-    ``ts_of_node``  (P,) state of each preterminal node, in node order; or None
-    ``weights``     flat expected states of the preterminals, m of its tag each, in node order
+    ``words``  of the preterminals in node order: (P,) the state of each, whole numbers; or their
+               expected states end to end, m of its tag each
     """
-    x = index_words(bank, language=language, rare=rare) if index is None else index
+    x = index_words(bank)
     tag_ptr = pointers(n_states[x.tags])
-    if weights is not None:
-        type_of, tag, ts, n = _expected(x, tag_ptr, weights)
-    elif ts_of_node is not None:
-        type_of, tag = x.type_of, x.tag_of
-        ts, n = tag_ptr[tag] + ts_of_node, np.ones(len(tag))
+    if np.issubdtype(words.dtype, np.floating):
+        type_of, tag, ts, n = _expected(x, tag_ptr, words)
     else:
-        raise TypeError("build_lexicon needs the states of the words, or their weights")
+        type_of, tag = x.type_of, x.tag_of
+        ts, n = tag_ptr[tag] + words, np.ones(len(tag))
     word = x.type_word[type_of]
     rare_ones = x.type_rare[type_of]
     # A word seen c times tells of unseen words with weight 1 / sqrt(c) an occurrence.
@@ -451,7 +431,7 @@ def build_lexicon(
         x.shapes,
         *_rows(shape, ts[rare_ones], rare_n, len(x.shapes), n_ts),
         np.ones(n_ts),
-        language=language,
+        language=bank.language,
         k_sig=smoothing.k_sig,
         k_base=smoothing.k_base,
         k_state=smoothing.k_state,

@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float32s, Float64s, Int64s
     from eigentext.constituency.treebank import Treebank
-    from eigentext.features.signatures import Language
-
-ARRAYS = ("m", "word_vector", "shape_vector", "word_weight", "shape_weight", "tag_mean")
-NUMBERS = ("k_word", "k_shape")
-"""What a file must hold beside ``tag_level``."""
 
 _MOST_EMISSIONS = 50_000  # of the latest words
 _MOST_SHAPES = 1_000  # of the latest signatures, which many words share
@@ -85,12 +80,12 @@ class MomentLexicon:
 
     def emission(self, word: str, *, first: bool, folded: bool = False) -> Emission:
         """Scores of the tags that this word may have, and their vectors."""
-        key = (word, first, folded)
-        emission = self._emissions.get(key)
-        if emission is None:
+
+        def make() -> Emission:
             plain = self.tag_level.emission(word, first=first, folded=folded)
-            emission = self._emissions.put(key, self._with_vectors(plain, word, first, folded))
-        return emission
+            return self._with_vectors(plain, word, first, folded)
+
+        return self._emissions.get_or((word, first, folded), make)
 
     def emission_as(
         self, word: str, admitted: Int64s, *, first: bool, folded: bool = False
@@ -105,7 +100,8 @@ class MomentLexicon:
         if not (tag_level.k_base == 0 and tag_level.knows(word)):  # else by counts alone
             forms += tag_level.other_forms(word, first, folded)
         rows = [tag_level.word_number[form] for form in forms if form in tag_level.word_number]
-        flat = self._of_shape(tag_level.shape(word, first, folded)).copy()
+        shape = tag_level.shape(word, first, folded)
+        flat = self._shapes.get_or(shape, lambda: self._of_shape(shape)).copy()
         sums: dict[int, tuple[Float64s, float]] = {}
         for row in rows:
             for entry in range(tag_level.word_ptr[row], tag_level.word_ptr[row + 1]):
@@ -120,9 +116,6 @@ class MomentLexicon:
 
     def _of_shape(self, shape: str) -> Float64s:
         """(sum m,) mean vectors of words with this signature, drawn towards those of the tags."""
-        means = self._shapes.get(shape)
-        if means is not None:
-            return means
         tag_level, means = self.tag_level, self.tag_mean.copy()
         row = tag_level.shape_number.get(shape)
         if row is not None:
@@ -130,7 +123,7 @@ class MomentLexicon:
                 vector = self.shape_vector[self._shape_at[entry] : self._shape_at[entry + 1]]
                 n = float(self.shape_weight[entry])
                 self._draw(means, int(tag_level.shape_ts[entry]), vector, n, self.k_shape)
-        return self._shapes.put(shape, means)
+        return means
 
     def _draw(
         self, flat: Float64s, tag: int, total: npt.NDArray[np.floating], n: float, k: float
@@ -150,19 +143,16 @@ def build_moment_lexicon(
     k_word: float,
     k_shape: float,
     plain: bool,
-    language: Language,
 ) -> MomentLexicon:
     """Sum the vectors (z Sigma^-1) of all preterminals by word and by signature.
 
     ``vectors``  per nonterminal (n, m); ``row_of`` (N,) the row of each node in them;
     ``weights``  (N,) how much each node counts; ``plain`` scores known words by counts alone
     """
-    index = index_words(bank, language=language)
+    index = index_words(bank)
     nodes = np.flatnonzero(bank.token >= 0)
-    one_state = np.ones(len(bank.labels), dtype=np.int64)
-    tag_level = build_lexicon(
-        bank, one_state, np.zeros(len(nodes), dtype=np.int64), None, language=language, index=index
-    )
+    single = np.ones(len(bank.labels), np.int64)  # one state a tag, 0
+    tag_level = build_lexicon(bank, single, np.zeros(len(nodes), np.int64))
     if plain:
         tag_level = replace(tag_level, k_sig=0.0, k_base=0.0)
     over_word = np.bincount(bank.label[nodes], minlength=len(bank.labels))

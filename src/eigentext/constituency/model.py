@@ -86,9 +86,7 @@ if TYPE_CHECKING:
     Emissions = Sequence[Sequence[Emission]]  # of each model, of each word
 
 _WIDER = 1e-3  # times beam and threshold: a chart with many more trees
-_UNDER_TAGS = (
-    0.01  # of the bracket threshold: required tags say what the bracket model cannot know
-)
+_UNDER_TAGS = 0.01  # of the bracket threshold: required tags say what it cannot know
 NO_STATES = "viterbi needs states, which models of the estimators clustering and em have"
 
 
@@ -177,28 +175,25 @@ class LPCFG(Model, LPCFGSettings):
         # scores, or a product of many: nobody asks for the probabilities of their states
         small = settings.n_models > 1 or settings.usual_estimator == "moments"
         models = learn_models(bank, settings, progress=progress)
-        if text is None and settings.rank is not None:
-            params = tuple(model.in_products(settings.rank) for model in models)
-        elif text is None and small:
-            params = tuple(model.in_low_rank() for model in models)
-        else:
-            params = tuple(models)
-        grammar = Grammar(bank.labels, wrapper, coarse, params)
+        rank = settings.rank
         semi: SemiResult | None = None
         if text is not None:
             from eigentext.constituency.learn.semi import learn_semi
 
+            grammar = Grammar(bank.labels, wrapper, coarse, tuple(models))
             grammar, semi = learn_semi(grammar, bank, text, settings, progress=progress)
-            if settings.rank is not None:
-                in_products = tuple(model.in_products(settings.rank) for model in grammar.params)
-                grammar = replace(grammar, params=in_products)
+            coarse, models, small = grammar.coarse, iter(grammar.params), False
+        if rank is not None:
+            models = (model.in_products(rank) for model in models)
+        elif small:
+            models = (model.in_low_rank() for model in models)
+        grammar = Grammar(bank.labels, wrapper, coarse, tuple(models))
         if settings.bracket_weight:
             brackets = learn_bracket_model(
                 bank, grammar.lexicon, seed=settings.seed, progress=progress
             )
             grammar = replace(grammar, brackets=brackets)
-        self.grammar_ = grammar
-        self.semi_ = semi
+        self.grammar_, self.semi_ = grammar, semi
         self.reranker_ = self._learn_reranker(X, classes, progress) if self.rerank else None
         return self
 
@@ -395,12 +390,8 @@ class LPCFG(Model, LPCFGSettings):
 
     def predict(self, X: Iterable[Sequence[str]], *, jobs: int = 1) -> list[Tree]:
         """The best trees of sentences."""
-        trees = []
-        for answer in self.parse_many(X, jobs=jobs):
-            if answer is None:
-                raise SettingsError("cannot parse a sentence without tokens")
-            trees.append(answer.tree)
-        return trees
+        answers = self.parse_many(map(_checked_sentence, each_sentence(X)), jobs=jobs)
+        return [answer.tree for answer in answers if answer is not None]
 
     def score(self, X: Sequence[Tree], y: None = None) -> float:
         """F1 on the words of gold trees by EVALB's rules, from 0 to 1."""
@@ -415,10 +406,10 @@ class LPCFG(Model, LPCFGSettings):
         masks = build_masks(len(words), grammar.labels, constraints, grammar.wrapper)
         if grammar.brackets is None or len(words) < 3:
             return masks
-        lexicon = grammar.lexicon
-        folded = not capitals_tell(words, lexicon.seen)
-        required = constraints.required
-        brackets = grammar.brackets.judge(words, lexicon, folded=folded, required=required)
+        folded = not capitals_tell(words, grammar.lexicon.seen)
+        brackets = grammar.brackets.judge(
+            words, grammar.lexicon, folded=folded, required=constraints.required
+        )
         share = _UNDER_TAGS if constraints.tags else 1.0
         return brackets.weigh(masks, self.bracket_weight, self.bracket_threshold * share)
 
@@ -577,11 +568,9 @@ class LPCFG(Model, LPCFGSettings):
         chart, passes = self._chart(emissions, masks, *pruning)
         if chart is None:
             return self.parse(tokens).log_prob
-        lost = [float("-inf")] * (len(grammar.params) - len(passes))
-        log_z = log_mean(
-            [posteriors.log_z if posteriors.sign > 0 else float("-inf") for posteriors in passes]
-            + lost
-        )
+        lost = len(grammar.params) - len(passes)
+        log_zs = [p.log_z if p.sign > 0 else float("-inf") for p in passes]
+        log_z = log_mean(log_zs + [float("-inf")] * lost)
         if log_z == float("-inf"):
             log_z = chart.log_z
         return log_z + words_log_p(words, grammar)

@@ -167,21 +167,6 @@ class Gold(NamedTuple):
         return counts
 
 
-GROUPS = ("rule", "heads", "siblings", "words", "heavy", "edges", "parallel", "shape", "split")
-
-
-ALL = (1 << len(GROUPS)) - 1
-
-
-def bits_of(groups: Sequence[str]) -> int:
-    """The groups as the compiled loops take them.
-
-    >>> bits_of(("rule", "siblings"))
-    5
-    """
-    return sum(1 << GROUPS.index(group) for group in groups)
-
-
 def _shape(word: str) -> str:
     """What a span's shape is made of: punctuation is itself.
 
@@ -223,9 +208,7 @@ class WordKeys:
         return pair
 
 
-def list_features(
-    trees: FlatTrees, table: LabelTable, words: tuple[Keys, Keys], groups: int = ALL
-) -> ListFeatures:
+def list_features(trees: FlatTrees, table: LabelTable, words: tuple[Keys, Keys]) -> ListFeatures:
     """The features of the trees of a list; ``words`` are keys of words and of shapes."""
     from eigentext.constituency.kernels.tree_features import (
         PER_CHILD,
@@ -244,7 +227,7 @@ def list_features(
     ptr = np.empty(n_groups + 1, np.int64)
     room = n_groups * PER_NODE + _n_children(trees, group, n_groups) * PER_CHILD
     out = np.empty(room, np.uint64)
-    used = make_features(trees, names, group, n_groups, ~varies, groups, ptr, out)
+    used = make_features(trees, names, group, n_groups, ~varies, ptr, out)
     # the groups that vary are numbered anew
     stays = varies[group]
     before = np.concatenate(([0], np.cumsum(stays)))
@@ -284,7 +267,6 @@ class Reranker:
     words: tuple[str, ...]
     weights: Weights
     language: Language
-    groups: int = ALL  # of features; fewer only in experiments
 
     @cached_property
     def word_keys(self) -> WordKeys:
@@ -298,7 +280,7 @@ class Reranker:
         flat, scores = trees
         if len(scores) < 2:
             return np.arange(len(scores))
-        features = list_features(flat, table, self.word_keys.of(words), self.groups)
+        features = list_features(flat, table, self.word_keys.of(words))
         total = list_scores(features, scores[:, None] / n_models, self.weights)
         return np.argsort(-total, kind="stable")
 
@@ -321,7 +303,7 @@ class ParsedList(NamedTuple):
     table: LabelTable
     gold: Tree
 
-    def features(self, words: WordKeys, groups: int = ALL) -> LearningList:
+    def features(self, words: WordKeys) -> LearningList:
         """What to learn from; a tree's gain is its F1, times the gold brackets."""
         flat, scores = self.trees
         gold = Gold.of(self.gold)
@@ -329,7 +311,7 @@ class ParsedList(NamedTuple):
         n_gold = len(gold.brackets)
         gains = n_gold * 2.0 * matched / np.maximum(n_brackets + n_gold, 1)
         keys = words.of(self.gold.words)
-        return LearningList(list_features(flat, self.table, keys, groups), scores[:, None], gains)
+        return LearningList(list_features(flat, self.table, keys), scores[:, None], gains)
 
 
 def learn_reranker(

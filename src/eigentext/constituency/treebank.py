@@ -65,6 +65,7 @@ class Treebank:
     signature: Int64s
     suffix2: Int64s
     suffix3: Int64s
+    language: Language
     classes: WordClasses | None = None  # of words, from elsewhere
     _once: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -172,6 +173,7 @@ def assemble(flat: FlatTrees, *, rare: int, language: Language) -> Treebank:
         signature=at_preterminals[1],
         suffix2=at_preterminals[2],
         suffix3=at_preterminals[3],
+        language=language,
     )
 
 

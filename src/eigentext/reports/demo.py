@@ -21,7 +21,7 @@ from eigentext import datasets
 from eigentext.base.cores import available_cores
 from eigentext.base.parallel import in_order
 from eigentext.constituency import LPCFG
-from eigentext.constituency.bounds import theorem_3
+from eigentext.constituency.inspection import theorem_3
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.drawing.constituents import tree_svg
 from eigentext.errors import SettingsError

@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 
 from eigentext.constituency import LPCFG
-from eigentext.constituency.bounds import nodes_needed, smallest_elements, theorem_3
-from eigentext.constituency.learn.moments import _roots, _rule_moments, node_weights, project
-from eigentext.constituency.lexicon import index_words
+from eigentext.constituency.inspection import nodes_needed, theorem_3
+from eigentext.constituency.learn.moments import (
+    _roots,
+    _rule_moments,
+    node_weights,
+    project,
+    smallest_elements,
+)
 from eigentext.constituency.settings import LPCFGSettings, Smoothing
 from eigentext.constituency.transform import read_treebank
 from oracle.tensor_form import sample_moments
@@ -22,7 +27,6 @@ def test_lambda_is_the_smallest_element_of_the_moments(english, scheme):
     moment_of = _rule_moments(bank, coordinates, weights, Smoothing.none())
     found = smallest_elements(
         bank,
-        index_words(bank, language="english"),
         coordinates,
         weights,
         np.array([np.abs(moment_of(r)).min() for r in range(len(bank.rules))]),

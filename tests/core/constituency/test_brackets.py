@@ -14,9 +14,9 @@ from eigentext.base.hashing import mixed
 from eigentext.constituency import LPCFG, brackets
 from eigentext.constituency.brackets import (
     BITS,
+    BracketKeys,
     BracketModel,
     BracketWords,
-    WordKeys,
     _Sentences,
     _Table,
     learn_bracket_model,
@@ -312,7 +312,7 @@ def test_sentences_end_to_end_are_the_sentences(learned):
 
 def test_rare_words_are_known_by_their_signature(learned):
     _, _, lexicon, _ = learned
-    keys = WordKeys(lexicon)
+    keys = BracketKeys(lexicon)
     one = keys.of_sentence(["the", "wolverations", "."])
     other = keys.of_sentence(["the", "hobberations", "."])
     assert np.array_equal(one.word, other.word)

@@ -140,11 +140,9 @@ def test_word_scores_in_one_stroke(english, smoothing):
     rng = np.random.default_rng(0)
     m = rng.integers(1, 4, len(bank.labels))
     state = rng.integers(0, m[bank.label])
-    index = index_words(bank, language="english")
+    index = index_words(bank)
     over_words = np.flatnonzero(bank.token >= 0)
-    lexicon = build_lexicon(
-        bank, m, state[over_words], None, language="english", smoothing=smoothing
-    )
+    lexicon = build_lexicon(bank, m, state[over_words], smoothing)
     lexicon = estimate(bank, m, count_states(bank, state, m), lexicon, smoothing).lexicon
     expected = []
     for node in over_words:
@@ -162,8 +160,8 @@ def test_hard_states_are_expected_states_of_weight_one(english):
     m = np.full(len(bank.labels), 2)
     over_words = np.flatnonzero(bank.token >= 0)
     state = np.arange(len(over_words)) % 2
-    hard = build_lexicon(bank, m, state, None, language="english")
-    soft = build_lexicon(bank, m, None, np.eye(2)[state].reshape(-1), language="english")
+    hard = build_lexicon(bank, m, state)
+    soft = build_lexicon(bank, m, np.eye(2)[state].reshape(-1))
     for word in ("the", "horse", "Zyzzyva", "(", "42"):
         for first in (True, False):
             np.testing.assert_allclose(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.accel.constituency.batch import grammar_arrays
+from eigentext.accel.constituency.engine import grammar_arrays
 from eigentext.constituency import LPCFG
 from eigentext.constituency.chart.coarse import build_chart
 from eigentext.constituency.chart.constraints import build_masks

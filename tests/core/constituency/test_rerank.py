@@ -13,14 +13,7 @@ from eigentext.base.hashing import text_key
 from eigentext.constituency import LPCFG
 from eigentext.constituency.answer import word_emissions
 from eigentext.constituency.chart.constraints import Constraints
-from eigentext.constituency.rerank import (
-    Gold,
-    Reranker,
-    WordKeys,
-    bits_of,
-    list_features,
-    tree_list,
-)
+from eigentext.constituency.rerank import Gold, Reranker, WordKeys, list_features, tree_list
 from eigentext.constituency.scoring import forest_log_p, skeleton_log_p
 from eigentext.constituency.transform import restore, user_labels
 from eigentext.evaluate.parseval import score_pair
@@ -290,18 +283,6 @@ def test_features_are_those_of_a_plain_twin(parser, sentence):
     for mine, expected in zip(found, plain, strict=True):
         assert mine - found[0] == expected - plain[0]
         assert found[0] - mine == plain[0] - expected
-
-
-def test_groups_of_features_add_up(parser):
-    _, flat = _lists(parser, SENTENCES[0])
-    words = WordKeys(frozenset(), "english").of(SENTENCES[0].split())
-    some = [
-        set(list_features(flat, parser.label_table, words, bits_of(groups)).features.tolist())
-        for groups in (("rule",), ("edges", "words"), ("rule", "edges", "words"))
-    ]
-    assert all(some)
-    assert not some[0] & some[1]
-    assert some[0] | some[1] == some[2]
 
 
 def test_rare_words_have_the_keys_of_their_signatures():

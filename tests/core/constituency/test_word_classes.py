@@ -122,7 +122,7 @@ def test_scores_in_one_stroke(english, by_tag):
         emission = lexicon.emission(bank.words[token], first=bank.first_in_sentence[token])
         t = np.searchsorted(lexicon.tags, bank.label[node])
         expected.append(emission.states[lexicon.tag_ptr[t] : lexicon.tag_ptr[t + 1]])
-    index = index_words(bank, language="english")
+    index = index_words(bank)
     np.testing.assert_allclose(
         word_scores(lexicon, index), np.concatenate(expected), rtol=1e-5, atol=1e-9
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Bools, Float64s, Int32s, Int64s
     from eigentext.constituency.chart.constraints import Masks
-    from eigentext.constituency.kernels.coarse import Cells, Survivors
+    from eigentext.constituency.kernels.coarse import Cells, Survivors, WordTags
     from eigentext.constituency.lexicon import Emission, Lexicon
     from eigentext.constituency.treebank import Treebank
 
@@ -88,16 +88,15 @@ class CoarseGrammar:
         )
 
     @classmethod
-    def from_treebank(cls, bank: Treebank, k_root: float = 0.0) -> CoarseGrammar:
+    def from_treebank(
+        cls, bank: Treebank, k_root: float = 0.0, totals: Totals | None = None
+    ) -> CoarseGrammar:
         """Relative frequencies of the rules, the roots and the nonterminals.
 
-        ``k_root`` adds so many trees whose roots are like any constituent, see ``params``.
+        ``k_root`` adds so many trees whose roots are like any constituent, see ``params``;
+        ``totals`` are counts of more than the treebank.
         """
-        return cls.from_totals(bank, Totals.of(bank), k_root)
-
-    @classmethod
-    def from_totals(cls, bank: Treebank, totals: Totals, k_root: float) -> CoarseGrammar:
-        """The same from counts that are there already."""
+        totals = Totals.of(bank) if totals is None else totals
         roots = totals.roots + k_root * root_prior(bank.labels, totals.labels)
         return cls(
             rules=bank.rules,
@@ -106,17 +105,6 @@ class CoarseGrammar:
             prior=totals.labels / totals.labels.sum(),
             emits=totals.over_words / totals.labels,
         )
-
-
-class Applications(NamedTuple):
-    """Rule applications, as compiled loops take them; see :class:`Chart`."""
-
-    rule: Int64s
-    parent: Int64s
-    left: Int64s
-    right: Int64s
-    group_ptr: Int64s
-    group_span: Int64s
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,11 +137,9 @@ class Chart:
     log_z: float
 
     @property
-    def applications(self) -> Applications:
+    def applications(self) -> tuple[Int64s, ...]:
         """What the compiled loops run over."""
-        return Applications(
-            self.rule, self.parent, self.left, self.right, self.group_ptr, self.group_span
-        )
+        return self.rule, self.parent, self.left, self.right, self.group_ptr, self.group_span
 
     @property
     def root_items(self) -> range:
@@ -189,17 +175,15 @@ def build_chart(
     steps: Sequence[float] = STEPS,
 ) -> Chart | None:
     """Prune; None when the grammar has no parse after all steps."""
+    tags = _word_tags(grammar, lexicon, emissions)
     for relaxed, share in enumerate(steps):
-        chart = _pruned(
-            grammar,
-            lexicon,
-            emissions,
-            beam * share,
-            threshold * share,
-            masks.opened(share),
-            relaxed,
-        )
-        if chart is not None:
+        cells, used = _inside(grammar, tags, beam * share, masks.opened(share))
+        survivors, log_z = _outside(grammar, len(emissions), cells, used, threshold * share, masks)
+        if survivors is None:
+            continue
+        labels = cells.label[: used if len(emissions) == 1 else 0].astype(np.int64)
+        chart = _chart(grammar, len(emissions), survivors, labels, masks.weight, relaxed, log_z)
+        if len(chart.root_items):
             return chart
     return None
 
@@ -220,23 +204,23 @@ def best_pieces(
     piece may stand in any case.
     """
     n = len(emissions)
-    cells, used = _inside(grammar, lexicon, emissions, beam, masks)
+    cells, used = _inside(grammar, _word_tags(grammar, lexicon, emissions), beam, masks)
     # labels that binarisation made are no roots
     prior = np.where(grammar.root_p > 0, grammar.prior, 0.0)
     value = np.append(cells.value[:used] * prior[cells.label[:used]], 0.0)
     best = np.full(n + 1, -np.inf)
     best[0] = 0.0
     back = np.zeros(n + 1, np.int64)
-    places = np.flatnonzero(cuts).tolist()
-    for at, end in enumerate(places[1:], start=1):
-        for start in places[:at]:
+    ends = np.flatnonzero(cuts).tolist()
+    for at, end in enumerate(ends[1:], start=1):
+        for start in ends[:at]:
             if (start, end) == (0, n):
                 continue
             s = span_number(start, end, n)
             first, last = cells.ptr[s]
             p = value[first:last].max() if last > first else 0.0
             score = np.log(p) + cells.scale[s] if p > 0 else -np.inf
-            if start == places[at - 1]:
+            if start == ends[at - 1]:
                 score = max(score, _LEAST)
             if best[start] + score > best[end]:
                 best[end], back[end] = best[start] + score, start
@@ -248,24 +232,25 @@ def best_pieces(
     return spans[::-1]
 
 
+def _word_tags(
+    grammar: CoarseGrammar, lexicon: Lexicon, emissions: Sequence[Emission]
+) -> WordTags:
+    """What the words may be, as the kernels take it."""
+    from eigentext.constituency.kernels.coarse import WordTags
+
+    label = lexicon.tags[np.concatenate([e.tags for e in emissions])]
+    scores = np.concatenate([e.scores for e in emissions]) * grammar.emits[label]
+    return WordTags(pointers(len(e.tags) for e in emissions), label, scores)
+
+
 def _inside(
-    grammar: CoarseGrammar,
-    lexicon: Lexicon,
-    emissions: Sequence[Emission],
-    beam: float,
-    masks: Masks,
+    grammar: CoarseGrammar, tags: WordTags, beam: float, masks: Masks
 ) -> tuple[Cells, int]:
     """The cells of a sentence, and how many entries are used."""
-    from eigentext.constituency.kernels.coarse import Cells, WordTags, coarse_inside
+    from eigentext.constituency.kernels.coarse import Cells, coarse_inside
 
-    n = len(emissions)
+    n = len(tags.ptr) - 1
     n_spans = n * (n + 1) // 2
-    label = lexicon.tags[np.concatenate([e.tags for e in emissions])]
-    tags = WordTags(
-        ptr=pointers(len(e.tags) for e in emissions),
-        label=label,
-        score=np.concatenate([e.scores for e in emissions]) * grammar.emits[label],
-    )
     # The room for entries is a guess, and so is that for applications below: when it is too
     # small the pass is run again with four times as much.
     capacity = n_spans * 64 + 4 * len(grammar.prior)
@@ -282,19 +267,12 @@ def _inside(
         capacity *= 4
 
 
-def _pruned(
-    grammar: CoarseGrammar,
-    lexicon: Lexicon,
-    emissions: Sequence[Emission],
-    beam: float,
-    threshold: float,
-    masks: Masks,
-    relaxed: int,
-) -> Chart | None:
+def _outside(
+    grammar: CoarseGrammar, n: int, cells: Cells, used: int, threshold: float, masks: Masks
+) -> tuple[Survivors | None, float]:
+    """Rule applications above the threshold, and log Z; None where there is no parse."""
     from eigentext.constituency.kernels.coarse import Survivors, coarse_outside
 
-    n = len(emissions)
-    cells, used = _inside(grammar, lexicon, emissions, beam, masks)
     capacity = 4096 + 400 * n
     while True:
         outside = np.zeros(used)
@@ -309,48 +287,25 @@ def _pruned(
         if n_apps >= 0:
             break
         capacity *= 4
-    if z <= 0.0:
-        return None
-    log_z = float(np.log(z) + cells.scale[n - 1])
-    if n == 1:
-        return _single_word(cells.label[:used], relaxed, log_z)
-    if n_apps == 0:
-        return None
+    if z <= 0.0 or (n_apps == 0 and n > 1):
+        return None, -np.inf
     survivors = Survivors(*(column[:n_apps] for column in survivors))
-    return _numbered_items(grammar, masks.weight, n, survivors, relaxed, log_z)
+    return survivors, float(np.log(z) + cells.scale[n - 1])
 
 
-def _single_word(labels: Int32s, relaxed: int, log_z: float) -> Chart:
-    """The chart of a sentence of one word: its tags, and no application of any rule."""
-    none, items = np.empty(0, np.int64), np.sort(labels).astype(np.int64)
-    return Chart(
-        n=1,
-        rule=none,
-        parent=none,
-        left=none,
-        right=none,
-        group_ptr=np.zeros(1, np.int64),
-        group_span=none,
-        item_label=items,
-        item_span=np.zeros_like(items),
-        span_items=np.array([0, len(items)]),
-        word_of_item=np.zeros_like(items),
-        posterior=np.empty(0),
-        weight=np.zeros(1),
-        relaxed=relaxed,
-        log_z=log_z,
-    )
-
-
-def _numbered_items(
+def _chart(
     grammar: CoarseGrammar,
-    weight: Float64s,
     n: int,
     survivors: Survivors,
+    labels: Int64s,
+    weight: Float64s,
     relaxed: int,
     log_z: float,
-) -> Chart | None:
-    """The chart of these applications: the labels and spans that they touch become items."""
+) -> Chart:
+    """The chart of these applications: the labels and spans that they touch become items.
+
+    ``labels``  of a sentence of one word, which has no applications: its tags
+    """
     n_labels = len(grammar.prior)
     i, k, j = survivors.cut.T
     # Bottom-up: by length of the parent's span; applications of one span stand together.
@@ -360,25 +315,26 @@ def _numbered_items(
 
     # An item is a (span, label) that is the parent or a child of some application: one number,
     # span * labels + label, whose order is that of spans.
-    labels = grammar.rules[rule]
+    children = grammar.rules[rule]
     parent_span = span_number(i, j, n)
     keys = np.concatenate(
         [
-            parent_span * n_labels + labels[:, 0],
-            span_number(i, k, n) * n_labels + labels[:, 1],
-            span_number(k, j, n) * n_labels + labels[:, 2],
+            parent_span * n_labels + children[:, 0],
+            span_number(i, k, n) * n_labels + children[:, 1],
+            span_number(k, j, n) * n_labels + children[:, 2],
+            labels,
         ]
     )
     items, number = np.unique(keys, return_inverse=True)
-    parent, left, right = number.reshape(3, -1)
+    parent, left, right = number[: 3 * len(rule)].reshape(3, -1)
     cuts = np.flatnonzero(np.diff(parent_span)) + 1
-    group_ptr = np.concatenate([[0], cuts, [len(order)]])
+    group_ptr = np.unique(np.concatenate([[0], cuts, [len(rule)]]))  # no applications: 0 alone
     item_span, item_label = items // n_labels, items % n_labels
     n_spans = n * (n + 1) // 2
     words = np.arange(n)
     word_at = np.full(n_spans, -1)
     word_at[span_number(words, words + 1, n)] = words
-    chart = Chart(
+    return Chart(
         n=n,
         rule=rule,
         parent=parent,
@@ -395,4 +351,3 @@ def _numbered_items(
         relaxed=relaxed,
         log_z=log_z,
     )
-    return chart if len(chart.root_items) else None

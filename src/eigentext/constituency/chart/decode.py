@@ -36,7 +36,7 @@ from eigentext.features.sparse_rows import feature_numbers
 from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from eigentext.base.types import Bools, Float64s, Int64s
     from eigentext.constituency.chart.coarse import Chart
@@ -110,19 +110,30 @@ def best_skeleton(
 
 
 def _skeleton(chart: Chart, chosen: Int64s, root: int) -> Skeleton:
-    """Lay the chosen application of each item out in preorder, without recursion."""
+    """The tree of the chosen application of each item."""
+
+    def below(item: int) -> tuple[int, int, int, int]:
+        if chart.word_of_item[item] >= 0:
+            return item, -1, -1, -1
+        application = chosen[item]
+        return item, application, chart.left[application], chart.right[application]
+
+    return _laid_out(chart, below, root)
+
+
+def _laid_out(
+    chart: Chart, below: Callable[[int], tuple[int, int, int, int]], root: int
+) -> Skeleton:
+    """Nodes in preorder, without recursion; ``below``: of each its item, application, children."""
     label: list[int] = []
     rule: list[int] = []
     pending = [root]
     while pending:
-        item = pending.pop()
+        item, application, left, right = below(pending.pop())
         label.append(int(chart.item_label[item]))
-        if chart.word_of_item[item] >= 0:
-            rule.append(-1)
-            continue
-        application = chosen[item]
-        rule.append(int(chart.rule[application]))
-        pending += [int(chart.right[application]), int(chart.left[application])]
+        rule.append(int(chart.rule[application]) if application >= 0 else -1)
+        if application >= 0:
+            pending += [right, left]
     return Skeleton.of(label, rule)
 
 
@@ -141,17 +152,8 @@ def viterbi_skeleton(
         root_weight = np.log(params.root)
     application = np.full(len(best), -1)
     scaled, top = np.zeros(len(best)), np.full(len(item_ptr) - 1, -np.inf)
-    viterbi_up(
-        chart.applications,
-        tensors,
-        chart.span_items,
-        chart.word_of_item,
-        item_ptr,
-        best,
-        application,
-        scaled,
-        top,
-    )
+    of_chart = chart.applications, tensors, item_ptr, application, scaled
+    viterbi_up(*of_chart, chart.span_items, chart.word_of_item, best, top)
     winner, root, state = -np.inf, -1, -1
     for item in chart.root_items:
         a = chart.item_label[item]
@@ -163,7 +165,7 @@ def viterbi_skeleton(
     if root < 0:
         return None
     chosen = np.full(len(item_ptr) - 1, -1)
-    viterbi_down(chart.applications, tensors, item_ptr, application, scaled, root, state, chosen)
+    viterbi_down(*of_chart, root, state, chosen)
     return winner, _skeleton(chart, chosen, root)
 
 
@@ -307,18 +309,9 @@ class Forest(NamedTuple):
     def skeleton(self, rank: int) -> Skeleton:
         """The binarised tree with that rank."""
         item, app, left, right = self.table[1:5]
-        label: list[int] = []
-        rule: list[int] = []
-        pending = [int(self.roots[rank])]
-        while pending:
-            row = pending.pop()
-            label.append(int(self.chart.item_label[item[row]]))
-            if app[row] < 0:
-                rule.append(-1)
-                continue
-            rule.append(int(self.chart.rule[app[row]]))
-            pending += [int(right[row]), int(left[row])]
-        return Skeleton.of(label, rule)
+        return _laid_out(
+            self.chart, lambda row: (item[row], app[row], left[row], right[row]), self.roots[rank]
+        )
 
 
 def kbest_forest(

@@ -94,24 +94,15 @@ def fine_sweeps(
             scale[s] = np.log(top)
         else:
             scale[s] = -np.inf
-    fine_inside(
-        chart.applications,
-        params.tensors,
-        chart.item_span,
-        item_ptr,
-        chart.span_items,
-        chart.weight,
-        inside,
-        scale,
-    )
+    of_chart = chart.applications, params.tensors, chart.item_span, item_ptr
+    fine_inside(*of_chart, chart.span_items, chart.weight, inside, scale)
     # Z = sum over root labels and states of root[a, h] inside[root item][h]; outside of the
     # roots is root / Z, and posteriors need no further division
     outside = np.zeros_like(inside)
-    label_ptr = params.label_ptr
     z = 0.0
     for item in chart.root_items:
         a = chart.item_label[item]
-        root = params.root[label_ptr[a] : label_ptr[a + 1]].astype(np.float32)
+        root = params.root[params.label_ptr[a] : params.label_ptr[a + 1]].astype(np.float32)
         outside[item_ptr[item] : item_ptr[item + 1]] = root
         z += float(root @ inside[item_ptr[item] : item_ptr[item + 1]])
     top_scale = scale[chart.n - 1]
@@ -120,20 +111,9 @@ def fine_sweeps(
     first, last = item_ptr[chart.root_items.start], item_ptr[chart.root_items.stop]
     outside[first:last] /= np.float32(z)
     applications = np.zeros(len(chart.rule), np.float32)
-    fine_outside(
-        chart.applications,
-        params.tensors,
-        chart.item_span,
-        item_ptr,
-        chart.weight,
-        inside,
-        scale,
-        outside,
-        applications,
-    )
+    fine_outside(*of_chart, chart.weight, inside, scale, outside, applications)
     log_z = float(np.log(abs(z)) + top_scale)
-    sign = 1 if z > 0 else -1
-    return Sweeps(item_ptr, inside, outside, scale, applications, log_z, sign)
+    return Sweeps(item_ptr, inside, outside, scale, applications, log_z, 1 if z > 0 else -1)
 
 
 def fill_word_states(

@@ -32,7 +32,7 @@ def best_by_score(app_parent, app_left, app_right, app_score, item_is_tag, item_
 
 @njit(nogil=True)
 def viterbi_up(
-    applications, tensors, span_items, word_of_item, item_ptr, best, application, scaled, top
+    applications, tensors, item_ptr, application, scaled, span_items, word_of_item, best, top
 ):
     """Best log weight of every item and state, bottom-up, and the application that gave it.
 

@@ -49,15 +49,12 @@ def fine_inside(applications, tensors, item_span, item_ptr, span_items, weight, 
             factor = math.exp(scale[item_span[left]] + scale[item_span[right]] - ref)
             if factor < 1e-30:
                 continue
-            rule_in(
-                tensors,
-                app_rule[p],
+            of_left, of_right = (
                 states_of(inside, item_ptr, left),
                 states_of(inside, item_ptr, right),
-                np.float32(factor),
-                pair,
-                states_of(inside, item_ptr, app_parent[p]),
             )
+            out = states_of(inside, item_ptr, app_parent[p])
+            rule_in(tensors, app_rule[p], of_left, of_right, np.float32(factor), pair, out)
         top = 0.0
         first, last = item_ptr[span_items[s]], item_ptr[span_items[s + 1]]
         for h in range(first, last):
@@ -97,16 +94,20 @@ def fine_outside(
             exponent = scale[item_span[left]] + scale[item_span[right]] + weight[s] - scale[s]
             if exponent < _FAINT:
                 continue
-            posterior[p] = rule_out(
-                tensors,
-                app_rule[p],
-                states_of(outside, item_ptr, app_parent[p]),
+            above = states_of(outside, item_ptr, app_parent[p])
+            of_left, of_right = (
                 states_of(inside, item_ptr, left),
                 states_of(inside, item_ptr, right),
-                np.float32(math.exp(exponent)),
-                pair,
+            )
+            to_left, to_right = (
                 states_of(outside, item_ptr, left),
                 states_of(outside, item_ptr, right),
+            )
+            factor = np.float32(
+                math.exp(exponent)
+            )  # from the scales of both children to the parent's
+            posterior[p] = rule_out(
+                tensors, app_rule[p], above, of_left, of_right, factor, pair, to_left, to_right
             )
 
 
@@ -125,12 +126,8 @@ def chart_counts(applications, tensors, item_span, sweeps, weight, least, counts
             continue
         left, right, parent, r = app_left[p], app_right[p], app_parent[p], app_rule[p]
         exponent = scale[item_span[left]] + scale[item_span[right]] - scale[item_span[parent]]
-        add_counts(
-            rule_tensor(tensors, r),
-            states_of(sweeps.outside, item_ptr, parent),
-            states_of(inside, item_ptr, left),
-            states_of(inside, item_ptr, right),
-            np.float32(math.exp(exponent) * weight),
-            pair,
-            counts[rule_ptr[r] : rule_ptr[r + 1]],
-        )
+        above, tensor = states_of(sweeps.outside, item_ptr, parent), rule_tensor(tensors, r)
+        of_left, of_right = states_of(inside, item_ptr, left), states_of(inside, item_ptr, right)
+        factor = np.float32(math.exp(exponent) * weight)
+        out = counts[rule_ptr[r] : rule_ptr[r + 1]]
+        add_counts(tensor, above, of_left, of_right, factor, pair, out)

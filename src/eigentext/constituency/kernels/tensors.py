@@ -253,16 +253,8 @@ def rule_out(tensors, rule, outer, left, right, factor, scratch, out_left, out_r
         to_left[b] = 0
     for c in range(k3):
         to_right[c] = 0
-    posterior = contract_out(
-        values[core : low.ptr[rule + 1]],
-        of_outer,
-        of_left,
-        of_right,
-        factor,
-        pair,
-        to_left,
-        to_right,
-    )
+    whole = values[core : low.ptr[rule + 1]]
+    posterior = contract_out(whole, of_outer, of_left, of_right, factor, pair, to_left, to_right)
     for b in range(k2):
         _expand(values, at_B + b * len(left), to_left[b], out_left)
     for c in range(k3):

@@ -158,9 +158,6 @@ Keys = npt.NDArray[np.uint64]
 
 _ZERO = np.uint64(0)
 
-# Groups of features: bits of ``wanted``.
-RULE, HEADS, SIBLINGS, WORDS, HEAVY, EDGES, PARALLEL, SHAPE, SPLIT = range(9)
-
 # Templates are numbered by what they look at; the numbers are in the hashes of stored models.
 TAG = 1  # a tag with its word, its ancestors and its neighbours
 NODE, HEAD, LENGTH, EDGE_WORDS, OUTLINE = 20, 30, 40, 50, 80  # a constituent as a whole
@@ -182,6 +179,21 @@ class Names(NamedTuple):
     bottom: Keys
     word: Keys
     shape: Keys
+
+
+@njit
+def _longest(trees):
+    """Nodes of the largest tree."""
+    longest = 0
+    for t in range(len(trees.ptr) - 1):
+        longest = max(longest, trees.ptr[t + 1] - trees.ptr[t])
+    return longest
+
+
+@njit
+def _at(keys, i):
+    """The key of word i, or that of the edge of the sentence."""
+    return keys[i] if 0 <= i < len(keys) else EDGE
 
 
 @njit
@@ -208,7 +220,6 @@ def tree_context(trees, t, names, tag, rule, second):
 @njit
 def _context_key(trees, a, i, names, tag, rule, second):
     """A hash of all that the features of node i look at; ``a`` is where its tree begins."""
-    n = len(tag)
     s, e = trees.start[i], trees.end[i]
     key = hash_more(hash_more(begin(0), names.whole[trees.label[i]]), np.uint64(s * 65536 + e))
     above = trees.parent[i]
@@ -218,8 +229,7 @@ def _context_key(trees, a, i, names, tag, rule, second):
         top = trees.parent[a + above]
     if top >= 0:
         key = hash_more(key, names.bottom[trees.label[a + top]])
-    key = hash_more(key, tag[s - 1] if s > 0 else EDGE)
-    key = hash_more(key, tag[e] if e < n else EDGE)  # so far what a tag looks at, too
+    key = hash_more(hash_more(key, _at(tag, s - 1)), _at(tag, e))  # this much for a tag, too
     if trees.size[i] == 1:
         return key
     key = hash_more(hash_more(key, tag[s]), tag[e - 1])
@@ -247,10 +257,7 @@ def group_nodes(trees, names, group, keys, slots):
     """
     n = len(names.word)
     tag = np.zeros(n, np.uint64)
-    longest = 0
-    for t in range(len(trees.ptr) - 1):
-        longest = max(longest, trees.ptr[t + 1] - trees.ptr[t])
-    rule, second = np.empty(longest, np.uint64), np.empty(longest, np.int64)
+    rule, second = np.empty(_longest(trees), np.uint64), np.empty(_longest(trees), np.int64)
     n_groups = 0
     for t in range(len(trees.ptr) - 1):
         tree_context(trees, t, names, tag, rule, second)
@@ -263,14 +270,11 @@ def group_nodes(trees, names, group, keys, slots):
 
 
 @njit(nogil=True)
-def make_features(trees, names, group, n_groups, skipped, groups, ptr, out):
+def make_features(trees, names, group, n_groups, skipped, ptr, out):
     """Features of every group but those ``skipped``: ``out`` at ``ptr``."""
     n = len(names.word)
     tag = np.zeros(n, np.uint64)
-    longest = 0
-    for t in range(len(trees.ptr) - 1):
-        longest = max(longest, trees.ptr[t + 1] - trees.ptr[t])
-    rule, second = np.empty(longest, np.uint64), np.empty(longest, np.int64)
+    rule, second = np.empty(_longest(trees), np.uint64), np.empty(_longest(trees), np.int64)
     # groups are numbered as they come: each is made when its first node comes by
     at = done = 0
     ptr[0] = 0
@@ -286,20 +290,17 @@ def make_features(trees, names, group, n_groups, skipped, groups, ptr, out):
             if group[i] == done:
                 if not skipped[done]:
                     if trees.size[i] == 1:
-                        at = _of_tag(trees, a, i, names, tag, groups, out, at)
+                        at = _of_tag(trees, a, i, names, tag, out, at)
                     else:
-                        at = _of_node(trees, a, i, names, tag, rule, second, groups, out, at)
+                        at = _of_node(trees, a, i, names, tag, rule, second, out, at)
                 done += 1
                 ptr[done] = at
     return at
 
 
 @njit
-def _of_tag(trees, a, i, names, tag, groups, out, at):
+def _of_tag(trees, a, i, names, tag, out, at):
     """Features of a tag: its word, its ancestors, its neighbours."""
-    if not (groups >> WORDS) & 1:
-        return at
-    n = len(tag)
     s = trees.start[i]
     whole, bare, word = names.whole[trees.label[i]], tag[s], names.word[s]
     above = trees.parent[i]
@@ -308,9 +309,8 @@ def _of_tag(trees, a, i, names, tag, groups, out, at):
         parent = names.bottom[trees.label[a + above]]
         if trees.parent[a + above] >= 0:
             top = names.bottom[trees.label[a + trees.parent[a + above]]]
-    before, after = (tag[s - 1] if s > 0 else EDGE), (tag[s + 1] if s + 1 < n else EDGE)
-    word_before = names.word[s - 1] if s > 0 else EDGE
-    word_after = names.word[s + 1] if s + 1 < n else EDGE
+    before, after = _at(tag, s - 1), _at(tag, s + 1)
+    word_before, word_after = _at(names.word, s - 1), _at(names.word, s + 1)
     out[at] = hash1(TAG, whole)
     out[at + 1] = hash2(TAG + 1, whole, word)
     out[at + 2] = hash3(TAG + 2, whole, word, parent)
@@ -327,7 +327,7 @@ def _of_tag(trees, a, i, names, tag, groups, out, at):
 
 
 @njit
-def _of_node(trees, a, i, names, tag, rule, second, groups, out, at):
+def _of_node(trees, a, i, names, tag, rule, second, out, at):
     """Features of a constituent."""
     n = len(tag)
     s, e, head = trees.start[i], trees.end[i], trees.head[i]
@@ -343,81 +343,64 @@ def _of_node(trees, a, i, names, tag, rule, second, groups, out, at):
             top = names.bottom[trees.label[a + trees.parent[a + above]]]
     own_rule = rule[i - a]
     head_word, head_tag = names.word[head], tag[head]
-    if (groups >> RULE) & 1:
-        out[at] = hash1(NODE, whole)
-        out[at + 1] = hash2(NODE + 1, whole, parent)
-        out[at + 2] = hash3(NODE + 2, whole, parent, top)
-        out[at + 3] = hash1(NODE + 3, own_rule)
-        out[at + 4] = hash2(NODE + 4, own_rule, parent)
-        out[at + 5] = hash3(NODE + 5, own_rule, parent, top)
-        out[at + 6] = hash2(NODE + 6, own_rule, parent_rule)
-        at += 7
-    if (groups >> HEADS) & 1:
-        out[at] = hash2(HEAD, own_rule, head_tag)
-        out[at + 1] = hash2(HEAD + 1, own_rule, head_word)
-        out[at + 2] = hash3(HEAD + 2, whole, parent, head_word)
-        out[at + 3] = hash3(HEAD + 3, whole, parent, head_tag)
-        at += 4
-        if not trees.is_head[i]:
-            # the largest constituent of its head word
-            out[at] = hash4(HEAD + 4, whole, parent, head_word, parent_word)
-            out[at + 1] = hash4(HEAD + 5, whole, parent, head_tag, parent_word)
-            out[at + 2] = hash4(HEAD + 6, whole, parent, head_word, parent_tag)
-            out[at + 3] = hash4(HEAD + 7, whole, parent, head_tag, parent_tag)
-            out[at + 4] = hash2(HEAD + 8, whole, head_word)
-            at += 5
-    if (groups >> HEAVY) & 1:
-        length, rest = bucket(e - s), bucket(n - e)
-        after = tag[e] if e < n else EDGE
-        before = tag[s - 1] if s > 0 else EDGE
-        out[at] = hash3(LENGTH, whole, length, rest)
-        out[at + 1] = hash3(LENGTH + 1, whole, length, after)
-        out[at + 2] = hash4(LENGTH + 2, whole, length, before, after)
-        out[at + 3] = hash3(LENGTH + 3, whole, parent, length)
-        right = np.uint64(e == n or (e == n - 1 and names.shape[n - 1] == names.word[n - 1]))
-        out[at + 4] = hash1(LENGTH + 4, right)
-        out[at + 5] = hash2(LENGTH + 5, right, whole)
-        at += 6
-    if (groups >> EDGES) & 1:
-        first, last = names.word[s], names.word[e - 1]
-        first_tag, last_tag = tag[s], tag[e - 1]
-        before = names.word[s - 1] if s > 0 else EDGE
-        after = names.word[e] if e < n else EDGE
-        before_tag = tag[s - 1] if s > 0 else EDGE
-        after_tag = tag[e] if e < n else EDGE
-        length = bucket(e - s)
-        out[at] = hash2(EDGE_WORDS, whole, first)
-        out[at + 1] = hash2(EDGE_WORDS + 1, whole, last)
-        out[at + 2] = hash2(EDGE_WORDS + 2, whole, before)
-        out[at + 3] = hash2(EDGE_WORDS + 3, whole, after)
-        out[at + 4] = hash2(EDGE_WORDS + 4, whole, first_tag)
-        out[at + 5] = hash2(EDGE_WORDS + 5, whole, last_tag)
-        out[at + 6] = hash2(EDGE_WORDS + 6, whole, before_tag)
-        out[at + 7] = hash2(EDGE_WORDS + 7, whole, after_tag)
-        out[at + 8] = hash3(EDGE_WORDS + 8, whole, before_tag, first_tag)
-        out[at + 9] = hash3(EDGE_WORDS + 9, whole, last_tag, after_tag)
-        out[at + 10] = hash3(EDGE_WORDS + 10, whole, before, first)
-        out[at + 11] = hash3(EDGE_WORDS + 11, whole, last, after)
-        out[at + 12] = hash3(EDGE_WORDS + 12, whole, before_tag, after_tag)
-        out[at + 13] = hash3(EDGE_WORDS + 13, whole, first_tag, last_tag)
-        out[at + 14] = hash5(EDGE_WORDS + 14, whole, before_tag, first_tag, last_tag, after_tag)
-        out[at + 15] = hash3(EDGE_WORDS + 15, whole, first, length)
-        out[at + 16] = hash3(EDGE_WORDS + 16, whole, after, length)
-        out[at + 17] = hash3(EDGE_WORDS + 17, whole, parent, first)
-        out[at + 18] = hash3(EDGE_WORDS + 18, whole, parent, after)
-        out[at + 19] = hash3(EDGE_WORDS + 19, whole, parent, before)
-        out[at + 20] = hash3(EDGE_WORDS + 20, whole, before, after)
-        at += 21
-    if (groups >> SHAPE) & 1:
-        # runs of the same shape count once
-        shape = hash1(OUTLINE, whole)
-        for w in range(s, e):
-            if w == s or names.shape[w] != names.shape[w - 1]:
-                shape = hash_more(shape, names.shape[w])
-        out[at] = shape
-        shape = hash_more(shape, names.shape[s - 1] if s > 0 else EDGE)
-        out[at + 1] = hash_more(shape, names.shape[e] if e < n else EDGE)
-        at += 2
+    out[at] = hash1(NODE, whole)
+    out[at + 1] = hash2(NODE + 1, whole, parent)
+    out[at + 2] = hash3(NODE + 2, whole, parent, top)
+    out[at + 3] = hash1(NODE + 3, own_rule)
+    out[at + 4] = hash2(NODE + 4, own_rule, parent)
+    out[at + 5] = hash3(NODE + 5, own_rule, parent, top)
+    out[at + 6] = hash2(NODE + 6, own_rule, parent_rule)
+    at += 7
+    out[at] = hash2(HEAD, own_rule, head_tag)
+    out[at + 1] = hash2(HEAD + 1, own_rule, head_word)
+    out[at + 2] = hash3(HEAD + 2, whole, parent, head_word)
+    out[at + 3] = hash3(HEAD + 3, whole, parent, head_tag)
+    at += 4
+    if not trees.is_head[i]:
+        # the largest constituent of its head word
+        out[at] = hash4(HEAD + 4, whole, parent, head_word, parent_word)
+        out[at + 1] = hash4(HEAD + 5, whole, parent, head_tag, parent_word)
+        out[at + 2] = hash4(HEAD + 6, whole, parent, head_word, parent_tag)
+        out[at + 3] = hash4(HEAD + 7, whole, parent, head_tag, parent_tag)
+        out[at + 4] = hash2(HEAD + 8, whole, head_word)
+        at += 5
+    length, rest = bucket(e - s), bucket(n - e)
+    before_tag, after_tag = _at(tag, s - 1), _at(tag, e)
+    out[at] = hash3(LENGTH, whole, length, rest)
+    out[at + 1] = hash3(LENGTH + 1, whole, length, after_tag)
+    out[at + 2] = hash4(LENGTH + 2, whole, length, before_tag, after_tag)
+    out[at + 3] = hash3(LENGTH + 3, whole, parent, length)
+    right = np.uint64(e == n or (e == n - 1 and names.shape[n - 1] == names.word[n - 1]))
+    out[at + 4] = hash1(LENGTH + 4, right)
+    out[at + 5] = hash2(LENGTH + 5, right, whole)
+    at += 6
+    first, last, first_tag, last_tag = names.word[s], names.word[e - 1], tag[s], tag[e - 1]
+    before, after = _at(names.word, s - 1), _at(names.word, e)
+    edges = (first, last, before, after, first_tag, last_tag, before_tag, after_tag)
+    for f in range(8):
+        out[at + f] = hash2(EDGE_WORDS + f, whole, edges[f])
+    out[at + 8] = hash3(EDGE_WORDS + 8, whole, before_tag, first_tag)
+    out[at + 9] = hash3(EDGE_WORDS + 9, whole, last_tag, after_tag)
+    out[at + 10] = hash3(EDGE_WORDS + 10, whole, before, first)
+    out[at + 11] = hash3(EDGE_WORDS + 11, whole, last, after)
+    out[at + 12] = hash3(EDGE_WORDS + 12, whole, before_tag, after_tag)
+    out[at + 13] = hash3(EDGE_WORDS + 13, whole, first_tag, last_tag)
+    out[at + 14] = hash5(EDGE_WORDS + 14, whole, before_tag, first_tag, last_tag, after_tag)
+    out[at + 15] = hash3(EDGE_WORDS + 15, whole, first, length)
+    out[at + 16] = hash3(EDGE_WORDS + 16, whole, after, length)
+    out[at + 17] = hash3(EDGE_WORDS + 17, whole, parent, first)
+    out[at + 18] = hash3(EDGE_WORDS + 18, whole, parent, after)
+    out[at + 19] = hash3(EDGE_WORDS + 19, whole, parent, before)
+    out[at + 20] = hash3(EDGE_WORDS + 20, whole, before, after)
+    at += 21
+    # runs of the same shape count once
+    shape = hash1(OUTLINE, whole)
+    for w in range(s, e):
+        if w == s or names.shape[w] != names.shape[w - 1]:
+            shape = hash_more(shape, names.shape[w])
+    out[at] = shape
+    out[at + 1] = hash_more(hash_more(shape, _at(names.shape, s - 1)), _at(names.shape, e))
+    at += 2
     # over the children, two at a time
     end = i + trees.size[i]
     before_last, last = EDGE, EDGE  # labels of the two siblings to the left
@@ -430,16 +413,15 @@ def _of_node(trees, a, i, names, tag, rule, second, groups, out, at):
     while child < end:
         label = names.top[trees.label[child]]
         side = np.uint64(child > head_at)
-        if (groups >> SIBLINGS) & 1:
-            chain = names.whole[trees.label[child]]
-            out[at] = hash3(SIBLING, bottom, last, label)
-            out[at + 1] = hash4(SIBLING + 1, bottom, before_last, last, label)
-            out[at + 2] = hash5(SIBLING + 2, bottom, last, label, head_label, side)
-            out[at + 3] = hash4(SIBLING + 3, bottom, chain, head_tag, side)
-            out[at + 4] = hash4(SIBLING + 4, bottom, chain, head_word, side)
-            out[at + 5] = hash5(SIBLING + 5, bottom, last, label, head_word, side)
-            at += 6
-        if (groups >> SPLIT) & 1 and left >= 0:
+        chain = names.whole[trees.label[child]]
+        out[at] = hash3(SIBLING, bottom, last, label)
+        out[at + 1] = hash4(SIBLING + 1, bottom, before_last, last, label)
+        out[at + 2] = hash5(SIBLING + 2, bottom, last, label, head_label, side)
+        out[at + 3] = hash4(SIBLING + 3, bottom, chain, head_tag, side)
+        out[at + 4] = hash4(SIBLING + 4, bottom, chain, head_word, side)
+        out[at + 5] = hash5(SIBLING + 5, bottom, last, label, head_word, side)
+        at += 6
+        if left >= 0:
             m = trees.start[child]  # the border between child and the sibling before it
             out[at] = hash4(BORDER, bottom, last, label, names.word[m - 1])
             out[at + 1] = hash4(BORDER + 1, bottom, last, label, names.word[m])
@@ -447,7 +429,7 @@ def _of_node(trees, a, i, names, tag, rule, second, groups, out, at):
             out[at + 3] = hash4(BORDER + 3, bottom, last, label, bucket(e - m))
             out[at + 4] = hash4(BORDER + 4, bottom, names.word[m - 1], names.word[m], label)
             at += 5
-        if (groups >> HEADS) & 1 and child != head_at:
+        if child != head_at:
             word, its = names.word[trees.head[child]], tag[trees.head[child]]
             far = bucket(abs(trees.head[child] - head))
             out[at] = hash5(MODIFIER, bottom, label, head_tag, its, side)
@@ -464,30 +446,26 @@ def _of_node(trees, a, i, names, tag, rule, second, groups, out, at):
                 out[at + 2] = hash4(NOUN + 2, label, head_word, word, names.word[other])
                 out[at + 3] = hash4(NOUN + 3, label, head_tag, word, tag[other])
                 at += 4
-        if (groups >> PARALLEL) & 1:
-            # the next sibling to the right with the same label
-            other = child + trees.size[child]
-            while other < end and names.top[trees.label[other]] != label:
-                other += trees.size[other]
-            if other < end and trees.size[child] > 1:
-                same = np.uint64(rule[other - a] == rule[child - a])
-                longer = trees.end[other] - trees.start[other]
-                longer -= trees.end[child] - trees.start[child]
-                # longer or shorter, by how much
-                by = bucket(abs(longer)) + np.uint64(100 * (longer > 0))
-                between = names.word[trees.start[other] - 1]
-                out[at] = hash3(ALIKE, bottom, label, same)
-                out[at + 1] = hash3(ALIKE + 1, label, same, between)
-                out[at + 2] = hash2(ALIKE + 2, label, by)
-                out[at + 3] = hash3(ALIKE + 3, label, by, between)
-                out[at + 4] = hash3(
-                    ALIKE + 4, label, tag[trees.head[child]], tag[trees.head[other]]
-                )
-                at += 5
+        # the next sibling to the right with the same label
+        other = child + trees.size[child]
+        while other < end and names.top[trees.label[other]] != label:
+            other += trees.size[other]
+        if other < end and trees.size[child] > 1:
+            same = np.uint64(rule[other - a] == rule[child - a])
+            longer = trees.end[other] - trees.start[other]
+            longer -= trees.end[child] - trees.start[child]
+            # longer or shorter, by how much
+            by = bucket(abs(longer)) + np.uint64(100 * (longer > 0))
+            between = names.word[trees.start[other] - 1]
+            out[at] = hash3(ALIKE, bottom, label, same)
+            out[at + 1] = hash3(ALIKE + 1, label, same, between)
+            out[at + 2] = hash2(ALIKE + 2, label, by)
+            out[at + 3] = hash3(ALIKE + 3, label, by, between)
+            out[at + 4] = hash3(ALIKE + 4, label, tag[trees.head[child]], tag[trees.head[other]])
+            at += 5
         before_last, last, left = last, label, child
         child += trees.size[child]
-    if (groups >> SIBLINGS) & 1:
-        out[at] = hash3(SIBLING, bottom, last, EDGE)
-        out[at + 1] = hash4(SIBLING + 1, bottom, before_last, last, EDGE)
-        at += 2
+    out[at] = hash3(SIBLING, bottom, last, EDGE)
+    out[at + 1] = hash4(SIBLING + 1, bottom, before_last, last, EDGE)
+    at += 2
     return at

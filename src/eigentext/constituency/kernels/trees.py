@@ -46,15 +46,9 @@ def tree_inside(skeleton, tensors, root, label_ptr, node_ptr, inside):
     for node in range(len(label) - 1, -1, -1):
         a, r = label[node], rule[node]
         if r >= 0:
-            rule_in(
-                tensors,
-                r,
-                states_of(inside, node_ptr, left[node]),
-                states_of(inside, node_ptr, right[node]),
-                1.0,
-                scratch,
-                states_of(inside, node_ptr, node),
-            )
+            of_left = states_of(inside, node_ptr, left[node])
+            of_right = states_of(inside, node_ptr, right[node])
+            rule_in(tensors, r, of_left, of_right, 1.0, scratch, states_of(inside, node_ptr, node))
         # by size: numbers of the moments estimator may be negative
         top = 0.0
         for x in range(m[a]):
@@ -116,15 +110,12 @@ def count_rules(nodes, skeletons, tensors, sweeps, counts):
         r = rule[node]
         # posterior of the three states = outside * tensor * both insides, over what the inside of
         # the node was divided by
-        add_counts(
-            rule_tensor(tensors, r),
-            states_of(outside, node_ptr, node),
-            states_of(inside, node_ptr, left[node]),
-            states_of(inside, node_ptr, right[node]),
-            np.float32(math.exp(-log_scale[node])),
-            pair,
-            counts[rule_ptr[r] : rule_ptr[r + 1]],
-        )
+        above, tensor = states_of(outside, node_ptr, node), rule_tensor(tensors, r)
+        of_left = states_of(inside, node_ptr, left[node])
+        of_right = states_of(inside, node_ptr, right[node])
+        factor = np.float32(math.exp(-log_scale[node]))
+        out = counts[rule_ptr[r] : rule_ptr[r + 1]]
+        add_counts(tensor, above, of_left, of_right, factor, pair, out)
 
 
 @njit(nogil=True)
@@ -161,14 +152,10 @@ def _inside_of_tree(first, last, skeletons, tensors, sweeps, pair):
         at_node = states_of(inside, node_ptr, node)
         if rule[node] >= 0:
             at_node[:] = np.float32(0.0)
-            contract_in(
-                rule_tensor(tensors, rule[node]),
-                states_of(inside, node_ptr, left[node]),
-                states_of(inside, node_ptr, right[node]),
-                np.float32(1.0),
-                pair,
-                at_node,
-            )
+            tensor = rule_tensor(tensors, rule[node])
+            of_left = states_of(inside, node_ptr, left[node])
+            of_right = states_of(inside, node_ptr, right[node])
+            contract_in(tensor, of_left, of_right, np.float32(1.0), pair, at_node)
         top = np.float32(0.0)
         for x in range(len(at_node)):
             if at_node[x] > top:
@@ -253,15 +240,8 @@ def inside_rows(order, table, app_rule, label, tensors, position, row_ptr, insid
             r = app_rule[app]
             left, right = position[row_left[row]], position[row_right[row]]
             total = scale[left] + scale[right]
-            rule_in(
-                tensors,
-                r,
-                states_of(inside, row_ptr, left),
-                states_of(inside, row_ptr, right),
-                1.0,
-                scratch,
-                states_of(inside, row_ptr, at),
-            )
+            of_left, of_right = states_of(inside, row_ptr, left), states_of(inside, row_ptr, right)
+            rule_in(tensors, r, of_left, of_right, 1.0, scratch, states_of(inside, row_ptr, at))
         # by size: signed numbers of the moments estimator may be negative
         top = 0.0
         for x in range(n_states):

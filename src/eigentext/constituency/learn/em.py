@@ -122,20 +122,11 @@ def run_em(
     The last estimate leaves out expected counts of rules below ``LEAST_COUNT``: on a treebank
     these are 97 of 100 cells, and 2 of 1,000 counts.
     """
-    index = index_words(bank, language=settings.language)
     last: list[tuple[LatentCounts, Lexicon]] = []
 
     def step(params: LatentParams) -> tuple[LatentParams, float]:
-        counts, words, log_likelihood = expect_states(bank, params, index)
-        lexicon = build_lexicon(
-            bank,
-            params.m,
-            None,
-            words,
-            language=settings.language,
-            index=index,
-            smoothing=settings.smoothing,
-        )
+        counts, words, log_likelihood = expect_states(bank, params)
+        lexicon = build_lexicon(bank, params.m, words, settings.smoothing)
         last[:] = [(counts, lexicon)]
         better = estimate(bank, params.m, counts, lexicon, settings.smoothing)
         return better, log_likelihood
@@ -149,9 +140,7 @@ def run_em(
     return replace(learned, params=few)
 
 
-def expect_states(
-    bank: Treebank, params: LatentParams, index: WordIndex
-) -> tuple[LatentCounts, Float64s, float]:
+def expect_states(bank: Treebank, params: LatentParams) -> tuple[LatentCounts, Float64s, float]:
     """The E-step: counts, the states of all preterminals end to end, and the log-likelihood.
 
     The cores in use share out trees, then rules, then trees again: a rule's tensor is added up by
@@ -174,7 +163,7 @@ def expect_states(
         outside=np.zeros(n_cells, np.float32),
         log_scale=np.zeros(len(bank.label)),
     )
-    sweeps.inside[mask] = word_scores(params.lexicon, index)
+    sweeps.inside[mask] = word_scores(params.lexicon, index_words(bank))
     skeletons = Skeleton(bank.label, bank.rule, bank.left, bank.right)
     likelihood = np.zeros(bank.n_trees)
     tensor = np.zeros(len(params.tensor))
@@ -249,7 +238,5 @@ def random_start(bank: Treebank, m: Int64s, settings: LPCFGSettings) -> LatentPa
     states += np.bincount(label_ptr[parent] + within // width, tensor, minlength=len(label))
     states += np.bincount(of_tag + within_tag, weights, minlength=len(label))
     counts = LatentCounts(tensor, states, (of_root / m)[label].astype(float))
-    lexicon = build_lexicon(
-        bank, m, None, weights, language=settings.language, smoothing=settings.smoothing
-    )
+    lexicon = build_lexicon(bank, m, weights, settings.smoothing)
     return estimate(bank, m, counts, lexicon, settings.smoothing)

@@ -92,9 +92,7 @@ def _learn(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -
 
 def _of_pivots(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> LatentParams:
     counts, words, m, spectra = part("pivot counts")(bank, settings, progress=progress)
-    lexicon = build_lexicon(
-        bank, m, None, words, language=settings.language, smoothing=settings.smoothing
-    )
+    lexicon = build_lexicon(bank, m, words, settings.smoothing)
     lexicon = replace(lexicon, word_n=rounded(lexicon.word_n), shape_n=rounded(lexicon.shape_n))
     params = estimate(bank, m, counts, lexicon, settings.smoothing, least=LEAST_COUNT)
     return replace(params, spectra=spectra)
@@ -102,14 +100,7 @@ def _of_pivots(bank: Treebank, settings: LPCFGSettings, progress: Progress | Non
 
 def _clustered(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> LatentParams:
     state, m, spectra = cluster_states(bank, settings, progress=progress)
-    lexicon = build_lexicon(
-        bank,
-        m,
-        state[bank.token >= 0],
-        None,
-        language=settings.language,
-        smoothing=settings.smoothing,
-    )
+    lexicon = build_lexicon(bank, m, state[bank.token >= 0], settings.smoothing)
     counts = count_states(bank, state, m)
     params = estimate(bank, m, counts, lexicon, settings.smoothing, least=0.0)
     return replace(params, spectra=spectra)

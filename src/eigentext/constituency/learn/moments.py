@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from eigentext.base.cores import each, largest_first, row_blocks
-from eigentext.constituency.bounds import smallest_elements
 from eigentext.constituency.features import inside_features, outside_features
 from eigentext.constituency.lexicon import index_words
 from eigentext.constituency.lexicon_moments import build_moment_lexicon
@@ -378,18 +377,10 @@ def fit_moments(
             k_word=smoothing.k_word,
             k_shape=smoothing.k_shape,
             plain=settings.plain,
-            language=settings.language,
         )
     seen = _roots(bank, coordinates, weights, smoothing.C_root)
     roots = _roots(bank, coordinates, weights, smoothing.C_root, smoothing.k_root)
-    smallest = smallest_elements(
-        bank,
-        index_words(bank, language=settings.language),
-        coordinates,
-        weights,
-        smallest_of_rule,
-        seen,
-    )
+    smallest = smallest_elements(bank, coordinates, weights, smallest_of_rule, seen)
     # The lexicon answers like any other; only its counts are arranged differently.
     return LatentParams(
         np.array([c.Y.shape[1] for c in coordinates]),
@@ -409,3 +400,36 @@ def observable_tensor(D: Float64s, inverse: Float64s) -> Float64s:
     [1.0, 0.5]
     """
     return (inverse.T @ D.reshape(len(D), -1)).reshape(D.shape)
+
+
+def smallest_elements(
+    bank: Treebank,
+    coordinates: Sequence[Coordinates],
+    weights: Float64s,
+    smallest_of_rule: Float64s,
+    c_one: Sequence[Float64s],
+) -> Float64s:
+    """(labels,) Lambda_a of every nonterminal from the moments of figure 4, step 2.
+
+    ``smallest_of_rule``  (R,) the smallest absolute value in each rule's D
+    """
+    index = index_words(bank)
+    word_of_token = np.zeros(len(bank.words), np.int64)
+    word_of_token[bank.token[bank.token >= 0]] = index.type_word[index.type_of]
+    smallest = np.full(len(bank.labels), np.inf)
+    for a, c in enumerate(coordinates):
+        smallest[a] = np.abs(np.diag(c.inverse)).min()
+        if np.any(c_one[a]):
+            smallest[a] = min(smallest[a], np.abs(c_one[a]).min())
+        token = bank.token[c.rows]
+        over_word = np.flatnonzero((token >= 0) & (weights[c.rows] > 0))
+        if len(over_word):
+            n = weights[c.rows].sum()
+            word = word_of_token[token[over_word]]
+            order = np.argsort(word, kind="stable")
+            first = np.unique(word[order], return_index=True)[1]
+            weighted = (c.Z[over_word] * weights[c.rows][over_word, None])[order]
+            d_inf = np.add.reduceat(weighted, first, axis=0) / n
+            smallest[a] = min(smallest[a], np.abs(d_inf).min())
+    np.minimum.at(smallest, bank.rules[:, 0], smallest_of_rule)
+    return smallest

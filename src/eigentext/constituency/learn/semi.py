@@ -31,7 +31,7 @@ from eigentext.constituency.chart.coarse import STEPS, CoarseGrammar, build_char
 from eigentext.constituency.chart.constraints import Constraints, build_masks
 from eigentext.constituency.chart.fine import fine_sweeps
 from eigentext.constituency.learn.em import expect_states
-from eigentext.constituency.lexicon import build_lexicon, index_words
+from eigentext.constituency.lexicon import build_lexicon
 from eigentext.constituency.lexicon_moments import MomentLexicon
 from eigentext.constituency.params import LatentCounts, Totals, estimate
 from eigentext.errors import SettingsError
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.chart.fine import Sweeps
     from eigentext.constituency.grammar import Grammar
-    from eigentext.constituency.lexicon import Lexicon, WordIndex
+    from eigentext.constituency.lexicon import Lexicon
     from eigentext.constituency.params import LatentParams
     from eigentext.constituency.settings import LPCFGSettings
     from eigentext.constituency.treebank import Treebank
@@ -165,7 +165,6 @@ def learn_semi(
             n_long += 1
         else:
             short.append(sentence)
-    index = index_words(bank, language=settings.language)
     history, n_used = [], 0
     with single_threaded():
         for number in range(settings.unlabelled_rounds):
@@ -187,12 +186,13 @@ def learn_semi(
             added = [_totals(model, new) for model, new in zip(params, expected, strict=True)]
             renewed = []
             for model, new, more in zip(params, expected, added, strict=True):
-                fresh, log_prob = _maximise(settings, bank, index, model, new, totals.plus(more))
+                fresh, log_prob = _maximise(settings, bank, model, new, totals.plus(more))
                 renewed.append(fresh)
                 of_trees.append(log_prob)
             # the models share one chart, so the coarse grammar gets the mean of what they expect
             mean = Totals(*(np.mean(column, axis=0) for column in zip(*added, strict=True)))
-            coarse = CoarseGrammar.from_totals(bank, totals.plus(mean), settings.smoothing.k_root)
+            k_root = settings.smoothing.k_root
+            coarse = CoarseGrammar.from_treebank(bank, k_root, totals.plus(mean))
             grammar = replace(grammar, coarse=coarse, params=tuple(renewed))
             history.append(likelihood + float(np.mean(of_trees)))
     return grammar, SemiResult(tuple(history), n_used, n_long, len(short) - n_used)
@@ -306,25 +306,12 @@ def _totals(params: LatentParams, new: Expected) -> Totals:
 
 
 def _maximise(
-    settings: LPCFGSettings,
-    bank: Treebank,
-    index: WordIndex,
-    params: LatentParams,
-    new: Expected,
-    totals: Totals,
+    settings: LPCFGSettings, bank: Treebank, params: LatentParams, new: Expected, totals: Totals
 ) -> tuple[LatentParams, float]:
     """One model's M-step, and the log-likelihood of the trees before it."""
-    counts, words, log_prob = expect_states(bank, params, index)
+    counts, words, log_prob = expect_states(bank, params)
     log_prob += sum(map(params.lexicon.log_p_word, bank.words))
-    lexicon = build_lexicon(
-        bank,
-        params.m,
-        None,
-        words,
-        language=settings.language,
-        index=index,
-        smoothing=settings.smoothing,
-    )
+    lexicon = build_lexicon(bank, params.m, words, settings.smoothing)
     states = counts.states + _states(params, new)
     if new.pairs:
         lexicon = _with_words(lexicon, new)
