@@ -112,6 +112,26 @@ def test_every_command_has_its_help_and_an_example():
                 assert param.help, f"{name}: {param.opts[0]} says nothing"
 
 
+PAGES = [*DOCS.rglob("*.md"), DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md"]
+COMMANDS = json.loads((DOCS / "surface.json").read_text("utf-8"))["commands"]
+GROUPS = {name.split()[1] for name in COMMANDS if " " in name}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_and_flags_on_a_page_are_there(page):
+    named = rf"(?:eigentext |`)((?:{'|'.join(GROUPS)})(?: [a-z][a-z-]*){{0,2}})([^`\n]*)"
+    for words, rest in re.findall(named, page.read_text("utf-8")):
+        parts = ["eigentext", *words.split()]
+        heads = [" ".join(parts[:n]) for n in range(len(parts), 1, -1)]
+        command = next((head for head in heads if head in COMMANDS), None)
+        if command is None or any(name.startswith(f"{command} ") for name in COMMANDS):
+            assert words in GROUPS, f"{page.name}: {words}"
+            continue
+        takes = set(", ".join(COMMANDS[command]).split(", "))
+        flags = re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", rest.split("#")[0].split("|")[0])
+        assert set(flags) <= takes, f"{page.name}: {words}"
+
+
 def test_an_option_lists_what_it_takes():
     page = site_commands.pages()["words"]
     assert "(``spectral``, ``paper``, ``exchange``, ``brown``)" in page
