@@ -8,6 +8,7 @@ import lzma
 import shutil
 import sqlite3
 import tempfile
+import tracemalloc
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -605,6 +606,21 @@ def test_json_without_an_end_is_refused_with_its_line(good_lines, tmp_path, caps
             (tmp_path / "a.jsonl").write_text("\n".join(lines), "utf-8")
             assert run(["annotate", "init", "b.db", "--from", str(tmp_path / "a.jsonl")]) == 2
             assert f"a.jsonl:{number}: " in capsys.readouterr().err
+
+
+def test_of_what_is_no_dump_little_is_read(tmp_path, capsys):
+    with gzip.open(tmp_path / "a.jsonl.gz", "wb") as file:
+        for _ in range(60):
+            file.write(bytes(1 << 20))
+    line = ["annotate", "init", str(tmp_path / "b.db"), "--from", str(tmp_path / "a.jsonl.gz")]
+    tracemalloc.start()
+    try:
+        assert run(line) == 2
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert "a.jsonl.gz:1: a line of more than 65,536 bytes" in capsys.readouterr().err
+    assert peak < 30 << 20
 
 
 def test_a_long_text_comes_back_from_its_dump(tmp_path):

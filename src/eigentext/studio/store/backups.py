@@ -13,6 +13,7 @@ Both hold the users with their passwords (as argon2 has them): only the owner ma
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 _KIND = "eigentext annotations"
 _AT_A_TIME = 200  # rows
+_LONGEST_HEAD = 1 << 16  # bytes of the first line: no more is read of what is no dump
 _LONGEST = 1 << 30  # bytes of a row: a document is one, and SQLite holds no larger ones
 
 
@@ -125,8 +127,7 @@ def _restore_to(source: str, where: str, is_dump: bool) -> dict[str, int]:
 
 def _load(c: Connection, source: str, name: str) -> None:
     """Make the tables of the dump's version and fill them."""
-    lines = numbered_lines(source, longest=_LONGEST)
-    number, head = next(lines, (1, ""))
+    number, head = next(numbered_lines(source, longest=_LONGEST_HEAD), (1, ""))
     version = _record(source, number, head).get("version")
     if version not in migrating.known_versions():
         raise DataError(
@@ -140,7 +141,8 @@ def _load(c: Connection, source: str, name: str) -> None:
     waiting: list[dict[str, Any]] = []
     counts = dict.fromkeys(tables, 0)
     table = ""
-    for number, line in lines:
+    lines = numbered_lines(source, longest=_LONGEST)
+    for number, line in itertools.islice(lines, 1, None):
         record = _record(source, number, line)
         if "end" in record:
             _insert(c, tables, table, waiting, source, number)
