@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 from _data import plain_text
 
 from eigentext.base.cores import using_cores
-from eigentext.base.dask_engine import DaskEngine
-from eigentext.base.engines import using_cluster
+from eigentext.base.engines import DaskEngine, using_cluster
 from eigentext.counting.counting import count
 from eigentext.words import CCAEmbedding, SpectralClusters
 

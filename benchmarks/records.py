@@ -39,7 +39,7 @@ def write_all(folder: Path, text: str, n_lines: int) -> list[Path]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from eigentext.base.files import zstd
+    from eigentext.base.files.opening import atomic_write
 
     with open(text, encoding="utf-8") as file:
         lines = [line.rstrip("\n") for line in itertools.islice(file, n_lines)]
@@ -47,7 +47,8 @@ def write_all(folder: Path, text: str, n_lines: int) -> list[Path]:
     (folder / "lines.txt").write_text("\n".join(lines), encoding="utf-8")
     objects = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
     (folder / "a.jsonl").write_bytes(objects)
-    (folder / "a.jsonl.zst").write_bytes(zstd.compress(objects))
+    with atomic_write(folder / "a.jsonl.zst") as out:
+        out.write(objects)
     pq.write_table(pa.table({"text": texts}), folder / "a.parquet", row_group_size=2000)
     with (folder / "a.wet").open("wb") as out:
         for content in (text.encode() for text in texts):

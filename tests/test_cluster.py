@@ -17,9 +17,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from eigentext.base import dask_engine
-from eigentext.base.dask_engine import DaskEngine
-from eigentext.base.engines import using_cluster
+from eigentext.base import engines
+from eigentext.base.engines import DaskEngine, using_cluster
 from eigentext.base.parallel import in_order
 from eigentext.counting.counting import count
 from eigentext.counting.memory import Budget
@@ -305,7 +304,7 @@ def test_loggers_speak_again_after_the_last_engine(cluster):
 
 
 def test_workers_of_another_version(cluster, monkeypatch):
-    here, really = os.getpid(), dask_engine._versions_of
+    here, really = os.getpid(), engines._versions_of
 
     def claim(package: str, version: str | None, *, ours: bool) -> None:
         """Let this process, or the workers, say that they have this version."""
@@ -314,7 +313,7 @@ def test_workers_of_another_version(cluster, monkeypatch):
             look = really(*packages)
             return lambda: look() | ({package: version} if (os.getpid() == here) == ours else {})
 
-        monkeypatch.setattr(dask_engine, "_versions_of", versions_of)
+        monkeypatch.setattr(engines, "_versions_of", versions_of)
 
     claim("eigentext", "0.0", ours=True)
     with pytest.raises(SettingsError, match=r"worker at tcp.* has eigentext .* instead of 0\.0"):

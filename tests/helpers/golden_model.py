@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from eigentext.base import modelfile
-from eigentext.base.packing import pack_csr
+from eigentext.base.layout import pack_csr
 
 KIND = "golden"
 SETTINGS: dict[str, Any] = {"rank": 3, "kappa": 0.5, "contexts": ["-1", "+1"], "note": "zażółć"}

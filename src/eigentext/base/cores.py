@@ -12,6 +12,9 @@
 Threads help where the interpreter lock is let go: in kernels compiled with ``nogil=True``, in
 products of large arrays, in reading and unpacking.  Loops in Python need processes
 (:mod:`eigentext.base.parallel`).
+
+:func:`using_device` says in the same way where large products are made: on the processor, or on a
+graphics card.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from collections import deque
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from weakref import WeakSet
 
 from eigentext.errors import SettingsError
@@ -235,3 +238,35 @@ def row_blocks(n_rows: int, size: int) -> list[slice]:
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
     return [slice(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
+
+
+Device = Literal["cpu", "cuda", "auto"]
+DEVICES: tuple[Device, ...] = get_args(Device)
+
+_device: ContextVar[str] = ContextVar("device", default="cpu")
+
+
+def device_in_use() -> str:
+    """``cpu`` unless told: ``cuda`` is a graphics card, ``auto`` the card where there is one.
+
+    >>> device_in_use()
+    'cpu'
+    """
+    return _device.get()
+
+
+@contextmanager
+def using_device(device: str) -> Iterator[None]:
+    """Let the work inside use this device.
+
+    >>> with using_device("auto"):
+    ...     device_in_use()
+    'auto'
+    """
+    if device not in DEVICES:
+        raise SettingsError(f"device is {device!r}, expected cpu, cuda or auto")
+    held = _device.set(device)
+    try:
+        yield
+    finally:
+        _device.reset(held)

@@ -27,10 +27,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.layout import extremes
-from eigentext.base.packing import pack_csr, unpack_csr
-from eigentext.base.parts import Packed, Part
-from eigentext.base.values import Auto, Flag, Listed, Named, Real, Text, Value, Whole, shown
+from eigentext.base.layout import extremes, pack_csr, unpack_csr
+from eigentext.base.values import (
+    Auto,
+    Flag,
+    Listed,
+    Named,
+    Packed,
+    Part,
+    Real,
+    Text,
+    Value,
+    Whole,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

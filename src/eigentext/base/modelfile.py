@@ -39,11 +39,10 @@ from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import Source, atomic_write, open_binary
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.files.storage import is_url, reason
-from eigentext.base.layout import lay_out, map_arrays, pieces
+from eigentext.base.layout import lay_out, map_arrays, pack_strings, pieces, unpack_strings
 from eigentext.base.named import located
-from eigentext.base.packing import pack_strings, unpack_strings
-from eigentext.base.parts import Packed
 from eigentext.base.registry import no_model, wrong_kind
+from eigentext.base.values import Packed
 from eigentext.errors import MissingExtraError, ModelFileError, SettingsError, StorageError
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigentext.base.fields import Bits, Strings
-from eigentext.base.parts import Packed, Part
 from eigentext.base.registry import class_of
+from eigentext.base.values import Packed, Part
 
 Leaves = Iterator[tuple[str, Part]]
 Values = Mapping[str, Any]

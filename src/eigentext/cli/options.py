@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from eigentext.base import device
-from eigentext.base.cores import available_cores
+from eigentext.base import cores
 from eigentext.cli.command import EXPERT, noted
 
 Sources = Annotated[
@@ -48,12 +47,12 @@ Jobs = Annotated[
         min=0,
         envvar="EIGENTEXT_JOBS",
         show_envvar=True,
-        callback=lambda jobs: jobs or available_cores(),
+        callback=lambda jobs: jobs or cores.available_cores(),
         help="Cores to use, 0 for all; the result does not depend on it.",
     ),
 ]
 Device = Annotated[
-    device.Device,
+    cores.Device,
     typer.Option(
         "--device",
         help="Where the work is done: cuda is a graphics card, auto the card where there is one.",

@@ -166,7 +166,7 @@ def _resumably(
     resume: bool,
 ) -> Counts:
     from eigentext.base.files.opening import check_writable
-    from eigentext.base.fingerprint import fingerprint
+    from eigentext.base.hashing import fingerprint
     from eigentext.base.modelfile import read_header
     from eigentext.pipeline.runs import Counts, write_resumably
 

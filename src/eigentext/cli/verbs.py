@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Literal
 
-from eigentext.base.cores import using_cores
-from eigentext.base.device import using_device
+from eigentext.base.cores import using_cores, using_device
 from eigentext.base.engines import using_cluster
 from eigentext.base.files.opening import SkipLog
 from eigentext.base.progress import Progress
@@ -242,7 +241,7 @@ class Workers(Flags):
         if self.engine != "dask" and self.scheduler is None:
             yield
             return
-        from eigentext.base.dask_engine import DaskEngine
+        from eigentext.base.engines import DaskEngine
 
         here = self.scheduler is None
         with (

@@ -72,7 +72,7 @@ from eigentext.language.trees.constituent import Tree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from eigentext.base.device import Device
+    from eigentext.base.cores import Device
     from eigentext.base.progress import Progress
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.chart.constraints import Masks

@@ -20,7 +20,7 @@ import numpy as np
 
 from eigentext.base.engines import Engine, LocalEngine, cluster_in_use
 from eigentext.base.files.opening import expand
-from eigentext.base.fingerprint import fingerprint
+from eigentext.base.hashing import fingerprint
 from eigentext.counting import workfolder
 from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.counts import Counts

@@ -17,8 +17,8 @@ import numpy as np
 
 from eigentext.base import modelfile
 from eigentext.base.fields import Ints, Sparse, Strings
+from eigentext.base.model import Stored
 from eigentext.base.records import Each, Group
-from eigentext.base.stored import Stored
 from eigentext.base.values import Flag, Named, Text, Whole
 from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.interning import Types, WordTable
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from eigentext.base.files.opening import Source
-    from eigentext.base.parts import Packed
     from eigentext.base.types import Int64s
+    from eigentext.base.values import Packed
 
 _MOST = 10**15  # tokens
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.base.files.scratch import scratch_folder
-from eigentext.base.fingerprint import fingerprint
+from eigentext.base.hashing import fingerprint
 from eigentext.base.ragged import pointers
 from eigentext.counting.pairs import count_pairs
 from eigentext.counting.segments import Handle, SegmentStore, ShardResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentext.base.fingerprint import fingerprint
+from eigentext.base.hashing import fingerprint
 from eigentext.counting.spill import disk_error
 from eigentext.errors import DataError
 from eigentext.language.formats.text import text_lines, write_sentences

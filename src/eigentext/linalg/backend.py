@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.cores import each, row_blocks
-from eigentext.base.device import DEVICES, device_in_use
+from eigentext.base.cores import DEVICES, device_in_use, each, row_blocks
 from eigentext.base.registry import part
 from eigentext.errors import SettingsError, StorageError
 from eigentext.linalg.ties import leading_entries

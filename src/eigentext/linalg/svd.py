@@ -137,7 +137,7 @@ def truncated_svd(
     ``progress`` is told the directions searched so far, and how many that may be.
 
     ``device`` is ``cpu``, ``cuda`` (a graphics card, by CuPy or torch) or ``auto`` (the card where
-    there is one); None is what :func:`~eigentext.base.device.using_device` says.  Only the Krylov
+    there is one); None is what :func:`~eigentext.base.cores.using_device` says.  Only the Krylov
     route goes to the card.  A matrix of CuPy stays on its card.  The factors come back as arrays
     of numpy, or with ``to_host=False`` stay where they were made.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eigentext.base.fingerprint import fingerprint
+from eigentext.base.hashing import fingerprint
 from eigentext.base.settings import declared
 from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.errors import SettingsError

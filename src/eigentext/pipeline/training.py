@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.base.cores import cores_in_use
 from eigentext.base.engines import cluster_in_use
-from eigentext.base.fingerprint import fingerprint
+from eigentext.base.hashing import fingerprint
 from eigentext.base.model import load
 from eigentext.base.parallel import side_by_side
 from eigentext.base.registry import wrong_kind

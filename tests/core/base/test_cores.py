@@ -10,13 +10,14 @@ from eigentext.base.cores import (
     available_cores,
     beside,
     cores_in_use,
+    device_in_use,
     each,
     in_turn,
     is_idle,
     row_blocks,
     using_cores,
+    using_device,
 )
-from eigentext.base.device import device_in_use, using_device
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eigentext.base.fingerprint import fingerprint
+from eigentext.base.hashing import fingerprint
 
 DIFFERENT: list[Any] = [
     np.zeros(2, np.int32),

@@ -7,11 +7,10 @@ import pytest
 
 from eigentext.base import modelfile
 from eigentext.base.fields import Bits, Contents, Ints, Pointers, Reals, Shares, Sparse, Strings
-from eigentext.base.packing import pack_csr
-from eigentext.base.parts import Packed
+from eigentext.base.layout import pack_csr
 from eigentext.base.records import Group
 from eigentext.base.registry import KINDS
-from eigentext.base.values import Auto, Flag, Listed, Named, Real, Text, Whole
+from eigentext.base.values import Auto, Flag, Listed, Named, Packed, Real, Text, Whole
 from eigentext.errors import ModelFileError
 from helpers import foreign_models as foreign
 

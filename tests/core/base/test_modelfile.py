@@ -23,8 +23,8 @@ from scipy.sparse import coo_array, csr_array, random_array
 
 from eigentext.base.files.archives import SUFFIXES, packer
 from eigentext.base.files.opening import RawChunks
+from eigentext.base.layout import pack_csr, unpack_csr
 from eigentext.base.modelfile import Header, load, read_header, save
-from eigentext.base.packing import pack_csr, unpack_csr
 from eigentext.errors import DataError, EigentextError, ModelFileError, SettingsError, StorageError
 from helpers import golden_model
 

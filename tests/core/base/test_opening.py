@@ -21,7 +21,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eigentext.base.files import opening, writing, zstd
+from eigentext.base.files import opening, writing
 from eigentext.base.files.opening import (
     LONGEST_LINE,
     SkipLog,
@@ -33,6 +33,7 @@ from eigentext.base.files.opening import (
     write_lines,
 )
 from eigentext.errors import DataError
+from helpers import zstd
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,6 @@ import pytest
 from scipy.sparse import csr_array
 
 from eigentext.base.fields import Array, Contents, Ints, Pointers, Reals, Sparse, Strings
-from eigentext.base.parts import Packed, Part
 from eigentext.base.records import (
     As,
     BitsOfWords,
@@ -27,7 +26,7 @@ from eigentext.base.records import (
     learned,
     stored,
 )
-from eigentext.base.values import Flag, Listed, Named, Real, Whole
+from eigentext.base.values import Flag, Listed, Named, Packed, Part, Real, Whole
 
 
 class Rule(NamedTuple):

@@ -9,8 +9,6 @@ from typing import ClassVar
 
 import pytest
 
-from eigentext.base.files import zstd
-
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 import fsspec
@@ -22,6 +20,7 @@ from eigentext.base.files.opening import expand
 from eigentext.counting.counting import count
 from eigentext.datasets.sample import sample_files
 from eigentext.errors import DataError
+from helpers import zstd
 from helpers.commands import eigentext, started
 from helpers.record_files import jsonl, parquet, warc_record, wet, write
 from helpers.sample_pipeline import pipeline

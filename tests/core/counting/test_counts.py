@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eigentext.base import modelfile, packing
+from eigentext.base import layout, modelfile
 from eigentext.counting.counting import count
 from eigentext.counting.counts import Counts
 from eigentext.errors import ModelFileError, SettingsError
@@ -100,7 +100,7 @@ def test_files_that_do_not_fit(tmp_path, counted):
         "n_skipped": 0,
         "complete": True,
     }
-    pairs = packing.pack_csr("pairs/1-1", counts.halves[0])
+    pairs = layout.pack_csr("pairs/1-1", counts.halves[0])
     good = {"unigrams": counts.unigrams, **pairs}
     for arrays, words, changed in [
         ({**good, "unigrams": counts.unigrams[:-1]}, ["a", "b"], {}),

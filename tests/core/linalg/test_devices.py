@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from eigentext.accel import devices
 from eigentext.accel.devices import TorchBackend
 from eigentext.accel.rows import _pieces
-from eigentext.base.device import device_in_use, using_device
+from eigentext.base.cores import device_in_use, using_device
 from eigentext.errors import RankWarning, SettingsError
 from eigentext.linalg.backend import CPU, Backend, backend_for
 from eigentext.linalg.cca import generalised_cca

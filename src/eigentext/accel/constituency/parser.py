@@ -28,7 +28,7 @@ from eigentext.accel.constituency.engine import (
     sentence_arrays,
 )
 from eigentext.accel.devices import why_no_cupy
-from eigentext.base.device import DEVICES
+from eigentext.base.cores import DEVICES
 from eigentext.constituency.answer import Parse, word_emissions
 from eigentext.constituency.chart.decode import LIKELY, Skeleton
 from eigentext.constituency.scoring import plain_log_p, words_log_p
@@ -39,7 +39,7 @@ from eigentext.language.trees.constituent import Tree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from eigentext.base.device import Device
+    from eigentext.base.cores import Device
     from eigentext.base.types import Float64s, Int32s
     from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.model import LPCFG

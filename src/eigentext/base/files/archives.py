@@ -10,10 +10,10 @@ follows the first member when it does not begin like a second one.
 
 from __future__ import annotations
 
+import sys
 import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from eigentext.base.files import zstd
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ SUFFIXES = (".gz", ".xz", ".zst", ".bz2")
 _STEP = 1 << 12  # bytes fed at once: zlib and zstandard have no bound on what one step gives back
 _MOST = 1 << 20  # bytes asked for at once from lzma and bz2, which do
 _LZMA_MEMORY = 1 << 30
+_ZSTD_LEVEL = 6
 
 
 def suffix_of(source: str) -> str:
@@ -91,7 +92,7 @@ def _decoder(suffix: str) -> tuple[Callable[[], Any], tuple[type[Exception], ...
         import bz2
 
         return bz2.BZ2Decompressor, (OSError, EOFError, ValueError)
-    new_zst, error = zstd.decoder()
+    new_zst, error = _zstd_decoder()
     return new_zst, (error,)
 
 
@@ -117,7 +118,8 @@ def _members(
             try:
                 content = decoder.decompress(data, _MOST) if bounded else decoder.decompress(data)
             except errors as error:
-                why = zstd.reason(error) if suffix == ".zst" else error
+                # each library puts other words before what is wrong
+                why = str(error).rpartition(": ")[2] if suffix == ".zst" else error
                 raise DataError(source, None, f"damaged {kind} archive: {why}") from error
             data = b""
             if content:
@@ -145,5 +147,39 @@ def packer(suffix: str, out: BinaryIO) -> io.BufferedIOBase | BinaryIO:
 
         return bz2.BZ2File(out, "wb")
     if suffix == ".zst":
-        return zstd.writer(out)
+        return _zstd_writer(out)
     return out
+
+
+# Zstandard, of the standard library from Python 3.14 on and of `zstandard` below it: the same C
+# library, and which of them is used is known here alone.
+
+
+def _zstd_decoder() -> tuple[Callable[[], Any], type[Exception]]:
+    """How to begin a frame, and what its decoder raises on damage.
+
+    A decoder has ``decompress``, ``eof`` and ``unused_data``.
+    """
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return zstd.ZstdDecompressor, zstd.ZstdError
+    import zstandard
+
+    return lambda: zstandard.ZstdDecompressor().decompressobj(), zstandard.ZstdError
+
+
+def _zstd_writer(out: BinaryIO) -> io.BufferedIOBase | BinaryIO:
+    """A stream that packs what is written, with a sum to check it; ``out`` is not closed."""
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        parameter = zstd.CompressionParameter
+        options = {parameter.compression_level: _ZSTD_LEVEL, parameter.checksum_flag: 1}
+        packed_file = zstd.ZstdFile(out, "wb", options=options)
+        packed_file.write(b"")  # begins the frame: without one, no content would be no archive
+        return packed_file
+    import zstandard
+
+    packed = zstandard.ZstdCompressor(level=_ZSTD_LEVEL, write_checksum=True)
+    return packed.stream_writer(out, closefd=False)

@@ -26,9 +26,15 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from eigentext.base.files.archives import unpacked
-from eigentext.base.files.hub import dataset_files
 from eigentext.base.files.outputs import check_input
-from eigentext.base.files.storage import Source, driver_errors, filesystem_of, is_url, reason
+from eigentext.base.files.storage import (
+    Source,
+    dataset_files,
+    driver_errors,
+    filesystem_of,
+    is_url,
+    reason,
+)
 from eigentext.base.files.writing import atomic_write, check_writable, write_lines
 from eigentext.errors import DataError, StorageError
 
@@ -93,7 +99,7 @@ def expand(sources: Iterable[Source]) -> list[str]:
 
     A file whose real name contains ``*``, ``?`` or ``[`` is taken as it is.  Folders that a glob
     meets are passed over; ``**`` goes into subfolders.  ``-`` (standard input) stays.  The folder
-    of a dataset, ``hf://datasets/...``, stands for its files (``hub``).
+    of a dataset, ``hf://datasets/...``, stands for its files.
 
     >>> expand(["-"])
     ['-']

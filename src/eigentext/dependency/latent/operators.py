@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.base.parts import Packed
     from eigentext.base.types import Float64s, Int8s
+    from eigentext.base.values import Packed
 
 Kind = Literal["svd", "cca"]
 _MAX_CONDITION = 1e12  # of a matrix that is inverted

@@ -16,12 +16,12 @@ import numpy as np
 
 from eigentext.base.cores import cores_in_use, row_blocks
 from eigentext.base.fields import Ints, Reals, Strings
-from eigentext.base.fingerprint import fingerprint
 from eigentext.base.folds import held_out
+from eigentext.base.hashing import fingerprint
+from eigentext.base.model import Stored
 from eigentext.base.parallel import in_order
 from eigentext.base.ragged import pointers
 from eigentext.base.records import Called, Group, Record
-from eigentext.base.stored import Stored
 from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.base.parts import Packed
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float32s, Int16s, Int32s, Int64s
+    from eigentext.base.values import Packed
     from eigentext.dependency.graph.labels import LabelledList
     from eigentext.dependency.graph.parser import DependencyParser
     from eigentext.dependency.sentence import TaggedSentence

@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.base.parts import Packed
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float32s, Float64s, Int64s, UInt8s, UInt64s
+    from eigentext.base.values import Packed
     from eigentext.dependency.graph.answer import Parse
     from eigentext.dependency.graph.parser import DependencyParser
 

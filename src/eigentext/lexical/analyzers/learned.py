@@ -24,10 +24,10 @@ import numpy as np
 
 from eigentext.base import settings
 from eigentext.base.fields import Ints, Pointers, Strings
+from eigentext.base.model import Stored
 from eigentext.base.ragged import pointers
 from eigentext.base.records import As, Called, Group
 from eigentext.base.remembering import Remembering
-from eigentext.base.stored import Stored
 from eigentext.base.values import Named, Text, Whole
 from eigentext.errors import SettingsError
 from eigentext.language.formats.conllu import each_conllu
@@ -39,7 +39,7 @@ from eigentext.lexical.settings import LearnedAnalyzerSettings
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eigentext.base.parts import Packed
+    from eigentext.base.values import Packed
     from eigentext.language.formats.conllu import ConlluBlock
 
 _LONGEST_ENDING = 8

@@ -66,8 +66,8 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import Source
     from eigentext.base.modelfile import ModelFile
     from eigentext.base.progress import Progress
-    from eigentext.base.stored import Packed
     from eigentext.base.types import Float64s, Int64s
+    from eigentext.base.values import Packed
     from eigentext.lexical.analysis import Analyzer
     from eigentext.lexical.ranker.features import Hashes
     from eigentext.lexical.ranker.records import Weights

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.base.parts import Part
     from eigentext.base.types import Float64s
+    from eigentext.base.values import Part
     from eigentext.sequences.settings import Estimator
     from eigentext.sequences.spectral.moments import Dictionary, Moments
 

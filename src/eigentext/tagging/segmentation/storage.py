@@ -24,8 +24,8 @@ from eigentext.tagging.segmentation.tokens import TokenStage
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from eigentext.base.parts import Part
     from eigentext.base.types import Int8s, UInt8s, UInt32s
+    from eigentext.base.values import Part
     from eigentext.tagging.segmentation.model import Segmenter
 
 __all__ = ["LINE_BREAK", "Content"]

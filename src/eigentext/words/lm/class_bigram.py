@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from scipy.sparse import csr_array
 
-    from eigentext.base.parts import Packed
     from eigentext.base.types import Float64s, Int64s
+    from eigentext.base.values import Packed
 
 END = "</s>"
 

@@ -21,7 +21,7 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from eigentext.base.files import zstd
+from helpers import zstd
 from helpers.record_files import jsonl, parquet, warc_record, wet, write
 
 quick = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])

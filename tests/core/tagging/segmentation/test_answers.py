@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.base.cores import using_cores
-from eigentext.base.parts import Packed
+from eigentext.base.values import Packed
 from eigentext.errors import ModelFileError
 from eigentext.language.formats.conllu import make_sentence, parse_sentence, read_sentences
 from eigentext.tagging.segmentation import Segmenter, raw_text, storage
