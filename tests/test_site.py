@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import pkgutil
 import re
 import subprocess
 import sys
@@ -130,6 +131,19 @@ def test_commands_and_flags_on_a_page_are_there(page):
         takes = set(", ".join(COMMANDS[command]).split(", "))
         flags = re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", rest.split("#")[0].split("|")[0])
         assert set(flags) <= takes, f"{page.name}: {words}"
+
+
+@pytest.mark.parametrize("page", PAGES[:-1], ids=lambda page: page.stem)
+def test_what_a_page_imports_is_there(page, public_names):
+    text = page.read_text("utf-8")
+    names = set(re.findall(r"`(eigentext\.[\w.]*\w)", text))
+    for module, imported in re.findall(r"^ *from (eigentext[\w.]*) import ([\w, ]+)$", text, re.M):
+        names |= {f"{module}.{name.split()[0]}" for name in imported.split(",")}
+    for name in names:
+        try:
+            pkgutil.resolve_name(name)
+        except AttributeError:
+            import_module(name)
 
 
 def test_an_option_lists_what_it_takes():
