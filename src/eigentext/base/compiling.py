@@ -142,7 +142,11 @@ class KernelCache:
         _make_ready(target_context)
         data = self._shipped_file and self._shipped_file.load(sig)
         if data is None and not _TO and self._local:
-            data = self._local_file.load(self._key(sig, target_context.codegen()))
+            try:
+                data = self._local_file.load(self._key(sig, target_context.codegen()))
+            except Exception:  # it is damaged, or names types that another release had
+                with contextlib.suppress(OSError):
+                    self.flush()
         if data is not None:
             return _IMPL.rebuild(target_context, data)
         if not _announced:

@@ -82,6 +82,36 @@ def test_a_kernel_is_compiled_once_and_says_so(tmp_path: Path) -> None:
     assert compute(tmp_path) == ["10.0", "0", "0"]
 
 
+PAIRS = """
+import pathlib, sys
+from eigentext.base import compiling
+compiling._PACKAGE = pathlib.Path({folder!r}, "x")
+sys.path.insert(0, {folder!r})
+from pairs import {name}
+from sums import total
+print(total({name}(2, 3)), sum(total.stats.cache_hits.values()))
+"""
+
+
+@pytest.mark.parametrize("change", ["renamed", "cut"])
+def test_a_cache_that_cannot_be_read_is_made_anew(tmp_path: Path, change: str) -> None:
+    kernel = "from eigentext.base.compiling import njit\n@njit\ndef total(p): return p.a + p.b\n"
+    (tmp_path / "sums.py").write_text(kernel)
+
+    def answers(name: str) -> list[str]:
+        source = f"import typing\nclass {name}(typing.NamedTuple):\n    a: int\n    b: int\n"
+        (tmp_path / "pairs.py").write_text(source)
+        kernel = PAIRS.format(folder=str(tmp_path), name=name)
+        return compute(tmp_path / "cache", kernel=kernel, PYTHONDONTWRITEBYTECODE="1")
+
+    assert [answers("Pair"), answers("Pair")] == [["5", "0"], ["5", "1"]]
+    if change == "cut":
+        for index in (tmp_path / "cache").rglob("*.nbi"):
+            index.write_bytes(index.read_bytes()[:-9])
+    name = {"renamed": "Couple", "cut": "Pair"}[change]
+    assert [answers(name), answers(name)] == [["5", "0"], ["5", "1"]]
+
+
 def test_where_no_folder_can_be_written_it_is_compiled_anew(tmp_path: Path) -> None:
     kernel = f"""
 from numba.core import caching
