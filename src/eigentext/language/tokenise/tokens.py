@@ -8,7 +8,8 @@ Flow of the datum: raw text -> sentences (``sentences``) -> tokens by a scheme:
 - ``arabic``: punctuation and digits come off, clitics, tatweel and diacritics stay.
 
 ``raw[token.start:token.end]`` is what was typed; ``token.text`` may be a normalised form.  Offsets
-increase, tokens never overlap, and every character that is not white space is in a token.
+increase, tokens never overlap, and every character that is not white space is in a token; control
+characters are white space, but for the scheme ``whitespace``, whose tokens are as they were given.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.errors import SettingsError
+from eigentext.language.formats.conll import controls_as_blanks
 from eigentext.language.tokenise.characters import (
     ADDRESS,
     IDEOGRAPHS,
@@ -132,14 +134,15 @@ _TOKENISERS: dict[str, tuple[Callable[[str, int, int], list[Token]], str]] = {
 SCHEMES: tuple[str, ...] = tuple(_TOKENISERS)
 
 
-def _tokeniser(raw: str, scheme: str) -> tuple[Callable[[str, int, int], list[Token]], str]:
+def _tokeniser(raw: str, scheme: str) -> tuple[str, Callable[[str, int, int], list[Token]], str]:
+    """The text to cut, what cuts it, and the language of its sentences."""
     if not isinstance(raw, str):
         raise TypeError(
             f"raw text must be one str, not {type(raw).__name__}; tokens need no tokeniser"
         )
     if scheme not in _TOKENISERS:
         raise SettingsError(f"scheme {scheme!r} is not one of {', '.join(SCHEMES)}")
-    return _TOKENISERS[scheme]
+    return raw if scheme == "whitespace" else controls_as_blanks(raw), *_TOKENISERS[scheme]
 
 
 def _escaped(tokens: list[Token]) -> list[Token]:
@@ -156,7 +159,7 @@ def tokenise(raw: str, scheme: str = "generic", *, escape_brackets: bool = False
     >>> tokenise("a b")[1]
     Token(text='b', start=2, end=3)
     """
-    cut, _ = _tokeniser(raw, scheme)
+    raw, cut, _ = _tokeniser(raw, scheme)
     tokens = cut(raw, 0, len(raw) if scheme == "whitespace" else len(raw.rstrip()))
     return _escaped(tokens) if escape_brackets else tokens
 
@@ -171,7 +174,7 @@ def tokenise_text(
     >>> [[t.text for t in s] for s in tokenise_text("It's cold. Isn't it?", "ptb")]
     [['It', "'s", 'cold', '.'], ['Is', "n't", 'it', '?']]
     """
-    cut, language = _tokeniser(raw, scheme)
+    raw, cut, language = _tokeniser(raw, scheme)
     if scheme == "whitespace":  # pre-tokenised text has one sentence a line
         spans = [match.span() for match in _LINE.finditer(raw)]
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 import pytest
@@ -49,7 +50,8 @@ def check_offsets(raw: str, tokens: list[Token], scheme: str) -> None:
         if scheme == "whitespace":
             assert (place in covered) == (character not in ASCII_SPACE)
         else:
-            assert (place in covered) == (not character.isspace())
+            blank = character.isspace() or unicodedata.category(character) == "Cc"
+            assert (place in covered) == (not blank)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -113,6 +115,16 @@ def test_penn_english(raw: str, expected: str | None) -> None:
 
 def test_a_quote_between_spaces_opens_and_then_closes() -> None:
     assert words('He said " yes " again') == ["He", "said", "``", "yes", "''", "again"]
+
+
+@pytest.mark.parametrize("scheme", sorted(set(SCHEMES) - {"whitespace"}))
+def test_control_characters_are_white_space(scheme: str) -> None:
+    raw = "The d\0og \x1b[31m slept\x7f.\x9f\nIt\x01rains"
+    blank = raw.translate(dict.fromkeys((*range(9), *range(14, 32), *range(127, 160)), " "))
+    assert tokenise(raw, scheme) == tokenise(blank, scheme)
+    assert [*tokenise_text(raw, scheme)] == [*tokenise_text(blank, scheme)]
+    assert words("\0 \x1b", scheme) == []
+    assert words("d\0g", "whitespace") == ["d\0g"]  # a token as it was given
 
 
 def test_surface_is_what_was_typed() -> None:
