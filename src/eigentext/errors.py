@@ -30,7 +30,7 @@ class EigentextError(Exception):
     """Base of all errors that eigentext raises on purpose; they go whole from process to process.
 
     >>> import pickle
-    >>> str(pickle.loads(pickle.dumps(RankError("Omega", asked=50, got=12))))
+    >>> str(pickle.loads(pickle.dumps(RankError("Omega", rank=50, got=12))))
     'Omega has numerical rank 12, but rank 50 was asked for'
     """
 
@@ -55,8 +55,8 @@ class DataError(EigentextError):
         super().__init__(self.path, line, self.why)
 
     def __str__(self) -> str:
-        place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{place}: {self.why}"
+        source = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{source}: {self.why}"
 
 
 class DataWarning(UserWarning):
@@ -78,18 +78,18 @@ class SettingsError(EigentextError):
 class RankError(EigentextError):
     """A matrix has fewer useful directions than were asked for.
 
-    >>> str(RankError("Omega", asked=50, got=12))
+    >>> str(RankError("Omega", rank=50, got=12))
     'Omega has numerical rank 12, but rank 50 was asked for'
     """
 
-    def __init__(self, symbol: str, *, asked: int, got: int) -> None:
+    def __init__(self, symbol: str, *, rank: int, got: int) -> None:
         self.symbol = symbol
-        self.asked = asked
+        self.rank = rank
         self.got = got
-        super().__init__(symbol, asked, got)
+        super().__init__(symbol, rank, got)
 
     def __str__(self) -> str:
-        return f"{self.symbol} has numerical rank {self.got}, but rank {self.asked} was asked for"
+        return f"{self.symbol} has numerical rank {self.got}, but rank {self.rank} was asked for"
 
 
 class RankWarning(UserWarning):
@@ -99,18 +99,20 @@ class RankWarning(UserWarning):
 class ModelFileError(EigentextError):
     """A model file of the wrong kind or version, or one that is damaged.
 
-    >>> str(ModelFileError("m.eig", found="kind 'counts'", supported="kind 'lpcfg'"))
+    >>> str(ModelFileError("m.eig", content="kind 'counts'", supported="kind 'lpcfg'"))
     "m.eig: found kind 'counts', but this needs kind 'lpcfg'"
     >>> str(ModelFileError("m.eig", why="the file is truncated"))
     'm.eig: the file is truncated'
     """
 
-    def __init__(self, path: str, *, found: str = "", supported: str = "", why: str = "") -> None:
+    def __init__(
+        self, path: str, *, content: str = "", supported: str = "", why: str = ""
+    ) -> None:
         self.path = str(path)
-        self.found = found
+        self.content = content
         self.supported = supported
-        self.why = why or f"found {found}, but this needs {supported}"
-        super().__init__(self.path, found, supported, why)
+        self.why = why or f"found {content}, but this needs {supported}"
+        super().__init__(self.path, content, supported, why)
 
     def __str__(self) -> str:
         return f"{self.path}: {self.why}"

@@ -207,7 +207,7 @@ def compiled_folder() -> Path | None:
         return None
     host = llvmlite.binding.get_host_cpu_features()
     _, needed = PORTABLE[platform.machine()]
-    return _SHIPPED if all(host.get(one) for one in needed) else None
+    return _SHIPPED if all(host.get(feature) for feature in needed) else None
 
 
 def manifest() -> dict[str, str]:
@@ -228,16 +228,16 @@ def manifest() -> dict[str, str]:
 
 def stamp_of(file: str) -> str:
     """A hash of a module of kernels and of all modules of the package that it is made from."""
-    seen: dict[Path, bytes] = {}
+    hashes: dict[Path, bytes] = {}
     todo = [Path(file)]
     while todo:
         path = todo.pop()
-        if path not in seen:
+        if path not in hashes:
             content, imported = _read(path)
-            seen[path] = content
+            hashes[path] = content
             todo += imported
     inside = _PACKAGE.parent
-    names = sorted((str(path.relative_to(inside)), content) for path, content in seen.items())
+    names = sorted((str(path.relative_to(inside)), content) for path, content in hashes.items())
     return hashlib.sha256(b"\n".join(name.encode() + digest for name, digest in names)).hexdigest()
 
 

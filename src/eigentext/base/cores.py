@@ -151,21 +151,21 @@ def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
     pool = _pool.get()
     if pool is None:
         return [function(item) for item in items]
-    given = list(items)
-    results: list[Any] = [None] * len(given)
+    blocks = list(items)
+    results: list[Any] = [None] * len(blocks)
     errors: dict[int, BaseException] = {}
     turns = count()
 
     def work() -> None:
         """Take the next item until there is none; one that fails ends it all."""
-        while not errors and (turn := next(turns)) < len(given):
+        while not errors and (turn := next(turns)) < len(blocks):
             try:
-                results[turn] = function(given[turn])
+                results[turn] = function(blocks[turn])
             except BaseException as error:
                 errors[turn] = error
 
     # This thread works too, and begins at once: to wake another takes as long as a small item.
-    others = [_begun(pool, work) for _ in range(min(_cores.get(), len(given)) - 1)]
+    others = [_begun(pool, work) for _ in range(min(_cores.get(), len(blocks)) - 1)]
     with _by_itself():
         work()
     for other in others:
@@ -206,14 +206,14 @@ def in_turn(
 def largest_first(
     function: Callable[[int], Result],
     sizes: Iterable[int],
-    told: Callable[[int], None] | None = None,
+    on_done: Callable[[int], None] | None = None,
 ) -> list[Result]:
     """``function(n)`` for every number of an item, in the order of the items.
 
     Items differ in size, and the largest is begun first, so that no thread is left alone with it
-    in the end.  ``told`` hears how much of the sum of sizes is done.
+    in the end.  ``on_done`` hears how much of the sum of sizes is done.
 
-    >>> largest_first("abc".__getitem__, [1, 3, 2], told=print)
+    >>> largest_first("abc".__getitem__, [1, 3, 2], on_done=print)
     3
     5
     6
@@ -221,14 +221,14 @@ def largest_first(
     """
     size = list(sizes)
     order = sorted(range(len(size)), key=lambda n: -size[n])
-    found: dict[int, Result] = {}
+    results: dict[int, Result] = {}
     done = 0
     for n, result in zip(order, in_turn(function, order), strict=True):
-        found[n] = result
+        results[n] = result
         done += size[n]
-        if told is not None:
-            told(done)
-    return [found[n] for n in range(len(size))]
+        if on_done is not None:
+            on_done(done)
+    return [results[n] for n in range(len(size))]
 
 
 def row_blocks(n_rows: int, size: int) -> list[slice]:

@@ -387,15 +387,15 @@ def _versions_of(*packages: str) -> Callable[[], dict[str, str | None]]:
         import platform
         from importlib.metadata import PackageNotFoundError, version
 
-        found: dict[str, str | None] = {}
+        versions: dict[str, str | None] = {}
         for package in packages:
             try:
                 # ours may be a source tree that is not installed
                 ours = package == "eigentext"
-                found[package] = __import__(package).__version__ if ours else version(package)
+                versions[package] = __import__(package).__version__ if ours else version(package)
             except (ImportError, PackageNotFoundError):
-                found[package] = None
-        return found | {"python": platform.python_version()}
+                versions[package] = None
+        return versions | {"python": platform.python_version()}
 
     return look
 

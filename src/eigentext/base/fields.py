@@ -360,10 +360,10 @@ class Contents:
         # facts before the rest, which may depend on them
         fixed = self.parts.leaves("", None)
         facts = {name: leaf for name, leaf in fixed if isinstance(leaf, Value)}
-        known = {**self.settings.fields, **facts}
-        Named(known).check("settings", values)
+        declared = {**self.settings.fields, **facts}
+        Named(declared).check("settings", values)
         leaves = list(self.parts.leaves("", values))
-        sizes = Sizes({name: values[name] for name in known if type(values.get(name)) is int})
+        sizes = Sizes({name: values[name] for name in declared if type(values.get(name)) is int})
         kinds: tuple[tuple[str, type, Mapping[str, Any]], ...] = (
             ("strings", Strings, packed.strings),
             ("array", _InArrays, packed.arrays),

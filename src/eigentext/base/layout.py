@@ -116,7 +116,7 @@ def unpack_csr(
     except KeyError as error:
         names = ", ".join(sorted(arrays)) or "no arrays"
         needed = f"the array {error.args[0]!r}"
-        raise ModelFileError(path, found=names, supported=needed) from error
+        raise ModelFileError(path, content=names, supported=needed) from error
     if is_mapped(data):
         # looked through before, some at a time (``fields.Sparse``); the constructor would read all
         matrix = csr_array(tuple(shape.tolist()), dtype=data.dtype)
@@ -211,5 +211,5 @@ def extremes(array: np.ndarray) -> tuple[Any, Any]:
     flat = array.reshape(-1)
     step = _PIECE // flat.itemsize
     parts = (read_mapped(flat, begin, begin + step) for begin in range(0, len(flat), step))
-    found = [(part.min(), part.max()) for part in parts]
-    return np.min([low for low, _ in found]), np.max([high for _, high in found])
+    ranges = [(part.min(), part.max()) for part in parts]
+    return np.min([low for low, _ in ranges]), np.max([high for _, high in ranges])

@@ -226,8 +226,8 @@ class Model(Stored, Estimator):
             name: getattr(self if declaration.answering else self.settings_, name)
             for name, declaration in declarations.items()
         }
-        known = {name: value for name, value in values.items() if value is not settings.NOT_KEPT}
-        type(self)(**known).check()  # no file that load would refuse
+        whole = {name: value for name, value in values.items() if value is not settings.NOT_KEPT}
+        type(self)(**whole).check()  # no file that load would refuse
         packed = self._packed({name: values[name] for name in values if declarations[name].stored})
         if absent := type(self)(**values)._not_kept():
             packed.facts["not_kept"] = absent
@@ -240,20 +240,20 @@ class Model(Stored, Estimator):
             name for name, declaration in settings.declared(cls).items() if not declaration.stored
         ]
         if other := sorted(unstored.keys() - set(free)):
-            wanted = ", ".join(free) or "nothing more"
-            raise SettingsError(f"load was given {other[0]!r}, expected {wanted}")
+            free_names = ", ".join(free) or "nothing more"
+            raise SettingsError(f"load was given {other[0]!r}, expected {free_names}")
         return super()._from_file(file, unstored)
 
     @classmethod
     def _unpack(cls, packed: Packed, **unstored: Any) -> Self:
         declarations = settings.declared(cls)
-        known = {name: value for name, value in packed.settings.items() if name in declarations}
-        if more := sorted(packed.settings.keys() - known.keys()):
+        kept = {name: value for name, value in packed.settings.items() if name in declarations}
+        if more := sorted(packed.settings.keys() - kept.keys()):
             raise ModelFileError(packed.path, why=f"the setting {more[0]!r} is not known")
-        for name, value in known.items():  # JSON has no tuples
+        for name, value in kept.items():  # JSON has no tuples
             if isinstance(declarations[name].default, tuple) and isinstance(value, list):
-                known[name] = tuple(value)
-        model = cls(**{**known, **unstored})
+                kept[name] = tuple(value)
+        model = cls(**{**kept, **unstored})
         model.check()
         content: Any = model
         if cls.CONTENT is None:

@@ -199,9 +199,9 @@ def _pieces(
     for array in ordered:
         for piece in pieces(array):
             digest.update(piece)
-    found = digest.hexdigest()
-    head = head[:start] + found.encode() + head[end:]
-    header = _header_from(shown, {**metadata, "sha256": found}, _table_of(head))
+    sha256 = digest.hexdigest()
+    head = head[:start] + sha256.encode() + head[end:]
+    header = _header_from(shown, {**metadata, "sha256": sha256}, _table_of(head))
     return header, chain([head], chain.from_iterable(map(pieces, ordered)))
 
 
@@ -411,7 +411,7 @@ def _read_start(path: str, stream: BinaryIO, needed: Sequence[str]) -> tuple[Hea
         raise ModelFileError(path, why=f"damaged header: {error}") from error
     if metadata is None:
         content = f"a safetensors file without the metadata key {METADATA_KEY!r}"
-        raise ModelFileError(path, found=content, supported="a file that eigentext wrote")
+        raise ModelFileError(path, content=content, supported="a file that eigentext wrote")
     return _header_from(path, metadata, table), first + raw
 
 
@@ -425,7 +425,7 @@ def _header_from(path: str, metadata: Any, table: Any) -> Header:
     try:
         if metadata["container"] != CONTAINER:
             container, needed = f"container {metadata['container']!r}", f"container {CONTAINER}"
-            raise ModelFileError(path, found=container, supported=needed)
+            raise ModelFileError(path, content=container, supported=needed)
         header = Header(
             kind=metadata["kind"],
             format_version=metadata["format_version"],
@@ -466,7 +466,7 @@ def _check_kind(
         stored = f"format version {header.format_version} of kind {header.kind!r}"
         if header.package_version != version.VERSION:
             stored += f" (written by eigentext {header.package_version})"
-        raise ModelFileError(path, found=stored, supported=f"format version {readable}")
+        raise ModelFileError(path, content=stored, supported=f"format version {readable}")
 
 
 def _check_content(

@@ -58,10 +58,10 @@ def place_of(name: str) -> Path:
 def installed() -> dict[str, Path]:
     """The files of all models that have names, by name, in order."""
     try:
-        found = sorted(models_folder().glob(f"*{_SUFFIX}"))
+        files_there = sorted(models_folder().glob(f"*{_SUFFIX}"))
     except OSError:
         return {}
-    return {path.stem: path for path in found if is_name(path.stem) and path.is_file()}
+    return {path.stem: path for path in files_there if is_name(path.stem) and path.is_file()}
 
 
 def located(source: Source) -> str:
@@ -78,14 +78,14 @@ def located(source: Source) -> str:
     path = os.fspath(source)
     if path == "-" or is_url(path) or os.path.isfile(path) or not is_name(path):
         return path
-    place = place_of(path)
-    if place.is_file():
-        return str(place)
+    file = place_of(path)
+    if file.is_file():
+        return str(file)
     if os.path.exists(path):  # a folder, a pipe: who opens it says what is wrong
         return path
     if (files("eigentext") / "recipes" / f"{path}.toml").is_file():
         why = f"not made yet: `eigentext model make {path}` makes it"
     else:
-        known = "`eigentext model list` shows those that there are"
-        why = f"no such file, and no model of this name: {known}"
+        list_them = "`eigentext model list` shows those that there are"
+        why = f"no such file, and no model of this name: {list_them}"
     raise DataError(path, None, why)

@@ -89,22 +89,22 @@ class Record(Part):
             name, part, of = (
                 declaration if isinstance(declaration, Called) else Called(None, declaration)
             )
-            own = "" if part.nameless else attribute.rstrip("_") if name is None else name
-            self.parts[attribute] = prefix + own, part
+            stem = "" if part.nameless else attribute.rstrip("_") if name is None else name
+            self.parts[attribute] = prefix + stem, part
             self._get[attribute] = of if callable(of) else attrgetter(of or attribute)
 
     def leaves(self, name: str, values: Values | None) -> Leaves:
         """Those of all fields."""
-        for own, part in self.parts.values():
-            for path, leaf in part.leaves(name + own, values):
+        for stem, part in self.parts.values():
+            for path, leaf in part.leaves(name + stem, values):
                 yield path, replace(leaf, optional=True) if self.optional else leaf  # type: ignore[type-var]
 
     def pack(self, name: str, value: Any, packed: Packed) -> None:
         """All fields that are not None."""
-        for attribute, (own, part) in self.parts.items():
+        for attribute, (stem, part) in self.parts.items():
             item = self._get[attribute](value)
             if item is not None or isinstance(part, OrNull):
-                part.pack(name + own, item, packed)
+                part.pack(name + stem, item, packed)
 
     def unpack(self, name: str, packed: Packed) -> Any:
         """The record; None if it is optional and not there."""
@@ -118,15 +118,15 @@ class Record(Part):
     def fields_of(self, name: str, packed: Packed) -> dict[str, Any]:
         """The value of each field, by the field's name."""
         return {
-            attribute: part.unpack(name + own, packed)
-            for attribute, (own, part) in self.parts.items()
+            attribute: part.unpack(name + stem, packed)
+            for attribute, (stem, part) in self.parts.items()
         }
 
     def _is_there(self, name: str, packed: Packed) -> bool:
         needed = {
             path: leaf.is_in(path, packed)
-            for own, part in self.parts.values()
-            for path, leaf in part.leaves(name + own, packed.values)
+            for stem, part in self.parts.values()
+            for path, leaf in part.leaves(name + stem, packed.values)
             if not leaf.optional
         }
         if any(needed.values()) and not all(needed.values()):
@@ -257,8 +257,8 @@ class Each(Around):
         """Those of all of them, with their number for ``#``."""
         if values is not None:
             for number, key in enumerate(self._keys(values)):
-                own = name + self.name.format(key)
-                yield from self.part.leaves(own, {**values, "#": number})
+                stem = name + self.name.format(key)
+                yield from self.part.leaves(stem, {**values, "#": number})
 
     def pack(self, name: str, value: Any, packed: Packed) -> None:
         """One after the other, without those that are None."""

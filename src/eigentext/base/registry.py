@@ -132,10 +132,10 @@ def part(name: str) -> Any:
 
 def class_of(kind: str) -> Any:
     """The class that loads files of this kind; None for a kind that is not known."""
-    known = KINDS.get(kind)
-    if known is None or not known.home:
+    entry = KINDS.get(kind)
+    if entry is None or not entry.home:
         return None
-    return _at(known.home)
+    return _at(entry.home)
 
 
 def _at(home: str) -> Any:
@@ -150,11 +150,11 @@ def wrong_kind(path: str, kind: str, *needed: str) -> ModelFileError:
     x.model: holds word clusters (made by `eigentext words cluster`); this needs a dependency \
 parser made by `eigentext dep train`
     """
-    wanted = _wanted(needed)
+    needs = _wanted(needed)
     what, command, _ = _of(kind)
     origin = f" (made by `eigentext {command}`)" if command else ""
-    why = f"holds {what}{origin}; this needs {wanted}"
-    return ModelFileError(path, found=what, supported=wanted, why=why)
+    why = f"holds {what}{origin}; this needs {needs}"
+    return ModelFileError(path, content=what, supported=needs, why=why)
 
 
 def no_model(path: str, *needed: str) -> ModelFileError:
@@ -164,7 +164,7 @@ def no_model(path: str, *needed: str) -> ModelFileError:
     x.txt: found a file that is no eigentext model, but this needs a hidden Markov model made by \
 `eigentext hmm train`
     """
-    return ModelFileError(path, found=NO_MODEL, supported=_wanted(needed))
+    return ModelFileError(path, content=NO_MODEL, supported=_wanted(needed))
 
 
 def _wanted(needed: Sequence[str]) -> str:

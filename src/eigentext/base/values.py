@@ -163,8 +163,8 @@ class Text(Value):
         """Raise ValueError for what it cannot be."""
         if not isinstance(value, str) or (self.choices and value not in self.choices):
             *most, last = map(repr, self.choices or ["text"])
-            wanted = f"{', '.join(most)} or {last}" if most else last.strip("'")
-            raise ValueError(f"{path} is {shown(value)}, expected {wanted}")
+            choices = f"{', '.join(most)} or {last}" if most else last.strip("'")
+            raise ValueError(f"{path} is {shown(value)}, expected {choices}")
 
     def __str__(self) -> str:
         return f"{{{', '.join(map(repr, self.choices))}}}" if self.choices else "str"

@@ -257,11 +257,11 @@ def _parameter(
         names = [f"{names[0]}/{first.off or '--no-' + names[0][2:]}"]
     if first.short:
         names.append(first.short)
-    help_, *others = dict.fromkeys(one.help for one in same.values())
+    help_, *others = dict.fromkeys(each.help for each in same.values())
     for other in others:
-        owners = " and ".join(_title(cls) for cls, one in same.items() if one.help == other)
+        owners = " and ".join(_title(cls) for cls, each in same.items() if each.help == other)
         help_ += f"  For {owners}: {other}"
-    defaults = list(dict.fromkeys(filter(None, (_shown(one.default) for one in same.values()))))
+    defaults = list(dict.fromkeys(filter(None, (_shown(each.default) for each in same.values()))))
     option = typer.Option(
         *names,
         help=help_,
@@ -287,7 +287,7 @@ def _panel(same: Mapping[type, Setting], *, alone: bool) -> str | None:
 
 def _widest(same: Mapping[type, Setting]) -> Value:
     """What some of the models take: each of them checks its own bounds and choices."""
-    first, *others = (one.value for one in same.values())
+    first, *others = (setting.value for setting in same.values())
     for other in others:
         if isinstance(first, Text) and isinstance(other, Text) and first.choices:
             choices = dict.fromkeys([*first.choices, *other.choices])

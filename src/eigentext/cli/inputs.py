@@ -162,8 +162,8 @@ def sentences_of(path: str, on_error: OnError | None = None) -> Iterator[ConlluB
     from eigentext.language.formats.blocks import all_of_file
     from eigentext.language.formats.registry import format_of, names_of, the_format
 
-    known = names_of("words")
-    read = the_format(format_of(path, known, "conllu"), known).reader()
+    names = names_of("words")
+    read = the_format(format_of(path, names, "conllu"), names).reader()
     return all_of_file(read(path, on_error=on_error), path)
 
 
@@ -235,7 +235,7 @@ def is_model(path: str) -> bool:
     try:
         return bool(read_header(path))
     except ModelFileError as error:
-        if error.found == NO_MODEL:
+        if error.content == NO_MODEL:
             return False
         raise
     except EigentextError:  # who reads it as answers says what is wrong

@@ -115,12 +115,12 @@ def application(called: Collection[str] | None = None) -> typer.Typer:
     homes = CORE if called and CORE.keys() >= set(called) else commands()
     for name, (home, line) in homes.items():
         module, attribute = home.split(":")
-        known = called is None or name in called
-        command = getattr(import_module(module), attribute) if known else None
+        called_for = called is None or name in called
+        command = getattr(import_module(module), attribute) if called_for else None
         if attribute == "app":
             app.add_typer(command or typer.Typer(), name=name, help=line)
         else:
-            app.command(name, cls=Command, help=None if known else line)(command or _nothing)
+            app.command(name, cls=Command, help=None if called_for else line)(command or _nothing)
     app.callback()(_common)
     return app
 

@@ -41,9 +41,9 @@ def list_(json: options.Json = False) -> None:
             "recipe": True,
         }
         rows.append(row | _installed(there.pop(recipe.name, None)))
-    for name, place in there.items():
+    for name, file in there.items():
         try:
-            header = read_header(place)
+            header = read_header(file)
         except EigentextError:  # nothing that a list should stop at
             kind, about = "damaged", dict[str, Any]()
         else:
@@ -57,7 +57,7 @@ def list_(json: options.Json = False) -> None:
             "non_commercial": bool(about.get("non_commercial")),
             "recipe": False,
         }
-        rows.append(row | _installed(place))
+        rows.append(row | _installed(file))
     if json:
         print(dumps({"models": rows}, ensure_ascii=False))
         return

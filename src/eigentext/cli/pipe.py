@@ -132,7 +132,7 @@ def eval_(
     model: options.ModelOrAnswers,
     gold: Annotated[str, typer.Argument(help="A gold treebank, CoNLL-U.", show_default=False)],
     workers: Workers,
-    given: Literal["sentences", "tokens", "words", "tags"] | None = flag(
+    level: Literal["sentences", "tokens", "words", "tags"] | None = flag(
         "What is taken from the treebank; by default its raw text alone."
     ),
     counts: bool = flag("Numbers of words in place of percentages.", False),
@@ -157,9 +157,9 @@ def eval_(
     treebank = read_treebanks(gold)
     if is_model(model):
         with workers.at_work(jobs):
-            scores = _of_model(model, treebank, given, jobs, quiet)
+            scores = _of_model(model, treebank, level, jobs, quiet)
     else:
-        if given is not None:
+        if level is not None:
             raise SettingsError(f"--given is for a model, and {model} is none")
         scores = evaluate(treebank, read_treebanks(model))
     if json:
@@ -179,14 +179,14 @@ _PERCENTAGES = ("precision", "recall", "f1", "aligned_accuracy")
 
 
 def _of_model(
-    model: str, gold: list[ConlluBlock], given: str | None, jobs: int, quiet: bool
+    model: str, gold: list[ConlluBlock], level: str | None, jobs: int, quiet: bool
 ) -> dict[str, Measure]:
     from eigentext.pipeline import Pipeline
     from eigentext.pipeline.scoring import score
 
     pipeline = Pipeline.load(model)
     with progress_bar(quiet=quiet, unit="pieces") as progress:
-        return score(pipeline, gold, given=given, jobs=jobs, progress=progress)
+        return score(pipeline, gold, given=level, jobs=jobs, progress=progress)
 
 
 def _row(measure: Measure) -> dict[str, Any]:

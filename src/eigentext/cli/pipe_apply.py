@@ -108,7 +108,7 @@ def apply(
         run.tell(figures | run.clock.figures(words=counts.words))
 
 
-def _input_of(sources: list[str], input_: str, given: str | None) -> Any:
+def _input_of(sources: list[str], input_: str, level: str | None) -> Any:
     """The format of the input, by the name of the files unless it is told."""
     if input_ == "auto":
         from eigentext.tagging.sequence.reading import format_of
@@ -117,13 +117,13 @@ def _input_of(sources: list[str], input_: str, given: str | None) -> Any:
         if any(named) and not all(named):
             raise SettingsError("CoNLL-U and other files: expected one format, or --input")
         input_ = "conllu" if all(named) else "text"
-    if given is not None and input_ == "text":
+    if level is not None and input_ == "text":
         as_input = {"sentences": "lines", "tokens": "horizontal"}
-        if given not in as_input:
-            raise SettingsError(f"--given {given} is for CoNLL-U: expected --input conllu")
-        return as_input[given]
-    if given is not None and input_ != "conllu" and given != _GIVEN_BY[input_]:
-        raise SettingsError(f"--given {given} is for CoNLL-U, not for --input {input_}")
+        if level not in as_input:
+            raise SettingsError(f"--level {level} is for CoNLL-U: expected --input conllu")
+        return as_input[level]
+    if level is not None and input_ != "conllu" and level != _GIVEN_BY[input_]:
+        raise SettingsError(f"--level {level} is for CoNLL-U, not for --input {input_}")
     return input_
 
 

@@ -150,7 +150,8 @@ def _vectors_of(model: str, corpus: list[str], run: Applying, text: DocumentInpu
     from eigentext.words.embeddings.neighbours import load_space
 
     with run.reading() as (log, _):
-        words = dict.fromkeys(word for one in text.sentences(corpus, log) for word in one)
+        sentences = text.sentences(corpus, log)
+        words = dict.fromkeys(word for tokens in sentences for word in tokens)
     if not words:
         raise SettingsError("no words in this text, expected some")
     space = load_space(model).with_words(words)

@@ -146,7 +146,7 @@ def _require(report: ConditionReport, need_rank: int, on_rank: OnRank) -> None:
         raise SettingsError(f"on_rank {on_rank!r}: expected error, warn or ignore")
     if report.rank >= need_rank or on_rank == "ignore":
         return
-    error = RankError(report.symbol, asked=need_rank, got=report.rank)
+    error = RankError(report.symbol, rank=need_rank, got=report.rank)
     if on_rank == "error":
         raise error
     warnings.warn(RankWarning(str(error)), stacklevel=3)

@@ -202,8 +202,8 @@ def truncated_svd(
     got = S.shape[0]
     if got < rank:
         if on_rank == "error":
-            raise RankError(symbol, asked=rank, got=got)
-        warnings.warn(RankWarning(str(RankError(symbol, asked=rank, got=got))), stacklevel=2)
+            raise RankError(symbol, rank=rank, got=got)
+        warnings.warn(RankWarning(str(RankError(symbol, rank=rank, got=got))), stacklevel=2)
     if turned:
         U, V = V, U
     for first, end in tied_stretches(S, TIE[kind.char]):

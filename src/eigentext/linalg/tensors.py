@@ -170,7 +170,7 @@ def tensor_power(
         values, vectors, left = np.zeros(r), np.zeros((d, r)), np.zeros(r)
         for i in range(r):
             if not np.linalg.norm(rest) > _ZERO * whole:
-                raise RankError("the third moment", asked=r, got=i)
+                raise RankError("the third moment", rank=r, got=i)
             v = _climb(rest, _starts(rest, seed, i), n_iter)
             values[i], vectors[:, i] = _value(rest, v), v
             rest -= _cube(values[i], v)

@@ -49,16 +49,16 @@ class Gathered:
         return [str(self.places[file]) for file in self.recipe.text]
 
     def _path(self, part: Part) -> str:
-        place = self.places[part.file]
+        file = self.places[part.file]
         if part.sentences is None and not self.recipe.typed:
-            return str(place)
+            return str(file)
         if self.recipe.kind != "pipeline":
             why = "sentences: only CoNLL-U files of pipelines are cut into parts"
             raise SettingsError(f"recipe {self.recipe.name}: {why}")
         from eigentext.language.formats.conllu import read_sentences, write_sentences
 
         first, last = part.bounds
-        sentences: Iterator[ConlluBlock] = islice(read_sentences(str(place)), first - 1, last)
+        sentences: Iterator[ConlluBlock] = islice(read_sentences(str(file)), first - 1, last)
         if self.recipe.typed:
             from eigentext.recipes.typed_words import as_typed
 
@@ -66,7 +66,7 @@ class Gathered:
         name = f"{part.sentences or 'all'}-{len(list(self.scratch.iterdir()))}.conllu"
         cut = self.scratch / name
         if not write_sentences(sentences, str(cut)):
-            raise DataError(str(place), None, f"has no sentences {part.sentences}")
+            raise DataError(str(file), None, f"has no sentences {part.sentences}")
         return str(cut)
 
 
@@ -93,7 +93,7 @@ def gathered(
                 if file.path in recipe.files:
                     places[file.path], sums[file.path] = folder / file.path, file.sha256
         home = recipe.path.parent if recipe.path else Path()
-        stated = {path: digest for own in recipe.own for path, digest in own.sha256.items()}
+        stated = {path: digest for source in recipe.own for path, digest in source.sha256.items()}
         for name in recipe.files:
             if name not in places:
                 places[name], sums[name] = home / name, _digest(home / name, stated.get(name))
@@ -115,14 +115,14 @@ def _folder(
     folder = data_folder(data)
     if folder is None:
         raise SettingsError("no data folder: give --data FOLDER, or set EIGENTEXT_DATA")
-    wanted = [file for file in entry.files if file.path in recipe.files]
-    problems = problems_of(wanted, folder)
+    needed = [file for file in entry.files if file.path in recipe.files]
+    problems = problems_of(needed, folder)
     if problems and download:
         obtain.get(entry.name, folder, opener=opener)
-        problems = problems_of(wanted, folder)
+        problems = problems_of(needed, folder)
         shared = data_folder()
         if problems and shared is not None:  # a right copy was there, and nothing was fetched
-            folder, problems = shared, problems_of(wanted, shared)
+            folder, problems = shared, problems_of(needed, shared)
     if not problems:
         return folder
     path, kind, why = problems[0]

@@ -75,9 +75,10 @@ def get_ready(
     card = card_to_write(target)
     with scratch_folder() as folder:
         packed = folder / f"model{suffix_of(where) or ''}"
-        found = _fetch(where, packed, progress)
-        if digest is not None and found != digest:
-            raise DataError(where, None, f"has sha256 {found}, expected {digest}: not installed")
+        checksum = _fetch(where, packed, progress)
+        if digest is not None and checksum != digest:
+            why = f"has sha256 {checksum}, expected {digest}: not installed"
+            raise DataError(where, None, why)
         whole = folder / "whole"
         with open_binary(packed) as stream, whole.open("wb") as out:
             shutil.copyfileobj(stream, out, _BLOCK)
@@ -144,12 +145,12 @@ def _checked(where: str, file: Path) -> modelfile.Header:
 
 def remove(name: str) -> None:
     """Remove an installed model and its card."""
-    place = place_of(name)
+    file = place_of(name)
     if name not in installed():
         raise SettingsError(f"no model {name!r} in {models_folder()}")
     try:
-        card = card_to_write(place)
-        place.unlink()
+        card = card_to_write(file)
+        file.unlink()
         card.unlink(missing_ok=True)
     except OSError as error:
-        raise DataError(str(place), None, f"cannot be removed: {error.strerror}") from error
+        raise DataError(str(file), None, f"cannot be removed: {error.strerror}") from error

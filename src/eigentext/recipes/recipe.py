@@ -61,12 +61,12 @@ def _known_set(name: str) -> str:
 
 
 def _sentence_range(text: str) -> str:
-    found = _RANGE.fullmatch(text)
-    if found is None or text == "-":
+    numbers = _RANGE.fullmatch(text)
+    if numbers is None or text == "-":
         raise ValueError(
             f"expected numbers of sentences such as '1-1900' or '1901-', not {text!r}"
         )
-    first, last = found.groups()
+    first, last = numbers.groups()
     if first and last and int(first) > int(last):
         raise ValueError(f"{text!r} has no sentence in it")
     return text
@@ -163,9 +163,9 @@ class Recipe(BaseModel):
             raise ValueError("typed is for pipelines")
         if self.text and self.kind == "constituency":
             raise ValueError("text is for pipelines and entities")
-        known = {file.path for entry in self.sets for file in entry.files}
+        in_sets = {file.path for entry in self.sets for file in entry.files}
         for file in self.files:
-            if file not in known and not self.own:
+            if file not in in_sets and not self.own:
                 raise ValueError(f"{file} is not a file of {', '.join(e.name for e in self.sets)}")
         for parts in (self.train, self.dev):
             if overlap := _overlap(parts, self.test):
@@ -249,22 +249,22 @@ def _parse(content: bytes, source: str) -> Recipe:
         return Recipe.model_validate(stated)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(step) for step in first["loc"] if step not in ("set", "own"))
+        entry = ".".join(str(step) for step in first["loc"] if step not in ("set", "own"))
         why = first["msg"].removeprefix("Value error, ")
-        raise DataError(source, None, f"{place}: {why}" if place else why) from error
+        raise DataError(source, None, f"{entry}: {why}" if entry else why) from error
 
 
 @cache
 def _own_recipes() -> dict[str, Recipe]:
     folder = files("eigentext.recipes")
-    found = {}
+    by_name = {}
     for file in sorted(folder.iterdir(), key=lambda each: each.name.removesuffix(".toml")):
         if file.name.endswith(".toml"):
             recipe = _parse(file.read_bytes(), file.name)
             if file.name != f"{recipe.name}.toml":
                 raise DataError(file.name, None, f"holds the recipe of {recipe.name}")
-            found[recipe.name] = recipe
-    return found
+            by_name[recipe.name] = recipe
+    return by_name
 
 
 def recipes() -> list[Recipe]:
@@ -287,9 +287,9 @@ def find_recipe(name: str | os.PathLike[str]) -> Recipe:
     text = os.fspath(name)
     if text.endswith(".toml") or os.sep in text:
         return read_recipe(text)
-    known = _own_recipes()
-    if text in known:
-        return known[text]
-    close = difflib.get_close_matches(text, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+    by_name = _own_recipes()
+    if text in by_name:
+        return by_name[text]
+    close = difflib.get_close_matches(text, by_name, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(by_name)}"
     raise SettingsError(f"no recipe {text!r}: {hint}")

@@ -75,10 +75,10 @@ def _pipeline(target: Path) -> None:
 
     with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
         write_sample(folder)
-        made = Pipeline.train(
+        pipeline = Pipeline.train(
             Path(folder, "sample", "treebank.conllu"), **find_recipe("sample").settings
         )
-    made.save(target / "english.pipe", data=_ENGLISH)
+    pipeline.save(target / "english.pipe", data=_ENGLISH)
 
 
 def _trees() -> list[Any]:

@@ -35,11 +35,11 @@ _N_CLUSTERS, _VOCABULARY = 500, 50_000  # of the text that a tagger of entities 
 
 def check_settings(recipe: Recipe) -> None:
     """Raise SettingsError for a setting, or a score, that models of this kind do not have."""
-    known = declared(class_of(_MODELS[recipe.kind]))
+    settings = declared(class_of(_MODELS[recipe.kind]))
     for name, value in recipe.settings.items():
-        if name not in known:
+        if name not in settings:
             raise SettingsError(f"recipe {recipe.name}: a {recipe.kind} has no setting {name!r}")
-        if known[name].path or (name == "analyzer" and ":" in str(value)):
+        if settings[name].path or (name == "analyzer" and ":" in str(value)):
             why = "a recipe cannot name files in its settings: they would not be checked"
             raise SettingsError(f"recipe {recipe.name}: {name}: {why}")
     for name in recipe.expected:

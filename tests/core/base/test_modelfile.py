@@ -272,7 +272,7 @@ def test_wrong_kind_and_version_name_both(tmp_path: Path) -> None:
     small(file, kind="counts", format_version=4)
     with pytest.raises(ModelFileError) as caught:
         load(file, kind="lpcfg")
-    assert caught.value.found == "counts of words"
+    assert caught.value.content == "counts of words"
     assert caught.value.supported == "a constituency parser made by `eigentext const train`"
     with pytest.raises(ModelFileError, match=r"version 4 of kind 'counts'.* version 1 or 2"):
         load(file, kind="counts", versions=[2, 1])

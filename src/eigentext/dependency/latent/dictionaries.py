@@ -107,7 +107,7 @@ def treebank_dictionary(
     left, right = neighbour_counts(forest, size)
     stacked = hstack([left, right, left.T, right.T], format="csr")
     if k > min(stacked.shape):
-        raise RankError("the matrix of tree neighbours", asked=k, got=int(min(stacked.shape)))
+        raise RankError("the matrix of tree neighbours", rank=k, got=int(min(stacked.shape)))
     symbol = "the matrix of tree neighbours"
     totals = np.asarray(stacked.sum(axis=1)).ravel()
     if kind == "svd":

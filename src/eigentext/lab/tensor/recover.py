@@ -144,7 +144,7 @@ def _steady_inverse(matrix: Float64s, error: float) -> tuple[Float64s, float]:
     U, s, Vt = np.linalg.svd(matrix)
     rank = int((s > _ZERO * s[0]).sum())
     if rank < len(s):
-        raise RankError("C_13, the symbols around a symbol", asked=len(s), got=rank)
+        raise RankError("C_13, the symbols around a symbol", rank=len(s), got=rank)
     share = s / s[0]
     steady = share / (share**2 + error**2) / s[0]
     return Vt.T @ (steady[:, None] * U.T), float(share[-1])
@@ -154,7 +154,7 @@ def _whitening(M2: Float64s, least: float) -> tuple[Float64s, Float64s]:
     """W with ``W' M_2 W = I``, and inv(W'); eigenvalues are raised to a share of the first."""
     values, vectors = np.linalg.eigh(M2)
     if not values[-1] > 0:
-        raise RankError("M_2, the middle symbol by its neighbours", asked=len(M2), got=0)
+        raise RankError("M_2, the middle symbol by its neighbours", rank=len(M2), got=0)
     roots = np.sqrt(np.maximum(values, max(least, _ZERO) * values[-1]))
     return vectors / roots, vectors * roots
 

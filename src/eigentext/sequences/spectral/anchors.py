@@ -169,7 +169,7 @@ def anchor_hmm(
     if isinstance(k, bool) or int(k) != k or k < 1:
         raise SettingsError(f"k {k!r}: expected an integer of at least 1")
     if k > contexts.n_symbols:
-        raise RankError("the contexts of symbols", asked=k, got=contexts.n_symbols)
+        raise RankError("the contexts of symbols", rank=k, got=contexts.n_symbols)
     as_small, apart = np.arange(contexts.n_symbols), np.zeros(contexts.n_symbols, np.bool_)
     if choices.prior and names:
         as_small = small_forms(names, contexts.first, contexts.counts)
@@ -187,7 +187,7 @@ def anchor_hmm(
         try:
             anchors = find_anchors(v, free, k - n_apart, weight=choices.weight)
         except RankError as error:
-            raise RankError(error.symbol, asked=k, got=error.got + n_apart) from None
+            raise RankError(error.symbol, rank=k, got=error.got + n_apart) from None
         states = _states(v, free, v[anchors], choices)
         if apart.any():  # the last state
             anchors = np.append(anchors, np.argmax(np.where(apart, contexts.counts, -1.0)))
@@ -260,7 +260,7 @@ def find_anchors(v: Float64s, counts: Float64s, k: int, *, weight: float = 0.0) 
     mass = np.where(counts > 0, np.maximum(counts, 1e-300) ** weight, 0.0)
     found = corners(v, k, centre=(counts @ v) / counts.sum(), mass=mass)
     if len(found) < k:
-        raise RankError("the contexts of symbols", asked=k, got=len(found))
+        raise RankError("the contexts of symbols", rank=k, got=len(found))
     return found
 
 

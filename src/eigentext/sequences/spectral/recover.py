@@ -131,7 +131,7 @@ def cluster_symbols(moments: Moments, k: int, *, kappa: float = 200.0, seed: int
     rows = unit_rows(both).astype(np.float32)
     alike = number_alike(rows, k)
     if alike is not None:
-        raise RankError("the vectors of symbols", asked=k, got=int(alike.max()) + 1)
+        raise RankError("the vectors of symbols", rank=k, got=int(alike.max()) + 1)
     weights = moments.counts + 1e-3  # symbols that do not occur have no say
     # with few clusters one unlucky start of k-means costs most
     means = KMeans(k, n_init=max(1, 50 // k), max_iter=10, random_state=seed)
@@ -140,7 +140,7 @@ def cluster_symbols(moments: Moments, k: int, *, kappa: float = 200.0, seed: int
         try:
             means.fit(rows, sample_weight=weights)
         except ConvergenceWarning as error:  # too near each other for float32
-            raise RankError("the vectors of symbols", asked=k, got=k - 1) from error
+            raise RankError("the vectors of symbols", rank=k, got=k - 1) from error
     return np.asarray(means.labels_, np.int64)
 
 

@@ -72,10 +72,10 @@ def _make(store: str, name: str, task: str, flags: ProjectFlags, *, quiet: bool)
         text = ""
         if flags.guidelines is not None:
             text = "".join(f"{line}\n" for _, line in numbered_lines(flags.guidelines))
-        made = opened_store.create_project(
+        project = opened_store.create_project(
             name, task, language=flags.language, guidelines=text, model=flags.model
         )
-        remark(f"{made.name}: project {made.id}, {made.task}", quiet=quiet)
+        remark(f"{project.name}: project {project.id}, {project.task}", quiet=quiet)
 
 
 def _list(store: str, format_: str, *, deleted: bool) -> None:
@@ -305,10 +305,10 @@ def user(
             accounts.set_active(number, flags.active)
         if number is not None and tokens.token is not None:
             expires = tokens.days and accounts.store.clock() + timedelta(days=tokens.days)
-            made = accounts.make_token(
+            issued = accounts.make_token(
                 number, tokens.token, scope=tokens.scope, expires=expires or None
             )
-            print(made.secret)
+            print(issued.secret)
         if tokens.revoke is not None:
             accounts.revoke_token(tokens.revoke)
         if tokens.tokens:

@@ -186,6 +186,6 @@ def read_clusters(path: Source) -> dict[str, str]:
     try:
         return SpectralClusters.load(path).word_paths()
     except ModelFileError as error:
-        if error.found != NO_MODEL:
+        if error.content != NO_MODEL:
             raise
         return {entry.word: entry.bits for entry in read_paths(path)}

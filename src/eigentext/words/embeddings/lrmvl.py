@@ -268,7 +268,7 @@ def _sides(moments: _Moments, settings: LRMVLSettings) -> tuple[Float64s, Float6
     )
     above = int((result.correlations > _NOISE).sum())
     if above < asked:
-        raise RankError("the correlation of the words before and after", asked=asked, got=above)
+        raise RankError("the correlation of the words before and after", rank=asked, got=above)
     return result.projections[0], result.projections[1]
 
 

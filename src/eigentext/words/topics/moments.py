@@ -161,7 +161,7 @@ def _leading(product: Any, V: int, k: int, seed: int) -> tuple[Float64s, Float64
     s = values[order]
     rank = int((s > _RANK_TOL * max(float(s[0]), 0.0)).sum()) if s[0] > 0 else 0
     if rank < k:
-        raise RankError("the matrix of pairs of words, M_2,", asked=k, got=rank)
+        raise RankError("the matrix of pairs of words, M_2,", rank=k, got=rank)
     return fix_signs(np.ascontiguousarray(vectors[:, order]))[0], s
 
 
