@@ -78,7 +78,8 @@ def test_writers_in_several_processes_lose_nothing(place):
         assert writer.returncode == 0
         told += _told(out)
     told += mine + [json.loads(line) for line in started]
-    assert not [line for line in told if "error" in line]
+    # on a machine with too much to do it may be nobody's turn for long: then nothing was saved
+    assert all("nothing was saved" in line["error"] for line in told if "error" in line)
     _check(store, layer, told)
     confirmed = sum("version" in line or bool(line.get("undone")) for line in told)
     assert store.layer_numbered(layer).version == confirmed  # nothing that nobody knows of
