@@ -53,8 +53,7 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "hmm-em": Command(
-        "hmm train {text} -k 50",
-        ("sequences.hmm.em:baum_welch", "sequences.hmm.stepwise:stepwise_em"),
+        "hmm train {text} -k 50", ("sequences.hmm.em:baum_welch", "sequences.hmm.em:stepwise_em")
     ),
     "hmm-random": Command(
         "hmm train {text} -k 25 --start random --n-iter 5", ("sequences.hmm.em:baum_welch",)

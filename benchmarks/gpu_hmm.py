@@ -24,7 +24,7 @@ import numpy as np
 from eigentext.accel.devices import CupyBackend, TorchBackend
 from eigentext.accel.hmm import DeviceMachine
 from eigentext.base.cores import available_cores, using_cores
-from eigentext.sequences.hmm.batches import Counts, Machine
+from eigentext.sequences.hmm.batches import Machine, StateCounts
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import Encoded
 
@@ -42,10 +42,10 @@ def text(n_tokens: int) -> Encoded:
     return Encoded.of(list(ids.reshape(-1, 25)))
 
 
-def one_step(machine: Any, start: Parameters, precision: str) -> Counts:
+def one_step(machine: Any, start: Parameters, precision: str) -> StateCounts:
     """Expected counts under the parameters."""
     machine.set(start.initial, start.transition, np.ascontiguousarray(start.emission.T), precision)
-    counts = Counts.zeros(start.n_states, SYMBOLS)
+    counts = StateCounts.zeros(start.n_states, SYMBOLS)
     machine.expect(counts)
     return counts
 

@@ -23,9 +23,8 @@ import numpy as np
 from eigentext.base.files.opening import numbered_lines
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences import Parameters, Symbols
-from eigentext.sequences.hmm.em import baum_welch
+from eigentext.sequences.hmm.em import baum_welch, stepwise_em
 from eigentext.sequences.hmm.inference import log_likelihoods
-from eigentext.sequences.hmm.stepwise import stepwise_em
 from eigentext.sequences.spectral.model import SpectralHMM
 from eigentext.sequences.spectral.moments import Moments, pairs_of
 from eigentext.sequences.spectral.recover import recover_parameters, spectral_start

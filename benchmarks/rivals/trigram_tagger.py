@@ -18,10 +18,9 @@ import numpy as np
 from numba import njit
 
 from eigentext.base.ragged import pointers
-from eigentext.base.tokens import checked_words
-from eigentext.errors import SettingsError
-from eigentext.sequences.tagger.chain import Candidates
-from eigentext.sequences.tagger.data import numbered
+from eigentext.base.tokens import checked_tagged, checked_words
+from eigentext.errors import DataError, SettingsError
+from eigentext.sequences.tagger.chain import TagCandidates
 from eigentext.sequences.tagger.evaluation import evaluate_tagger
 from eigentext.sequences.tagger.words import WordTags
 
@@ -102,14 +101,16 @@ class TrigramTagger:
         """Count words and tags."""
         if self.decoder not in ("viterbi", "posterior"):
             raise SettingsError(f"decoder is viterbi or posterior, not {self.decoder!r}")
-        data = numbered(X, y)
-        self.tags_ = data.names
-        self.words_ = WordTags.count(
-            data.names, data.sentences, data.tags, characters=self.characters
-        )
-        mark = len(data.names)
+        sentences, names = ([row for row in rows if row] for rows in checked_tagged(X, y))
+        if not sentences:
+            raise DataError("<training sentences>", None, "no tokens, expected some to learn from")
+        self.tags_ = tuple(sorted({tag for row in names for tag in row}))
+        number_of = {tag: number for number, tag in enumerate(self.tags_)}
+        tags = [[number_of[tag] for tag in row] for row in names]
+        self.words_ = WordTags.count(self.tags_, sentences, tags, characters=self.characters)
+        mark = len(self.tags_)
         counts = np.zeros((mark + 1,) * 3, dtype=np.int64)
-        for row in data.tags:
+        for row in tags:
             around = np.array([mark, mark, *row, mark])
             np.add.at(counts, (around[:-2], around[1:-1], around[2:]), 1)
         self.weights_ = deleted_interpolation(counts)
@@ -121,7 +122,7 @@ class TrigramTagger:
         words = checked_words(tokens)
         if not words:
             return []
-        c = Candidates.of(words, self.words_)
+        c = TagCandidates.of(words, self.words_)
         if self.decoder == "posterior":
             path = c.best_of_each(self._sums(c)[1])
         else:
@@ -153,7 +154,7 @@ class TrigramTagger:
         words = checked_words(tokens)
         found = np.zeros((len(words), len(self.tags_)))
         if words:
-            c = Candidates.of(words, self.words_)
+            c = TagCandidates.of(words, self.words_)
             found[np.repeat(np.arange(len(words)), np.diff(c.ptr)), c.tags] = self._sums(c)[1]
         return found
 
@@ -163,9 +164,9 @@ class TrigramTagger:
         if not words:
             return 0.0
         constant = sum(self.words_.log_p_word(word) for word in words)
-        return self._sums(Candidates.of(words, self.words_))[0] + constant
+        return self._sums(TagCandidates.of(words, self.words_))[0] + constant
 
-    def _sums(self, c: Candidates) -> tuple[float, Floats]:
+    def _sums(self, c: TagCandidates) -> tuple[float, Floats]:
         pair_ptr = _pairs_before(c)
         size = int(pair_ptr[-1])
         single = np.zeros(len(c.tags))
@@ -175,7 +176,7 @@ class TrigramTagger:
         return float(total), single
 
 
-def _pairs_before(c: Candidates) -> Ints:
+def _pairs_before(c: TagCandidates) -> Ints:
     """(n + 1,) where the pairs of each token with the one before begin."""
     width = np.diff(c.ptr)
     return pointers(width * np.concatenate([[1], width[:-1]]))

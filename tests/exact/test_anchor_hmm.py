@@ -15,12 +15,13 @@ from eigentext.sequences.hmm.inference import sample
 from eigentext.sequences.spectral.anchors import (
     EXACT,
     AnchorChoices,
-    Contexts,
+    NeighbourCounts,
     _nonnegative,
     anchor_hmm,
+    drawn_together,
     find_anchors,
+    small_forms,
 )
-from eigentext.sequences.spectral.looks import drawn_together, small_forms
 from oracle.hmm_moments import exact_contexts
 
 
@@ -82,7 +83,7 @@ def test_more_data_come_nearer_to_the_truth():
     errors = []
     for n in (300, 30_000):
         data = sample(true, n, 12, 1)
-        found = anchor_hmm(Contexts.of(data, 9), 3, choices=replace(EXACT, weight=0.5))
+        found = anchor_hmm(NeighbourCounts.of(data, 9), 3, choices=replace(EXACT, weight=0.5))
         errors.append(np.abs(reordered(found, true).emission - true.emission).max())
     assert errors[1] < errors[0] / 2
     assert errors[1] < 0.05
@@ -90,7 +91,7 @@ def test_more_data_come_nearer_to_the_truth():
 
 def test_contexts_are_those_of_the_expectation():
     true = planted(6, 2, 5)
-    exact, drawn = exact_contexts(true, 3), Contexts.of(sample(true, 100_000, 3, 1), 5)
+    exact, drawn = exact_contexts(true, 3), NeighbourCounts.of(sample(true, 100_000, 3, 1), 5)
     np.testing.assert_allclose(drawn.beside.toarray() / 1e5, exact.beside.toarray(), atol=0.01)
     np.testing.assert_allclose(drawn.beside.sum(axis=1), 2 * drawn.counts)
 
@@ -103,15 +104,17 @@ def test_of_symbols_that_are_alike_the_first_is_the_anchor():
 def test_fewer_directions_than_states_are_an_error():
     text = Encoded.of([[0, 1] * 5, [1, 0] * 5])
     with pytest.raises(RankError, match="rank 3 was asked for"):
-        anchor_hmm(Contexts.of(text, 2), 3)
+        anchor_hmm(NeighbourCounts.of(text, 2), 3)
     with pytest.raises(SettingsError, match="k 0"):
-        anchor_hmm(Contexts.of(text, 2), 0)
+        anchor_hmm(NeighbourCounts.of(text, 2), 0)
     with pytest.raises(DataError, match="no tokens"):
-        Contexts.of(Encoded.of([[]]), 2)
+        NeighbourCounts.of(Encoded.of([[]]), 2)
 
 
 def test_sequences_of_one_symbol_and_symbols_that_never_occur():
-    found = anchor_hmm(Contexts.of(Encoded.of([[0], [1], [0]]), 3), 1, names=["a", "b", "<unk>"])
+    found = anchor_hmm(
+        NeighbourCounts.of(Encoded.of([[0], [1], [0]]), 3), 1, names=["a", "b", "<unk>"]
+    )
     np.testing.assert_allclose(found.parameters.emission.sum(), 1)
     assert found.parameters.emission[0, 2] > 0
 
@@ -166,7 +169,7 @@ def test_the_same_answer_every_time_and_after_loading(tmp_path):
 def test_no_seed_changes_the_answer():
     true = planted(7, 5, 1200)
     text = sample(true, 400, 30, 1)
-    found = [anchor_hmm(Contexts.of(text, 1200), 5, seed=seed) for seed in (0, 1, 5)]
+    found = [anchor_hmm(NeighbourCounts.of(text, 1200), 5, seed=seed) for seed in (0, 1, 5)]
     for other in found[1:]:
         np.testing.assert_array_equal(other.anchors, found[0].anchors)
         np.testing.assert_allclose(other.states, found[0].states, atol=1e-6)
@@ -177,7 +180,7 @@ def test_senses_bound_the_states_of_a_word():
     data = Encoded.of([[hash_of(word) for word in words] for words in text])
     for senses in (1, 2):
         choices = AnchorChoices(senses=senses)
-        states = anchor_hmm(Contexts.of(data, 14), 3, choices=choices).states
+        states = anchor_hmm(NeighbourCounts.of(data, 14), 3, choices=choices).states
         assert (np.sum(states > 0, axis=1) <= senses).all()
 
 
@@ -249,7 +252,7 @@ def test_marks_have_a_state_and_the_first_capital_has_none():
     text, tags = cased_text(300)
     model = HMM(4, estimator="anchor", min_count=1, language="generic").fit(text)
     names = model.symbols_.names
-    contexts = Contexts.of(model.symbols_.encode(text), len(names))
+    contexts = NeighbourCounts.of(model.symbols_.encode(text), len(names))
     found = anchor_hmm(contexts, 4, names=names, choices=AnchorChoices(senses=None))
     at = {name: found.states[i] for i, name in enumerate(names)}
     for mark in (",", ".", "!"):
@@ -268,8 +271,8 @@ def test_joined_contexts_are_those_of_the_joined_text():
     rng = np.random.default_rng(3)
     text = [rng.integers(0, 5, rng.integers(1, 6)).tolist() for _ in range(40)]
     to = np.array([0, 1, 0, 3, 1])
-    joined = Contexts.of(Encoded.of(text), 5).joined(to)
-    expected = Contexts.of(Encoded.of([to[words].tolist() for words in text]), 5)
+    joined = NeighbourCounts.of(Encoded.of(text), 5).joined(to)
+    expected = NeighbourCounts.of(Encoded.of([to[words].tolist() for words in text]), 5)
     for name in ("first", "counts"):
         np.testing.assert_array_equal(getattr(joined, name), getattr(expected, name))
     for name in ("pairs", "beside"):
@@ -286,7 +289,7 @@ def test_texts_of_marks_and_little_else(text):
 
 def test_a_text_of_marks_alone_has_as_many_states_as_without_looks():
     drawn = sample(planted(9, 3, 8), 200, 9, 1)
-    contexts, names = Contexts.of(drawn, 9), [*".,!?;:/-", "<unk>"]
+    contexts, names = NeighbourCounts.of(drawn, 9), [*".,!?;:/-", "<unk>"]
     found = [anchor_hmm(contexts, 3, names=those) for those in (names, ())]
     for model in found:
         assert len(set(model.anchors.tolist())) == 3
@@ -297,7 +300,7 @@ def test_a_text_of_marks_alone_has_as_many_states_as_without_looks():
 def test_marks_and_two_words_have_three_states_at_most():
     rng = np.random.default_rng(0)
     text = [rng.integers(0, 5, 8).tolist() for _ in range(60)]
-    contexts, names = Contexts.of(Encoded.of(text), 5), [".", ",", "!", "a", "b"]
+    contexts, names = NeighbourCounts.of(Encoded.of(text), 5), [".", ",", "!", "a", "b"]
     found = anchor_hmm(contexts, 3, names=names)
     assert {names[x] for x in found.anchors.tolist()[:2]} == {"a", "b"}
     with pytest.raises(RankError, match="rank 3, but rank 4 was asked for"):

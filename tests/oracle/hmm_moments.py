@@ -6,7 +6,7 @@ import numpy as np
 
 from eigentext.errors import SettingsError
 from eigentext.sequences.hmm.parameters import Parameters
-from eigentext.sequences.spectral.anchors import Contexts
+from eigentext.sequences.spectral.anchors import NeighbourCounts
 from eigentext.sequences.spectral.moments import Moments
 
 
@@ -34,7 +34,7 @@ def exact_moments(parameters: Parameters, length: int) -> Moments:
     return Moments(pi @ O, left, middle, right, counts, table.ravel())
 
 
-def exact_contexts(parameters: Parameters, length: int) -> Contexts:
+def exact_contexts(parameters: Parameters, length: int) -> NeighbourCounts:
     """The expected counts of a sequence of this length.
 
     >>> exact = exact_contexts(Parameters.random(2, 4), 5)
@@ -49,4 +49,6 @@ def exact_contexts(parameters: Parameters, length: int) -> Contexts:
         states.append(states[-1] @ T)
     M = np.sum(states[:-1], axis=0)[:, None] * T
     counts = np.sum(states, axis=0) @ O
-    return Contexts.from_pairs(states[0] @ O, states[-1] @ O, counts, csr_array(O.T @ M @ O))
+    return NeighbourCounts.from_pairs(
+        states[0] @ O, states[-1] @ O, counts, csr_array(O.T @ M @ O)
+    )

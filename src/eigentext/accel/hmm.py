@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eigentext.base.ragged import pointers
-from eigentext.sequences.hmm.batches import Counts, check_symbols
+from eigentext.sequences.hmm.batches import StateCounts, check_symbols
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ class DeviceMachine:
         self.T = put(transition.astype(self.dtype))
         self.emission = put(emission.astype(self.dtype))
 
-    def expect(self, counts: Counts) -> tuple[float, int]:
+    def expect(self, counts: StateCounts) -> tuple[float, int]:
         """Add the expected counts; log likelihood, and the number of impossible tokens."""
         k, backend = self.n_states, self.backend
         initial, moved = backend.zeros((k,), np.float64), backend.zeros((k, k), np.float64)

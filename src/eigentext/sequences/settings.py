@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Auto, Flag, Real, Text, Whole
@@ -25,6 +25,28 @@ HankelScaling = Literal["cca", "none"]
 Recipe = Literal["clustering", "moments", "em", "mixed"]
 Decoder = Literal["posterior", "product"]
 Characters = Literal["none", "automata"]
+
+# of models of operators
+_NEGATIVES: dict[str, Any] = {
+    "value": Text(get_args(Negatives)),
+    "help": "A value that is not positive: clip to 0, and the state begins anew from the symbol; "
+    "abs, its absolute value, and the state goes on; or an error.",
+    "answering": True,
+    "panel": "expert",
+}
+_FLOOR: dict[str, Any] = {
+    "value": Real(0, 1),
+    "help": "With clip, a value below this share of the unigram counts as not positive.",
+    "answering": True,
+    "panel": "expert",
+}
+_DIMENSIONS: dict[str, Any] = {
+    "value": Auto(Whole(1, 4000)),
+    "help": "Dimensions of the automaton; auto: by a tenth of the strings, held out.",
+    "short": "-k",
+    "positional": True,
+    "panel": "usual",
+}
 
 
 @dataclass
@@ -133,21 +155,8 @@ class SpectralHMMSettings(SymbolSettings):
         "cca", Text(get_args(Scaling)), "Directions of words; cca is better on text."
     )
     kappa: float = setting(400.0, Real(0), "Added to counts in the CCA; less for little data.")
-    negatives: Negatives = setting(
-        "clip",
-        Text(get_args(Negatives)),
-        "A value that is not positive: clip to 0, and the state begins anew from the symbol; abs, "
-        "its absolute value, and the state goes on; or an error.",
-        answering=True,
-        panel="expert",
-    )
-    floor: float = setting(
-        0.01,
-        Real(0, 1),
-        "With clip, a value below this share of the unigram counts as not positive.",
-        answering=True,
-        panel="expert",
-    )
+    negatives: Negatives = setting("clip", **_NEGATIVES)
+    floor: float = setting(0.01, **_FLOOR)
     unigram_weight: float = setting(
         0.2, Real(0, 1), "Of the unigram beside the operators.", answering=True, panel="expert"
     )
@@ -246,14 +255,7 @@ class LatentTaggerSettings:
 class AutomatonSettings:
     """Settings of automata of strings."""
 
-    n_states: int | Literal["auto"] = setting(
-        "auto",
-        Auto(Whole(1, 4000)),
-        "Dimensions of the automaton; auto: by a tenth of the strings, held out.",
-        short="-k",
-        positional=True,
-        panel="usual",
-    )
+    n_states: int | Literal["auto"] = setting("auto", **_DIMENSIONS)
     basis: int | Literal["auto"] = setting(
         "auto",
         Auto(Whole(1, 20_000)),
@@ -272,21 +274,8 @@ class AutomatonSettings:
         "cca", Text(get_args(HankelScaling)), "How the Hankel block is scaled before its SVD."
     )
     kappa: float = setting(10.0, Real(0), "Added to counts in the scaling.")
-    negatives: Negatives = setting(
-        "clip",
-        Text(get_args(Negatives)),
-        "A value that is not positive: clip to 0, and the state begins anew from the symbol; abs, "
-        "its absolute value, and the state goes on; or an error.",
-        answering=True,
-        panel="expert",
-    )
-    floor: float = setting(
-        0.05,
-        Real(0, 1),
-        "With clip, a value below this share of the unigram counts as not positive.",
-        answering=True,
-        panel="expert",
-    )
+    negatives: Negatives = setting("clip", **_NEGATIVES)
+    floor: float = setting(0.05, **_FLOOR)
     unigram_weight: float | Literal["auto"] = setting(
         "auto",
         Auto(Real(0, 1)),
@@ -309,14 +298,7 @@ class ClassAutomataSettings(AutomatonSettings):
 class TransducerSettings(AutomatonSettings):
     """Settings of transducers."""
 
-    n_states: int | Literal["auto"] = setting(
-        100,
-        Auto(Whole(1, 4000)),
-        "Dimensions of the automaton; auto: by a tenth of the strings, held out.",
-        short="-k",
-        positional=True,
-        panel="usual",
-    )
+    n_states: int | Literal["auto"] = setting(100, **_DIMENSIONS)
     beam: int = setting(
         8,
         Whole(1, 10_000),

@@ -18,10 +18,17 @@ from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.sequences import BlockedHMM, Encoded, Parameters, Symbols
 from eigentext.sequences.blocked import inference
 from eigentext.sequences.blocked import model as blocked_model
-from eigentext.sequences.blocked.learn import NONE, Counts, Discounts, Smoothing, Trainer
+from eigentext.sequences.blocked.learn import (
+    NONE,
+    BlockedCounts,
+    BlockedSmoothing,
+    Discounts,
+    Trainer,
+    choose_states,
+    lifted,
+)
 from eigentext.sequences.blocked.model import _check_memory
 from eigentext.sequences.blocked.parameters import Blocks
-from eigentext.sequences.blocked.start import choose_states, lifted
 from eigentext.sequences.hmm import inference as dense_inference
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.inspection import kneser_ney_trigram_surprisals
@@ -34,7 +41,7 @@ ASKED = Encoded.of([[0, 1, 3, 4, 5], [3, 3, 0], [], [5, 4], [2]])  # with pairs 
 EVERY = np.arange(len(SEEN))
 
 
-def _smoothing(seed: int = 0, dtype: type = np.float64) -> tuple[Trainer, Smoothing]:
+def _smoothing(seed: int = 0, dtype: type = np.float64) -> tuple[Trainer, BlockedSmoothing]:
     """Counts at random for the text above; groups 0 to 2, the beginning 3."""
     rng = np.random.default_rng(seed)
     blocks = Blocks.of(OF_WORD, SIZES)
@@ -42,7 +49,7 @@ def _smoothing(seed: int = 0, dtype: type = np.float64) -> tuple[Trainer, Smooth
     moved = rng.gamma(0.8, 2.0, trainer.pairs.at[-1]).astype(dtype)
     emitted = rng.gamma(1.0, 2.0, blocks.emit[-1])
     group = np.append(rng.integers(3, size=blocks.n_states), 3).astype(np.int32)
-    return trainer, Smoothing(Counts(moved, emitted), blocks, trainer.pairs, group)
+    return trainer, BlockedSmoothing(BlockedCounts(moved, emitted), blocks, trainer.pairs, group)
 
 
 def _tables(parameters: Parameters) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -100,7 +107,11 @@ def test_an_em_step_is_that_of_the_dense_model():
     start = smoothing.parameters(NONE)
     assert (start.dense().transition == 0).any()
     value, counts = trainer.expect(start, EVERY)
-    step = Smoothing(counts, start.blocks, start.pairs, smoothing.group).parameters(NONE).dense()
+    step = (
+        BlockedSmoothing(counts, start.blocks, start.pairs, smoothing.group)
+        .parameters(NONE)
+        .dense()
+    )
     other = baum_welch(start.dense(), SEEN, n_iter=1)
     assert value == pytest.approx(other.log_likelihoods[0], rel=1e-12)
     for ours, theirs in zip(_tables(step), _tables(other.params), strict=True):
@@ -115,7 +126,7 @@ def test_em_never_lowers_the_likelihood():
         value, counts = trainer.expect(parameters, EVERY)
         assert trainer.log_likelihood(parameters, EVERY) == pytest.approx(value, rel=1e-12)
         values.append(value)
-        smoothing = Smoothing(counts, trainer.blocks, trainer.pairs, smoothing.group)
+        smoothing = BlockedSmoothing(counts, trainer.blocks, trainer.pairs, smoothing.group)
     assert (np.diff(values) >= -1e-9).all()
     assert values[-1] > values[0]
 

@@ -10,8 +10,7 @@ from eigentext.base.cores import using_cores
 from eigentext.errors import DataError, SettingsError
 from eigentext.sequences import Encoded, Parameters
 from eigentext.sequences.hmm import batches, inference
-from eigentext.sequences.hmm.em import baum_welch
-from eigentext.sequences.hmm.stepwise import stepwise_em
+from eigentext.sequences.hmm.em import baum_welch, stepwise_em
 from oracle import hmm_paths
 
 

@@ -9,7 +9,7 @@ from eigentext.accel.devices import TorchBackend
 from eigentext.accel.hmm import DeviceMachine
 from eigentext.linalg.backend import Backend
 from eigentext.sequences.hmm import em
-from eigentext.sequences.hmm.batches import Counts, Machine
+from eigentext.sequences.hmm.batches import Machine, StateCounts
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import Encoded
@@ -37,7 +37,7 @@ def text():
 
 def expected(machine, tables, precision):
     machine.set(*tables, precision)
-    counts = Counts.zeros(K, V)
+    counts = StateCounts.zeros(K, V)
     return machine.expect(counts), counts
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.lab.tensor.recover import likely_pairs
 from eigentext.sequences import HMM, Encoded, Parameters
-from eigentext.sequences.hmm.em import baum_welch
+from eigentext.sequences.hmm import em
+from eigentext.sequences.hmm.em import baum_welch, deal, stepwise_em
 from eigentext.sequences.hmm.inference import log_likelihoods, sample
-from eigentext.sequences.hmm.stepwise import StepSize, deal, stepwise_em
 from eigentext.sequences.spectral.moments import Moments
 from eigentext.sequences.spectral.recover import (
     cluster_symbols,
@@ -156,20 +156,17 @@ def test_settings_are_checked():
     for bad in ({"passes": -1}, {"parts": 0}, {"smoothing": 1}):
         with pytest.raises(SettingsError):
             stepwise_em(planted(0), data, **bad)
-    for name, value in (("power", 0.2), ("delay", 1.0)):
-        with pytest.raises(SettingsError, match=name):
-            StepSize(**{name: value})
 
 
 # ---------------------------------------------------------------- EM in small steps
 
 
-def test_one_part_and_a_whole_step_is_baum_welch():
+def test_one_part_and_a_whole_step_is_baum_welch(monkeypatch):
     """With delay near 1 the first step replaces everything: one iteration of Baum-Welch."""
     data = sample(planted(1), 40, 12)
     start = planted(2)
-    whole = StepSize(delay=1 + 1e-12)
-    ours = stepwise_em(start, data, passes=1, parts=1, step=whole, precision="double")
+    monkeypatch.setattr(em, "_DELAY", 1 + 1e-12)
+    ours = stepwise_em(start, data, passes=1, parts=1, precision="double")
     theirs = baum_welch(start, data, n_iter=1)
     for name in ("initial", "transition", "emission"):
         np.testing.assert_allclose(

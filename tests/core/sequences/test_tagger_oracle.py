@@ -20,9 +20,8 @@ from eigentext.constituency.chart.decode import Skeleton
 from eigentext.constituency.lexicon import Emission
 from eigentext.constituency.params import LatentParams
 from eigentext.constituency.scoring import skeleton_log_score
-from eigentext.sequences.kernels.tag_chain import chain_kbest, chain_marginals
-from eigentext.sequences.tagger.chain import Candidates
-from eigentext.sequences.tagger.decode import TagChain
+from eigentext.sequences.kernels.tag_states import chain_kbest, chain_marginals
+from eigentext.sequences.tagger.chain import TagCandidates, TagChain
 from eigentext.sequences.tagger.model import LatentTagger
 from eigentext.sequences.tagger.trees import END, label_places
 
@@ -79,7 +78,7 @@ def transition(chain, a: int, b: int, e: np.ndarray) -> np.ndarray:
 def by_enumeration(tagger: LatentTagger, tokens: list[str]) -> dict[tuple[int, ...], float]:
     """Weight of every tag sequence; for each, every sequence of states is gone through."""
     chain = tagger.chains_[0]
-    c = Candidates.of(tokens, tagger.words_)
+    c = TagCandidates.of(tokens, tagger.words_)
     e_ptr, e = chain.emission(tokens, c)
     assert len(c.tags) == len(tokens) * len(tagger.tags_)
     vectors = [
@@ -108,7 +107,7 @@ def by_enumeration(tagger: LatentTagger, tokens: list[str]) -> dict[tuple[int, .
 def test_sums_over_states_and_tags_are_those_of_enumeration(tagger, tokens):
     weights = by_enumeration(tagger, tokens)
     chain = tagger.chains_[0]
-    c = Candidates.of(tokens, tagger.words_)
+    c = TagCandidates.of(tokens, tagger.words_)
     found = chain.posteriors(tokens, c)
     z = sum(weights.values())
     assert found.sign * np.exp(found.log_z) == pytest.approx(z, rel=1e-9)
@@ -172,7 +171,7 @@ def test_the_chain_is_the_inside_algorithm_on_skeletal_trees(tagger, tokens):
     n_tags, n = len(tagger.tags_), len(tokens)
     number = {tuple(rule): at for at, rule in enumerate(grammar.rules.tolist())}
     for tags in product(range(n_tags), repeat=n):
-        c = Candidates.given(tokens, tags, tagger.words_)
+        c = TagCandidates.tagged(tokens, tags, tagger.words_)
         e_ptr, e = chain.emission(tokens, c)
         emissions = []
         for i, tag in enumerate(tags):
@@ -205,7 +204,7 @@ def test_the_grammar_itself_scores_training_trees_the_same_without_back_off():
     X, y = planted(3)
     for tokens, names in zip(X[:20], y[:20], strict=True):
         tags = [TAGS.index(tag) for tag in names]
-        c = Candidates.given(tokens, tags, tagger.words_)
+        c = TagCandidates.tagged(tokens, tags, tagger.words_)
         e_ptr, e = chain.emission(tokens, c)
         emissions = []
         for i, tag in enumerate(tags):
@@ -282,11 +281,11 @@ def chains(draw):
     n_pairs = sum(a * b for a, b in pairwise(width))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     pairs = rng.random(n_pairs) * (rng.random(n_pairs) > draw(st.sampled_from([0.0, 0.3])))
-    c = Candidates(ptr, np.arange(ptr[-1]), np.ones(int(ptr[-1])))
+    c = TagCandidates(ptr, np.arange(ptr[-1]), np.ones(int(ptr[-1])))
     return c, rng.random(width[0]), pairs
 
 
-def listed(c: Candidates, start: np.ndarray, pairs: np.ndarray) -> dict[tuple[int, ...], float]:
+def listed(c: TagCandidates, start: np.ndarray, pairs: np.ndarray) -> dict[tuple[int, ...], float]:
     found = {}
     width = np.diff(c.ptr)
     for path in product(*(range(w) for w in width)):

@@ -41,7 +41,7 @@ from eigentext.lab.automata.model import (
 from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences.observations import Encoded
 from eigentext.sequences.settings import ClassAutomataSettings
-from eigentext.sequences.tagger.shapes import LONGEST_SEEN
+from eigentext.sequences.tagger.words import LONGEST_SEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,9 +1,19 @@
-"""EM for blocked emissions; transitions are smoothed after each step, level by level.
+"""A start of many states, and EM for blocked emissions, smoothed after each step.
 
-1. :class:`Trainer` finds the pairs of blocks of a text once; a pass of the kernels over some of
+A model of few states is lifted to many (blocks of words with states of their own are those of Chiu
+and Rush 2020; a block for each word is the cloned model of Dedieu et al. 2019):
+
+1. :func:`choose_states`: a state of the large model is a pair (block, state of the small one), its
+   *group*.  The pairs with the highest expected counts are kept, for each block at least one.
+2. :func:`lifted`: parameters of the large model that say what the small one says::
+
+       T[(a, g), (b, h)] = T_small[g, h] sum_{x in b} O_small[h, x]
+       O[(b, h), x]      = O_small[h, x] / sum_{y in b} O_small[h, y]
+
+3. :class:`Trainer` finds the pairs of blocks of a text once; a pass of the kernels over some of
    its sequences gives expected counts.
-2. :class:`Smoothing` turns counts into parameters as Kneser and Ney do with counts of words: a
-   level below counts in how many contexts something comes, not how often::
+4. :class:`BlockedSmoothing` turns counts into parameters as Kneser and Ney do with those of words:
+   a level below counts in how many contexts something comes, not how often::
 
        T[i, j] = (n_ij - D(n_ij)) / n_i + back_i L_a[j]            a: the block of i
        L_a[j]  = (1 - mix) ((m_aj - D(m_aj)) / m_a + back_a R_g[j]) + mix R_g[j]
@@ -12,7 +22,7 @@
 
    back is what the discounts D took away; a count need not be whole, and one below 1 loses a
    share.  A block of one state has L_a with n_aj for m_aj.
-3. :func:`choose_discounts` takes the discounts that are best for sequences that were not counted.
+5. :func:`choose_discounts` takes the discounts that are best for sequences that were not counted.
 
 With discounts of 0 and no mix this is plain EM, and the log likelihood never falls.
 """
@@ -25,6 +35,7 @@ import numpy as np
 
 from eigentext.errors import DataError
 from eigentext.sequences.blocked.parameters import BlockedParameters, BlockPairs, Blocks, Lower
+from eigentext.sequences.inspection import shares
 from eigentext.sequences.kernels import blocked as kernels
 
 if TYPE_CHECKING:
@@ -32,7 +43,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.base.types import Int32s, Int64s
+    from eigentext.base.types import Float64s, Int32s, Int64s
+    from eigentext.sequences.hmm.parameters import Parameters
     from eigentext.sequences.observations import Encoded
 
     Floats = npt.NDArray[Any]  # float32, or float64 in tests
@@ -64,7 +76,7 @@ _TRIED = {  # in this order, twice
 }
 
 
-class Counts(NamedTuple):
+class BlockedCounts(NamedTuple):
     """Expected counts: ``moved`` laid out like transitions, ``emitted`` like emissions."""
 
     moved: Floats
@@ -83,7 +95,7 @@ class Trainer:
         longest, most = int(data.lengths.max()), int(blocks.sizes.max())
         self._room = np.zeros((longest + 1, most), dtype), np.zeros(longest)
 
-    def expect(self, parameters: BlockedParameters, chosen: Int64s) -> tuple[float, Counts]:
+    def expect(self, parameters: BlockedParameters, chosen: Int64s) -> tuple[float, BlockedCounts]:
         """Log likelihood of these sequences, and expected counts."""
         moved, emitted = np.zeros(self.pairs.at[-1], self.dtype), np.zeros(self.blocks.emit[-1])
         ids, first, T, E = self.data.ids, self.data.first, *_tables(parameters)
@@ -92,7 +104,7 @@ class Trainer:
         )
         if n_bad:
             raise DataError("sequences", None, f"{n_bad} token(s) have probability 0")
-        return float(value), Counts(moved, emitted)
+        return float(value), BlockedCounts(moved, emitted)
 
     def log_likelihood(self, parameters: BlockedParameters, chosen: Int64s) -> float:
         """Of these sequences."""
@@ -127,10 +139,12 @@ class _Weights(NamedTuple):
     leave: Floats  # (S + 1,) of that of groups
 
 
-class Smoothing:
+class BlockedSmoothing:
     """Counts, added up level by level; :meth:`parameters` for any discounts."""
 
-    def __init__(self, counts: Counts, blocks: Blocks, pairs: BlockPairs, group: Int32s) -> None:
+    def __init__(
+        self, counts: BlockedCounts, blocks: Blocks, pairs: BlockPairs, group: Int32s
+    ) -> None:
         self.counts, self.blocks, self.pairs, self.group = counts, blocks, pairs, group
         S, B, G = blocks.n_states, len(blocks.first) - 1, int(group.max()) + 1
         self._levels = _Levels(
@@ -218,3 +232,57 @@ def choose_discounts(
         if best == before:
             break
     return best, value
+
+
+_MOST = 64  # states of a block
+
+
+class Chosen(NamedTuple):
+    """``blocks``, and the ``group`` (S + 1,) of each state; the beginning has one of its own."""
+
+    blocks: Blocks
+    group: Int32s
+
+
+def choose_states(small: Parameters, counts: Float64s, of_word: Int64s, n_states: int) -> Chosen:
+    """The pairs (block, state of the small model) with the highest expected counts.
+
+    ``counts`` (V,) of words and ``of_word`` (V,) their blocks; n_states is at least the number of
+    blocks.
+
+    >>> from eigentext.sequences.hmm.parameters import Parameters
+    >>> small = Parameters([1, 0], [[0.5, 0.5], [0.5, 0.5]], [[0.6, 0.4, 0], [0.3, 0, 0.7]])
+    >>> choose_states(small, np.array([5, 2, 3]), np.arange(3), 4).group.tolist()
+    [0, 1, 0, 1, 2]
+    """
+    G, n_blocks = small.n_states, int(of_word.max()) + 1
+    joint = small.emission.T * shares(small)  # (V, G)
+    total = joint.sum(axis=1, keepdims=True)
+    expected = np.maximum(counts, 1e-3)[:, None] * joint / np.where(total > 0, total, 1)
+    by_block = np.zeros((n_blocks, G))
+    np.add.at(by_block, of_word, expected)
+    order = np.argsort(-by_block, axis=1, kind="stable")
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(G)[None, :], axis=1)
+    score = np.where(rank < _MOST, by_block, -1.0)
+    score[rank == 0] = np.inf
+    wanted = min(n_states, int((score > 0).sum()))
+    kept = np.sort(np.argsort(-score.ravel(), kind="stable")[:wanted])
+    sizes = np.bincount(kept // G, minlength=n_blocks)
+    return Chosen(Blocks.of(of_word, sizes), np.append(kept % G, G).astype(np.int32))
+
+
+def lifted(small: Parameters, chosen: Chosen, pairs: BlockPairs, dtype: Any) -> BlockedParameters:
+    """The small model as a large one, at the pairs of blocks that were seen."""
+    blocks, group = chosen
+    sizes = np.diff(blocks.emit)
+    word = np.repeat(np.arange(len(sizes)), sizes)
+    state = blocks.states_of_emissions()
+    shown = small.emission[group[state], word]
+    mass = np.bincount(state, shown, minlength=blocks.n_states)
+    T_small = np.vstack([small.transition, small.initial]).astype(dtype)
+    T = np.empty(pairs.at[-1], dtype)
+    kernels.lift(blocks, pairs, group, T_small, mass.astype(dtype), T)
+    emission = (shown / np.where(mass > 0, mass, 1)[state]).astype(dtype)
+    nothing = Lower(np.zeros(len(group), dtype), group, np.zeros((0, 0), dtype))
+    return BlockedParameters(blocks, pairs, T, emission, nothing)

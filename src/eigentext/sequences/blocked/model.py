@@ -1,7 +1,7 @@
 """BlockedHMM: thousands of hidden states, each word shown by the few of its block.
 
 1. ``fit`` numbers the symbols, learns a small dense model from moments and EM in small steps, and
-   lifts it (start.py): a state is a word (or a block of words) with a state of the small model.
+   lifts it: a state is a word (or a block of words) with a state of the small model.
 2. EM on the large model (learn.py); its transitions are smoothed level by level, with discounts,
    and as many iterations, as suit ten stretches of the text that neither model has seen.
 3. The last pass counts all sequences.
@@ -20,9 +20,16 @@ from eigentext.base.records import As, learned
 from eigentext.counting.memory import parse_memory
 from eigentext.errors import SettingsError
 from eigentext.sequences.blocked import inference
-from eigentext.sequences.blocked.learn import Discounts, Smoothing, Trainer, choose_discounts
+from eigentext.sequences.blocked.learn import (
+    BlockedSmoothing,
+    Chosen,
+    Discounts,
+    Trainer,
+    choose_discounts,
+    choose_states,
+    lifted,
+)
 from eigentext.sequences.blocked.parameters import PARAMETERS, BlockedParameters
-from eigentext.sequences.blocked.start import Chosen, choose_states, lifted
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
 from eigentext.sequences.scoring import HiddenStates
 from eigentext.sequences.settings import BlockedHMMSettings
@@ -113,7 +120,7 @@ class BlockedHMM(HiddenStates, Model, BlockedHMMSettings):
         if len(held):
             discounts, _ = judge.chosen(smoothing, discounts)
             _, counts = trainer.expect(expecting, np.arange(len(data)))
-            smoothing = Smoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
+            smoothing = BlockedSmoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
         self.parameters_ = smoothing.parameters(discounts)
         self.symbols_, self.discounts_ = symbols, discounts
         return self
@@ -125,21 +132,21 @@ class BlockedHMM(HiddenStates, Model, BlockedHMMSettings):
         chosen: Chosen,
         judge: _Judge,
         told: _Told,
-    ) -> tuple[BlockedParameters, Smoothing, Discounts]:
+    ) -> tuple[BlockedParameters, BlockedSmoothing, Discounts]:
         """The parameters of the last step that helped, its counts, and the discounts.
 
         What belongs to a step that did not help is gone when this is done: it is large.
         """
         trainer = judge.trainer
         _, counts = trainer.expect(expecting, inner)
-        smoothing = Smoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
+        smoothing = BlockedSmoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
         discounts, value = judge.chosen(smoothing, Discounts())
         history = [value] if len(judge.held) else []
         told("EM")
         for _ in range(self.n_iter):
             parameters = smoothing.parameters(discounts)
             _, counts = trainer.expect(parameters, inner)
-            new = Smoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
+            new = BlockedSmoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
             value = judge.value(new, discounts)
             told("EM")
             if len(judge.held) and value <= history[-1]:
@@ -234,14 +241,14 @@ class _Judge:
         self.n_tokens = int(trainer.data.lengths[held].sum())
         self.room = np.zeros(trainer.pairs.at[-1], trainer.dtype)  # transitions of ``which``
 
-    def value(self, smoothing: Smoothing, discounts: Discounts) -> float:
+    def value(self, smoothing: BlockedSmoothing, discounts: Discounts) -> float:
         """Under the parameters of these discounts; 0 where nothing is held out."""
         if not len(self.held):
             return 0.0
         parameters = smoothing.parameters(discounts, self.which, self.room)
         return self.trainer.log_likelihood(parameters, self.held) / self.n_tokens
 
-    def chosen(self, smoothing: Smoothing, start: Discounts) -> tuple[Discounts, float]:
+    def chosen(self, smoothing: BlockedSmoothing, start: Discounts) -> tuple[Discounts, float]:
         """The best discounts; where nothing is held out, those of the start."""
         if not len(self.held):
             return start, 0.0

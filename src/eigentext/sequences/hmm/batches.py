@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int32s, Int64s
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Precision
+
+    Floating = npt.NDArray[Any]  # float32 or float64
+
+Answer = TypeVar("Answer")
 
 _ROOM = 64_000_000  # bytes of alpha and W
 _FEWEST_ROWS = 256
@@ -123,31 +127,31 @@ def _bounds(lengths: Int64s, begin: int, most: int) -> Int64s:
     return np.array(bounds, np.int64)
 
 
-class Chain(NamedTuple):
+class HMMArrays(NamedTuple):
     """Parameters as the compiled passes take them, in one precision.
 
     ``pi`` (k,), ``T`` (k, k) and its transpose, ``E`` (V, k) emissions turned over;
     ``cap``  the largest number that a pass may hold
     """
 
-    pi: npt.NDArray[Any]
-    T: npt.NDArray[Any]
-    T_turned: npt.NDArray[Any]
-    E: npt.NDArray[Any]
-    cap: np.floating[Any]
+    pi: Floating
+    T: Floating
+    T_turned: Floating
+    E: Floating
+    cap: np.floating
 
 
-class Room(NamedTuple):
+class PassRoom(NamedTuple):
     """What the passes write on; see kernels/forward_backward.py for what the rows are.
 
     ``alpha, W`` (rows, k), ``beta`` (sequences of the widest batch, k), ``scale`` (rows,)
     ``rows``     (steps + 1,) the first row of each time step
     """
 
-    alpha: npt.NDArray[Any]
-    W: npt.NDArray[Any]
-    beta: npt.NDArray[Any]
-    scale: npt.NDArray[Any]
+    alpha: Floating
+    W: Floating
+    beta: Floating
+    scale: Floating
     rows: Int64s
 
 
@@ -160,8 +164,8 @@ class Batches(NamedTuple):
     bounds: Int64s
 
 
-class Wanted(NamedTuple):
-    """What both passes give; of a table that is not wanted the first dimension is 0.
+class PassTables(NamedTuple):
+    """What both passes fill; of a table that is left alone the first dimension is 0.
 
     ``initial`` (k,), ``moved`` (k, k), ``emitted`` (V, k)  expected counts
     ``smoothed`` (N, k)                                     p(h_t | x_1 .. x_n)
@@ -175,8 +179,8 @@ class Wanted(NamedTuple):
     best: Int32s
 
 
-class Filtered(NamedTuple):
-    """What the forward pass gives, likewise.
+class ForwardTables(NamedTuple):
+    """What the forward pass fills, likewise.
 
     ``surprisal`` (N,);  ``filtered`` (N, k) p(h_t | x_1 .. x_t);  ``last`` (S, k) the same after
     the last token of each sequence
@@ -187,7 +191,7 @@ class Filtered(NamedTuple):
     last: Float64s
 
 
-class Counts(NamedTuple):
+class StateCounts(NamedTuple):
     """Expected counts: of first states (k,), of pairs (k, k), of symbols with states (V, k)."""
 
     initial: Float64s
@@ -195,7 +199,7 @@ class Counts(NamedTuple):
     emitted: Float64s
 
     @classmethod
-    def zeros(cls, n_states: int, n_symbols: int) -> Counts:
+    def zeros(cls, n_states: int, n_symbols: int) -> StateCounts:
         """None so far."""
         k = n_states
         return cls(np.zeros(k), np.zeros((k, k)), np.zeros((n_symbols, k)))
@@ -209,10 +213,10 @@ class Workspace:
     """
 
     def __init__(self) -> None:
-        self._idle: dict[Any, list[npt.NDArray[Any]]] = {}
+        self._idle: dict[tuple[str, int, type], list[Floating]] = {}
 
     @contextmanager
-    def room(self, plan: Plan, n_states: int, dtype: type) -> Iterator[Room]:
+    def room(self, plan: Plan, n_states: int, dtype: type) -> Iterator[PassRoom]:
         """As much as the plan needs."""
         rows, k = plan.n_rows, n_states
         with (
@@ -222,10 +226,10 @@ class Workspace:
             self._array("scale", rows, 1, dtype) as scale,
             self._array("rows", rows + 2, 1, np.int64) as first,
         ):
-            yield Room(alpha, W, beta, scale[:, 0], first[:, 0])
+            yield PassRoom(alpha, W, beta, scale[:, 0], first[:, 0])
 
     @contextmanager
-    def counts(self, n_states: int, n_symbols: int) -> Iterator[Counts]:
+    def counts(self, n_states: int, n_symbols: int) -> Iterator[StateCounts]:
         """No counts so far; they are forgotten in the end."""
         k = n_states
         with (
@@ -235,10 +239,10 @@ class Workspace:
         ):
             for table in (initial, moved, emitted):
                 table[:] = 0
-            yield Counts(initial[0], moved, emitted)
+            yield StateCounts(initial[0], moved, emitted)
 
     @contextmanager
-    def _array(self, name: str, rows: int, k: int, dtype: type) -> Iterator[npt.NDArray[Any]]:
+    def _array(self, name: str, rows: int, k: int, dtype: type) -> Iterator[Floating]:
         """(rows, k) with anything in it."""
         idle = self._idle.setdefault((name, k, dtype), [])
         try:
@@ -256,7 +260,7 @@ class Workspace:
 class Machine:
     """Parameters of a chain, and the compiled passes over one text.
 
-    ``workspace``  shared with machines of other texts, if given
+    ``workspace``  shared with machines of other texts, if there are any
     """
 
     def __init__(
@@ -268,26 +272,23 @@ class Machine:
         self.plan = Plan.of(data, n_states)
         self.n_states = n_states
         self.workspace = Workspace() if workspace is None else workspace
-        self.chain: Chain | None = None
+        self.nothing = np.empty((0, n_states))  # a table that is left alone
+        self.chain: HMMArrays | None = None
 
     def set(
         self, initial: Float64s, transition: Float64s, emission: Float64s, precision: Precision
     ) -> None:
-        """Take parameters in the precision that is wanted; ``emission`` is turned over: (V, k)."""
+        """Take parameters in this precision; ``emission`` is turned over: (V, k)."""
         dtype = np.float64 if precision == "double" else np.float32
-        smallest = _SMALLEST[precision]
-        T = _without_dust(transition, smallest, dtype)
-        self.chain = Chain(
-            pi=_without_dust(initial, smallest, dtype),
-            T=T,
-            T_turned=np.ascontiguousarray(T.T),
-            E=_without_dust(emission, smallest, dtype),
-            cap=dtype(_LARGEST[precision]),
+        pi, T, E = (
+            np.asarray(np.where(table < _SMALLEST[precision], 0.0, table), dtype, order="C")
+            for table in (initial, transition, emission)
         )
+        self.chain = HMMArrays(pi, T, np.ascontiguousarray(T.T), E, dtype(_LARGEST[precision]))
 
     def expect(
         self,
-        counts: Counts | None = None,
+        counts: StateCounts | None = None,
         *,
         smoothed: Float64s | None = None,
         best: Int32s | None = None,
@@ -298,50 +299,41 @@ class Machine:
         """
         from eigentext.sequences.kernels import forward_backward as kernels
 
-        ids, plan, chain, none = self.data.ids, self.plan, self._chain(), self._nothing()
+        none, (k, V) = self.nothing, (self.n_states, self.n_symbols)
+        by_token = (
+            none if smoothed is None else smoothed,
+            np.empty(0, np.int32) if best is None else best,
+        )
 
-        def passes(piece: int | Batches, into: Counts | None) -> tuple[float, int]:
-            """Over one block, or one long sequence."""
-            wanted = Wanted(
-                *(into or Counts(none[:, 0], none, none)),
-                smoothed=none if smoothed is None else smoothed,
-                best=np.empty(0, np.int32) if best is None else best,
-            )
-            with self.workspace.room(plan, self.n_states, chain.T.dtype.type) as room:
-                if isinstance(piece, Batches):
-                    value, missed = kernels.expect_batches(ids, piece, chain, room, wanted)
-                else:
-                    start, length = plan.starts[piece], plan.lengths[piece]
-                    value, missed = kernels.expect_long(ids, start, length, chain, room, wanted)
-            return value, missed
+        def passes(piece: Batches, into: StateCounts) -> tuple[float, int]:
+            tables = PassTables(*into, *by_token)
+            both = kernels.expect_batches, kernels.expect_long
+            answer: tuple[float, int] = self._pass(piece, *both, tables)
+            return answer
 
-        with single_threaded():
-            if counts is None:
-                told = each(lambda piece: passes(piece, None), self._pieces(_FEWEST_IN_A_BLOCK))
-            else:
-                told = self._summed(passes, counts)
-        return float(sum(value for value, _ in told)), sum(missed for _, missed in told)
-
-    def _summed(
-        self, passes: Callable[[int | Batches, Counts], tuple[float, int]], counts: Counts
-    ) -> list[tuple[float, int]]:
-        """Add the counts of every block in the order of the blocks; what the passes returned."""
-        k, V, chain, told = self.n_states, self.n_symbols, self._chain(), []
-        moved = np.zeros_like(counts.moved)
-
-        def work(piece: int | Batches) -> tuple[tuple[float, int], Counts, ExitStack]:
+        def counted(piece: Batches) -> tuple[tuple[float, int], StateCounts, ExitStack]:
             with ExitStack() as held:
                 part = held.enter_context(self.workspace.counts(k, V))
                 return passes(piece, part), part, held.pop_all()
 
-        for found, part, held in in_turn(work, self._pieces(_tokens_that_pay(k, V)), ahead=1):
-            with held:  # the tables are for the next block when they have been added
-                counts.initial[:] += part.initial
-                counts.emitted[:] += part.emitted
-                moved += part.moved
-            told.append(found)
-        counts.moved[:] += moved * chain.T  # the kernel leaves p(h_t+1 | h_t) to the end
-        return told
+        with single_threaded():
+            if counts is None:
+                unused = StateCounts(none[:, 0], none, none)
+                pieces = self._pieces(_FEWEST_IN_A_BLOCK)
+                sums = each(lambda piece: passes(piece, unused), pieces)
+            else:
+                sums, moved = [], np.zeros_like(counts.moved)
+                pieces = self._pieces(_tokens_that_pay(k, V))
+                # the counts of blocks are added in the order of the blocks
+                for log_and_missed, part, held in in_turn(counted, pieces, ahead=1):
+                    with held:  # the tables are for the next block when they have been added
+                        counts.initial[:] += part.initial
+                        counts.emitted[:] += part.emitted
+                        moved += part.moved
+                    sums.append(log_and_missed)
+                # the kernel leaves p(h_t+1 | h_t) to the end
+                counts.moved[:] += moved * self._chain().T
+        return float(sum(value for value, _ in sums)), sum(missed for _, missed in sums)
 
     def go_forward(
         self, surprisal: Float64s, filtered: Float64s | None = None, last: Float64s | None = None
@@ -349,33 +341,39 @@ class Machine:
         """The forward pass alone; ``last`` (S, k) has the states after the last token."""
         from eigentext.sequences.kernels import forward_backward as kernels
 
-        ids, plan, chain, none = self.data.ids, self.plan, self._chain(), self._nothing()
-        tables = Filtered(
+        tables = ForwardTables(
             surprisal,
-            filtered=none if filtered is None else filtered,
-            last=none if last is None else last,
+            filtered=self.nothing if filtered is None else filtered,
+            last=self.nothing if last is None else last,
         )
-
-        def work(piece: int | Batches) -> None:
-            with self.workspace.room(plan, self.n_states, chain.T.dtype.type) as room:
-                if isinstance(piece, Batches):
-                    kernels.forward_batches(ids, piece, chain, room, tables)
-                else:
-                    one = plan.starts[piece], plan.lengths[piece], plan.owners[piece]
-                    kernels.forward_long(ids, *one, chain, room, tables)
-
+        both = kernels.forward_batches, kernels.forward_long
         with single_threaded():
-            each(work, self._pieces(_FEWEST_IN_A_BLOCK))
+            each(lambda piece: self._pass(piece, *both, tables), self._pieces(_FEWEST_IN_A_BLOCK))
 
-    def _pieces(self, least: int) -> list[int | Batches]:
-        """Numbers of the sequences that go alone, then blocks of so many tokens at least."""
-        return [*range(self.plan.n_long), *self.plan.blocks(least)]
+    def _pieces(self, least: int) -> list[Batches]:
+        """The sequences that go alone, then blocks of so many tokens at least."""
+        plan = self.plan
+        alone = [
+            Batches(plan.starts, plan.lengths, plan.owners, np.array([at, at + 1]))
+            for at in range(plan.n_long)
+        ]
+        return [*alone, *plan.blocks(least)]
 
-    def _nothing(self) -> Float64s:
-        """(0, k): a table that is not wanted."""
-        return np.empty((0, self.n_states))
+    def _pass(
+        self,
+        piece: Batches,
+        batches: Callable[..., Answer],
+        alone: Callable[..., Answer],
+        tables: object,
+    ) -> Answer:
+        """One piece through the kernel for batches, or for a long sequence."""
+        chain = self._chain()
+        kernel = alone if piece.bounds[-1] <= self.plan.n_long else batches
+        with self.workspace.room(self.plan, self.n_states, chain.T.dtype.type) as room:
+            answer: Answer = kernel(self.data.ids, piece, chain, room, tables)
+            return answer
 
-    def _chain(self) -> Chain:
+    def _chain(self) -> HMMArrays:
         if self.chain is None:
             raise RuntimeError("no parameters yet: set() comes before the passes")
         return self.chain
@@ -394,7 +392,3 @@ def _tokens_that_pay(n_states: int, n_symbols: int) -> int:
     (20000, 4000)
     """
     return max(_FEWEST_IN_A_BLOCK, _TABLE_COST * n_symbols // n_states)
-
-
-def _without_dust(array: Float64s, smallest: float, dtype: type) -> npt.NDArray[Any]:
-    return np.ascontiguousarray(np.where(array < smallest, 0.0, array), dtype)

@@ -116,7 +116,7 @@ def viterbi(parameters: Parameters, data: Encoded) -> Int32s:
     >>> viterbi(sure, Encoded.of([[0, 1], [1]])).tolist()
     [0, 1, 1]
     """
-    from eigentext.sequences.kernels.decoding import viterbi as compiled
+    from eigentext.sequences.kernels.forward_backward import viterbi as compiled
 
     data, rows = _compact(parameters, data)
     with np.errstate(divide="ignore"):
@@ -153,7 +153,7 @@ def sample_states(
     >>> drawn.ids.tolist(), states.tolist()
     ([0, 1, 0, 0, 1, 0], [0, 1, 0, 0, 1, 0])
     """
-    from eigentext.sequences.kernels.decoding import draw
+    from eigentext.sequences.kernels.forward_backward import draw
 
     if n < 0 or length < 0 or seed < 0:
         raise SettingsError(f"n {n}, length {length}, seed {seed}: expected 0 or more")

@@ -169,11 +169,11 @@ class HMM(HiddenStates, Model, HMMSettings):
         return recover_parameters(moments, self.n_states, method=method, seed=seed)
 
     def _anchored(self, data: Encoded, symbols: Symbols, seed: int) -> Parameters:
-        from eigentext.sequences.spectral.anchors import AnchorChoices, Contexts, anchor_hmm
+        from eigentext.sequences.spectral.anchors import AnchorChoices, NeighbourCounts, anchor_hmm
 
         prior = AnchorChoices.prior if self.looks else 0.0
         return anchor_hmm(
-            Contexts.of(data, len(symbols)),
+            NeighbourCounts.of(data, len(symbols)),
             self.n_states,
             names=symbols.names,
             language=symbols.language,

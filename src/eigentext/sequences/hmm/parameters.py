@@ -91,10 +91,19 @@ class Parameters:
         if seed < 0:
             raise SettingsError(f"seed {seed}: expected 0 or more")
         rng = np.random.default_rng(seed)
-        drawn = [rng.exponential(size=(n, m)) for n, m in _shapes(n_states, n_symbols)]
+        shapes = ((1, n_states), (n_states, n_states), (n_states, n_symbols))
+        drawn = [rng.exponential(size=shape) for shape in shapes]
         initial, transition, emission = (t / t.sum(axis=1, keepdims=True) for t in drawn)
         return cls(initial[0], transition, emission)
 
 
-def _shapes(k: int, n: int) -> tuple[tuple[int, int], ...]:
-    return (1, k), (k, k), (k, n)
+def distributions(counts: Float64s, otherwise: Float64s | None = None) -> Float64s:
+    """Rows over their sums; a row without counts is ``otherwise``, or even.
+
+    >>> distributions(np.array([[1.0, 3.0], [0.0, 0.0]])).tolist()
+    [[0.25, 0.75], [0.5, 0.5]]
+    """
+    totals = counts.sum(axis=-1, keepdims=True)
+    good = totals > 0
+    shares = counts / np.where(good, totals, 1.0)
+    return np.where(good, shares, 1 / counts.shape[-1] if otherwise is None else otherwise)

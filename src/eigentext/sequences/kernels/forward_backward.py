@@ -1,4 +1,4 @@
-"""Compiled forward and backward passes over batches of sequences.
+"""Compiled passes of a hidden Markov model: forward, backward, Viterbi, sampling.
 
 A batch is a run of sequences, the longest first, so that those still going at time t are its first
 ``active`` ones: one step of the recursions for all of them is one product of matrices (active, k)
@@ -10,12 +10,19 @@ belongs to time t of sequence b::
     p(h_t | x) = alpha_t beta_t                      p(h_t, h_t+1 | x) = alpha_t T W_t
 
 A time step of all batches together costs O(k^2) a token, and room is that of the longest batch.
-The records that the passes take (the chain, the room, what is wanted) are those of
+The records that the passes take (the chain, the room, what is tables) are those of
 hmm/batches.py.  A symbol that no state can show has scale 0 and is
 passed over as if it had not been seen.  A long sequence goes segment by segment: forward once to
 keep alpha at the borders, then once more from the last segment to the first.  Chain and room may
 be float64 or float32; sums over the text are float64.
+
+A cell of Viterbi is a state of a token: ``score[j]`` is the log probability of the best path that
+ends there, less a constant of the token.  Costs O(N k^2) for N tokens and k states::
+
+    score_t[j] = max over i of score_t-1[i] + log T[i, j] + log O[j, x_t]
 """
+
+from __future__ import annotations
 
 import numpy as np
 
@@ -107,10 +114,10 @@ def backward(ids, starts, chain, room, n_steps, t, follows):
 
 
 @njit(fastmath=FAST)
-def _collect(ids, starts, room, t, wanted):
+def _collect(ids, starts, room, t, tables):
     """Put p(h_t | x) where it is wanted: counts (V, k), or tables by token; (0, k) is unwanted."""
     alpha, beta, rows = room.alpha, room.beta, room.rows
-    emitted, smoothed, best = wanted.emitted, wanted.smoothed, wanted.best
+    emitted, smoothed, best = tables.emitted, tables.smoothed, tables.best
     # p(h_t = j | x) = alpha_t[j] beta_t[j]
     k = alpha.shape[1]
     begin = rows[t]
@@ -153,7 +160,7 @@ def _sum_of_logs(scale, n_rows):
 
 
 @njit(nogil=True, fastmath=FAST)
-def expect_batches(ids, batches, chain, room, wanted):
+def expect_batches(ids, batches, chain, room, tables):
     """Both passes over all batches: expected counts, or posteriors, whichever have room.
 
     ``moved`` still has to be multiplied by T.  Returns the log likelihood and the number of
@@ -173,22 +180,23 @@ def expect_batches(ids, batches, chain, room, wanted):
         log_likelihood += _sum_of_logs(room.scale, n_rows)
         for t in range(n_steps - 1, -1, -1):
             backward(ids, starts, chain, room, n_steps, t, False)
-            _collect(ids, starts, room, t, wanted)
-        if wanted.emitted.shape[0] > 0:
+            _collect(ids, starts, room, t, tables)
+        if tables.emitted.shape[0] > 0:
             # beta is that of time 0 now, whose rows are the first of alpha
             for b in range(starts.shape[0]):
                 for j in range(k):
-                    wanted.initial[j] += room.alpha[b, j] * room.beta[b, j]
-            _add_pairs(room, n_rows, pairs, wanted.moved)
+                    tables.initial[j] += room.alpha[b, j] * room.beta[b, j]
+            _add_pairs(room, n_rows, pairs, tables.moved)
     return log_likelihood, n_impossible
 
 
 @njit(nogil=True, fastmath=FAST)
-def expect_long(ids, start, length, chain, room, wanted):
+def expect_long(ids, batches, chain, room, tables):
     """The same for one long sequence, in segments of as many tokens as the room has rows.
 
     Time is that of one and a half times both passes; only p(h) at the borders is kept.
     """
+    start, length = batches.starts[batches.bounds[0]], batches.lengths[batches.bounds[0]]
     T, alpha = chain.T, room.alpha
     k, segment = T.shape[0], alpha.shape[0]
     n_segments = (length + segment - 1) // segment
@@ -215,13 +223,13 @@ def expect_long(ids, start, length, chain, room, wanted):
             room.W[n - 1] = future[0]
         for t in range(n - 1, -1, -1):
             backward(ids, starts, chain, room, n, t, follows)
-            _collect(ids, starts, room, t, wanted)
-        if wanted.emitted.shape[0] > 0:
-            _add_pairs(room, n, pairs, wanted.moved)
+            _collect(ids, starts, room, t, tables)
+        if tables.emitted.shape[0] > 0:
+            _add_pairs(room, n, pairs, tables.moved)
         _future(ids[starts[0]], room.scale[0], chain, room.beta, 0, future, 0)
-    if wanted.emitted.shape[0] > 0:
+    if tables.emitted.shape[0] > 0:
         for j in range(k):
-            wanted.initial[j] += alpha[0, j] * room.beta[0, j]
+            tables.initial[j] += alpha[0, j] * room.beta[0, j]
     return log_likelihood, n_impossible
 
 
@@ -254,15 +262,109 @@ def forward_batches(ids, batches, chain, room, tables):
 
 
 @njit(nogil=True, fastmath=FAST)
-def forward_long(ids, start, length, owner, chain, room, tables):
+def forward_long(ids, batches, chain, room, tables):
     """The same for one long sequence, in segments."""
+    at = batches.bounds[0]
+    start, length, owners = batches.starts[at], batches.lengths[at], batches.owners[at : at + 1]
     T, segment = chain.T, room.alpha.shape[0]
     prior = np.empty((1, T.shape[0]), T.dtype)
     prior[0] = chain.pi
     starts, lengths = np.empty(1, np.int64), np.empty(1, np.int64)
-    owners = np.full(1, owner, np.int64)
     for begin in range(0, length, segment):
         starts[0], lengths[0] = start + begin, min(segment, length - begin)
         n, _ = forward(ids, starts, lengths, prior, chain, room)
         _copy_out(starts, lengths, owners, n, room, tables)
         np.dot(room.alpha[n - 1 : n], T, prior)
+
+
+@njit
+def _viterbi_segment(ids, begin, n, log_T, log_E, score, back, new):
+    """Go over tokens begin .. begin + n - 1; ``score`` (k,) is that of the token before.
+
+    ``back[t, j]``: the best state before state j.  A symbol that no state can show is passed over.
+    """
+    k = score.shape[0]
+    for t in range(n):
+        new[:] = -np.inf
+        back[t] = 0
+        # no branches in the inner loop, so that it runs in vectors
+        for i in range(k):
+            for j in range(k):
+                value = score[i] + log_T[i, j]
+                better = value > new[j]
+                new[j] = value if better else new[j]
+                back[t, j] = i if better else back[t, j]
+        # the best score of every token is 0: sums of logs neither grow nor vanish
+        x = ids[begin + t]
+        most = -np.inf
+        for j in range(k):
+            most = max(most, new[j] + log_E[x, j])
+        if most > -np.inf:
+            for j in range(k):
+                score[j] = new[j] + log_E[x, j] - most
+        else:
+            score[:] = new
+            top = score.max()
+            for j in range(k):
+                score[j] -= top
+
+
+@njit
+def viterbi(ids, first, segment, log_pi, log_T, log_E, path):
+    """The most probable states of each sequence; equal ones go to the state of lower number.
+
+    Back pointers are kept for ``segment`` tokens at a time, and found anew for earlier ones.
+    """
+    k = log_pi.shape[0]
+    back = np.empty((segment, k), np.int32)
+    score, new = np.empty(k), np.empty(k)
+    for s in range(first.shape[0] - 1):
+        length = first[s + 1] - first[s]
+        if length == 0:
+            continue
+        most = -np.inf
+        for j in range(k):
+            most = max(most, log_pi[j] + log_E[ids[first[s]], j])
+        for j in range(k):
+            score[j] = log_pi[j]
+            if most > -np.inf:
+                score[j] += log_E[ids[first[s]], j] - most
+        begin = first[s] + 1  # the first token has no back pointers
+        n_segments = (length - 1 + segment - 1) // segment
+        # Forward once, keeping the scores at the borders of segments alone; then segment by
+        # segment from the last: its back pointers are found anew and followed.
+        borders = np.empty((n_segments + 1, k))
+        borders[0] = score
+        for g in range(n_segments):
+            n = min(segment, first[s + 1] - begin - g * segment)
+            _viterbi_segment(ids, begin + g * segment, n, log_T, log_E, score, back, new)
+            borders[g + 1] = score
+        state = np.argmax(score)
+        path[first[s + 1] - 1] = state
+        for g in range(n_segments - 1, -1, -1):
+            start = begin + g * segment
+            n = min(segment, first[s + 1] - start)
+            if g + 1 < n_segments:  # the pointers of the last segment are still there
+                score[:] = borders[g]
+                _viterbi_segment(ids, start, n, log_T, log_E, score, back, new)
+            for t in range(n - 1, -1, -1):
+                state = back[t, state]
+                path[start + t - 1] = state
+
+
+@njit
+def _drawn(cumulative, u):
+    """The first place where the cumulative weights pass u of their sum."""
+    return np.searchsorted(cumulative, u * cumulative[-1], side="right")
+
+
+@njit
+def draw(chances, cum_pi, cum_T, cum_O, ids, states):
+    """Fill (n, length) ``ids`` and ``states`` from even chances (n, length, 2)."""
+    for s in range(ids.shape[0]):
+        state = 0
+        for t in range(ids.shape[1]):
+            from_where = cum_pi if t == 0 else cum_T[state]
+            state = min(_drawn(from_where, chances[s, t, 0]), from_where.shape[0] - 1)
+            states[s, t] = state
+            ids[s, t] = min(_drawn(cum_O[state], chances[s, t, 1]), cum_O.shape[1] - 1)

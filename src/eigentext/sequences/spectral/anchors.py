@@ -6,12 +6,13 @@ weights::
 
     v_x = E[context | x] = sum_h p(h | x) v_anchor(h)
 
-1. :meth:`Contexts.of` counts the symbols before and behind each symbol, and the ends.
+1. :meth:`NeighbourCounts.of` counts the symbols before and behind each symbol, and the ends.
 2. :func:`vectors`: those counts scaled as CCA scales them, on the k directions that the SVD finds.
    Any linear map of the context keeps the equation.
-3. With ``prior``, looks have a say (looks.py): a capital at the beginning of a sentence is none;
-   what has neither letters nor digits has a state of its own; and the vector of a rare symbol is
-   drawn towards the mean of the symbols that look like it.
+3. With ``prior``, looks have a say: a capital at the beginning of a sentence is none
+   (:func:`small_forms`); what has neither letters nor digits has a state of its own
+   (:func:`marks`); and the vector of a rare symbol is drawn towards the mean of the symbols that
+   look like it (:func:`drawn_together`).
 4. :func:`find_anchors`: the symbol furthest from the mean, then again and again the one furthest
    from the plane through those that were found (successive projections), by mass ``n_x^weight``.
 5. :func:`simplex_weights`: p(h | x) of every symbol is the nearest point of the anchors' hull.
@@ -31,19 +32,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.errors import DataError, RankError, SettingsError
+from eigentext.features.signatures import Language, signatures
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.hull import corners, simplex_weights
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.svd import truncated_svd
-from eigentext.sequences.hmm.parameters import Parameters
-from eigentext.sequences.spectral.looks import drawn_together, marks, small_forms
+from eigentext.sequences.hmm.parameters import Parameters, distributions
 from eigentext.sequences.spectral.moments import pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.base.types import Float64s, Int64s
-    from eigentext.features.signatures import Language
+    from eigentext.base.types import Bools, Float64s, Int64s
     from eigentext.sequences.observations import Encoded
 
 
@@ -78,7 +78,7 @@ EXACT = AnchorChoices(
 
 
 @dataclass(frozen=True, eq=False)
-class Contexts:
+class NeighbourCounts:
     """What the estimator is learned from.
 
     ``first``   (V,) how often each symbol begins a sequence
@@ -87,7 +87,7 @@ class Contexts:
     ``beside``  (V, 2 V + 2) csr: the symbol before (or the beginning), the one behind (or the end)
 
     >>> from eigentext.sequences import Encoded
-    >>> Contexts.of(Encoded.of([[0, 1], [1]]), 2).beside.toarray().tolist()
+    >>> NeighbourCounts.of(Encoded.of([[0, 1], [1]]), 2).beside.toarray().tolist()
     [[0.0, 0.0, 1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 0.0, 2.0]]
     """
 
@@ -97,7 +97,7 @@ class Contexts:
     beside: Any
 
     @classmethod
-    def of(cls, data: Encoded, n_symbols: int) -> Contexts:
+    def of(cls, data: Encoded, n_symbols: int) -> NeighbourCounts:
         """Count the neighbours in sequences."""
         data = data.without_empty()
         if not data.n_tokens:
@@ -109,7 +109,9 @@ class Contexts:
         return cls.from_pairs(first, last, counts, pairs_of(data, n_symbols).astype(np.float64))
 
     @classmethod
-    def from_pairs(cls, first: Float64s, last: Float64s, counts: Float64s, pairs: Any) -> Contexts:
+    def from_pairs(
+        cls, first: Float64s, last: Float64s, counts: Float64s, pairs: Any
+    ) -> NeighbourCounts:
         """Of first and last symbols, all symbols, and pairs of neighbours."""
         from scipy.sparse import csr_array, hstack
 
@@ -122,11 +124,11 @@ class Contexts:
         """V."""
         return len(self.counts)
 
-    def joined(self, to: Int64s) -> Contexts:
+    def joined(self, to: Int64s) -> NeighbourCounts:
         """The same where every symbol x is ``to[x]``; what is another's has no counts of its own.
 
         >>> from eigentext.sequences import Encoded
-        >>> two = Contexts.of(Encoded.of([[0, 1], [1]]), 2).joined(np.array([0, 0]))
+        >>> two = NeighbourCounts.of(Encoded.of([[0, 1], [1]]), 2).joined(np.array([0, 0]))
         >>> two.counts.tolist(), two.pairs.toarray().tolist()
         ([3.0, 0.0], [[1.0, 0.0], [0.0, 0.0]])
         """
@@ -136,7 +138,9 @@ class Contexts:
         join = csr_array((np.ones(V), (to, np.arange(V))), shape=(V, V))
         last = np.asarray(self.beside[:, [2 * V + 1]].toarray()).ravel()
         pairs = csr_array(join @ self.pairs @ join.T)
-        return Contexts.from_pairs(join @ self.first, join @ last, join @ self.counts, pairs)
+        return NeighbourCounts.from_pairs(
+            join @ self.first, join @ last, join @ self.counts, pairs
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +153,7 @@ class AnchorModel:
 
 
 def anchor_hmm(
-    contexts: Contexts,
+    contexts: NeighbourCounts,
     k: int,
     *,
     names: Sequence[str] = (),
@@ -195,13 +199,15 @@ def anchor_hmm(
         states = states[as_small]
         joint = states * contexts.counts[:, None]
         unigram = contexts.counts + 0.5
-        emission = _rows((joint + choices.smoothing * (unigram / unigram.sum())[:, None]).T)
+        emission = distributions(
+            (joint + choices.smoothing * (unigram / unigram.sum())[:, None]).T
+        )
         M, pi = transitions(emission, contexts)
     even = choices.smoothing / k
     return AnchorModel(
         Parameters(
-            _rows((pi * contexts.first.sum() + even)[None])[0],
-            _rows(M * contexts.pairs.sum() + even),
+            distributions(pi * contexts.first.sum() + even),
+            distributions(M * contexts.pairs.sum() + even),
             emission,
         ),
         anchors,
@@ -209,18 +215,11 @@ def anchor_hmm(
     )
 
 
-def _rows(counts: Float64s) -> Float64s:
-    """Distributions; a row without counts is even."""
-    totals = counts.sum(axis=1, keepdims=True)
-    shares = counts / np.where(totals > 0, totals, 1.0)
-    return np.asarray(np.where(totals > 0, shares, 1 / counts.shape[1]))
-
-
 # ---------------------------------------------------------------- vectors
 
 
 def vectors(
-    contexts: Contexts, k: int, *, power: float = 1.0, kappa: float = 0.0, seed: int = 0
+    contexts: NeighbourCounts, k: int, *, power: float = 1.0, kappa: float = 0.0, seed: int = 0
 ) -> Float64s:
     """(V, k) expected context of each symbol, scaled and reduced.
 
@@ -282,7 +281,7 @@ def _states(v: Float64s, counts: Float64s, means: Float64s, choices: AnchorChoic
 # ---------------------------------------------------------------- transitions
 
 
-def transitions(emission: Float64s, contexts: Contexts) -> tuple[Float64s, Float64s]:
+def transitions(emission: Float64s, contexts: NeighbourCounts) -> tuple[Float64s, Float64s]:
     """``M = p(h, h')`` (k, k) of neighbours and ``pi`` (k,), given O (k, V).
 
     ``min |D^(-1/2) (P - O' M O) D^(-1/2)|`` and ``min |D^(-1/2) (f - O' pi)|``, nothing below 0,
@@ -304,10 +303,10 @@ def transitions(emission: Float64s, contexts: Contexts) -> tuple[Float64s, Float
     pi = nnls(R, first)[0]
     n_pairs = contexts.pairs.sum()
     if not n_pairs:  # sequences of one symbol say nothing of what follows
-        return np.full((k, k), 1 / k**2), _rows(pi[None])[0]
+        return np.full((k, k), 1 / k**2), distributions(pi)
     scale = diags_array(root)
     P = Q.T @ (scale @ contexts.pairs @ scale @ Q) / n_pairs
-    return _rows(_nonnegative(R, P).reshape(1, -1)).reshape(k, k), _rows(pi[None])[0]
+    return distributions(_nonnegative(R, P).reshape(1, -1)).reshape(k, k), distributions(pi)
 
 
 def _nonnegative(R: Float64s, P: Float64s) -> Float64s:
@@ -335,3 +334,107 @@ def _nonnegative(R: Float64s, P: Float64s) -> Float64s:
         error, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * (k * k), options=options
     )
     return np.asarray(found.x.reshape(k, k) / np.outer(length, length))
+
+
+_MOSTLY = 0.5  # share of a word's tokens that begin a sentence, for its capital to say nothing
+_MARKS = frozenset({"<none-sign>", "<none-dash>", "<none-dash-sign>"})
+
+
+# ---------------------------------------------------------------- looks
+
+
+def small_forms(names: Sequence[str], first: Float64s, counts: Float64s) -> Int64s:
+    """(V,) the symbol as which each one counts: itself, or the same word in small letters.
+
+    That is for words which begin a sequence in half of their ``counts`` or more (``first``).
+
+    >>> names = ["the", "The", "Rome", "rome", "A"]
+    >>> first = np.array([0.0, 5.0, 2.0, 0.0, 9.0])
+    >>> small_forms(names, first, np.array([30.0, 6.0, 7.0, 1.0, 9.0])).tolist()
+    [0, 0, 2, 3, 4]
+    """
+    number = {name: at for at, name in enumerate(names)}
+    return np.array(
+        [
+            _small_form(name, number) if first[at] >= _MOSTLY * counts[at] > 0 else at
+            for at, name in enumerate(names)
+        ],
+        np.int64,
+    )
+
+
+def _small_form(name: str, number: dict[str, int]) -> int:
+    """The number of a word in small letters, or its own.
+
+    Of the small letters of I and İ those of most languages come first, then those of Turkish.
+
+    >>> _small_form("İçin", {"için": 0, "İçin": 1}), _small_form("Isı", {"ısı": 0, "Isı": 1})
+    (0, 0)
+    """
+    small = name.lower()
+    for form in (small, small.replace("\u0307", ""), name.replace("I", "ı").lower()):
+        if form in number:
+            return number[form]
+    return number[name]
+
+
+def marks(names: Sequence[str], language: Language) -> Bools:
+    """(V,) has a symbol neither letters nor digits?  Classes of such rare symbols count, too.
+
+    >>> marks([",", "...", "5%", "a.", "<none-sign>", ""], "generic").tolist()
+    [True, True, False, False, True, False]
+    """
+    return np.array([chain[0] in _MARKS for chain in _chains(names, language)], np.bool_)
+
+
+def drawn_together(
+    v: Float64s, counts: Float64s, names: Sequence[str], language: Language, prior: float
+) -> Float64s:
+    """Vectors drawn towards those of symbols that look alike.
+
+    With m_s the mean of a signature s and s' the next coarser one::
+
+        v_x <- (n_x v_x + prior m_s(x)) / (n_x + prior)
+        m_s  = (sum_x w_x v_x + prior m_s') / (sum_x w_x + prior),  w_x = prior n_x / (n_x + prior)
+
+    so that frequent words, of which many belong to small closed classes, have no large say.
+    """
+    from scipy.sparse import csr_array
+
+    chains = _chains(names, language)
+    ids: dict[str, int] = {}
+    coarser: dict[str, str] = {}
+    for chain in chains:
+        for s, next_ in zip(chain, (*chain[1:], ""), strict=True):
+            ids.setdefault(s, len(ids))
+            coarser[s] = next_
+    at = np.array([ids[s] for chain in chains for s in chain])
+    ptr = np.concatenate([[0], np.cumsum([len(chain) for chain in chains])])
+    member = csr_array((np.ones(len(at)), at, ptr), shape=(len(chains), len(ids)))
+    w = prior * counts / (counts + prior)
+    sums, weights = np.asarray(member.T @ (w[:, None] * v)), np.asarray(member.T @ w)
+    mean = (w @ v) / w.sum()
+    means: dict[str, Float64s] = {"": mean}
+    for s in sorted(ids, key=lambda s: (_depth(s, coarser), ids[s])):  # from coarse to fine
+        own = ids[s]
+        means[s] = (sums[own] + prior * means[coarser[s]]) / (weights[own] + prior)
+    looks = np.array([means[chain[0]] for chain in chains])
+    n = counts[:, None]
+    return np.asarray((n * v + prior * looks) / (n + prior))
+
+
+def _chains(names: Sequence[str], language: Language) -> list[tuple[str, ...]]:
+    """The signatures of each symbol, from fine to coarse; a class is one itself."""
+    own = [signatures(name, language=language) if name else ("<unk>",) for name in names]
+    below: dict[str, tuple[str, ...]] = {}
+    for chain in own:
+        for at, s in enumerate(chain):
+            below.setdefault(s, chain[at:])
+    return [below.get(name, chain) for name, chain in zip(names, own, strict=True)]
+
+
+def _depth(s: str, coarser: dict[str, str]) -> int:
+    depth = 0
+    while s:
+        s, depth = coarser[s], depth + 1
+    return depth

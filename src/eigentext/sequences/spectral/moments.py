@@ -141,7 +141,7 @@ def _by_symbol(ids: Ids, n_symbols: int) -> npt.NDArray[np.intp]:
 
 
 @dataclass(frozen=True, eq=False)
-class Dictionary:
+class SymbolDictionary:
     """Reduced vectors of symbols.
 
     ``U``      (V, k): row x is u_x, the vector of a symbol by what comes before it
@@ -175,7 +175,7 @@ def dictionary(
     kappa: float = 0.0,
     exact: bool | None = None,
     seed: int = 0,
-) -> Dictionary:
+) -> SymbolDictionary:
     """The k leading directions of ``P_21``; a rank below k is a RankError.
 
     ``kappa`` is added to counts before the CCA scaling: without it, rare symbols that occur with
@@ -214,10 +214,10 @@ def dictionary(
     )
     U, R, S = svd.U.astype(np.float64), svd.Vt.T.astype(np.float64), svd.S.astype(np.float64)
     if root_1 is None or root_2 is None:
-        return Dictionary(U, U, R, S, kind, kappa)
+        return SymbolDictionary(U, U, R, S, kind, kappa)
     # back from whitened to plain coordinates; the columns of O lie in the span of D_2 U
     U, R = U * root_2[:, None], R * root_1[:, None]
-    return Dictionary(U, U * (rows + kappa)[:, None], R, S, kind, kappa)
+    return SymbolDictionary(U, U * (rows + kappa)[:, None], R, S, kind, kappa)
 
 
 def _totals(matrix: Any, axis: int) -> Float64s:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s
     from eigentext.base.values import Part
     from eigentext.sequences.settings import Estimator
-    from eigentext.sequences.spectral.moments import Dictionary, Moments
+    from eigentext.sequences.spectral.moments import Moments, SymbolDictionary
 
 _DOUBLE = 64_000_000  # bytes of all matrices up to which they are float64
 _FEW_SYMBOLS = 800
@@ -119,7 +119,7 @@ class Operators:
 
 def make_operators(
     moments: Moments,
-    words: Dictionary,
+    words: SymbolDictionary,
     estimator: Estimator = "cca",
     *,
     max_condition: float = 1e12,

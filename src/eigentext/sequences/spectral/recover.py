@@ -35,7 +35,7 @@ from eigentext.base.registry import part
 from eigentext.errors import RankError, SettingsError
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import number_alike, unit_rows
-from eigentext.sequences.hmm.parameters import Parameters
+from eigentext.sequences.hmm.parameters import Parameters, distributions
 from eigentext.sequences.spectral.moments import Moments, dictionary
 from eigentext.sequences.spectral.operators import make_operators
 
@@ -113,7 +113,7 @@ def spectral_start(
     start = recover_parameters(moments, k, kappa=kappa, smoothing=smoothing, seed=seed)
     if data is None:
         return start
-    from eigentext.sequences.hmm.stepwise import stepwise_em
+    from eigentext.sequences.hmm.em import stepwise_em
 
     return stepwise_em(start, data, passes=passes, smoothing=1e-3, seed=seed).params
 
@@ -166,10 +166,7 @@ def _from_clusters(moments: Moments, cluster: Int64s, k: int, smoothing: float) 
 
 
 def _mixed(rows: Float64s, other: Float64s, share: float) -> Float64s:
-    total = rows.sum(axis=1, keepdims=True)
-    good = total > 0
-    own = np.where(good, rows / np.where(good, total, 1.0), other)
-    return np.asarray((1 - share) * own + share * other)
+    return np.asarray((1 - share) * distributions(rows, other) + share * other)
 
 
 # ---------------------------------------------------------------- eigenvectors
@@ -215,12 +212,9 @@ def _separation(values: npt.NDArray[np.complexfloating]) -> float:
 
 def valid_rows(rows: Float64s, other: Float64s, share: float) -> Float64s:
     """Cut off what is negative; a row that lost something gets some of ``other``."""
-    cut = np.maximum(rows, 0.0)
-    lost = negative_rows(rows)[:, None]
-    total = cut.sum(axis=1, keepdims=True)
-    own = np.where(total > 0, cut / np.where(total > 0, total, 1.0), other)
-    mixed = np.where(lost, share, 0.0)
-    return np.asarray((1 - mixed) * own + mixed * other)
+    mixed = np.where(negative_rows(rows)[:, None], share, 0.0)
+    kept = distributions(np.maximum(rows, 0.0), other)
+    return np.asarray((1 - mixed) * kept + mixed * other)
 
 
 def negative_rows(rows: Float64s) -> Bools:

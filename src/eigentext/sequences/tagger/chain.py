@@ -1,4 +1,4 @@
-"""A latent-variable grammar over skeletal trees as a chain, and its posteriors for a sentence.
+"""A latent-variable grammar over skeletal trees as a chain, and what it says of a sentence.
 
 1. :meth:`Chain.of` takes the grammar apart: rule tensors by pairs of tags, the end contracted with
    its word, roots, and for every label the vectors that stand for "any state".
@@ -6,9 +6,13 @@
    P(state | tag) of the grammar's own lexicon: which tags fit a word is the same for every model.
 3. :meth:`Chain.posteriors` runs backward and forward over (tag, state) pairs.  States are summed
    out; what is left are posteriors of tags and of neighbouring tags.
+4. :class:`TagChain` is the Markov chain over tags nearest to p(tags | words) with states summed
+   out, q(t) = q(t1) prod_i q(t_i+1 | t_i); with one state a tag it is p(tags | words) itself.  Of
+   several models it is the geometric mean of their chains, which is a chain again.  From it come
+   the tag with the highest share at each token, and the best sequences, exact for the chain.
 
 The moments estimator's numbers are signed: Z may be negative, and so may posteriors; ``negative``
-counts them.
+counts them, and in a TagChain they count as none.
 """
 
 from __future__ import annotations
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
 _MOST_WORDS = 50_000  # whose scores are remembered
 
 
-class Candidates(NamedTuple):
+class TagCandidates(NamedTuple):
     """The tags that each token may have: ``tags[ptr[i]:ptr[i + 1]]``, and the tags' scores."""
 
     ptr: Int64s
@@ -54,7 +58,7 @@ class Candidates(NamedTuple):
         return np.array([a + int(values[a:b].argmax()) for a, b in pairwise(self.ptr.tolist())])
 
     @classmethod
-    def of(cls, tokens: Sequence[str], words: WordTags) -> Candidates:
+    def of(cls, tokens: Sequence[str], words: WordTags) -> TagCandidates:
         """What the words of a sentence may be."""
         scored = [words.scores(token, first=at == 0) for at, token in enumerate(tokens)]
         ptr = pointers([len(scores.tags) for scores in scored])
@@ -62,7 +66,7 @@ class Candidates(NamedTuple):
         return cls(ptr, tags, np.concatenate([scores.scores for scores in scored]))
 
     @classmethod
-    def given(cls, tokens: Sequence[str], tags: Sequence[int], words: WordTags) -> Candidates:
+    def tagged(cls, tokens: Sequence[str], tags: Sequence[int], words: WordTags) -> TagCandidates:
         """One tag for each word."""
         scores = [
             words.score_of(token, tag, first=at == 0)
@@ -243,7 +247,9 @@ class Chain:
         any_state = _first(self.m_word) if isinstance(lexicon, MomentLexicon) else 1.0
         return np.where(level > 0, values / np.where(level > 0, level, 1.0), any_state)
 
-    def emission(self, tokens: Sequence[str], candidates: Candidates) -> tuple[Int64s, Float64s]:
+    def emission(
+        self, tokens: Sequence[str], candidates: TagCandidates
+    ) -> tuple[Int64s, Float64s]:
         """The vectors of all candidates end to end, and where each begins."""
         word_ptr = self.word_ptr
         ptr, tags = candidates.ptr.tolist(), candidates.tags.tolist()
@@ -257,7 +263,7 @@ class Chain:
 
     # -- sentences --------------------------------------------------------------------------------
 
-    def log_score(self, tokens: Sequence[str], candidates: Candidates) -> tuple[float, int]:
+    def log_score(self, tokens: Sequence[str], candidates: TagCandidates) -> tuple[float, int]:
         """log |Z| and its sign: the sum over all sequences of candidates, states summed out."""
         _, _, log_z, sign = self._swept(tokens, candidates)
         return log_z, sign
@@ -271,7 +277,7 @@ class Chain:
         return Transitions(tensor=self.params.tensor, **own)
 
     def _swept(
-        self, tokens: Sequence[str], candidates: Candidates
+        self, tokens: Sequence[str], candidates: TagCandidates
     ) -> tuple[Cells, Float64s, float, int]:
         """The cells of a sentence, their ``beta``, log |Z| and its sign."""
         from eigentext.sequences.kernels.tag_states import Cells, backward, start_weight
@@ -286,7 +292,7 @@ class Chain:
             return cells, beta, float("-inf"), 1
         return cells, beta, scale + float(np.log(abs(z))), 1 if z > 0 else -1
 
-    def posteriors(self, tokens: Sequence[str], candidates: Candidates) -> Posteriors | None:
+    def posteriors(self, tokens: Sequence[str], candidates: TagCandidates) -> Posteriors | None:
         """Posteriors of tags and of neighbouring tags; None when the model gives no weight."""
         from eigentext.sequences.kernels.tag_states import forward
 
@@ -341,3 +347,69 @@ def _chain_shares(
         M[ptr[a] : ptr[a + 1], ptr[b] : ptr[b + 1]] = tensor.sum(axis=1)
     visits = np.maximum(np.linalg.solve(np.eye(len(M)) - M.T, root), 1e-12)
     return np.asarray(visits / np.repeat(np.add.reduceat(visits, ptr[:-1]), m))
+
+
+_NONE = 1e-12  # the least share of a pair: no model has a veto
+
+
+class TagChain(NamedTuple):
+    """Start weights of candidates and weights of pairs, see ``kernels.tag_chain``."""
+
+    candidates: TagCandidates
+    start: Float64s
+    pairs: Float64s
+
+    @classmethod
+    def of(cls, candidates: TagCandidates, models: Sequence[Posteriors]) -> TagChain:
+        """The geometric mean of the models' chains."""
+        ptr = candidates.ptr
+        first = int(ptr[1])
+        log_start, log_pairs = np.zeros(first), np.zeros(int(candidates.pair_ptr[-1]))
+        width = np.diff(ptr)
+        # rows: one for each candidate but the last token's, as long as the next token is wide
+        length = np.repeat(width[1:], width[:-1])
+        row_at = np.cumsum(length) - length
+        for model in models:
+            pairs = np.maximum(model.pairs, _NONE)
+            if len(length):
+                of_row = np.add.reduceat(pairs, row_at)
+                log_pairs += np.log(pairs / np.repeat(of_row, length))
+                log_start += np.log(of_row[:first])
+            else:
+                log_start += np.log(np.maximum(model.single, _NONE))
+        n = len(models)
+        return cls(candidates, np.exp(log_start / n), np.exp(log_pairs / n))
+
+    @classmethod
+    def of_words(cls, candidates: TagCandidates, p: Float64s) -> TagChain:
+        """What is left when no model gives any weight: the words' own tags, P(t | w)."""
+        width = np.diff(candidates.ptr)
+        rows = [
+            np.tile(p[a:b], n)
+            for a, b, n in zip(
+                candidates.ptr[1:-1].tolist(),
+                candidates.ptr[2:].tolist(),
+                width[:-1].tolist(),
+                strict=True,
+            )
+        ]
+        return cls(candidates, p[: candidates.ptr[1]], np.concatenate([*rows, np.empty(0)]))
+
+    def marginals(self) -> tuple[Float64s, float]:
+        """The share of each candidate, and the log of the sum over all sequences."""
+        from eigentext.sequences.kernels.tag_states import chain_marginals
+
+        single = np.zeros(len(self.candidates.tags))
+        c = self.candidates
+        total = chain_marginals(c.ptr, self.start, c.pair_ptr, self.pairs, single)
+        return single, float(total)
+
+    def kbest(self, n: int) -> tuple[Int64s, Float64s]:
+        """(k, tokens) tags of the k <= n best sequences, and the logs of their weights."""
+        from eigentext.sequences.kernels.tag_states import chain_kbest
+
+        c = self.candidates
+        paths = np.zeros((n, len(c.ptr) - 1), dtype=np.int64)
+        scores = np.zeros(n)
+        k = chain_kbest(c.ptr, self.start, c.pair_ptr, self.pairs, paths, scores)
+        return c.tags[paths[:k]], scores[:k]

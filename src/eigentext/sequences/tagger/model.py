@@ -1,12 +1,11 @@
 """``LatentTagger``: tagged sentences in, a tagger with hidden states behind every tag out.
 
-1. ``fit`` turns sentences into right-branching skeletal trees (``trees``), gives each node
-   its two views (``features``) and lets an estimator of ``constituency`` find the states:
-   clustering, moments, or EM.
+1. ``fit`` turns sentences into right-branching skeletal trees, gives each node its two views
+   (``trees``) and lets an estimator of ``constituency`` find the states: clustering, moments, EM.
 2. Each model becomes a chain over (tag, state) pairs (``chain``); a sentence goes through
    it backward and forward, and states are summed out.
-3. ``tag``, ``kbest`` and ``marginals`` answer from the chains (``decode``);
-   ``log_prob`` gives log p(words) or log p(words, tags).
+3. ``tag``, ``kbest`` and ``marginals`` answer from the chains; ``log_prob`` gives log p(words) or
+   log p(words, tags).
 
 With one state a tag it is exactly the bigram HMM tagger.
 """
@@ -14,29 +13,117 @@ With one state a tag it is exactly the bigram HMM tagger.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.fields import Ints, Pointers, Reals, Strings
 from eigentext.base.model import Model
+from eigentext.base.records import As, Called, Group, Inner, Record, stored
+from eigentext.base.registry import part
 from eigentext.base.tokens import checked_tagged, checked_words, each_sentence
-from eigentext.base.values import Named, Whole
-from eigentext.constituency.storage import LANGUAGE, MOST_MODELS
+from eigentext.base.values import Named, Real, Whole
+from eigentext.constituency.storage import LANGUAGE, MOST_MODELS, RULES, ParamsContent
 from eigentext.errors import DataError, SettingsError
 from eigentext.sequences.settings import LatentTaggerSettings
-from eigentext.sequences.tagger.chain import Candidates, Chain
-from eigentext.sequences.tagger.data import numbered
-from eigentext.sequences.tagger.decode import TagChain
+from eigentext.sequences.tagger.chain import Chain, TagCandidates, TagChain
 from eigentext.sequences.tagger.evaluation import evaluate_tagger
-from eigentext.sequences.tagger.storage import Content
-from eigentext.sequences.tagger.words import WordTags
+from eigentext.sequences.tagger.words import ShapeModel, WordTags
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from types import SimpleNamespace
 
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s
-    from eigentext.sequences.tagger.data import Tagged
+    from eigentext.base.types import Float32s, Float64s, Int64s
+
+
+_K_WORDS = ("k_word", "k_shape", "k_lower", "keep")
+_COUNTED: dict[str, Any] = {"low": 0, "high": 1e12}
+_TAGS = Group(
+    word_ptr=Pointers("tagged_words", "word_tags"),
+    word_tag=Ints(("word_tags",), low=0, below="tags"),
+    word_n=Reals(("word_tags",), **_COUNTED),
+    shape_ptr=Pointers("tagged_shapes", "shape_tags"),
+    shape_tag=Ints(("shape_tags",), low=0, below="tags"),
+    shape_n=Reals(("shape_tags",), **_COUNTED),
+    prefix="tags.",
+)
+# automata of characters, and their power; both or neither
+_CHARACTERS = Group(
+    optional=True,
+    automata=Called("characters", Inner("class-automata")),
+    power=Called(
+        "characters_power", As(Reals((1,), low=0, high=1), lambda power: [power], np.ndarray.item)
+    ),
+)
+
+
+@dataclass
+class LatentTaggerContent:
+    """What a file holds."""
+
+    rules: Int64s = stored(RULES, of=lambda tagger: tagger.chains_[0].params.rules)
+    labels: tuple[str, ...] = stored(
+        Strings("labels", distinct=True), of=lambda tagger: tagger.chains_[0].labels
+    )
+    params: ParamsContent = stored(
+        Record(ParamsContent), of=lambda tagger: [chain.params for chain in tagger.chains_]
+    )
+    tags_: tuple[str, ...] = stored(Strings("tags", distinct=True))
+    tagged_words: tuple[str, ...] = stored(
+        Strings("tagged_words", distinct=True), of="words_.words"
+    )
+    tagged_shapes: tuple[str, ...] = stored(
+        Strings("tagged_shapes", distinct=True), of="words_.shapes"
+    )
+    counts: SimpleNamespace = stored(_TAGS, of="words_")
+    shape_features: tuple[str, ...] = stored(
+        Strings("shape_features", distinct=True),
+        of=lambda tagger: getattr(tagger.words_.model, "features", ()),
+    )
+    shape_weights: Float32s | None = stored(
+        Reals(("shape_features+1", "tags"), ("float32",), -1e6, 1e6, optional=True),
+        of=lambda tagger: getattr(tagger.words_.model, "weights", None),
+    )
+    characters: SimpleNamespace | None = stored(_CHARACTERS, of="words_.characters")
+    word_tags: dict[str, Any] = stored(
+        Named(dict.fromkeys(_K_WORDS, Real(0, 1e12)), closed=True),
+        of=lambda tagger: {name: getattr(tagger.words_, name) for name in _K_WORDS},
+    )
+    n_sentences_: int = stored(Whole(1))
+
+    def _holds(self) -> None:
+        n, ptr = self.counts.word_n, self.counts.word_ptr
+        of_word = np.diff(np.concatenate([[0.0], np.cumsum(n)])[ptr])
+        if not len(n) or float(of_word.min()) <= 0:
+            raise ValueError("array 'tags.word_n' has a word that was never seen")
+        if self.characters is not None:
+            unknown = sorted({*self.characters.automata.classes_} - {*self.tags_})
+            if unknown:
+                why = f"array 'characters' has the tag {unknown[0]!r}, which is not known"
+                raise ValueError(why)
+
+    def restore(self, tagger: LatentTagger) -> None:
+        """Set what ``fit`` would have learned."""
+        model = characters = None
+        if self.shape_weights is not None:
+            model = ShapeModel(self.shape_features, self.shape_weights)
+        if self.characters is not None:
+            characters = part("automata of characters")(self.tags_, **vars(self.characters))
+        tagger.words_ = WordTags(
+            self.tags_,
+            words=self.tagged_words,
+            shapes=self.tagged_shapes,
+            model=model,
+            characters=characters,
+            **vars(self.counts),
+            **self.word_tags,
+        )
+        tagger.chains_ = [
+            Chain.of(params, tagger.words_, self.labels, self.n_sentences_, tagger.k_next)
+            for params in self.params.params(self.rules, tagger.language)
+        ]
 
 
 class TagSequence(NamedTuple):
@@ -76,7 +163,7 @@ class LatentTagger(Model, LatentTaggerSettings):
     """
 
     KIND = "latent-tagger"
-    CONTENT = Content
+    CONTENT = LatentTaggerContent
     SIZED_BY = Named({"n_models": Whole(1, MOST_MODELS), "language": LANGUAGE})
 
     # ------------------------------------------------------------ training
@@ -90,13 +177,17 @@ class LatentTagger(Model, LatentTaggerSettings):
     ) -> LatentTagger:
         """Train on sentences and their tags; empty sentences are left out."""
         self.check()
-        data = numbered(X, y)
-        self.tags_ = data.names
+        sentences, names = ([row for row in rows if row] for rows in checked_tagged(X, y))
+        if not sentences:
+            raise DataError("<training sentences>", None, "no tokens, expected some to learn from")
+        self.tags_ = tuple(sorted({tag for row in names for tag in row}))
+        number_of = {tag: number for number, tag in enumerate(self.tags_)}
+        tags = [[number_of[tag] for tag in row] for row in names]
         self.words_ = WordTags.count(
-            data.names, data.sentences, data.tags, characters=self.characters, keep=self.keep
+            self.tags_, sentences, tags, characters=self.characters, keep=self.keep
         )
-        self.n_sentences_ = len(data.sentences)
-        self._fit_chains(data, progress)
+        self.n_sentences_ = len(sentences)
+        self._fit_chains(sentences, tags, progress)
         return self
 
     def check(self) -> None:
@@ -109,14 +200,15 @@ class LatentTagger(Model, LatentTaggerSettings):
                 f"n_iter is {self.n_iter}, but EM cannot go on from the signed numbers of moments"
             )
 
-    def _fit_chains(self, data: Tagged, progress: Progress | None) -> None:
+    def _fit_chains(
+        self, sentences: list[list[str]], tags: list[list[int]], progress: Progress | None
+    ) -> None:
         from eigentext.constituency.learn.models import learn_models
         from eigentext.constituency.settings import LPCFGSettings, Smoothing
-        from eigentext.sequences.tagger.features import give_chain_views
-        from eigentext.sequences.tagger.trees import skeletal_trees
+        from eigentext.sequences.tagger.trees import give_chain_views, skeletal_trees
 
         bank = give_chain_views(
-            skeletal_trees(data.sentences, data.tags, len(data.names), language=self.language)
+            skeletal_trees(sentences, tags, len(self.tags_), language=self.language)
         )
         settings = LPCFGSettings(
             n_states=self.n_states,
@@ -225,15 +317,14 @@ class LatentTagger(Model, LatentTaggerSettings):
             tag_id = {tag: at for at, tag in enumerate(self.tags_)}
             if not set(tags) <= set(tag_id):
                 return float("-inf")
-            return self._log_prob_tagged(words, [tag_id[tag] for tag in tags])
-        return self._log_prob_of(words, Candidates.of(words, self.words_)) if words else 0.0
+            if words:
+                return self._log_prob_tagged(words, [tag_id[tag] for tag in tags])
+        return self._log_prob_of(words, TagCandidates.of(words, self.words_)) if words else 0.0
 
     def _log_prob_tagged(self, words: list[str], tags: Sequence[int]) -> float:
-        return (
-            self._log_prob_of(words, Candidates.given(words, tags, self.words_)) if words else 0.0
-        )
+        return self._log_prob_of(words, TagCandidates.tagged(words, tags, self.words_))
 
-    def _log_prob_of(self, words: list[str], candidates: Candidates) -> float:
+    def _log_prob_of(self, words: list[str], candidates: TagCandidates) -> float:
         log_scores = []
         for chain in self.chains_:
             value, sign = chain.log_score(words, candidates)
@@ -254,7 +345,7 @@ class LatentTagger(Model, LatentTaggerSettings):
         self.check_fitted()
         if not words:
             return None, 0.0, False
-        candidates = Candidates.of(words, self.words_)
+        candidates = TagCandidates.of(words, self.words_)
         posteriors = [chain.posteriors(words, candidates) for chain in self.chains_]
         good = [p_model for p_model in posteriors if p_model is not None]
         if good:

@@ -5,8 +5,8 @@
    then its endings of one letter, two letters, ... with its case.
 2. P(t | levels) is built up along those levels, each drawn towards the one before with the weight
    of ``k_shape`` words:  p <- (c(shape, t) + k_shape p) / (c(shape) + k_shape).  P(t | shape) is
-   the geometric mean of that and of a log-linear model of the same words (``shapes``).
-   Automata of characters (``characters``), if asked for, have their say on words never seen.
+   the geometric mean of that and of a log-linear model of the same words (:class:`ShapeModel`).
+   Automata of characters (``characters``), if there are any, have their say on words never seen.
 3. P(t | w) = (c(w, t) + k_word P(t | shape)) / (c(w) + k_word).  A capital at the beginning of a
    sentence says little: the counts of the same word in small letters are added.  An unknown word
    that is known in small letters (GREAT) takes those counts, with the weight ``k_lower`` against
@@ -20,6 +20,7 @@ know of sequences.
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,19 +28,121 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from eigentext.base.ragged import pointers
 from eigentext.base.registry import part
 from eigentext.base.remembering import Remembered
 from eigentext.features.attributes import TAGGING, Word
-from eigentext.sequences.tagger.shapes import LONGEST_SEEN, ShapeModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from eigentext.base.types import Float64s, Int64s
+    from eigentext.base.types import Float32s, Float64s, Int64s
     from eigentext.sequences.settings import Characters
 
     # how often each (word, number of its tag, begins a sentence?) comes
     Types = Mapping[tuple[str, int, bool], int]
+
+LONGEST_SEEN = 40  # characters at the end of a word that are looked at
+_PRIOR = 0.5  # variance of a weight, in units of one occurrence
+_ITERATIONS = 60
+_LEAST = -14.0  # log weight of a tag that no rare word has
+_SHAPE = 12  # characters of a shape
+
+
+def features_of(word: str, *, first: bool) -> list[str]:
+    """Names of what there is to see: case, marks, shape, beginnings, endings, length; each once.
+
+    >>> features_of("Re-run", first=True)[:4]
+    ['case=title', 'kind=++dash', 'form=Xx-x', 'shape=Xx-xxx']
+    """
+    attributes = TAGGING.texts(Word(word[-LONGEST_SEEN:]))
+    case = attributes["case"]
+    names = [f"case={case}", f"kind={attributes['kind']}"]
+    names += [f"form={attributes['form'][:_SHAPE]}", f"shape={attributes['shape'][:_SHAPE]}"]
+    names += [f"{slot}={attributes[slot]}" for slot in _ENDS if slot in attributes]
+    names += [f"end={attributes.get('suf2', '')}/{case}", f"lower={attributes['lower']}"]
+    names.append(f"length={min(len(word), 8)}")
+    if "-" in attributes["lower"]:
+        names.append(f"last={attributes['lower'].rpartition('-')[2]}")
+    if first:
+        names += ["first", f"first={case}"]
+    return names
+
+
+_ENDS = ("suf1", "suf2", "suf3", "suf4", "pre1", "pre2", "pre3")
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeModel:
+    """A log-linear model over rare words, which are what unknown words are like.
+
+    p(t | shape) ~ exp(b_t + sum_f W[f, t]), with a Gaussian prior on W; ``weights`` (F + 1, T) of
+    the ``features``, the last row are the b_t.
+    """
+
+    features: tuple[str, ...]
+    weights: Float32s
+
+    @classmethod
+    def fit(
+        cls,
+        n_tags: int,
+        words: Sequence[tuple[str, bool]],
+        tags: Sequence[int],
+        weights: Sequence[float],
+    ) -> ShapeModel | None:
+        """From (word, begins a sentence), its tag and its weight; None if all have one tag."""
+        if len(set(tags)) < 2:
+            return None
+        from scipy.sparse import csr_array
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import LogisticRegression
+
+        from eigentext.linalg.determinism import single_threaded
+
+        rows = [features_of(word, first=first) for word, first in words]
+        counts = Counter(name for row in rows for name in row)
+        number: dict[str, int] = {}
+        kept = [
+            [number.setdefault(name, len(number)) for name in row if counts[name] > 1]
+            for row in rows
+        ]
+        ptr = pointers(map(len, kept))
+        columns = np.array([at for row in kept for at in row], dtype=np.int64)
+        shape = (len(rows), max(len(number), 1))
+        X = csr_array((np.ones(len(columns)), columns, ptr), shape=shape)
+        with single_threaded(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # near enough is good enough
+            model = LogisticRegression(C=_PRIOR, max_iter=_ITERATIONS, tol=1e-3)
+            model.fit(X, np.asarray(tags), sample_weight=np.asarray(weights))
+        coefficients = np.zeros((len(number) + 1, n_tags), np.float32)
+        coefficients[-1] = _LEAST
+        classes = model.classes_
+        if len(classes) == 2:  # one column for the two: the other one is zero
+            coefficients[-1, classes[0]] = 0.0
+            classes = classes[1:]
+        coefficients[:-1, classes] = model.coef_.T[: len(number)]
+        coefficients[-1, classes] = model.intercept_
+        return cls(tuple(number), coefficients)
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {name: at for at, name in enumerate(self.features)}
+
+    def p(self, word: str, *, first: bool) -> Float64s:
+        """(T,) P(t | shape).
+
+        >>> words = [("runs", False), ("cats", False), ("hits", False), ("bats", False)]
+        >>> model = ShapeModel.fit(2, words, [0, 1, 0, 1], [1.0] * 4)
+        >>> model.p("mats", first=False).round(1).tolist()
+        [0.4, 0.6]
+        """
+        number = self._number
+        rows = [number[name] for name in features_of(word, first=first) if name in number]
+        scores = self.weights[[*rows, -1]].sum(axis=0, dtype=np.float64)
+        p = np.exp(scores - scores.max())
+        return np.asarray(p / p.sum())
+
 
 _MOST_WORDS = 50_000  # whose scores are remembered
 _RARE = 10  # a word seen at most so often speaks for unknown ones
@@ -68,7 +171,7 @@ class TagScores(NamedTuple):
     scores: Float64s
 
 
-class CharacterTags(Protocol):
+class CharacterModel(Protocol):
     """What the laboratory's automata of characters say of unknown words."""
 
     automata: Any
@@ -100,12 +203,12 @@ class WordTags:
     shape_tag: Int64s
     shape_n: Float64s
     model: ShapeModel | None = None
-    characters: CharacterTags | None = None
+    characters: CharacterModel | None = None
     k_word: float = 0.2
     k_shape: float = 3.0
     k_lower: float = 2.0
     keep: float = 1e-4
-    _known: Remembered[tuple[str, bool], TagScores] = field(
+    _scores: Remembered[tuple[str, bool], TagScores] = field(
         default_factory=lambda: Remembered(_MOST_WORDS), init=False, repr=False
     )
 
@@ -143,14 +246,14 @@ class WordTags:
         counts = _often(types)
         words: dict[str, int] = {}
         of_shapes: dict[str, int] = {}
-        known: list[tuple[int, int, float]] = []
-        rare: list[tuple[int, int, float]] = []
+        word_entries: list[tuple[int, int, float]] = []
+        shape_entries: list[tuple[int, int, float]] = []
         for (word, tag, first), n in types.items():
-            known.append((words.setdefault(word, len(words)), tag, n))
+            word_entries.append((words.setdefault(word, len(words)), tag, n))
             if counts[word] <= _RARE:
                 # A word seen c times tells of unseen words with weight 1 / sqrt(c) an occurrence.
                 weight = n / math.sqrt(counts[word])
-                rare.extend(
+                shape_entries.extend(
                     (of_shapes.setdefault(shape, len(of_shapes)), tag, weight)
                     for shape in shapes_of(word, first=first)
                 )
@@ -163,9 +266,9 @@ class WordTags:
         return cls(
             tuple(names),
             tuple(words),
-            *_rows(known, len(words), size),
+            *_rows(word_entries, len(words), size),
             tuple(of_shapes),
-            *_rows(rare, len(of_shapes), size),
+            *_rows(shape_entries, len(of_shapes), size),
             model,
             **settings,
         )
@@ -210,12 +313,12 @@ class WordTags:
     def scores(self, word: str, *, first: bool) -> TagScores:
         """Tags that this word may have, in rising order, and how well they fit."""
         key = (word, first)
-        scores = self._known.get(key)
+        scores = self._scores.get(key)
         if scores is None:
             p = self.p_given_word(word, first=first)
             kept = np.flatnonzero((p >= self.keep * p.max()) & (p > 0))
             scores = TagScores(kept, p[kept], p[kept] / self.p_tag[kept])
-            self._known.put(key, scores)
+            self._scores.put(key, scores)
         return scores
 
     def score_of(self, word: str, tag: int, *, first: bool) -> float:
@@ -235,8 +338,8 @@ class WordTags:
             self.word_tag[columns], weights=self.word_n[columns], minlength=len(self.names)
         ).astype(float)
 
-    def p_given_levels(self, word: str, *, first: bool) -> Float64s:
-        """(T,) P(t | levels), along the shapes from coarse to fine."""
+    def p_given_shape(self, word: str, *, first: bool) -> Float64s:
+        """(T,) P(t | shape): along the shapes from coarse to fine, and by the model."""
         p = self.p_tag
         for shape in shapes_of(word, first=first):
             row = self.shape_number.get(shape)
@@ -247,20 +350,10 @@ class WordTags:
             p = self.k_shape * p
             p[self.shape_tag[columns]] += n
             p /= n.sum() + self.k_shape
-        return np.asarray(p)
-
-    def p_given_shape(self, word: str, *, first: bool) -> Float64s:
-        """(T,) P(t | shape)."""
-        p = self.p_given_levels(word, first=first)
         if self.model is None:
-            return p
+            return np.asarray(p)
         both = np.sqrt(p * self.model.p(word, first=first))
         return np.asarray(both / both.sum())
-
-    def p_given_unknown(self, word: str, *, first: bool) -> Float64s:
-        """(T,) P(t | w) of a word never seen: of its shape, and of its characters if asked for."""
-        p = self.p_given_shape(word, first=first)
-        return p if self.characters is None else self.characters.joined(p, word)
 
     def p_given_word(self, word: str, *, first: bool) -> Float64s:
         """(T,) P(t | w)."""
@@ -276,8 +369,10 @@ class WordTags:
         n = counts.sum()
         if n and not k:
             return np.asarray(counts / n)
-        p_of = self.p_given_shape if self.knows(word) else self.p_given_unknown
-        return np.asarray((counts + k * p_of(word, first=first)) / (n + k))
+        p = self.p_given_shape(word, first=first)
+        if self.characters is not None and not self.knows(word):
+            p = self.characters.joined(p, word)
+        return np.asarray((counts + k * p) / (n + k))
 
 
 def _often(types: Types) -> Counter[str]:
@@ -296,7 +391,7 @@ def _rare_types(types: Types) -> list[tuple[str, int, bool]]:
 
 def _characters(
     names: Sequence[str], types: Types, settings: Mapping[str, Any]
-) -> CharacterTags | None:
+) -> CharacterModel | None:
     """Automata of the rare words, of the power and rank that are best for words held out.
 
     A fifth of the words that come once are taken out of all counts: nothing is more like a word
@@ -318,7 +413,7 @@ def _characters(
     if not power:
         return None
     pairs = [key[:2] for key in _rare_types(types)]
-    automata: CharacterTags = learned(names, pairs, power, rank)
+    automata: CharacterModel = learned(names, pairs, power, rank)
     return automata
 
 
