@@ -63,7 +63,7 @@ from eigentext.language.formats.conllu import read_sentences
 from eigentext.linalg.determinism import single_threaded
 from eigentext.tagging.sequence import SequenceTagger
 from eigentext.words import CCAEmbedding, MultiviewEmbedding
-from eigentext.words.embeddings.views import WordPair, read_word_pairs
+from eigentext.words.embeddings.multiview import WordPair, read_word_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -36,7 +36,7 @@ from eigentext.evaluate.coherence import npmi_coherence
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.formats.text import read_sentences
 from eigentext.words import TopicModel
-from eigentext.words.topics.inference import Topics, proportions_of, refined
+from eigentext.words.topics.learn import Topics, proportions_of, refined
 from eigentext.words.topics.model import held_out_perplexity
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from eigentext.linalg.svd import truncated_svd
+from eigentext.words.clusters.methods import embed, omega
 from eigentext.words.clusters.model import SpectralClusters
-from eigentext.words.clusters.moments import embed, omega
 
 POSITIONS = {"R1": (1,), "LR1": (-1, 1), "LR2": (-2, -1, 1, 2), "odd": (-3, 2, 5)}
 

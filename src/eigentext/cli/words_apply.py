@@ -147,7 +147,7 @@ def _topics_of(
 
 def _vectors_of(model: str, corpus: list[str], run: Applying, text: DocumentInput) -> None:
     from eigentext.language.formats.word2vec import write_vectors
-    from eigentext.words.embeddings.neighbours import load_space
+    from eigentext.words.embeddings.vectors import load_space
 
     with run.reading() as (log, _):
         sentences = text.sentences(corpus, log)

@@ -196,7 +196,7 @@ def _of_clusters(model: str, gold: list[str]) -> dict[str, Any]:
 def _of_vectors(model: str, gold: list[str]) -> dict[str, Any]:
     from eigentext.evaluate import similarity as scores
     from eigentext.features.symbols import looked_up
-    from eigentext.words.embeddings.neighbours import load_space
+    from eigentext.words.embeddings.vectors import load_space
 
     space = load_space(model)
     rows, vectors = space.row_of, space.unit
@@ -319,7 +319,7 @@ def _show_clusters(model: str, run: Applying, flags: PageFlags, top: int) -> Non
     from eigentext.drawing import words_map
     from eigentext.drawing.words_tree import cluster_tree_svg
     from eigentext.reports.words_page import PageVectors, words_report
-    from eigentext.words.embeddings.neighbours import load_words
+    from eigentext.words.embeddings.vectors import load_words
 
     if flags.tree is not None and not flags.tree.lower().endswith(".svg"):
         raise SettingsError(f"--tree writes .svg, not {flags.tree!r}")
@@ -400,7 +400,7 @@ def _topics(model: str, top: int, *, as_json: bool) -> Iterator[str]:
 
 
 def _nearest(model: str, words: list[str], top: int, *, as_json: bool) -> Iterator[str]:
-    from eigentext.words.embeddings.neighbours import load_space
+    from eigentext.words.embeddings.vectors import load_space
 
     for query, nearest in zip(words, load_space(model).nearest(words, top), strict=True):
         if as_json:

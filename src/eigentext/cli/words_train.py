@@ -268,7 +268,7 @@ def _views(
 ) -> dict[str, Any]:
     """Fit to the text, as ids, with word pairs beside it; figures of the vectors."""
     from eigentext.counting.encoding import encode_files
-    from eigentext.words.embeddings.views import read_word_pairs
+    from eigentext.words.embeddings.multiview import read_word_pairs
 
     aligned = None if pairs is None else read_word_pairs(pairs, on_error=common["on_error"])
     text = encode_files(sources, **common)

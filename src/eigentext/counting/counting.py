@@ -25,7 +25,7 @@ from eigentext.counting import workfolder
 from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.counts import Counts
 from eigentext.counting.memory import Budget
-from eigentext.counting.passes import Job, first_pass, second_pass_away, second_pass_here
+from eigentext.counting.passes import CountingJob, first_pass, second_pass_away, second_pass_here
 from eigentext.counting.raw_text import tokenised_files
 from eigentext.counting.segments import Handle, SegmentStore, handle_of
 from eigentext.counting.shards import plan_shards
@@ -107,7 +107,7 @@ def count(
         resumable = work_dir is not None and "-" not in names
         if in_memory is None:
             in_memory = 2 * budget.run_bytes
-        job = Job(shards, engine, budget, folder, key, resumable, skip, progress)
+        job = CountingJob(shards, engine, budget, folder, key, resumable, skip, progress)
         segments_folder = workfolder.stage(folder, "segments", key)
         segments = SegmentStore(segments_folder, budget.kept_bytes, keep_on_disk=resumable)
         results = first_pass(job, segments)
@@ -149,12 +149,14 @@ def count_sentences(
     handle = handle_of(sentences)
     # the sentences are in memory, so their counts may be too: nothing goes to disk
     budget = dataclasses.replace(Budget(), run_bytes=2**62, table_bytes=2**62)
-    job = Job((), LocalEngine(), budget, Path(), "", resumable=False, skip=False, progress=None)
+    job = CountingJob(
+        (), LocalEngine(), budget, Path(), "", resumable=False, skip=False, progress=None
+    )
     return _counted(job, [handle], chosen_contexts, wanted_words, vocab_size, min_count, 0, 2**62)
 
 
 def _counted(
-    job: Job,
+    job: CountingJob,
     handles: list[Handle],
     contexts: Contexts,
     wanted_words: Vocabulary | None,

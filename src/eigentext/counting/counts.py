@@ -21,7 +21,7 @@ from eigentext.base.model import Stored
 from eigentext.base.records import Each, Group
 from eigentext.base.values import Flag, Named, Text, Whole
 from eigentext.counting.contexts import Contexts, parse_contexts
-from eigentext.counting.interning import Types, WordTable
+from eigentext.counting.interning import Types, TypeTable
 from eigentext.counting.vocabulary import Vocabulary, select
 from eigentext.errors import SettingsError
 
@@ -246,7 +246,7 @@ def _union(first: Counts, second: Counts) -> Counts:
     """Add counts of which nothing was cut; the words are put in order anew."""
     from scipy.sparse import csr_array
 
-    table = WordTable()
+    table = TypeTable()
     for counts in (first, second):
         types = counts.vocabulary.types
         table.intern_types(Types(types.blob, types.offsets, counts.unigrams[:-1]))

@@ -138,7 +138,7 @@ class WordChoice:
 
 
 @dataclass(frozen=True, eq=False)
-class DocumentCounts:
+class CountedDocuments:
     """``words`` by falling count, then by their bytes; ``matrix`` (n, V) csr, int64."""
 
     words: tuple[str, ...]
@@ -150,7 +150,7 @@ def count_documents(
     choice: WordChoice = WordChoice(),
     *,
     words: Sequence[str] | None = None,
-) -> DocumentCounts:
+) -> CountedDocuments:
     """Counts of words in documents; ``words`` that are given are taken as they are.
 
     >>> counted = count_documents([["A", "cat", "a", "."], ["a", "dog"]])
@@ -179,7 +179,7 @@ def count_documents(
     if words is None:
         words = list(ids)
         kept = _chosen(words, matrix, choice)
-        return DocumentCounts(tuple(words[i] for i in kept), matrix[:, kept].tocsr())
+        return CountedDocuments(tuple(words[i] for i in kept), matrix[:, kept].tocsr())
     column = {word: number for number, word in enumerate(words)}
     to = np.array([column.get(word, -1) for word in ids], np.int64)
     entries = matrix.tocoo()
@@ -187,7 +187,7 @@ def count_documents(
     where = (entries.row[there], to[entries.col[there]])
     moved = csr_array((entries.data[there], where), shape=(len(documents_ids), len(words)))
     moved.sum_duplicates()
-    return DocumentCounts(tuple(words), moved)
+    return CountedDocuments(tuple(words), moved)
 
 
 def _chosen(known: list[str], matrix: Any, choice: WordChoice) -> list[int]:

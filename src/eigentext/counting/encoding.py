@@ -13,6 +13,7 @@ import numpy as np
 from eigentext.base.files.opening import expand
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.counting.counting import count
+from eigentext.counting.counts import Counts
 from eigentext.counting.memory import Budget
 from eigentext.counting.raw_text import tokenised_files
 from eigentext.counting.segments import handle_of
@@ -33,6 +34,17 @@ class EncodedText(NamedTuple):
 
     vocabulary: Vocabulary
     ids: Int32s
+
+    @classmethod
+    def of(
+        cls, X: Iterable[Sequence[str]] | EncodedText, vocab_size: int | None, min_count: int
+    ) -> EncodedText:
+        """A text of ids as it is, or lists of tokens as ids; counts do not go along a text."""
+        if isinstance(X, Counts):
+            raise SettingsError("this goes along the text: sentences are meant, not counts")
+        if isinstance(X, EncodedText):
+            return X
+        return encode_sentences(X, vocab_size=vocab_size, min_count=min_count)
 
 
 def encode_sentences(

@@ -1,9 +1,9 @@
 """A table of distinct words that grows: bytes in, ids out, in order of first appearance.
 
-1. :meth:`WordTable.intern` takes a block of text and gives the ids of its tokens, counting them;
-2. :meth:`WordTable.intern_types` adds the words of another table (:class:`Types`), and gives their
-   ids here; :meth:`WordTable.find` only looks them up;
-3. :attr:`WordTable.types` is what has been collected.
+1. :meth:`TypeTable.intern` takes a block of text and gives the ids of its tokens, counting them;
+2. :meth:`TypeTable.intern_types` adds the words of another table (:class:`Types`), and gives their
+   ids here; :meth:`TypeTable.find` only looks them up;
+3. :attr:`TypeTable.types` is what has been collected.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Types:
         return cls(blob, pointers(map(len, words)), np.zeros(len(words), dtype=np.int64))
 
 
-class WordTable:
+class TypeTable:
     """Words to ids.  ``hash_mask`` weakens the hash, so that tests can force collisions."""
 
     def __init__(self, capacity: int = 1 << 14, hash_mask: int = 2**64 - 1) -> None:

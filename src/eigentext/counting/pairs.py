@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.counting.spill import Run
+from eigentext.counting.spill import PairRun
 
 if TYPE_CHECKING:
     from eigentext.base.types import Int32s
 
 
-def count_pairs(ids: Int32s, begin: int, end: int, span: tuple[int, int], n_words: int) -> Run:
+def count_pairs(ids: Int32s, begin: int, end: int, span: tuple[int, int], n_words: int) -> PairRun:
     """Counts of (ids[i - d], ids[i]) for begin <= i < end and distances d in the span.
 
     Rows are left words, columns are right words; -1 in the ids ends a sentence.
@@ -47,4 +47,4 @@ def count_pairs(ids: Int32s, begin: int, end: int, span: tuple[int, int], n_word
     columns = np.empty(used, dtype=np.int32)
     data = np.empty(used, dtype=np.int64)
     kernels.buckets_to_rows(bucket, sums, ends, row_starts[:-1].copy(), columns, data)
-    return Run.of(row_starts, columns, data)
+    return PairRun.of(row_starts, columns, data)

@@ -23,7 +23,7 @@ from eigentext.base.ragged import pointers
 from eigentext.counting.pairs import count_pairs
 from eigentext.counting.segments import Handle, SegmentStore, ShardResult
 from eigentext.counting.shards import Segment, Shard, ShardErrors, read_segments
-from eigentext.counting.spill import Run, RunStore, saved
+from eigentext.counting.spill import PairRun, RunStore, saved
 from eigentext.counting.vocabulary import Vocabulary
 from eigentext.counting.workfolder import stage
 
@@ -46,7 +46,7 @@ class _Stopped(Exception):
 
 
 @dataclass(frozen=True)
-class Job:
+class CountingJob:
     """What both passes need to know."""
 
     shards: Sequence[Shard]
@@ -62,7 +62,7 @@ class Job:
 class _Meter:
     """Adds up the bytes that the workers report, and tells them when to stop."""
 
-    def __init__(self, job: Job, stage: str) -> None:
+    def __init__(self, job: CountingJob, stage: str) -> None:
         self._total = sum(shard.size for shard in job.shards)
         self._done = 0
         self._progress = job.progress
@@ -79,7 +79,7 @@ class _Meter:
                 self._progress(self._done, self._total, self._stage)
 
 
-def first_pass(job: Job, store: SegmentStore) -> list[ShardResult]:
+def first_pass(job: CountingJob, store: SegmentStore) -> list[ShardResult]:
     """The segments of every shard, in the order of the shards."""
     meter = _Meter(job, "reading")
     earlier = [store.done_shard(number) for number in range(len(job.shards))]
@@ -207,7 +207,7 @@ def _last_ids(before: Sequence[list[Piece]], n_ids: int) -> list[Piece]:
 
 
 def second_pass_here(
-    job: Job,
+    job: CountingJob,
     handles: Sequence[Handle],
     vocabulary: Vocabulary,
     contexts: Contexts,
@@ -227,14 +227,14 @@ def second_pass_here(
         missing = [at for at, name in enumerate(names) if not job.resumable or saved(name) is None]
         for at, (span, _) in enumerate(tasks):
             if at not in missing:
-                store.add(span, Run.from_disk(names[at]))
+                store.add(span, PairRun.from_disk(names[at]))
         if missing:
             tail = _last_ids(planned[:number], contexts.farthest)
             ids = _known_ids([*tail, *batch], vocabulary, job.engine)
             first = len(ids) - sizes[number]
             cuts = [first + sizes[number] * part // jobs for part in range(jobs + 1)]
 
-            def counted(at: int, ids: Int32s = ids, cuts: list[int] = cuts) -> Run:
+            def counted(at: int, ids: Int32s = ids, cuts: list[int] = cuts) -> PairRun:
                 span, part = tasks[at]
                 begin, end = cuts[part], cuts[part + 1]
                 run = count_pairs(ids, begin, end, contexts.spans[span], len(vocabulary))
@@ -245,7 +245,9 @@ def second_pass_here(
         meter(total * (number + 1) // len(planned) - total * number // len(planned))
 
 
-def _stage_folder(job: Job, vocabulary: Vocabulary, contexts: Contexts, layout: object) -> Path:
+def _stage_folder(
+    job: CountingJob, vocabulary: Vocabulary, contexts: Contexts, layout: object
+) -> Path:
     """The folder for runs; those there are of the same text, words, contexts and cuts."""
     if not job.resumable:
         return job.folder / "pairs"
@@ -256,7 +258,7 @@ def _stage_folder(job: Job, vocabulary: Vocabulary, contexts: Contexts, layout: 
 
 
 def second_pass_away(
-    job: Job, vocabulary: Vocabulary, contexts: Contexts, store: RunStore
+    job: CountingJob, vocabulary: Vocabulary, contexts: Contexts, store: RunStore
 ) -> None:
     """Let the workers count the pairs of one shard each."""
     meter = _Meter(job, "pairs")
@@ -274,11 +276,11 @@ def second_pass_away(
     fresh = job.engine.map(count_shard, tasks)
     for number, shard in enumerate(job.shards):
         if number in missing:
-            runs = [Run.of(*arrays) for arrays in next(fresh)]
+            runs = [PairRun.of(*arrays) for arrays in next(fresh)]
             if job.resumable:
                 runs = [run.to_disk(name) for run, name in zip(runs, names[number], strict=True)]
         else:
-            runs = [Run.from_disk(name) for name in names[number]]
+            runs = [PairRun.from_disk(name) for name in names[number]]
         for span, run in enumerate(runs):
             store.add(span, run)
         meter(shard.size)
@@ -301,7 +303,7 @@ def count_shard(
         for span in range(len(contexts.spans)):
             empty = np.zeros(len(vocabulary) + 1, dtype=np.int64)
             none = np.empty(0, dtype=np.int32)
-            store.add(span, Run.of(empty, none, none.astype(np.int64)))
+            store.add(span, PairRun.of(empty, none, none.astype(np.int64)))
         for segment in read_segments(shard, budget, errors=ShardErrors() if skip else None):
             n_ids = sum(len(ids) for ids in segment.ids)
             handle = Handle(n_ids, segment.n_tokens, segment.n_sentences, 0, segment=segment)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.base.tokens import each_sentence
-from eigentext.counting.interning import PAD, Types, WordTable
+from eigentext.counting.interning import PAD, Types, TypeTable
 from eigentext.counting.shards import Segment, ShardErrors
 from eigentext.counting.spill import load_arrays, load_slice, save_arrays, saved
 from eigentext.counting.workfolder import write_record
@@ -80,7 +80,7 @@ def handle_of(sentences: Iterable[Sequence[str]]) -> Handle:
     """
     from eigentext.counting.kernels import interning as kernels
 
-    table = WordTable()
+    table = TypeTable()
     chunks: list[Int32s] = []
     lines: list[bytes] = []
     size = 0

@@ -34,7 +34,7 @@ from eigentext.base.files.opening import (
     open_binary,
 )
 from eigentext.base.files.storage import driver_errors, filesystem_of, is_url, reason
-from eigentext.counting.interning import PAD, Types, WordTable
+from eigentext.counting.interning import PAD, Types, TypeTable
 from eigentext.counting.record_text import LONGEST_WORD, long_word, record_texts
 from eigentext.errors import DataError, StorageError
 from eigentext.language.formats import parquet
@@ -326,7 +326,7 @@ def read_segments(
     """The ids of a shard, segment by segment; with ``errors``, bad lines are left out."""
     from eigentext.counting.kernels import interning as kernels
 
-    table = WordTable(min(1 << 14, budget.segment_types))
+    table = TypeTable(min(1 << 14, budget.segment_types))
     chunks: list[Int32s] = []
     out = np.empty(0, dtype=np.int32)
     n_ids = 0
@@ -363,7 +363,7 @@ def read_segments(
             ):
                 yield _closed(shard, table, chunks)
                 state = table.state
-                table = WordTable(min(1 << 14, budget.segment_types))
+                table = TypeTable(min(1 << 14, budget.segment_types))
                 for counter in (kernels.LINE, kernels.IN_LINE):
                     table.state[counter] = state[counter]
                 chunks, n_ids = [], 0
@@ -433,7 +433,7 @@ def _report(shard: Shard, seen: int, fresh: int, on_bytes: OnBytes | None) -> in
     return seen + fresh
 
 
-def _closed(shard: Shard, table: WordTable, chunks: list[Int32s]) -> Segment:
+def _closed(shard: Shard, table: TypeTable, chunks: list[Int32s]) -> Segment:
     from eigentext.counting.kernels.interning import N_SENTENCES, N_TOKENS
 
     types = table.types

@@ -101,7 +101,7 @@ def load_slice(path: Path, dtype: npt.DTypeLike, begin: int, end: int) -> npt.ND
 
 
 @dataclass(frozen=True)
-class Run:
+class PairRun:
     """A block of CSR rows with sorted columns: arrays in memory, or the folder that holds them."""
 
     arrays: tuple[Int64s, Int32s, Int64s] | None
@@ -110,24 +110,24 @@ class Run:
     folder: Path | None = None
 
     @classmethod
-    def of(cls, starts: Int64s, columns: Int32s, data: Int64s) -> Run:
+    def of(cls, starts: Int64s, columns: Int32s, data: Int64s) -> PairRun:
         """A run in memory."""
         return cls((starts, columns, data), len(starts) - 1, int(starts[-1]))
 
     @classmethod
-    def from_disk(cls, folder: Path) -> Run:
+    def from_disk(cls, folder: Path) -> PairRun:
         """A run that was written before."""
         about = saved(folder)
         if about is None:
             raise StorageError(str(folder), None, "intermediate results have disappeared")
         return cls(None, about["n_rows"], about["n_entries"], folder)
 
-    def to_disk(self, folder: Path) -> Run:
+    def to_disk(self, folder: Path) -> PairRun:
         """Write the run into a folder of its own."""
         starts, columns, data = self.rows(0, self.n_rows)
         about = {"n_rows": self.n_rows, "n_entries": self.n_entries}
         save_arrays(folder, {"starts": starts, "columns": columns, "data": data}, about)
-        return Run(None, self.n_rows, self.n_entries, folder)
+        return PairRun(None, self.n_rows, self.n_entries, folder)
 
     @property
     def nbytes(self) -> int:
@@ -180,10 +180,10 @@ class RunStore:
 
     folder: Path
     limit: int
-    runs: dict[Hashable, list[Run]] = field(default_factory=dict)
+    runs: dict[Hashable, list[PairRun]] = field(default_factory=dict)
     _written: int = 0
 
-    def add(self, key: Hashable, run: Run) -> None:
+    def add(self, key: Hashable, run: PairRun) -> None:
         """Take in a run; when memory is full, sum what is there, or spill it."""
         self.runs.setdefault(key, []).append(run)
         if self._in_memory() <= self.limit:
@@ -208,7 +208,7 @@ class RunStore:
         runs = self.runs[key]
         ours = [run for run in runs if run.folder is None]
         if len(ours) > 1:
-            summed = Run.of(*add_runs([run.rows(0, run.n_rows) for run in ours]))
+            summed = PairRun.of(*add_runs([run.rows(0, run.n_rows) for run in ours]))
             self.runs[key] = [run for run in runs if run.folder is not None] + [summed]
 
     def total(self, key: Hashable, engine: Engine) -> Iterator[tuple[Int64s, Int32s, Int64s]]:

@@ -25,7 +25,7 @@ from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.counts import Counts
 from eigentext.counting.interning import Types
 from eigentext.counting.memory import IN_FLIGHT_BYTES, Budget
-from eigentext.counting.spill import Run, RunStore
+from eigentext.counting.spill import PairRun, RunStore
 from eigentext.counting.vocabulary import UNKNOWN, Vocabulary, select
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.parquet import columns, write_columns
@@ -172,7 +172,7 @@ def _halves(
         return tuple(runs.matrix(span, folder, engine, on_disk=large) for span in spans)
 
 
-def _run(rows: Sequence[tuple[Int64s, Int64s, Int64s]], size: int) -> Run:
+def _run(rows: Sequence[tuple[Int64s, Int64s, Int64s]], size: int) -> PairRun:
     """The sum of rows (left, right, count), sorted."""
     from scipy.sparse import csr_array
 
@@ -183,7 +183,7 @@ def _run(rows: Sequence[tuple[Int64s, Int64s, Int64s]], size: int) -> Run:
         part = csr_array((count, (left, right)), shape=(size, size))
         part.sum_duplicates()
     starts, columns = part.indptr.astype(np.int64), part.indices.astype(np.int32)
-    return Run.of(starts, columns, part.data)
+    return PairRun.of(starts, columns, part.data)
 
 
 def _pairs(

@@ -16,7 +16,7 @@ import numpy as np
 
 from eigentext.base.engines import LocalEngine
 from eigentext.base.ragged import pointers
-from eigentext.counting.interning import PAD, Types, WordTable
+from eigentext.counting.interning import PAD, Types, TypeTable
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ class Vocabulary:
         return np.array([ids.get(token, unknown) for token in tokens], dtype=np.int32)
 
     @cached_property
-    def table(self) -> WordTable:
+    def table(self) -> TypeTable:
         """The words as a table, for looking up the types of a segment."""
-        table = WordTable(capacity=len(self.types))
+        table = TypeTable(capacity=len(self.types))
         table.intern_types(self.types)
         return table
 
@@ -138,7 +138,7 @@ def merge_types(
     n_parts = rounds * here.jobs
 
     def best_of(part: int) -> tuple[Types, int]:
-        merged = WordTable()
+        merged = TypeTable()
         for load in tables:
             merged.intern_types(load(), part, n_parts)
         types = merged.types
@@ -164,7 +164,7 @@ def _merged_at_once(
     room = sum(map(len, tables)) // n_parts
 
     def merged(part: int) -> tuple[Types, list[Int32s]]:
-        table = WordTable(room)
+        table = TypeTable(room)
         mappings = [table.intern_types(types, part, n_parts) for types in tables]
         return table.types, mappings
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from eigentext.datasets.catalogue import check as check
     from eigentext.datasets.catalogue import entries as entries
     from eigentext.datasets.catalogue import find as find
+    from eigentext.datasets.catalogue import get as get
     from eigentext.datasets.catalogue import locate as locate
-    from eigentext.datasets.obtain import get as get
     from eigentext.datasets.sample import detokenise as detokenise
     from eigentext.datasets.sample import load_english as load_english
     from eigentext.datasets.sample import load_pairs as load_pairs
@@ -37,8 +37,7 @@ __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
         "arabic_lexicon": "analyse load_arabic",
-        "catalogue": "DataFile Entry Problem check entries find locate",
-        "obtain": "get",
+        "catalogue": "DataFile Entry Problem check entries find get locate",
         "sample": "detokenise load_english load_pairs load_traces sample_files write_sample",
     },
 )

@@ -57,6 +57,10 @@ class Operator:
         """``A A' x`` for a block ``x`` of shape (rows of A, any)."""
         return self.matmat(self.rmatmat(x))
 
+    def cogram(self, x: NDArray[Any]) -> NDArray[Any]:
+        """``A' A x`` for a block ``x`` of shape (columns of A, any)."""
+        return self.rmatmat(self.matmat(x))
+
     def astype(self, dtype: DTypeLike) -> Operator:
         """The same map in another precision (itself when nothing changes)."""
         raise NotImplementedError
@@ -104,6 +108,9 @@ class _Transposed(Operator):
 
     def rmatmat(self, x: Numbers) -> Numbers:
         return self.base.matmat(x)
+
+    def gram(self, x: NDArray[Any]) -> NDArray[Any]:
+        return self.base.cogram(x)
 
     def astype(self, dtype: DTypeLike) -> Operator:
         return _Transposed(self.base.astype(dtype))

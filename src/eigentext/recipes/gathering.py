@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eigentext.base.files.scratch import scratch_folder
-from eigentext.datasets import obtain
+from eigentext.datasets import catalogue
 from eigentext.datasets.catalogue import data_folder, problems_of
 from eigentext.datasets.sample import write_sample
 from eigentext.errors import DataError, SettingsError
@@ -76,7 +76,7 @@ def gathered(
     data: str | os.PathLike[str] | None = None,
     *,
     download: bool = False,
-    opener: obtain.Opener | None = None,
+    opener: catalogue.Opener | None = None,
 ) -> Iterator[Gathered]:
     """The data of a recipe, as long as the block lasts.
 
@@ -106,7 +106,7 @@ def _folder(
     data: str | os.PathLike[str] | None,
     scratch: Path,
     download: bool,
-    opener: obtain.Opener | None,
+    opener: catalogue.Opener | None,
 ) -> Path:
     """The data folder in which the files of the set are right, as far as the recipe needs them."""
     if entry.kind == "sample":
@@ -118,7 +118,7 @@ def _folder(
     needed = [file for file in entry.files if file.path in recipe.files]
     problems = problems_of(needed, folder)
     if problems and download:
-        obtain.get(entry.name, folder, opener=opener)
+        catalogue.get(entry.name, folder, opener=opener)
         problems = problems_of(needed, folder)
         shared = data_folder()
         if problems and shared is not None:  # a right copy was there, and nothing was fetched

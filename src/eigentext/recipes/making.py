@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eigentext.base.progress import Progress
-    from eigentext.datasets.obtain import Opener
+    from eigentext.datasets.catalogue import Opener
     from eigentext.recipes.gathering import Gathered
     from eigentext.recipes.recipe import Recipe
 

@@ -21,7 +21,7 @@ from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.files.storage import driver_errors, filesystem_of, is_url
 from eigentext.base.named import installed, is_name, models_folder, place_of
 from eigentext.base.registry import KINDS
-from eigentext.datasets.obtain import open_url
+from eigentext.datasets.catalogue import open_url
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.recipes.card import card_to_write, model_card
 from eigentext.recipes.making import make_folder

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from eigentext.drawing.plots import Plot
-    from eigentext.words.clusters.methods import Clustering
+    from eigentext.words.clusters.methods import WordClustering
     from eigentext.words.clusters.model import SpectralClusters
 
 _QUERIES = 3000  # so many frequent words have their neighbours in the page
@@ -140,7 +140,7 @@ def _n_shown(tree: ClusterTree, top: int, max_words: int) -> list[int]:
 
 def _near(tree: ClusterTree, n_shown: list[int], vectors: PageVectors) -> dict[int, list[int]]:
     """Numbers of the nearest words of frequent words, among those in the page."""
-    from eigentext.words.embeddings.neighbours import nearest_words
+    from eigentext.words.embeddings.vectors import nearest_words
 
     number: dict[str, int] = {}
     ranks: list[tuple[int, int, str]] = []
@@ -245,7 +245,7 @@ def _facts(tree: ClusterTree, model: SpectralClusters | None) -> list[tuple[str,
     return facts
 
 
-def _information(report: Report, clustering: Clustering) -> None:
+def _information(report: Report, clustering: WordClustering) -> None:
     from eigentext.words.clusters.hierarchy import prefix_information
 
     longest = max(map(len, clustering.paths))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eigentext.errors import SettingsError
-from eigentext.words.embeddings.neighbours import WordSpace, near_spellings, not_known
+from eigentext.words.embeddings.vectors import WordSpace, near_spellings, not_known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,7 +184,7 @@ class WordBrowser:
         return self.rank_of[word]
 
 
-class Comparison(NamedTuple):
+class NeighbourComparison(NamedTuple):
     """The neighbours of a word in two models, those in both, and their share of the longer list.
 
     ``missing`` are the neighbours in one model that the other has no word for.
@@ -207,7 +207,7 @@ class MovedWord(NamedTuple):
     other: list[str]
 
 
-def compared(one: WordBrowser, other: WordBrowser, word: str, k: int = 10) -> Comparison:
+def compared(one: WordBrowser, other: WordBrowser, word: str, k: int = 10) -> NeighbourComparison:
     """The neighbours of a word that both models know, side by side.
 
     >>> first = WordBrowser(["a", "b", "c"], space=WordSpace("abc", np.eye(3)[[0, 0, 1]]))
@@ -220,7 +220,7 @@ def compared(one: WordBrowser, other: WordBrowser, word: str, k: int = 10) -> Co
     both = [name for name in names[0] if name in set(names[1])]
     missing = [name for name in names[0] if name not in other.rank_of]
     missing += [name for name in names[1] if name not in one.rank_of]
-    return Comparison(word, near, far, both, _overlap(*names), missing)
+    return NeighbourComparison(word, near, far, both, _overlap(*names), missing)
 
 
 def moved_words(

@@ -22,6 +22,7 @@ WEIGHTINGS = ("linear", "harmonic", "flat")
 
 _SEED = "Start of every random choice."
 _VOCAB_SIZE = "Keep the n most frequent words; all others are the word <unk>."
+_OVERLAP = "How near the true subspace the decomposition must come (mean squared cosine)."
 _MIN_COUNT = "Keep words seen at least this often; all others are the word <unk>."
 
 
@@ -104,11 +105,7 @@ class CCASettings:
     fold_case: bool = setting(
         True, Flag(), "Contexts that differ in case alone are one context.", off="--keep-case"
     )
-    overlap: float = setting(
-        0.9,
-        Real(0, 1, open=True),
-        "How near the true subspace the decomposition must come (mean squared cosine).",
-    )
+    overlap: float = setting(0.9, Real(0, 1, open=True), _OVERLAP)
     vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE, panel="usual")
     min_count: int = setting(1, Whole(1), _MIN_COUNT, panel="usual")
     seed: int = setting(0, Whole(0), _SEED, panel="expert")
@@ -182,11 +179,7 @@ class MultiviewSettings:
     exponent: float = setting(
         1.0, Real(), "On the share of views that agree on a direction: 0 weighs all alike."
     )
-    overlap: float = setting(
-        0.9,
-        Real(0, 1, open=True),
-        "How near the true subspace the decomposition must come (mean squared cosine).",
-    )
+    overlap: float = setting(0.9, Real(0, 1, open=True), _OVERLAP)
     vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE, panel="usual")
     min_count: int = setting(1, Whole(1), _MIN_COUNT, panel="usual")
     seed: int = setting(0, Whole(0), _SEED, panel="expert")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.counting.interning import PAD, Types, WordTable
+from eigentext.counting.interning import PAD, Types, TypeTable
 
 MASKS = [2**64 - 1, 0, 1, 0xFF << 56, 3 << 62]
 
@@ -18,7 +18,7 @@ words = st.binary(min_size=1, max_size=20).map(
 )
 
 
-def _intern(table: WordTable, text: bytes) -> list[int]:
+def _intern(table: TypeTable, text: bytes) -> list[int]:
     buffer = np.zeros(len(text) + PAD, dtype=np.uint8)
     buffer[: len(text)] = np.frombuffer(text, dtype=np.uint8)
     buffer[len(text) :] = 0x41  # whatever stands after the end must not matter
@@ -29,7 +29,7 @@ def _intern(table: WordTable, text: bytes) -> list[int]:
 @settings(deadline=None)
 @given(st.lists(words, min_size=1), st.sampled_from(MASKS))
 def test_ids_are_those_of_a_dictionary(tokens, mask):
-    table = WordTable(capacity=2, hash_mask=mask)
+    table = TypeTable(capacity=2, hash_mask=mask)
     ids: dict[bytes, int] = {}
     expected = [ids.setdefault(token, len(ids)) for token in tokens]
     assert _intern(table, b" ".join(tokens) + b"\n") == [*expected, -1]
@@ -53,7 +53,7 @@ def test_merging_and_looking_up(first, second, mask, n_parts):
         total.update({table.word(i): i + 1 for i in range(len(table))})
     found: Counter[bytes] = Counter()
     for part in range(n_parts):
-        merged = WordTable(capacity=2, hash_mask=mask)
+        merged = TypeTable(capacity=2, hash_mask=mask)
         for table in tables:
             merged.intern_types(table, part, n_parts)
         types = merged.types
@@ -62,7 +62,7 @@ def test_merging_and_looking_up(first, second, mask, n_parts):
         found.update(here)
     assert found == total
 
-    whole = WordTable(capacity=2, hash_mask=mask)
+    whole = TypeTable(capacity=2, hash_mask=mask)
     whole.intern_types(tables[0])
     place = {word: number for number, word in enumerate(first)}
     assert whole.find(tables[1]).tolist() == [place.get(word, -1) for word in second]
@@ -73,7 +73,7 @@ def test_merging_and_looking_up(first, second, mask, n_parts):
 def test_the_table_grows(mask):
     n = 3000 if mask == 0 else 100_000  # with the worst hash every look-up goes through all words
     tokens = [f"{'long-prefix-' * (i % 3)}{i}".encode() for i in range(n)]
-    table = WordTable(capacity=2, hash_mask=mask)
+    table = TypeTable(capacity=2, hash_mask=mask)
     assert _intern(table, b" ".join(tokens) + b" ") == list(range(n))
     assert _intern(table, b" ".join(reversed(tokens)) + b" ") == list(reversed(range(n)))
     assert table.types.counts.tolist() == [2] * n
@@ -82,7 +82,7 @@ def test_the_table_grows(mask):
 def test_lines_sentences_and_state_over_blocks():
     from eigentext.counting.kernels.interning import IN_LINE, LINE, N_SENTENCES, N_TOKENS
 
-    table = WordTable()
+    table = TypeTable()
     assert _intern(table, b"a b\n\n\nc ") == [0, 1, -1, 2]
     assert _intern(table, b"d\n") == [3, -1]
     assert _intern(table, b"\n \n") == []

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, vstack
 from eigentext.base.engines import LocalEngine
 from eigentext.base.heap import is_mapped, read_mapped
 from eigentext.counting.pairs import count_pairs
-from eigentext.counting.spill import Run, RunStore, load_arrays, save_arrays, saved
+from eigentext.counting.spill import PairRun, RunStore, load_arrays, save_arrays, saved
 
 N = 6
 
@@ -25,9 +25,9 @@ def _dense(blocks) -> np.ndarray:
     return vstack(made).toarray()
 
 
-def _run(matrix: np.ndarray) -> Run:
+def _run(matrix: np.ndarray) -> PairRun:
     sparse = csr_array(matrix)
-    return Run.of(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), sparse.data)
+    return PairRun.of(sparse.indptr.astype(np.int64), sparse.indices.astype(np.int32), sparse.data)
 
 
 matrices = st.lists(st.integers(0, 3), min_size=N * N, max_size=N * N).map(

@@ -14,7 +14,7 @@ from http.client import IncompleteRead
 import pytest
 
 from eigentext.datasets import check, get
-from eigentext.datasets.obtain import open_url
+from eigentext.datasets.catalogue import open_url
 from eigentext.errors import DataError, SettingsError
 
 CONTENT = {"set/a.txt": b"first file\n" * 1000, "set/deep/b.txt": b"second file\n"}

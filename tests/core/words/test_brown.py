@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from eigentext.errors import SettingsError
-from eigentext.words.clusters.brown import brown
+from eigentext.words.clusters.merging import brown
 
 
 def f(x):
@@ -56,7 +56,7 @@ def test_equals_the_naive_algorithm(seed, n, m, density):
     found = brown(csr_array(pairs), tokens, m, order)
     groups, losses = naive(pairs, np.maximum(tokens, 1), m, order.tolist())
     assert {frozenset(np.flatnonzero(found.labels == c).tolist()) for c in range(m)} == groups
-    np.testing.assert_allclose(found.losses, losses, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(found.costs, losses, rtol=1e-7, atol=1e-7)
 
 
 def test_clusters_are_numbered_by_their_most_frequent_word():

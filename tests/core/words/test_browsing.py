@@ -12,7 +12,7 @@ from eigentext.errors import SettingsError
 from eigentext.language.formats.brown_paths import PathEntry
 from eigentext.words import ClassBigram
 from eigentext.words.browsing import WordBrowser, compared, moved_words
-from eigentext.words.embeddings.neighbours import WordSpace, nearest_words
+from eigentext.words.embeddings.vectors import WordSpace, nearest_words
 
 TEXT = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]] * 3
 

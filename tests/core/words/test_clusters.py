@@ -15,9 +15,8 @@ from eigentext.errors import DataError, ModelFileError, RankError, RankWarning, 
 from eigentext.evaluate.clustering import paths_information
 from eigentext.language.formats.brown_paths import read_paths
 from eigentext.words.clusters import methods
-from eigentext.words.clusters.methods import contexts_to_count
+from eigentext.words.clusters.methods import context_counts, contexts_to_count, embed, omega
 from eigentext.words.clusters.model import SpectralClusters
-from eigentext.words.clusters.moments import context_counts, embed, omega
 from eigentext.words.settings import METHODS
 
 SUBJECTS, VERBS, THINGS = "I you we they".split(), "see like want".split(), "tea soup rice".split()

@@ -19,7 +19,7 @@ from eigentext.counting.memory import Budget
 from eigentext.counting.raw_text import read_tokenised
 from eigentext.errors import DataError
 from eigentext.language.formats.text import write_sentences
-from eigentext.words.clusters import moments
+from eigentext.words.clusters import methods
 from eigentext.words.clusters.model import SpectralClusters
 from eigentext.words.embeddings.vectors import Embeddings
 from eigentext.words.lm.class_bigram import ClassBigram
@@ -264,8 +264,8 @@ def test_every_long_stage_of_clustering_tells_its_progress(folder, monkeypatch):
     text = [[f"w{i * j % 61}" for j in range(1, 9)] for i in range(200)]
     settings = {"method": "spectral", "kappa": 1.0}
     quiet = SpectralClusters(4, **settings).fit(text)
-    svd = functools.partial(moments.truncated_svd, method="krylov")  # not dense, small as it is
-    monkeypatch.setattr(moments, "truncated_svd", svd)
+    svd = functools.partial(methods.truncated_svd, method="krylov")  # not dense, small as it is
+    monkeypatch.setattr(methods, "truncated_svd", svd)
     told = SpectralClusters(4, **settings).fit(text, progress=progress)
     assert np.array_equal(quiet.labels_, told.labels_)
     SpectralClusters(4, method="exchange").fit(text, progress=progress)

@@ -15,7 +15,7 @@ from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.linalg.cca import cca
 from eigentext.words import MultiviewEmbedding
-from eigentext.words.embeddings import views as tables
+from eigentext.words.embeddings import multiview as tables
 from eigentext.words.embeddings.characters import (
     common_features,
     feature_matrix,
@@ -23,9 +23,8 @@ from eigentext.words.embeddings.characters import (
     fit_character_map,
     ridge_regression,
 )
-from eigentext.words.embeddings.multiview import consensus
-from eigentext.words.embeddings.neighbours import load_space
-from eigentext.words.embeddings.views import ReducedView
+from eigentext.words.embeddings.multiview import ReducedView, consensus
+from eigentext.words.embeddings.vectors import load_space
 from helpers.commands import eigentext
 
 NOUNS = ["cat", "dog", "cow", "fox", "hen"]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from eigentext.base import modelfile
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.language.formats.word2vec import write_vectors
-from eigentext.words.embeddings import neighbours
+from eigentext.words.embeddings import vectors as module
 from eigentext.words.embeddings.cca import CCAEmbedding
 from eigentext.words.embeddings.lrmvl import LRMVL
-from eigentext.words.embeddings.neighbours import load_words, near_spellings, nearest_words
+from eigentext.words.embeddings.vectors import load_words, near_spellings, nearest_words
 
 
 @settings(max_examples=60, deadline=None)
@@ -46,7 +46,7 @@ def test_blocks_do_not_matter(monkeypatch):
     vectors = rng.standard_normal((50, 4))
     words = [f"w{i}" for i in range(50)]
     whole = nearest_words(words, vectors, words, 5)
-    monkeypatch.setattr(neighbours, "_CELLS_AT_ONCE", 120)
+    monkeypatch.setattr(module, "_CELLS_AT_ONCE", 120)
     for one, other in zip(nearest_words(words, vectors, words, 5), whole, strict=True):
         assert [word for word, _ in one] == [word for word, _ in other]
 

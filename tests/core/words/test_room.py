@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from eigentext.counting.memory import parse_memory
 from eigentext.errors import SettingsError
 from eigentext.linalg.svd import basis_bytes
-from eigentext.words.embeddings.room import Room
+from eigentext.words.embeddings.context_tiles import Room
 
 LARGE = {"entries": 300_000_000, "tile_entries": 2_000_000}
 

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, vstack
 
 from eigentext.base.files.opening import write_lines
 from eigentext.counting.documents import (
-    DocumentCounts,
+    CountedDocuments,
     WordChoice,
     count_documents,
     read_documents,
@@ -22,9 +22,14 @@ from eigentext.counting.documents import (
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.evaluate.coherence import npmi_coherence
 from eigentext.words import TopicModel
-from eigentext.words.topics.inference import Topics, proportions_of, refined
+from eigentext.words.topics.learn import (
+    DocumentMoments,
+    Topics,
+    proportions_of,
+    refined,
+    topics_of,
+)
 from eigentext.words.topics.model import halves_of, held_out_perplexity
-from eigentext.words.topics.moments import DocumentMoments, topics_of
 from helpers.commands import eigentext
 
 
@@ -345,7 +350,7 @@ def test_the_number_of_iterations_is_chosen_on_held_out_documents(documents, tmp
     # too many topics; and topics so dull that EM has to do the work
     for k, n, smoothing in ((8, 150, 0.1), (3, 2000, 0.99)):
         counts = drawn(phi, np.full(3, 1 / 3), 1.0, n, 30)
-        counted = DocumentCounts(tuple(f"w{i}" for i in range(200)), counts)
+        counted = CountedDocuments(tuple(f"w{i}" for i in range(200)), counts)
         model = TopicModel(k, smoothing=smoothing).fit_counts(counted)
         chosen.append(model.n_iter_)
         same = TopicModel(k, smoothing=smoothing, refine=model.n_iter_).fit_counts(counted)

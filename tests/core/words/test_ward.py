@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.errors import SettingsError
-from eigentext.words.clusters import ward as ward_module
-from eigentext.words.clusters.ward import ward
+from eigentext.words.clusters import merging
+from eigentext.words.clusters.merging import ward
 
 
 def naive(points, m):
@@ -59,7 +59,7 @@ def test_lazy_bounds_give_the_merges_of_the_naive_algorithm(seed, n, m, d):
 def test_batches_do_not_change_the_result(monkeypatch):
     points = np.random.default_rng(3).normal(size=(200, 5))
     whole = ward(points, 12)
-    monkeypatch.setattr(ward_module, "_BATCH", 7)
+    monkeypatch.setattr(merging, "_BATCH", 7)
     parts = ward(points, 12)
     assert np.array_equal(whole.labels, parts.labels)
     assert np.array_equal(whole.merges, parts.merges)

@@ -14,7 +14,7 @@ import eigentext
 from eigentext.drawing.words_map import map_points
 from eigentext.drawing.words_tree import cluster_tree_svg
 from eigentext.words.browsing import WordBrowser, compared, moved_words
-from eigentext.words.embeddings.neighbours import WordSpace, load_words, nearest_words
+from eigentext.words.embeddings.vectors import WordSpace, load_words, nearest_words
 from helpers.commands import eigentext as command
 from helpers.studio_models import HOSTILE
 

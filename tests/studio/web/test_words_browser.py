@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 import eigentext
-from eigentext.words.embeddings.neighbours import load_words, nearest_words
+from eigentext.words.embeddings.vectors import load_words, nearest_words
 from helpers.accessibility import findings
 from helpers.pages import opened, saved, settled, sideways
 from helpers.studio_models import HOSTILE

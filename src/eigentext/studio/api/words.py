@@ -29,7 +29,7 @@ from eigentext.studio.api.schemas_words import (
 )
 from eigentext.studio.service.limits import TooMuchError
 from eigentext.words.browsing import Near, WordBrowser, compared, moved_words
-from eigentext.words.embeddings.neighbours import not_known, parse_query
+from eigentext.words.embeddings.vectors import not_known, parse_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

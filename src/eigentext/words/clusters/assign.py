@@ -21,8 +21,7 @@ from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.ties import TIE
 from eigentext.words.clusters.exchange import ExchangeState, refine
-from eigentext.words.clusters.methods import Clustering
-from eigentext.words.clusters.moments import context_counts
+from eigentext.words.clusters.methods import WordClustering, context_counts
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -33,7 +32,9 @@ if TYPE_CHECKING:
 WAYS = ("information", "centroid")
 
 
-def assign(clustering: Clustering, counts: Counts, *, by: str = "information") -> Clustering:
+def assign(
+    clustering: WordClustering, counts: Counts, *, by: str = "information"
+) -> WordClustering:
     """The clustering with the words of other counts (with the context +1) put in.
 
     Words that were in keep their cluster; their number of tokens grows.  ``<unk>`` of the new
@@ -112,8 +113,8 @@ def _nearest(
 
 
 def _joined(
-    old: Clustering, names: list[str], tokens: Int64s, labels: Int64s, table: Int64s
-) -> Clustering:
+    old: WordClustering, names: list[str], tokens: Int64s, labels: Int64s, table: Int64s
+) -> WordClustering:
     index_of = {word: i for i, word in enumerate(old.words)}
     counts = old.counts.copy()
     fresh = []
@@ -126,7 +127,7 @@ def _joined(
     all_counts = np.concatenate([counts, tokens[fresh]])
     all_labels = np.concatenate([old.labels, labels[fresh]])
     order = np.argsort(-all_counts, kind="stable")
-    return Clustering(
+    return WordClustering(
         tuple(words[i] for i in order.tolist()),
         all_counts[order],
         all_labels[order],

@@ -118,7 +118,7 @@ def _middle(
     from scipy.sparse import csr_array
 
     from eigentext.words.clusters.exchange import frequency_start, refine
-    from eigentext.words.clusters.ward import ward
+    from eigentext.words.clusters.merging import ward
 
     m = counts.shape[0]
     depth = min(_MIDDLE, max(int(np.log2(m)) - 1, 0))

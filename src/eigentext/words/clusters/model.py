@@ -23,7 +23,7 @@ from eigentext.counting.counts import Counts
 from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import ModelFileError
 from eigentext.words.clusters.methods import (
-    Clustering,
+    WordClustering,
     check_memory,
     cluster_counts,
     contexts_to_count,
@@ -56,7 +56,7 @@ class SpectralClusters(Model, ClusterSettings):
     KIND = "clusters"
     SIZED_BY = Named({"n_clusters": Whole(1, 10**9)})
 
-    clustering_: Clustering = learned(Record(Clustering))
+    clustering_: WordClustering = learned(Record(WordClustering))
 
     def contexts_to_count(self) -> str:
         """What must be counted to fit this model to counts."""
@@ -84,7 +84,7 @@ class SpectralClusters(Model, ClusterSettings):
             check_memory(memory, counts, self)
         return self._take(cluster_counts(counts, self, progress=progress))
 
-    def _take(self, clustering: Clustering) -> SpectralClusters:
+    def _take(self, clustering: WordClustering) -> SpectralClusters:
         self.clustering_ = clustering
         self.words_ = clustering.words
         self.counts_ = clustering.counts

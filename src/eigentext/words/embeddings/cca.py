@@ -46,9 +46,8 @@ from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import cca_scale, log_transform, ppmi, sqrt_transform
 from eigentext.linalg.svd import truncated_svd
 from eigentext.words.embeddings import context_tiles
-from eigentext.words.embeddings.context_tiles import Side, Totals, tiled_contexts
-from eigentext.words.embeddings.room import Room
-from eigentext.words.embeddings.vectors import Embeddings, vectors_from
+from eigentext.words.embeddings.context_tiles import Room, Side, SideTotals, tiled_contexts
+from eigentext.words.embeddings.vectors import Embeddings, WordVectorModel, vectors_from
 from eigentext.words.settings import CCASettings
 
 if TYPE_CHECKING:
@@ -250,21 +249,20 @@ def _omega(
             matrix = fold_contexts(matrix, counts.words)
         Omega = scaled_contexts(matrix, settings)
         room = _room(memory, counts, settings, Omega.shape, Omega.nnz, Omega.nnz)
-        with _folder_for_basis(room) as folder:
+        with scratch_folder() if room.basis_on_disk else nullcontext() as folder:
             yield Omega, folder
         return
-    known: dict[int, Totals] = {}  # P and P' have the same
-    for side in (side for block in blocks for side in block):
-        if id(side.halves[0]) not in known:
-            known[id(side.halves[0])] = Totals.of(side)
+    totals: dict[int, SideTotals] = {}  # P and P' have the same
     rows, entries = np.zeros(len(counts.words)), np.zeros(len(counts.words), np.int64)
     columns = np.zeros((len(blocks), len(counts.words)))
-    for number, block in enumerate(blocks):
-        for side in block:
-            totals = known[id(side.halves[0])]
-            rows += totals.columns if side.turned else totals.rows
-            entries += totals.column_entries if side.turned else totals.row_entries
-            columns[number] += totals.rows if side.turned else totals.columns
+    for number, side in ((number, side) for number, block in enumerate(blocks) for side in block):
+        key = id(side.halves[0])
+        if key not in totals:
+            totals[key] = SideTotals.of(side)
+        total = totals[key]
+        rows += total.columns if side.turned else total.rows
+        entries += total.column_entries if side.turned else total.row_entries
+        columns[number] += total.rows if side.turned else total.columns
     moved = np.arange(columns.size)
     if settings.fold_case:
         moved = _folded_columns(counts.words, len(blocks))
@@ -314,16 +312,6 @@ def _room(
     )
 
 
-@contextmanager
-def _folder_for_basis(room: Room) -> Iterator[Path | None]:
-    """A folder where the basis has to be on disk."""
-    if not room.basis_on_disk:
-        yield None
-        return
-    with scratch_folder() as folder:
-        yield folder
-
-
 def cca_embeddings(
     counts: Counts,
     settings: CCASettings,
@@ -370,7 +358,7 @@ def cca_embeddings(
 
 
 @dataclass(eq=False, repr=False)
-class CCAEmbedding(TableTransformer, Model, CCASettings):
+class CCAEmbedding(TableTransformer, WordVectorModel, Model, CCASettings):
     """Word vectors by one SVD of scaled context counts.
 
     After ``fit``: ``embeddings_`` (words, vectors, singular values), ``n_tokens_``, ``counts_``
@@ -447,12 +435,3 @@ class CCAEmbedding(TableTransformer, Model, CCASettings):
         self.check_fitted()
         n_columns = self.embeddings_.vectors.shape[1]
         return np.array([f"cca{i}" for i in range(n_columns)], dtype=object)
-
-    def neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
-        """The k nearest words by cosine, or the answers to an analogy ``a:b::c``."""
-        self.check_fitted()
-        return self.embeddings_.neighbours(word, k)
-
-    def _summary(self) -> str:
-        n_words, n_columns = self.embeddings_.vectors.shape
-        return f"{n_words:,} words, {n_columns} dimensions"

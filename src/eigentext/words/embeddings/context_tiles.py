@@ -11,7 +11,11 @@ positions side by side otherwise.
 4. Tile by tile ``P + P'`` is put together, its columns are folded, its entries scaled: Omega.
    Third reading.
 
-Nothing but a tile per thread is in memory, and what the room allows.
+Nothing but a tile per thread is in memory, and what the :class:`Room` allows.  What making the
+tiles, the decomposition, its end, and the writing of the vectors must have in memory at any time
+is the least; a bound below it is refused.  Of the rest tiles have what they need first, since each
+step reads all of them twice, then the basis; what does not fit is on disk.  Nothing of this
+changes a digit of the vectors.
 """
 
 from __future__ import annotations
@@ -24,7 +28,11 @@ import numpy as np
 
 from eigentext.base.cores import cores_in_use, each, row_blocks
 from eigentext.base.heap import read_mapped
+from eigentext.counting.memory import parse_memory
 from eigentext.counting.spill import ArrayStore
+from eigentext.errors import SettingsError
+from eigentext.linalg.matrices import BLOCK_COLUMNS
+from eigentext.linalg.svd import basis_bytes, krylov_block
 from eigentext.words.embeddings.tiles import TiledOperator, TileStore
 
 if TYPE_CHECKING:
@@ -34,7 +42,73 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.types import Float64s, Int64s
-    from eigentext.words.embeddings.room import Room
+
+_LIBRARIES = 330_000_000  # resident size of Python with all that is loaded by the end
+_WORD_BYTES = 300  # a word: its string, its bytes, its places in tables
+_ENTRY_BYTES = 16  # an entry of a tile, by row and by column
+_MAKING_BYTES = 60  # an entry of a tile while it is made
+_STEP_BLOCKS = 6  # that a step of the decomposition has at once
+
+
+@dataclass(frozen=True)
+class Room:
+    """Bytes for finished ``tiles`` and for what is ``turned``; how many threads (``cores``) make
+    tiles; whether the ``basis_on_disk`` is.
+    """
+
+    tiles: int
+    turned: int
+    cores: int
+    basis_on_disk: bool
+
+    @classmethod
+    def share_out(
+        cls,
+        memory: str | int,
+        shape: tuple[int, int],
+        rank: int,
+        *,
+        entries: int,
+        tile_entries: int,
+        held: int = 0,
+        cores: int = 1,
+    ) -> Room:
+        """For a matrix with at most so many entries, of which a tile has ``tile_entries``.
+
+        ``held`` is what the counts have of memory.
+
+        >>> sizes = {"entries": 100_000_000, "tile_entries": 2_000_000}
+        >>> Room.share_out("8GB", (200_000, 200_000), 200, **sizes).basis_on_disk
+        False
+        >>> Room.share_out("2GB", (200_000, 200_000), 200, **sizes).basis_on_disk
+        True
+        """
+        bound = parse_memory(memory)
+        tall, number = max(shape), 4  # bytes of a float32
+        tile_entries = min(tile_entries, entries)
+        tile = _ENTRY_BYTES * tile_entries
+        making = _MAKING_BYTES * tile_entries
+        steps = number * (_STEP_BLOCKS * krylov_block(rank) * tall + rank * min(shape)) + tile
+        end = number * (rank * sum(shape) + 2 * BLOCK_COLUMNS * tall) + tile
+        written = 2 * number * rank * shape[0]
+        words = _WORD_BYTES * tall + held
+        least = words + max(making, steps, end, written)
+        # the libraries of a small bound are beyond it, as they are for counting
+        work = max(bound - _LIBRARIES, bound // 8)
+        if work < least:
+            needed = min(least + _LIBRARIES, 8 * least)
+            raise SettingsError(
+                f"memory {memory} is too small for {shape[0]:,} vectors of {rank} dimensions: "
+                f"{-(-needed // 10**7) * 10:,}MB is the least, or fewer words or dimensions"
+            )
+        cores = max(1, min(cores, (work - words) // max(making, 1)))
+        free = work - words - making * cores
+        spare = work - words - max(steps, end)
+        basis = basis_bytes(shape, rank)
+        on_disk = spare < _ENTRY_BYTES * entries + basis
+        tiles = min(spare - (0 if on_disk else basis), 2 * free // 3)
+        return cls(max(tiles, 0), max(free, 0) // 4, cores, on_disk)
+
 
 _TILE_ROWS = 8192  # their part of a product stays in the cache
 TILE_ENTRIES = 2_000_000  # at most, but for a single row
@@ -84,7 +158,7 @@ def _rows_of(half: Any, begin: int, end: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Totals:
+class SideTotals:
     """Sums over the rows and over the columns of a matrix P, and the entries that they have."""
 
     rows: Float64s
@@ -93,7 +167,7 @@ class Totals:
     column_entries: Int64s
 
     @classmethod
-    def of(cls, side: Side) -> Totals:
+    def of(cls, side: Side) -> SideTotals:
         """One reading of all the halves."""
         n = side.halves[0].shape[0]
         totals = cls(np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.int64))

@@ -29,13 +29,12 @@ from eigentext.base.model import Model
 from eigentext.base.records import learned
 from eigentext.base.tokens import checked_tokens, each_sentence
 from eigentext.base.values import Whole
-from eigentext.counting.counts import Counts
-from eigentext.counting.encoding import EncodedText, encode_sentences
+from eigentext.counting.encoding import EncodedText
 from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import RankError, SettingsError
 from eigentext.linalg.cca import cca_from_moments
 from eigentext.linalg.determinism import random_block, single_threaded
-from eigentext.words.embeddings.vectors import Embeddings, vectors_from
+from eigentext.words.embeddings.vectors import Embeddings, WordVectorModel, vectors_from
 from eigentext.words.settings import LRMVLSettings
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ _LONGEST_SENTENCE = 1 << 16  # a longer line is smoothed in pieces of this lengt
 
 
 @dataclass(eq=False, repr=False)
-class LRMVL(Transformer, Model, LRMVLSettings):
+class LRMVL(Transformer, WordVectorModel, Model, LRMVLSettings):
     """Word and token vectors by two CCAs over smoothed contexts.
 
     After ``fit``: ``embeddings_`` with the vectors of words, ``n_tokens_``, and ``left_`` and
@@ -90,12 +89,7 @@ class LRMVL(Transformer, Model, LRMVLSettings):
     ) -> LRMVL:
         """Learn from sentences (lists of tokens), or from a text of ids; ``y`` is not used."""
         self.check()
-        if isinstance(X, Counts):
-            raise SettingsError("LR-MVL goes along the text: sentences are meant, not counts")
-        if isinstance(X, EncodedText):
-            text = X
-        else:
-            text = encode_sentences(X, vocab_size=self.vocab_size, min_count=self.min_count)
+        text = EncodedText.of(X, self.vocab_size, self.min_count)
         words, ids = text.vocabulary.words, text.ids
         counts = np.bincount(ids[ids >= 0], minlength=len(words)).astype(np.float64)
         n_types = int((counts > 0).sum())
@@ -143,20 +137,11 @@ class LRMVL(Transformer, Model, LRMVLSettings):
             parts = [L.reshape(m, -1) @ self.left_, R.reshape(m, -1) @ self.right_]
         return np.concatenate([U[ids], *parts], axis=1)
 
-    def neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
-        """The k nearest words by cosine, or the answers to an analogy ``a:b::c``."""
-        self.check_fitted()
-        return self.embeddings_.neighbours(word, k)
-
     def _restore(self, content: LRMVL) -> None:
         # the two sides of a token: one vector for every rate, taken to half a vector
         size, rates = self.embeddings_.vectors.shape[1], len(self.rates)
         if self.left_.shape != (rates * size, size // 2):
             raise ValueError(f"array 'left' does not fit {rates} rates and {size} numbers")
-
-    def _summary(self) -> str:
-        n_words, size = self.embeddings_.vectors.shape
-        return f"{n_words:,} words, {size} dimensions"
 
 
 def _learn(

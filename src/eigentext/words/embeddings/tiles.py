@@ -188,47 +188,6 @@ class TiledOperator(Operator):
         """True: that was asked of what was put in."""
         return True
 
-    @property
-    def T(self) -> Operator:
-        """The transposed map; shares all storage."""
-        return _Transposed(self)
-
-
-class _Transposed(Operator):
-    def __init__(self, base: TiledOperator) -> None:
-        self.base = base
-        self.shape = (base.shape[1], base.shape[0])
-        self.dtype = base.dtype
-
-    def matmat(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return self.base.rmatmat(x)
-
-    def rmatmat(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return self.base.matmat(x)
-
-    def gram(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return self.base.cogram(x)
-
-    def on(self, backend: Backend) -> Operator:
-        moved = self.base.on(backend)
-        return self if moved is self.base else moved.T
-
-    def astype(self, dtype: npt.DTypeLike) -> Operator:
-        return self.base.astype(dtype).T
-
-    def row_support(self) -> Bools:
-        return self.base.column_support()
-
-    def column_support(self) -> Bools:
-        return self.base.row_support()
-
-    def is_finite(self) -> bool:
-        return True
-
-    @property
-    def T(self) -> Operator:
-        return self.base
-
 
 def _by_columns(
     x: npt.NDArray[Any], n_rows: int, product: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]

@@ -21,8 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.words.kernels.logarithms import x_log_x
-from eigentext.words.kernels.neighbours import clear, empty_sides, pairs_of
+from eigentext.words.kernels.neighbours import clear, empty_sides, pairs_of, x_log_x
 
 _TIE = 1e-6  # losses are about N times mutual information: far above rounding, far below a token
 

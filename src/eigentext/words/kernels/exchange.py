@@ -20,8 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.words.kernels.logarithms import quick_log
-from eigentext.words.kernels.neighbours import clear, empty_sides, pairs_of
+from eigentext.words.kernels.neighbours import clear, empty_sides, pairs_of, quick_log
 
 _ABOVE_ZERO = 1e-300  # added to a total, so that the quick logarithm has a normal number
 

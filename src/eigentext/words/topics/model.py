@@ -1,8 +1,8 @@
 """TopicModel: topics of documents by moments, and EM from there.
 
 1. ``fit`` chooses the words and counts them (counting/documents.py), finds topics by the tensor
-   power method (moments.py), cuts off what sampling has made negative, and improves them by
-   ``refine`` iterations of EM (inference.py); how many, every tenth document tells.
+   power method (learn.py), cuts off what sampling has made negative, and improves them by
+   ``refine`` iterations of EM; how many, every tenth document tells.
 2. ``transform`` gives the proportions of topics in documents, ``perplexity`` how well one half of
    a document tells the other.
 """
@@ -20,11 +20,17 @@ from eigentext.base.model import Model
 from eigentext.base.records import learned
 from eigentext.base.tokens import each_sentence
 from eigentext.base.values import Real, Whole
-from eigentext.counting.documents import DocumentCounts, WordChoice, count_documents
+from eigentext.counting.documents import CountedDocuments, WordChoice, count_documents
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.words.settings import TopicSettings
-from eigentext.words.topics.inference import Topics, proportions_of, refined
-from eigentext.words.topics.moments import DocumentMoments, RawTopics, topics_of
+from eigentext.words.topics.learn import (
+    DocumentMoments,
+    RawTopics,
+    Topics,
+    proportions_of,
+    refined,
+    topics_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -86,7 +92,7 @@ class TopicModel(Transformer, Model, TopicSettings):
         return self.fit_counts(count_documents(texts, choice), progress=progress)
 
     def fit_counts(
-        self, counted: DocumentCounts, *, progress: Progress | None = None
+        self, counted: CountedDocuments, *, progress: Progress | None = None
     ) -> TopicModel:
         """Learn from documents that are counted already, with these words."""
         self.check()

@@ -1,11 +1,18 @@
-"""Word vectors to clusters: Ward's method with m + 1 active clusters (figure 5 of Stratos et al.).
+"""Clusters by merges: words come in by frequency, and m + 1 clusters are active at most.
 
-1. The m most frequent words are the first active clusters; all their merge costs are one GEMM.
-2. Words come in by frequency.  Their distances to all centroids come from batched GEMMs, and each
-   is followed by the cheapest merge, found through lazy lower bounds.
-3. When all words are in, the m clusters that are left are merged down to one: the hierarchy.
+When all words are in, the m clusters that are left are merged down to one: the hierarchy.
 
-    d(c, c') = |c| |c'| / (|c| + |c'|) |mean_c - mean_c'|^2                              (Eq. 2)
+* :func:`ward` (figure 5 of Stratos et al.) merges word vectors by Ward's method::
+
+      d(c, c') = |c| |c'| / (|c| + |c'|) |mean_c - mean_c'|^2                            (Eq. 2)
+
+  The costs of the m most frequent words are one GEMM, distances of all others to the centroids
+  come from batched GEMMs, and the cheapest merge is found through lazy lower bounds.
+* :func:`brown` (figure 1) merges the pair whose union takes least from the likelihood.  Only pairs
+  of words that are in are counted, and n(c) are the tokens of cluster c in the whole text, as p1
+  and p2 are in figure 7.  All losses are kept up to date by O(1) work per pair, as there; pairs
+  that a merge leaves as they were (both clusters never beside the smaller part) are skipped, which
+  makes a merge O(m times neighbouring clusters) where figure 7 is O(m^2).
 """
 
 from __future__ import annotations
@@ -29,28 +36,25 @@ _BATCH = 512  # words per GEMM
 
 
 @dataclass(frozen=True)
-class WardResult:
-    """What the Ward variant found.
-
-    ``labels`` (n,) the cluster of each vector, 0 .. m - 1; ``merges`` (m - 1, 2) the clusters
-    joined at each step of the hierarchy, the union keeping the first one's number; ``costs``
-    (m - 1,) of those merges; ``gamma`` the mean number of row searches per merge.
-    """
+class MergedClusters:
+    """``labels`` (n,) clusters 0 .. m - 1, numbered by their first word; ``merges`` (m - 1, 2) the
+    clusters joined on the way to the root, the union keeping the first one's number; ``costs``
+    (m - 1,) of those merges; ``gamma`` of Ward's the mean number of row searches per merge."""
 
     labels: Int64s
     merges: Int64s
     costs: Float64s
-    gamma: float
+    gamma: float | None = None
 
 
 def ward(
     vectors: npt.NDArray[Any], n_clusters: int, *, progress: Progress | None = None
-) -> WardResult:
+) -> MergedClusters:
     """Cluster vectors, given by decreasing frequency, with ``n_clusters`` + 1 active clusters.
 
     >>> points = np.array([[0.0, 1], [1, 0], [0.1, 1], [1, 0.1], [0, 0.9]])
-    >>> found = ward(points, 2)
-    >>> found.labels.tolist(), found.merges.tolist()
+    >>> merged = ward(points, 2)
+    >>> merged.labels.tolist(), merged.merges.tolist()
     ([0, 1, 0, 1, 0], [[0, 1]])
     """
     n_words = vectors.shape[0]
@@ -100,7 +104,7 @@ def ward(
         costs = np.zeros(m - 1)
         searches += kernels.ward_finish(clusters, merges, costs)
     # slots are numbered anew, by the first word that is in them
-    return WardResult(labels, order[merges], costs, searches / max(n_words - 1, 1))
+    return MergedClusters(labels, order[merges], costs, searches / max(n_words - 1, 1))
 
 
 def _roots(parents: Int64s, stop: int) -> Int64s:
@@ -137,3 +141,37 @@ def _labels(parents: Int64s, slot_label: Int64s, active: Bools) -> tuple[Int64s,
     for slot in np.flatnonzero(active):
         order[slot] = number[np.searchsorted(tops, slot_label[slot])]
     return number[np.searchsorted(tops, roots)], order
+
+
+def brown(
+    pairs: Any, tokens: npt.NDArray[Any], n_clusters: int, order: npt.NDArray[np.intp]
+) -> MergedClusters:
+    """Cluster words by their (n, n) CSR pair counts and token counts, in the given order.
+
+    >>> from scipy.sparse import csr_array
+    >>> pairs = csr_array(np.array([[0, 0, 4, 3], [0, 0, 5, 2], [3, 3, 0, 0], [2, 2, 0, 0]]))
+    >>> brown(pairs, np.array([7, 7, 9, 5]), 2, np.arange(4)).labels.tolist()
+    [0, 0, 1, 1]
+    """
+    from eigentext.words.clusters.exchange import NeighbourLists
+    from eigentext.words.kernels import brown as kernels
+
+    n_words = pairs.shape[0]
+    if not 1 <= n_clusters <= n_words:
+        raise SettingsError(f"{n_clusters} clusters of {n_words} words: expected 1 to {n_words}")
+    slot_of = np.full(n_words, -1, dtype=np.int64)
+    merges = np.zeros((n_clusters - 1, 2), dtype=np.int64)
+    losses = np.zeros(n_clusters - 1)
+    kernels.brown(
+        np.asarray(order, dtype=np.int64),
+        n_clusters,
+        np.maximum(tokens, 1).astype(np.float64),
+        NeighbourLists.of(pairs),
+        slot_of,
+        merges,
+        losses,
+    )
+    slots, first = np.unique(slot_of[order], return_index=True)
+    number = np.zeros(n_clusters + 1, dtype=np.int64)
+    number[slots[np.argsort(first, kind="stable")]] = np.arange(n_clusters)
+    return MergedClusters(number[slot_of], number[merges], losses)

@@ -20,39 +20,32 @@ and m = E[x_1] (Anandkumar, Ge, Hsu, Kakade and Telgarsky 2014, theorem 3.5)::
    summed in whitened words; nothing of size V x V x V, nor V x V, is ever made.
 3. The power method finds its pairs (l_i, v_i); ``M_2 W v_i = w_i^(1/2) phi_i``, whose sum is
    w_i^(1/2), since phi_i sums to 1.
+4. :func:`proportions_of` documents: with several topics a document (``a_0 > 0``) they are the
+   maximum of ``sum_v c_v log(sum_i theta_i phi_iv) + sum_i a_i log theta_i``, which has no local
+   optima: EM for theta climbs it.  With one topic they are the posterior of the topic.
+5. :func:`refined`: EM for the topics adds up the same responsibilities over all documents, with
+   ``eta`` more for every word of every topic.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.em import EMResult, iterate
 from eigentext.errors import DataError, RankError
 from eigentext.linalg.determinism import random_block, single_threaded
 from eigentext.linalg.tensors import TensorPairs, tensor_power, third_moment
 from eigentext.linalg.ties import fix_signs
 
 if TYPE_CHECKING:
+    from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s
 
 _DENSE_SIDE = 400  # up to so many words M_2 is written out
 _RANK_TOL = 1e-10
-
-
-class Moments(Protocol):
-    """What topics are made of: m, and products with E[x_1 x_2'] and E[x_1 (x) x_2 (x) x_3]."""
-
-    @property
-    def mean(self) -> Float64s:
-        """(V,) m."""
-
-    def pairs(self, X: Float64s) -> Float64s:
-        """``E[x_1 x_2'] X`` for X (V, n)."""
-
-    def triples(self, W: Float64s) -> Float64s:
-        """``E[W'x_1 (x) W'x_2 (x) W'x_3]`` (k, k, k) for W (V, k)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +113,7 @@ class RawTopics(NamedTuple):
     tensor: TensorPairs
 
 
-def topics_of(moments: Moments, k: int, alpha0: float, *, seed: int = 0) -> RawTopics:
+def topics_of(moments: DocumentMoments, k: int, alpha0: float, *, seed: int = 0) -> RawTopics:
     """k topics; moments of a smaller rank are a RankError."""
     with single_threaded():
         U, s = _leading(lambda X: _second(moments, alpha0, X), len(moments.mean), k, seed)
@@ -134,7 +127,7 @@ def topics_of(moments: Moments, k: int, alpha0: float, *, seed: int = 0) -> RawT
     return RawTopics((rows / sizes).T[order], weights[order], s, found)
 
 
-def _second(moments: Moments, alpha0: float, X: Float64s) -> Float64s:
+def _second(moments: DocumentMoments, alpha0: float, X: Float64s) -> Float64s:
     """``M_2 X``."""
     m = moments.mean
     return np.asarray(moments.pairs(X) - (alpha0 / (alpha0 + 1) * m)[:, None] * (m @ X))
@@ -165,7 +158,7 @@ def _leading(product: Any, V: int, k: int, seed: int) -> tuple[Float64s, Float64
     return fix_signs(np.ascontiguousarray(vectors[:, order]))[0], s
 
 
-def _third(moments: Moments, W: Float64s, alpha0: float) -> Float64s:
+def _third(moments: DocumentMoments, W: Float64s, alpha0: float) -> Float64s:
     """``M_3(W, W, W)``, scaled so that ``l_i = w_i^(-1/2)``."""
     T = moments.triples(W)
     if alpha0 == 0:
@@ -181,3 +174,95 @@ def _third(moments: Moments, W: Float64s, alpha0: float) -> Float64s:
     T = T - alpha0 / (alpha0 + 2) * off
     T += 2 * alpha0**2 / ((alpha0 + 1) * (alpha0 + 2)) * cube
     return np.asarray(T * (alpha0 + 2) / 2)
+
+
+_ETA = 0.03  # added to the count of every word in every topic, in EM
+_TOL = 1e-3  # proportions that move less are there, in EM
+_LEAST_ALPHA = 0.1  # of a topic's a_i, as a share of the mean
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """``phi`` (k, V), rows positive with sum 1; ``weights`` (k,), sum 1; ``alpha0`` a_0."""
+
+    phi: Float64s
+    weights: Float64s
+    alpha0: float
+
+    @property
+    def alpha(self) -> Float64s:
+        """(k,) a_i, none of them next to 0."""
+        return np.asarray(self.alpha0 * np.maximum(self.weights, _LEAST_ALPHA / len(self.weights)))
+
+    def usual(self, n: int) -> Float64s:
+        """(n, k) the proportions that a document has before it is looked at."""
+        return np.tile(self.alpha / (self.alpha.sum() or 1.0), (n, 1))
+
+
+def proportions_of(
+    topics: Topics, counts: Any, *, n_iter: int = 200, tol: float = 1e-6
+) -> Float64s:
+    """(n, k) of documents (n, V) csr; a document without words has those of all documents."""
+    if topics.alpha0 == 0:
+        with single_threaded():
+            return _posteriors(topics, counts)[0]
+    theta = topics.usual(counts.shape[0])
+    _climb(topics, counts, theta, np.empty((0, len(topics.weights))), n_iter, tol)
+    return theta
+
+
+def refined(
+    topics: Topics,
+    counts: Any,
+    *,
+    n_iter: int,
+    eta: float = _ETA,
+    theta: Float64s | None = None,
+    progress: Progress | None = None,
+) -> EMResult[Topics]:
+    """Better topics by so many iterations of EM; alpha_0 stays, and the shares follow the text.
+
+    ``theta`` (n, k), proportions to begin with, is written over: with it another call goes on.
+    """
+    k, V = topics.phi.shape
+    if theta is None:
+        theta = topics.usual(counts.shape[0])
+
+    def step(now: Topics) -> tuple[Topics, float]:
+        if now.alpha0 == 0:
+            posteriors, log = _posteriors(now, counts)
+            sums = counts.T @ posteriors
+            weights = posteriors.mean(axis=0)
+        else:
+            sums = np.zeros((V, k))
+            # proportions go on from the last iteration: a few rounds are enough
+            log = _climb(now, counts, theta, sums, 5, _TOL)
+            weights = sums.sum(axis=0) / sums.sum()
+        phi = np.asarray(sums).T + eta
+        return Topics(phi / phi.sum(axis=1, keepdims=True), weights, now.alpha0), log
+
+    with single_threaded():
+        return iterate(topics, step, n_iter=n_iter, progress=progress)
+
+
+def _posteriors(topics: Topics, counts: Any) -> tuple[Float64s, float]:
+    """(n, k) p(topic | document), and the log likelihood."""
+    weights = np.maximum(topics.weights, 1e-300)
+    logs = np.asarray(counts @ np.log(topics.phi).T) + np.log(weights)
+    top = logs.max(axis=1, keepdims=True)
+    shares = np.exp(logs - top)
+    total = shares.sum(axis=1, keepdims=True)
+    return shares / total, float((top + np.log(total)).sum())
+
+
+def _climb(
+    topics: Topics, counts: Any, theta: Float64s, sums: Float64s, n_iter: int, tol: float
+) -> float:
+    from eigentext.words.kernels import topics as kernels
+
+    phi = np.ascontiguousarray(topics.phi.T)
+    starts, words = counts.indptr.astype(np.int64), counts.indices.astype(np.int32)
+    data = counts.data.astype(np.float64)
+    return float(
+        kernels.proportions(starts, words, data, phi, topics.alpha, n_iter, tol, theta, sums)
+    )
