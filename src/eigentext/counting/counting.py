@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Int64s
     from eigentext.counting.shards import Shard
 
 
@@ -168,12 +167,26 @@ def _counted(
     """The vocabulary and the second pass, once all text is in segments."""
     n_tokens = sum(handle.n_tokens for handle in handles)
     if wanted_words is None:
-        words, complete, handles = _vocabulary_of(
-            handles, job.budget, job.engine, vocab_size, min_count
+        types, n_types, mappings = merge_types(
+            [handle.types for handle in handles],
+            4 * sum(handle.types_bytes for handle in handles),  # a table has spare room
+            job.budget.table_bytes,
+            lambda types: select(types, vocab_size, min_count),
+            job.engine,
         )
+        words, complete = Vocabulary(types), len(types) == n_types
+        if mappings is not None:
+            handles = [
+                dataclasses.replace(handle, mapping=mapping)
+                for handle, mapping in zip(handles, mappings, strict=True)
+            ]
+        unigrams = np.append(types.counts, n_tokens - types.counts.sum())
     else:
         words, complete = wanted_words, False
-    unigrams = _unigrams(handles, words, n_tokens, known=wanted_words is None)
+        unigrams = np.zeros(len(words), dtype=np.int64)
+        for handle in handles:
+            types = handle.types()
+            np.add.at(unigrams, words.mapping(types), types.counts)
     runs = RunStore(job.folder / "spill", job.budget.run_bytes)
     if contexts.spans and job.engine.shares_memory:
         second_pass_here(job, handles, words, contexts, runs)
@@ -219,37 +232,3 @@ def _key(shards: Sequence[Shard], budget: Budget, engine: Engine, *, skip: bool)
         engine.shares_memory,
         skip,
     )
-
-
-def _vocabulary_of(
-    handles: list[Handle], budget: Budget, engine: Engine, vocab_size: int | None, min_count: int
-) -> tuple[Vocabulary, bool, list[Handle]]:
-    """The vocabulary of all segments, whether nothing was cut, and the segments with their ids."""
-    types_bytes = 4 * sum(handle.types_bytes for handle in handles)  # a table has spare room
-    words, among, mappings = merge_types(
-        [handle.types for handle in handles],
-        types_bytes,
-        budget.table_bytes,
-        lambda types: select(types, vocab_size, min_count),
-        engine,
-    )
-    if mappings is not None:
-        handles = [
-            dataclasses.replace(handle, mapping=mapping)
-            for handle, mapping in zip(handles, mappings, strict=True)
-        ]
-    return Vocabulary(words), len(words) == among, handles
-
-
-def _unigrams(
-    handles: Sequence[Handle], words: Vocabulary, n_tokens: int, *, known: bool
-) -> Int64s:
-    unigrams = np.zeros(len(words), dtype=np.int64)
-    if known:
-        unigrams[:-1] = words.types.counts
-        unigrams[-1] = n_tokens - unigrams.sum()
-    else:
-        for handle in handles:
-            types = handle.types()
-            np.add.at(unigrams, words.mapping(types), types.counts)
-    return unigrams

@@ -1,11 +1,4 @@
-"""The record of what was counted: it adds, it is saved, and it gives context matrices.
-
-1. :func:`~eigentext.counting.counting.count` fills a :class:`Counts`, or tables that another
-   program made do (:meth:`Counts.from_tables`);
-2. ``a + b`` adds two of them exactly, or refuses;
-3. ``save`` and ``load`` keep it as a model file of kind ``counts``;
-4. :meth:`Counts.matrix` and :meth:`Counts.context_matrix` hand it on to the linear algebra.
-"""
+"""The record of what was counted: it adds, it is saved, and it gives context matrices."""
 
 from __future__ import annotations
 
@@ -30,6 +23,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import Source
     from eigentext.base.types import Int64s
+    from eigentext.base.types import Sparse as Csr
     from eigentext.base.values import Packed
 
 _MOST = 10**15  # tokens
@@ -69,7 +63,7 @@ class Counts(Stored):
     vocabulary: Vocabulary
     unigrams: Int64s
     contexts: Contexts
-    halves: tuple[Any, ...]
+    halves: tuple[Csr, ...]
     n_tokens: int
     n_sentences: int
     n_skipped: int = 0
@@ -91,7 +85,7 @@ class Counts(Stored):
         """One name per context matrix, such as ``-1``, ``+1`` or ``bag5``."""
         return self.contexts.names
 
-    def matrix(self, position: int | str) -> Any:
+    def matrix(self, position: int | str) -> Csr:
         """The (n, n) CSR matrix of one context: entry (w, c) is how often c is there around w.
 
         ``position`` is a relative position such as -1 or ``"+1"``, or the name of the bag.
@@ -106,7 +100,7 @@ class Counts(Stored):
         half = self.halves[self.contexts.spans.index((distance, distance))]
         return half if int(name) > 0 else half.T.tocsr()
 
-    def context_matrix(self) -> Any:
+    def context_matrix(self) -> Csr:
         """All contexts side by side: (n, k n) CSR, k matrices in the order of the names."""
         from scipy.sparse import hstack
 
@@ -234,7 +228,7 @@ class Counts(Stored):
         return cls(vocabulary, halves=halves, contexts=contexts, **content)
 
 
-def _same_matrix(a: Any, b: Any) -> bool:
+def _same_matrix(a: Csr, b: Csr) -> bool:
     return (
         np.array_equal(a.indptr, b.indptr)
         and np.array_equal(a.indices, b.indices)

@@ -10,7 +10,7 @@ r"""Documents: what belongs together in a text, as lists of tokens and as a matr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eigentext.base.files.opening import OnError
+    from eigentext.base.types import Int32s, Sparse
 
 UNITS = ("line", "paragraph", "document", "file")
 _PARAGRAPHS = ("newpar", "newpar_id")
@@ -142,7 +143,7 @@ class CountedDocuments:
     """``words`` by falling count, then by their bytes; ``matrix`` (n, V) csr, int64."""
 
     words: tuple[str, ...]
-    matrix: Any
+    matrix: Sparse
 
 
 def count_documents(
@@ -160,7 +161,7 @@ def count_documents(
     from scipy.sparse import csr_array
 
     ids: dict[str, int] = {}
-    documents_ids: list[np.ndarray[Any, np.dtype[np.int32]]] = []
+    documents_ids: list[Int32s] = []
     for tokens in checked_list(texts, "documents"):
         plain = checked_tokens(tokens, "a document")
         if choice.fold_case:
@@ -170,7 +171,7 @@ def count_documents(
         )
     if not documents_ids:
         raise DataError("documents", None, "found none, expected at least one")
-    ptr = pointers(len(one) for one in documents_ids)
+    ptr = pointers(len(ids_of_one) for ids_of_one in documents_ids)
     shape = (len(documents_ids), len(ids))
     matrix = csr_array(
         (np.ones(ptr[-1], np.int64), np.concatenate(documents_ids), ptr), shape=shape
@@ -190,15 +191,15 @@ def count_documents(
     return CountedDocuments(tuple(words), moved)
 
 
-def _chosen(known: list[str], matrix: Any, choice: WordChoice) -> list[int]:
+def _chosen(words: list[str], matrix: Sparse, choice: WordChoice) -> list[int]:
     """The columns that are kept, in their new order."""
-    in_documents = np.bincount(matrix.indices, minlength=len(known))
+    in_documents = np.bincount(matrix.indices, minlength=len(words))
     counts = np.asarray(matrix.sum(axis=0)).ravel()
     # a word in just that share of the documents is kept, whatever rounding makes of the product
     most = choice.max_share * matrix.shape[0] * (1 + 1e-12)
     good = (in_documents >= choice.min_documents) & (in_documents <= most)
     kept = [
-        i for i in np.flatnonzero(good).tolist() if any(letter.isalpha() for letter in known[i])
+        i for i in np.flatnonzero(good).tolist() if any(letter.isalpha() for letter in words[i])
     ]
-    kept.sort(key=lambda i: (-counts[i], known[i].encode("utf-8", "surrogatepass")))
+    kept.sort(key=lambda i: (-counts[i], words[i].encode("utf-8", "surrogatepass")))
     return kept[: choice.vocab_size]

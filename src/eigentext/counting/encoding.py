@@ -1,11 +1,8 @@
-"""Text to ids, for learners that go along it token by token.
-
-1. :func:`encode_files` counts the words of files, and reads them once more as ids;
-2. :func:`encode_sentences` does the same with lists of tokens.
-"""
+"""Text to ids, for learners that go along it token by token."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -90,38 +87,32 @@ def encode_files(
     names = expand(sources)
     if "-" in names:
         raise SettingsError("the text is read twice: expected files, not standard input")
-    if tokeniser is not None:
-        with scratch_folder() as folder:
-            texts = tokenised_files(
+    with ExitStack() as stack:
+        if tokeniser is not None:
+            folder = stack.enter_context(scratch_folder())
+            names = tokenised_files(
                 names, tokeniser, folder, newlines=newlines, field=field, on_error=on_error
             )
-            return encode_files(
-                texts,
-                vocab_size=vocab_size,
-                min_count=min_count,
-                jobs=jobs,
-                memory=memory,
-                progress=progress,
-            )
-    vocabulary = count(
-        names,
-        contexts="unigrams",
-        vocab_size=vocab_size,
-        min_count=min_count,
-        jobs=jobs,
-        memory=memory,
-        field=field,
-        progress=progress,
-        on_error=on_error,
-    ).vocabulary
-    budget = Budget.share_out(memory, 1)
-    pieces: list[Int32s] = []
-    for shard in plan_shards(names, 1, budget.shard_bytes, field):
-        errors = None if on_error is None else ShardErrors()  # told of in the first reading
-        for segment in read_segments(shard, budget, errors=errors):
-            of_type = np.append(vocabulary.mapping(segment.types), np.int32(-1))
-            pieces.extend(of_type[ids] for ids in segment.ids)  # the id -1 is the last entry
-        pieces.append(np.array([-1], dtype=np.int32))
+            field = on_error = None  # what was wrong has been told
+        vocabulary = count(
+            names,
+            contexts="unigrams",
+            vocab_size=vocab_size,
+            min_count=min_count,
+            jobs=jobs,
+            memory=memory,
+            field=field,
+            progress=progress,
+            on_error=on_error,
+        ).vocabulary
+        budget = Budget.share_out(memory, 1)
+        pieces: list[Int32s] = []
+        for shard in plan_shards(names, 1, budget.shard_bytes, field):
+            errors = None if on_error is None else ShardErrors()  # told of in the first reading
+            for segment in read_segments(shard, budget, errors=errors):
+                of_type = np.append(vocabulary.mapping(segment.types), np.int32(-1))
+                pieces.extend(of_type[ids] for ids in segment.ids)  # the id -1 is the last entry
+            pieces.append(np.array([-1], dtype=np.int32))
     return EncodedText(vocabulary, _without_empty_sentences(np.concatenate(pieces)))
 
 

@@ -1,23 +1,16 @@
-"""A table of distinct words that grows: bytes in, ids out, in order of first appearance.
-
-1. :meth:`TypeTable.intern` takes a block of text and gives the ids of its tokens, counting them;
-2. :meth:`TypeTable.intern_types` adds the words of another table (:class:`Types`), and gives their
-   ids here; :meth:`TypeTable.find` only looks them up;
-3. :attr:`TypeTable.types` is what has been collected.
-"""
+"""A table of distinct words that grows: bytes in, ids out, in order of first appearance."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
 
 if TYPE_CHECKING:
-    from eigentext.base.types import Int32s, Int64s, UInt8s, UInt64s
+    from eigentext.base.types import Int32s, Int64s, Numbers, UInt8s, UInt64s
     from eigentext.counting.kernels.interning import TableArrays
 
 PAD = 16  # bytes that the kernels may read beyond the end of a text
@@ -189,7 +182,7 @@ class TypeTable:
             self._arena = _doubled(self._arena)
 
 
-def _doubled(array: npt.NDArray[Any], extra: int = 0) -> npt.NDArray[Any]:
+def _doubled(array: Numbers, extra: int = 0) -> Numbers:
     larger = np.zeros(2 * len(array) + extra, dtype=array.dtype)
     larger[: len(array)] = array
     return larger

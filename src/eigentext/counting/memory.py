@@ -1,8 +1,7 @@
 """How much memory counting may use, and what that means for each of its buffers.
 
-1. :func:`parse_memory` reads a setting such as ``2GB``;
-2. :meth:`Budget.share_out` divides it: what the interpreter and the libraries take is set aside,
-   the rest goes to the word tables, the ids, the pairs in flight and the finished runs.
+What the interpreter and the libraries take is set aside; the rest goes to the word tables, the
+ids, the pairs in flight and the finished runs.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from eigentext.counting.vocabulary import Vocabulary
 from eigentext.counting.workfolder import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from eigentext.base.engines import Engine
@@ -85,24 +85,25 @@ def first_pass(job: CountingJob, store: SegmentStore) -> list[ShardResult]:
     earlier = [store.done_shard(number) for number in range(len(job.shards))]
     results: list[ShardResult] = []
     to_do = [number for number, result in enumerate(earlier) if result is None]
-    away = [(job.shards[number], job.budget, job.skip) for number in to_do]
+
+    def put(number: int, segments: Iterable[Segment], errors: ShardErrors) -> ShardResult:
+        handles = [store.put(number, order, segment) for order, segment in enumerate(segments)]
+        store.finish_shard(number, handles, errors)
+        return ShardResult(tuple(handles), errors)
 
     def here(number: int) -> ShardResult:
-        errors = ShardErrors() if job.skip else None
-        shard = job.shards[number]
-        handles = [
-            store.put(number, order, segment)
-            for order, segment in enumerate(
-                read_segments(shard, job.budget, errors=errors, on_bytes=meter)
-            )
-        ]
-        return _finished(store, number, handles, errors or ShardErrors())
+        shard, errors = job.shards[number], ShardErrors()
+        skipped = errors if job.skip else None
+        segments = read_segments(shard, job.budget, errors=skipped, on_bytes=meter)
+        return put(number, segments, errors)
 
     try:
         if job.engine.shares_memory:
             fresh = job.engine.map(here, to_do)
         else:
-            fresh = _collected(store, to_do, job.engine.map(read_types, away))
+            away = [(job.shards[number], job.budget, job.skip) for number in to_do]
+            tables = zip(to_do, job.engine.map(read_types, away), strict=True)
+            fresh = (put(number, *result) for number, result in tables)
         for number, result in enumerate(earlier):
             results.append(result if result is not None else next(fresh))
             if result is not None or not job.engine.shares_memory:
@@ -112,34 +113,12 @@ def first_pass(job: CountingJob, store: SegmentStore) -> list[ShardResult]:
     return results
 
 
-def read_types(
-    task: tuple[Shard, Budget, bool],
-) -> tuple[list[tuple[Types, int, int]], ShardErrors]:
-    """First pass of a worker elsewhere: types, number of tokens and of sentences per segment."""
+def read_types(task: tuple[Shard, Budget, bool]) -> tuple[list[Segment], ShardErrors]:
+    """First pass of a worker elsewhere: segments without their ids."""
     shard, budget, skip = task
     errors = ShardErrors()
     segments = read_segments(shard, budget, errors=errors if skip else None)
-    return [(s.types, s.n_tokens, s.n_sentences) for s in segments], errors
-
-
-def _collected(
-    store: SegmentStore,
-    numbers: Sequence[int],
-    results: Iterable[tuple[list[tuple[Types, int, int]], ShardErrors]],
-) -> Iterator[ShardResult]:
-    for number, (tables, errors) in zip(numbers, results, strict=True):
-        handles = [
-            store.put(number, order, Segment(types, (), n_tokens, n_sentences))
-            for order, (types, n_tokens, n_sentences) in enumerate(tables)
-        ]
-        yield _finished(store, number, handles, errors)
-
-
-def _finished(
-    store: SegmentStore, number: int, handles: list[Handle], errors: ShardErrors
-) -> ShardResult:
-    store.finish_shard(number, handles, errors)
-    return ShardResult(tuple(handles), errors)
+    return [Segment(s.types, (), s.n_tokens, s.n_sentences) for s in segments], errors
 
 
 def batches(handles: Sequence[Handle], limit: int) -> list[list[Piece]]:

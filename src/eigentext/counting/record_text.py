@@ -32,9 +32,9 @@ def record_texts(
     ``lines`` are those of the shard, for JSON Lines, with their numbers from 0; ``left_out`` is
     told the number of each record without text, and why, and raises unless such are skipped.
     """
-    for number, found in _records(shard, lines):
+    for number, record in _records(shard, lines):
         try:
-            text = checked(found)
+            text = checked(record)
             # in a text as short as a word may be there is no longer one
             if len(text) > LONGEST_WORD // 4 and _longest_word(text) > LONGEST_WORD:
                 raise BadRecord(long_word(LONGEST_WORD))

@@ -1,11 +1,6 @@
-"""What the first pass leaves behind for the second: segments, in memory or on disk.
+"""What the first pass leaves behind for the second: segments, in memory while there is room.
 
-1. :meth:`SegmentStore.put` takes a segment from a worker and keeps it in memory while there is
-   room; in a resumable job everything goes to disk;
-2. :meth:`SegmentStore.finish_shard` marks a shard as done, :meth:`SegmentStore.done_shard` finds
-   the mark after a restart;
-3. a :class:`Handle` gives the types and ids back;
-4. :func:`handle_of` makes one of sentences that are in memory already.
+In a resumable job everything goes to disk, and a shard that is done is marked.
 """
 
 from __future__ import annotations

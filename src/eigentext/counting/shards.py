@@ -20,7 +20,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -330,7 +330,7 @@ def read_segments(
     chunks: list[Int32s] = []
     out = np.empty(0, dtype=np.int32)
     n_ids = 0
-    seen = 0
+    n_reported = 0
     line = 0
     seen_text = False
 
@@ -355,7 +355,7 @@ def read_segments(
             n_out = table.intern(blocks.text, begin, end, out)
             chunks.append(out[:n_out].copy())
             n_ids += n_out
-            seen = _report(shard, seen, end - begin, on_bytes)
+            n_reported = _report(shard, n_reported, end - begin, on_bytes)
             if (
                 len(table) > budget.segment_types
                 or table.word_bytes > budget.segment_bytes
@@ -370,7 +370,7 @@ def read_segments(
     if n_ids:
         yield _closed(shard, table, chunks)
     if on_bytes is not None:
-        on_bytes(shard.size - seen)
+        on_bytes(shard.size - n_reported)
 
 
 @contextlib.contextmanager
@@ -423,14 +423,14 @@ def _look_at_first_line(shard: Shard, raw: bytearray, begin: int, end: int) -> b
     return False
 
 
-def _report(shard: Shard, seen: int, fresh: int, on_bytes: OnBytes | None) -> int:
+def _report(shard: Shard, before: int, fresh: int, on_bytes: OnBytes | None) -> int:
     """Tell how many bytes of the file were used; of a packed file that is an estimate."""
     if on_bytes is None:
-        return seen
+        return before
     fresh = fresh if shard.stop is not None else fresh // _PACKING
-    fresh = max(0, min(fresh, shard.size - seen))
+    fresh = max(0, min(fresh, shard.size - before))
     on_bytes(fresh)
-    return seen + fresh
+    return before + fresh
 
 
 def _closed(shard: Shard, table: TypeTable, chunks: list[Int32s]) -> Segment:
@@ -483,8 +483,8 @@ def lines_before(shard: Shard) -> int:
 
 def _blank_bad_lines(raw: bytearray, begin: int, end: int, line: int, errors: ShardErrors) -> int:
     """Overwrite lines that are not UTF-8 with spaces; returns the number of the next line."""
-    block: Any = bytes(raw[begin:end])
-    n_lines: int = block.count(b"\n")
+    block = bytes(raw[begin:end])
+    n_lines = block.count(b"\n")
     try:
         block.decode()
     except UnicodeDecodeError:

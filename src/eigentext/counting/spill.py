@@ -1,13 +1,5 @@
 """Arrays that are too many for memory: folders of raw arrays, and sums of sorted runs.
 
-1. :func:`save_arrays` writes arrays into a folder that appears under its name only when complete;
-   :func:`load_arrays` reads it back, :func:`load_slice` a part of one array;
-2. :class:`RunStore` collects runs (CSR blocks of pair counts), spills them when they exceed the
-   limit, and
-3. :meth:`RunStore.total` adds all runs of a block, a few rows at a time, and
-   :meth:`RunStore.matrix` makes one matrix of them;
-4. :class:`ArrayStore` keeps groups of arrays by key, in memory while there is room.
-
 A full disk is a StorageError that names the folder, and leaves no half-written run behind.
 """
 
@@ -31,15 +23,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eigentext.base.engines import Engine
-    from eigentext.base.types import Int32s, Int64s, UInt8s
+    from eigentext.base.types import Int32s, Int64s, Json, Numbers, Sparse, UInt8s
 
 _ABOUT = "about.json"
 _ALIGNED = 8  # arrays in a file begin at multiples of this
 
 
-def save_arrays(
-    folder: Path, arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, Any]
-) -> None:
+def save_arrays(folder: Path, arrays: Mapping[str, Numbers], about: Mapping[str, Any]) -> None:
     """Write arrays and a JSON record; the folder gets its name when all is written."""
     unfinished = folder.with_name(folder.name + ".unfinished")
     try:
@@ -59,7 +49,7 @@ def save_arrays(
         raise disk_error(folder, error) from error
 
 
-def write_array(path: Path, array: npt.NDArray[Any], mode: str = "wb") -> None:
+def write_array(path: Path, array: Numbers, mode: str = "wb") -> None:
     """Write (or append) the raw bytes of an array."""
     with open(path, mode) as out:
         out.write(np.ascontiguousarray(array).data)
@@ -71,7 +61,7 @@ def disk_error(folder: Path, error: OSError) -> StorageError:
     return StorageError(str(folder), None, f"cannot write intermediate results here: {why}")
 
 
-def saved(folder: Path) -> dict[str, Any] | None:
+def saved(folder: Path) -> Json | None:
     """The JSON record of a complete folder whose files have their full length, else None."""
     try:
         record = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
@@ -80,11 +70,11 @@ def saved(folder: Path) -> dict[str, Any] | None:
                 return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    about: dict[str, Any] = record["about"]
+    about: Json = record["about"]
     return about
 
 
-def load_arrays(folder: Path, names: Sequence[str]) -> list[npt.NDArray[Any]]:
+def load_arrays(folder: Path, names: Sequence[str]) -> list[Numbers]:
     """Whole arrays of a folder."""
     try:
         record = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))["arrays"]
@@ -94,7 +84,7 @@ def load_arrays(folder: Path, names: Sequence[str]) -> list[npt.NDArray[Any]]:
         raise StorageError(str(folder), None, why) from error
 
 
-def load_slice(path: Path, dtype: npt.DTypeLike, begin: int, end: int) -> npt.NDArray[Any]:
+def load_slice(path: Path, dtype: npt.DTypeLike, begin: int, end: int) -> Numbers:
     """Items ``begin`` to ``end`` of a raw array (read, not mapped: maps would count as memory)."""
     item = np.dtype(dtype).itemsize
     return np.fromfile(path, dtype=dtype, count=end - begin, offset=begin * item)
@@ -188,11 +178,11 @@ class RunStore:
         self.runs.setdefault(key, []).append(run)
         if self._in_memory() <= self.limit:
             return
-        for known in self.runs:
-            self._condense(known)
+        for other in self.runs:
+            self._condense(other)
         if 2 * self._in_memory() > self.limit:
-            for known, runs in self.runs.items():
-                self.runs[known] = [
+            for other, runs in self.runs.items():
+                self.runs[other] = [
                     run if run.folder is not None else run.to_disk(self._fresh()) for run in runs
                 ]
 
@@ -236,7 +226,7 @@ class RunStore:
             if run.folder is not None and run.folder.parent == self.folder:
                 shutil.rmtree(run.folder, ignore_errors=True)
 
-    def matrix(self, key: Hashable, folder: Path, engine: Engine, *, on_disk: bool) -> Any:
+    def matrix(self, key: Hashable, folder: Path, engine: Engine, *, on_disk: bool) -> Sparse:
         """One square CSR matrix out of all runs of a key, in memory or left in the folder."""
         from scipy.sparse import csr_array
 
@@ -298,12 +288,12 @@ class ArrayStore:
     def __init__(self, folder: Path, room: int) -> None:
         self._folder = folder
         self._room = room
-        self._here: dict[Hashable, list[Sequence[npt.NDArray[Any]]]] = {}
+        self._here: dict[Hashable, list[Sequence[Numbers]]] = {}
         # what is in the file of a key: type and length of each array, group by group
         self._away: dict[Hashable, list[list[tuple[np.dtype[Any], int]]]] = {}
         self._lock = threading.Lock()
 
-    def add(self, key: Hashable, arrays: Sequence[npt.NDArray[Any]]) -> None:
+    def add(self, key: Hashable, arrays: Sequence[Numbers]) -> None:
         """Keep a group behind those of the key (several threads may, with keys of their own)."""
         size = sum(array.nbytes for array in arrays)
         with self._lock:
@@ -328,7 +318,7 @@ class ArrayStore:
         """Bytes of the largest file: what a buffer for :meth:`get` needs."""
         return max((_file_bytes(groups) for groups in self._away.values()), default=0)
 
-    def get(self, key: Hashable, buffer: UInt8s | None = None) -> list[npt.NDArray[Any]]:
+    def get(self, key: Hashable, buffer: UInt8s | None = None) -> list[Numbers]:
         """The arrays of a key; what is read from disk may be put into a buffer, and stay there."""
         groups = list(self._here.get(key, []))
         if key in self._away:
@@ -357,7 +347,7 @@ class ArrayStore:
             return list(groups[0])
         return [np.concatenate(parts) for parts in zip(*groups, strict=True)]
 
-    def take(self, key: Hashable) -> list[npt.NDArray[Any]]:
+    def take(self, key: Hashable) -> list[Numbers]:
         """The arrays of a key, which are forgotten."""
         arrays = self.get(key)
         with self._lock:

@@ -15,7 +15,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.engines import LocalEngine
 from eigentext.base.files.opening import expand
@@ -33,7 +32,7 @@ from eigentext.language.formats.parquet import columns, write_columns
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from eigentext.base.types import Int64s
+    from eigentext.base.types import Int64s, Numbers, Sparse
 
 _WHITE = re.compile(r"[ \t\n\r\v\f]")
 _MOST = 10**15  # the largest count
@@ -106,7 +105,7 @@ def write_tables(counts: Counts, words: str, pairs: str | None = None) -> None:
         write_columns(pairs, blocks, strings=["left", "right"], integers=numbers)
 
 
-def _rows_of_pairs(counts: Counts, words: npt.NDArray[Any]) -> Iterator[Mapping[str, Any]]:
+def _rows_of_pairs(counts: Counts, words: Numbers) -> Iterator[Mapping[str, Any]]:
     for (distance, _), half in zip(counts.contexts.spans, counts.halves, strict=True):
         for begin in range(0, half.nnz, _TABLE_ROWS):
             places = np.arange(begin, min(begin + _TABLE_ROWS, half.nnz))
@@ -120,7 +119,7 @@ def _rows_of_pairs(counts: Counts, words: npt.NDArray[Any]) -> Iterator[Mapping[
 
 def _words(files: Sequence[str]) -> tuple[Vocabulary, Int64s]:
     """The words by falling count, then by their bytes, and the count of each, ``<unk>`` last."""
-    seen: dict[str, int] = {}
+    count_of: dict[str, int] = {}
     for file in files:
         row = 0
         for texts, counts in columns(file, strings=("word",), integers=("count",)):
@@ -129,19 +128,21 @@ def _words(files: Sequence[str]) -> tuple[Vocabulary, Int64s]:
                 row += 1
                 if not word or _WHITE.search(word):
                     raise _fault(file, row, f"word {word[:40]!r} can never be a token")
-                if word in seen:
+                if word in count_of:
                     raise _fault(file, row, f"word {word[:40]!r} occurs twice")
-                seen[word] = int(count)
-    others = seen.pop(UNKNOWN, 0)
-    types = Types.from_words([word.encode() for word in seen])
-    types = Types(types.blob, types.offsets, np.fromiter(seen.values(), np.int64, len(seen)))
+                count_of[word] = int(count)
+    others = count_of.pop(UNKNOWN, 0)
+    types = Types.from_words([word.encode() for word in count_of])
+    types = Types(
+        types.blob, types.offsets, np.fromiter(count_of.values(), np.int64, len(count_of))
+    )
     types = types.take(select(types, min_count=0)[0])
     return Vocabulary(types), np.append(types.counts, np.int64(others))
 
 
 def _halves(
     files: Sequence[str], vocabulary: Vocabulary, contexts: Contexts, budget: Budget
-) -> tuple[Any, ...]:
+) -> tuple[Sparse, ...]:
     """For each span of distances the matrix of pairs; (n, n) CSR."""
     size = len(vocabulary)
     waiting: list[list[tuple[Int64s, Int64s, Int64s]]] = [[] for _ in contexts.spans]
@@ -191,19 +192,19 @@ def _pairs(
 ) -> Iterator[tuple[Int64s, Int64s, Int64s, Int64s]]:
     """Rows of pairs: id of the left word, of the right one, count, distance."""
     alone = contexts.spans == ((1, 1),)
-    wanted = ("count",) if alone else ("count", "distance")
+    numbers = ("count",) if alone else ("count", "distance")
     row = 0
-    for lefts, rights, counts, *given in columns(
-        file, strings=("left", "right"), integers=wanted, optional=("distance",) if alone else ()
+    for lefts, rights, counts, *distances in columns(
+        file, strings=("left", "right"), integers=numbers, optional=("distance",) if alone else ()
     ):
         left, right = (_ids(file, texts, row, vocabulary) for texts in (lefts, rights))
         count = _counts(file, counts, row)
-        distance = _counts(file, given[0], row) if given else np.ones_like(count)
-        known = np.zeros(len(distance), dtype=np.bool_)
+        distance = _counts(file, distances[0], row) if distances else np.ones_like(count)
+        counted = np.zeros(len(distance), dtype=np.bool_)
         for near, far in contexts.spans:
-            known |= (distance >= near) & (distance <= far)
-        if not known.all():
-            at = int(np.flatnonzero(~known)[0])
+            counted |= (distance >= near) & (distance <= far)
+        if not counted.all():
+            at = int(np.flatnonzero(~counted)[0])
             why = f"distance {distance[at]}, expected one of the contexts {contexts}"
             raise _fault(file, row + at + 1, why)
         yield left, right, count, distance
@@ -216,23 +217,23 @@ def _ids(file: str, texts: Any, row: int, vocabulary: Vocabulary) -> Int64s:
     distinct = texts.dictionary_encode()
     ids = [vocabulary.ids.get(word, -1) for word in distinct.dictionary.to_pylist()]
     places = distinct.indices.to_numpy(zero_copy_only=False)
-    found: Int64s = np.array(ids, dtype=np.int64)[places]
-    if (found < 0).any():
-        at = int(np.flatnonzero(found < 0)[0])
+    ids_of_rows: Int64s = np.array(ids, dtype=np.int64)[places]
+    if (ids_of_rows < 0).any():
+        at = int(np.flatnonzero(ids_of_rows < 0)[0])
         why = f"word {texts[at].as_py()[:40]!r} is not in the table of words"
         raise _fault(file, row + at + 1, why)
-    return found
+    return ids_of_rows
 
 
 def _counts(file: str, numbers: Any, row: int) -> Int64s:
     """A column of counts."""
     _check_nothing_missing(file, numbers, row)
-    found: Int64s = np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.int64)
-    outside = (found < 0) | (found >= _MOST)
+    counts: Int64s = np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.int64)
+    outside = (counts < 0) | (counts >= _MOST)
     if outside.any():
         at = int(np.flatnonzero(outside)[0])
-        raise _fault(file, row + at + 1, f"{found[at]}, expected a number from 0 to 10^15")
-    return found
+        raise _fault(file, row + at + 1, f"{counts[at]}, expected a number from 0 to 10^15")
+    return counts
 
 
 def _check_nothing_missing(file: str, column: Any, row: int) -> None:
@@ -241,7 +242,7 @@ def _check_nothing_missing(file: str, column: Any, row: int) -> None:
         raise _fault(file, row + at + 1, "nothing in a column, expected a value")
 
 
-def _margins(half: Any) -> tuple[Int64s, Int64s]:
+def _margins(half: Sparse) -> tuple[Int64s, Int64s]:
     """How many pairs each word is the left of, and the right; the matrix may be on disk."""
     n = half.shape[0]
     lefts, rights = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
@@ -273,27 +274,27 @@ def _n_sentences(
     contexts: Contexts,
     totals: Sequence[int],
     n_tokens: int,
-    told: int | None,
+    n_sentences: int | None,
 ) -> int:
     """The number of lines, held against the numbers of pairs of each distance.
 
     A line of n tokens has max(n - d, 0) pairs of distance d: of all lines, at least
     tokens - d lines.
     """
-    found = n_tokens - totals[0] if contexts.spans[:1] == ((1, 1),) else told
-    if found is None:
+    n_lines = n_tokens - totals[0] if contexts.spans[:1] == ((1, 1),) else n_sentences
+    if n_lines is None:
         raise SettingsError("the number of sentences is not in these tables: say how many")
-    if told is not None and told != found:
-        why = f"pairs and words are those of {found} lines, not of {told}"
+    if n_sentences is not None and n_sentences != n_lines:
+        why = f"pairs and words are those of {n_lines} lines, not of {n_sentences}"
         raise DataError(files[0], None, why)
-    if not 0 < found <= n_tokens:
-        raise DataError(files[0] if files else "tables", None, f"{found} lines, expected tokens")
+    if not 0 < n_lines <= n_tokens:
+        raise DataError(files[0] if files else "tables", None, f"{n_lines} lines, expected tokens")
     for (near, far), total in zip(contexts.spans, totals, strict=True):
-        least = sum(max(0, n_tokens - d * found) for d in range(near, far + 1))
+        least = sum(max(0, n_tokens - d * n_lines) for d in range(near, far + 1))
         if total < least:
-            why = f"{total} pairs of distance {near} to {far}, but {found} lines of {n_tokens} "
+            why = f"{total} pairs of distance {near} to {far}, but {n_lines} lines of {n_tokens} "
             raise DataError(files[0], None, f"{why}tokens have {least} or more")
-    return found
+    return n_lines
 
 
 def _fault(file: str, row: int, why: str) -> DataError:

@@ -1,9 +1,7 @@
-"""Words and their ids.
+"""Words and their ids: the id is the rank by count (largest first), then by UTF-8 bytes.
 
-1. :func:`merge_types` adds up the word tables of all segments, in parts when memory is short;
-2. :func:`select` orders the words by count (largest first), then by their UTF-8 bytes, and cuts;
-3. :class:`Vocabulary` is the outcome: id = rank, and one last id for ``<unk>``, which stands for
-   every word that is not in the vocabulary (and for a literal ``<unk>`` in the text).
+One last id is for ``<unk>``, which stands for every word that is not in the vocabulary (and for a
+literal ``<unk>`` in the text).
 """
 
 from __future__ import annotations
@@ -176,13 +174,13 @@ def _merged_at_once(
 
     def places(number: int) -> Int32s:
         """Of one table: a word has its place in one part, and -1 in the others."""
-        found = np.empty(len(tables[number]), dtype=np.int32)
-        translate(parts[0][1][number], ranks[0], found)
+        ranks_of_words = np.empty(len(tables[number]), dtype=np.int32)
+        translate(parts[0][1][number], ranks[0], ranks_of_words)
         for (_, mappings), places_of_part in zip(parts[1:], ranks[1:], strict=True):
-            more = np.empty_like(found)
+            more = np.empty_like(ranks_of_words)
             translate(mappings[number], places_of_part, more)
-            np.maximum(found, more, out=found)
-        return found
+            np.maximum(ranks_of_words, more, out=ranks_of_words)
+        return ranks_of_words
 
     return types.take(order), n_types, list(engine.map(places, range(len(tables))))
 
@@ -216,15 +214,15 @@ def select(types: Types, vocab_size: int | None = None, min_count: int = 1) -> t
     >>> [seen.word(i) for i in order], among
     ([b'a', b'b'], 2)
     """
-    known = np.ones(len(types), dtype=np.bool_)
+    is_word = np.ones(len(types), dtype=np.bool_)
     as_long = np.flatnonzero(np.diff(types.offsets) == len(UNKNOWN))
-    known[as_long[_prefixes(types, as_long, 0) == _UNKNOWN_NUMBER]] = False
-    chosen = np.flatnonzero(known & (types.counts >= min_count))
+    is_word[as_long[_prefixes(types, as_long, 0) == _UNKNOWN_NUMBER]] = False
+    chosen = np.flatnonzero(is_word & (types.counts >= min_count))
     if vocab_size is not None and vocab_size < len(chosen):
         counts = types.counts[chosen]
         least = np.partition(counts, len(counts) - vocab_size)[len(counts) - vocab_size]
         chosen = chosen[counts >= least]  # all that tie for the last place; cut below
-    return _sorted(types, chosen)[:vocab_size], int(known.sum())
+    return _sorted(types, chosen)[:vocab_size], int(is_word.sum())
 
 
 def _sorted(types: Types, chosen: Int64s) -> Int64s:

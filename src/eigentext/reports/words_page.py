@@ -140,7 +140,7 @@ def _n_shown(tree: ClusterTree, top: int, max_words: int) -> list[int]:
 
 def _near(tree: ClusterTree, n_shown: list[int], vectors: PageVectors) -> dict[int, list[int]]:
     """Numbers of the nearest words of frequent words, among those in the page."""
-    from eigentext.words.embeddings.vectors import nearest_words
+    from eigentext.words.embeddings.vectors import WordSpace
 
     number: dict[str, int] = {}
     ranks: list[tuple[int, int, str]] = []
@@ -158,12 +158,8 @@ def _near(tree: ClusterTree, n_shown: list[int], vectors: PageVectors) -> dict[i
     shared = list(rows)
     # the words go by their numbers here, so that none with colons passes for an analogy
     names = [str(number[word]) for word in shared]
-    neighbours = nearest_words(
-        names,
-        vectors.vectors[list(rows.values())],
-        [str(number[word]) for word in queries],
-        _NEIGHBOURS,
-    )
+    space = WordSpace(names, vectors.vectors[list(rows.values())])
+    neighbours = space.nearest([str(number[word]) for word in queries], _NEIGHBOURS)
     return {
         number[word]: [int(name) for name, _ in near]
         for word, near in zip(queries, neighbours, strict=True)

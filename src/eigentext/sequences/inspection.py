@@ -1,13 +1,4 @@
-"""What a model's states are about, how many of them a text supports, and simple rivals.
-
-1. :func:`states_of`: for each state its share, its words and the states that follow it;
-   :func:`tags_of`: the same for the tags of a latent tagger.  Both can be drawn as a graph.
-2. :func:`spectrum_of`: singular values of the pairs of neighbours, beside those of the same tokens
-   in random order.  A value above the shuffled ones is not chance: their number is the
-   suggestion for k.
-3. :func:`perplexity` of a text by its log likelihood; :func:`kneser_ney_surprisals` and
-   :func:`kneser_ney_trigram_surprisals`: what Kneser-Ney bigrams and trigrams make of a text.
-"""
+"""What a model's states are about, how many of them a text supports, and simple rivals."""
 
 from __future__ import annotations
 
@@ -22,23 +13,10 @@ from eigentext.sequences.observations import Encoded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.base.types import Float64s, Int64s
+    from eigentext.base.types import Float64s, Int32s, Int64s
     from eigentext.sequences.hmm.parameters import Parameters
     from eigentext.sequences.observations import Symbols
     from eigentext.sequences.tagger.model import LatentTagger
-
-__all__ = [
-    "StateView",
-    "TextSpectrum",
-    "graph_of",
-    "graph_of_tags",
-    "kneser_ney_surprisals",
-    "kneser_ney_trigram_surprisals",
-    "perplexity",
-    "shares",
-    "spectrum_of",
-]
-__all__ += ["states_of", "tags_of"]
 
 _PLACES = 50  # tokens of a sequence that shares are taken over
 
@@ -132,17 +110,19 @@ def tags_of(tagger: LatentTagger, *, top: int = 10) -> list[StateView]:
     >>> tagger.tags_[view.state], view.words
     ('N', [('cat', 0.75), ('dog', 0.25)])
     """
-    known = tagger.words_
-    of_word = np.repeat(np.arange(len(known.words)), np.diff(known.word_ptr))
-    order = np.argsort(known.word_tag, kind="stable")  # tag by tag, words in their order
-    ends = np.cumsum(np.bincount(known.word_tag, minlength=len(known.names)))
+    words_known = tagger.words_
+    of_word = np.repeat(np.arange(len(words_known.words)), np.diff(words_known.word_ptr))
+    order = np.argsort(words_known.word_tag, kind="stable")  # tag by tag, words in their order
+    ends = np.cumsum(np.bincount(words_known.word_tag, minlength=len(words_known.names)))
     p_next = _tag_transitions(tagger)[:, :-1]
     views = []
-    for tag in np.argsort(-known.p_tag, kind="stable").tolist():
-        own = order[ends[tag - 1] if tag else 0 : ends[tag]]
-        p = known.word_n[own] / known.word_n[own].sum()
-        words = [(known.words[of_word[own[x]]], share) for x, share in _largest(p, top)]
-        views.append(StateView(tag, float(known.p_tag[tag]), words, _largest(p_next[tag], top)))
+    for tag in np.argsort(-words_known.p_tag, kind="stable").tolist():
+        cells = order[ends[tag - 1] if tag else 0 : ends[tag]]
+        p = words_known.word_n[cells] / words_known.word_n[cells].sum()
+        words = [(words_known.words[of_word[cells[x]]], share) for x, share in _largest(p, top)]
+        views.append(
+            StateView(tag, float(words_known.p_tag[tag]), words, _largest(p_next[tag], top))
+        )
     return views
 
 
@@ -174,7 +154,10 @@ def _largest(row: Float64s, top: int) -> list[tuple[int, float]]:
 def spectrum_of(
     data: Encoded, n_symbols: int, *, most: int = 50, kappa: float = 200.0, seed: int = 0
 ) -> TextSpectrum:
-    """Singular values of the CCA-scaled pairs, at most so many, and a suggested k.
+    """Singular values of the CCA-scaled pairs of neighbours, at most so many, and a suggested k.
+
+    Beside them those of the same tokens in random order: a value above these is not chance, and
+    the number of such values is the suggestion.
 
     >>> text = Encoded.of([[0, 1] * 10, [1, 0] * 10])
     >>> spectrum_of(text, 2, kappa=0).suggested
@@ -197,33 +180,34 @@ def _singular_values(
     from eigentext.sequences.spectral.moments import Moments, dictionary
 
     moments = Moments.of(data, n_symbols)
-    asked = min(most, n_symbols)
+    rank = min(most, n_symbols)
     while True:
         try:
-            return list(map(float, dictionary(moments, asked, "cca", kappa=kappa, seed=seed).S))
+            return list(map(float, dictionary(moments, rank, "cca", kappa=kappa, seed=seed).S))
         except RankError as error:
-            if not 0 < error.got < asked:
+            if not 0 < error.got < rank:
                 raise
-            asked = error.got
+            rank = error.got
 
 
 def kneser_ney_surprisals(train: Encoded, test: Encoded, n_symbols: int) -> Float64s:
     """(N,) ``-log p(x_t | x_t-1)`` of the tokens of ``test``; counts are those of ``train``.
 
     >>> text = Encoded.of([[0, 1, 0, 1]])
-    >>> found = kneser_ney_surprisals(text, Encoded.of([[0, 1, 1]]), 2)
-    >>> (found[1] < found[2]).item()
+    >>> values = kneser_ney_surprisals(text, Encoded.of([[0, 1, 1]]), 2)
+    >>> (values[1] < values[2]).item()
     True
     """
     from scipy.sparse import coo_array
 
     from eigentext.words.lm.kneser_ney import KneserNeyBigram
 
-    before = _before(train, n_symbols)
+    before = _before(train.ids, train, n_symbols)
     shape = (n_symbols + 1,) * 2
     pairs = coo_array((np.ones(len(before), np.int64), (before, train.ids)), shape=shape)
     model = KneserNeyBigram(pairs.tocsr())
-    probabilities = model.probabilities(_before(test, n_symbols), test.ids.astype(np.int64))
+    before = _before(test.ids, test, n_symbols)
+    probabilities = model.probabilities(before, test.ids.astype(np.int64))
     return np.asarray(-np.log(probabilities))
 
 
@@ -231,20 +215,17 @@ def kneser_ney_trigram_surprisals(train: Encoded, test: Encoded, n_symbols: int)
     """(N,) ``-log p(x_t | x_t-2 x_t-1)`` of an interpolated modified Kneser-Ney trigram."""
     from eigentext.words.lm.kneser_ney import KneserNeyTrigram
 
-    model = KneserNeyTrigram(_two_before(train, n_symbols), train.ids, n_symbols)
-    return np.asarray(-np.log(model.probabilities(_two_before(test, n_symbols), test.ids)))
+    def before(data: Encoded) -> Int64s:
+        """(N, 2) the two symbols before each, the nearer one last."""
+        near = _before(data.ids, data, n_symbols)
+        return np.stack([_before(near, data, n_symbols), near], axis=1)
+
+    model = KneserNeyTrigram(before(train), train.ids, n_symbols)
+    return np.asarray(-np.log(model.probabilities(before(test), test.ids)))
 
 
-def _two_before(data: Encoded, beginning: int) -> Int64s:
-    """(N, 2) the two symbols before each, the nearer one last."""
-    near = _before(data, beginning)
-    far = np.concatenate([np.zeros(1, np.int64), near[:-1]])[: data.n_tokens]
-    far[data.first[:-1][data.lengths > 0]] = beginning
-    return np.stack([far, near], axis=1)
-
-
-def _before(data: Encoded, beginning: int) -> Int64s:
-    """(N,) the symbol before each; one of its own at the beginning of a sequence."""
-    before = np.concatenate([np.zeros(1, np.int64), data.ids[:-1]])[: data.n_tokens]
+def _before(values: Int32s | Int64s, data: Encoded, beginning: int) -> Int64s:
+    """(N,) the value of the token before each; ``beginning`` at the first of a sequence."""
+    before = np.concatenate([np.zeros(1, np.int64), values[:-1]])[: data.n_tokens]
     before[data.first[:-1][data.lengths > 0]] = beginning
     return before

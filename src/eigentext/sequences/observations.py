@@ -1,25 +1,18 @@
 """Token lists become numbers: which symbols there are, and sequences end to end.
 
-1. :meth:`Symbols.fit` counts tokens.  The frequent ones are symbols of their own; the rare ones
-   share classes by their signatures (``lexicon``), from fine to coarse, the last ``<unk>``.
-2. :meth:`Symbols.encode` looks tokens up: a token never seen goes to the finest class there is.
-3. :class:`Encoded` holds all sequences in one array ``ids`` with their places in ``first``.
-4. :class:`NumberedText` is text before symbols are chosen, as numbers of its distinct words: four
-   bytes a token, where lists of strings take sixty.
-
-:meth:`Symbols.unigram` gives every symbol some probability, ``<unk>`` too where training had
-nothing unknown.
+Frequent tokens are symbols of their own; the rare ones share classes by their signatures, from
+fine to coarse, the last ``<unk>``.  A token never seen goes to the finest class there is.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
@@ -36,9 +29,7 @@ from eigentext.sequences.settings import SymbolSettings, Unknown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float64s, Int32s, Int64s
+    from eigentext.base.types import Float64s, Int32s, Int64s, Numbers
 
 _FEW = 10  # a class with fewer tokens gives way to a coarser one
 _BLOCK = 1 << 20  # tokens that are looked up at once
@@ -122,7 +113,7 @@ class Encoded:
         tokens = np.repeat(self.first[chosen] - first[:-1], lengths) + np.arange(first[-1])
         return Encoded(self.ids[tokens], first)
 
-    def split(self, values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    def split(self, values: Numbers) -> list[Numbers]:
         """What belongs to each sequence, of values of all tokens.
 
         >>> [part.tolist() for part in Encoded.of([[0, 1], [], [2]]).split(np.array([5, 6, 7]))]
@@ -152,17 +143,11 @@ class Encoded:
         return Encoded(self.ids, np.concatenate([np.zeros(1, np.int64), kept]))
 
 
-class _Fresh(dict[str, int]):
-    """Word -> number, in order of first appearance."""
-
-    def __missing__(self, word: str) -> int:
-        number = self[word] = len(self)
-        return number
-
-
 @dataclass(frozen=True, eq=False)
 class NumberedText:
     """Sequences as numbers of the distinct ``words``, which come in order of first appearance.
+
+    This is text before symbols are chosen: four bytes a token, where lists of strings take sixty.
 
     >>> text = NumberedText.of([["a", "cat"], [], ["a"]])
     >>> text.words, text.encoded.ids.tolist(), text.encoded.first.tolist()
@@ -177,7 +162,8 @@ class NumberedText:
         """Read sequences once, one after the other."""
         if isinstance(sequences, NumberedText):
             return sequences
-        numbers = _Fresh()
+        numbers: defaultdict[str, int] = defaultdict()
+        numbers.default_factory = numbers.__len__  # in order of first appearance
         ids, first = array("i"), array("q", [0])
         for tokens in each_sentence(sequences):
             ids.extend(map(numbers.__getitem__, tokens))
@@ -274,14 +260,14 @@ class Symbols:
         if language not in LANGUAGES:
             raise SettingsError(f"language {language!r}: expected 'english' or 'generic'")
         if isinstance(sequences, NumberedText):
-            seen = sequences.counts()
+            often = sequences.counts()
         else:
-            seen = Counter()
+            often = Counter()
             for tokens in each_sentence(sequences):
-                seen.update(tokens)
-        if not seen:
+                often.update(tokens)
+        if not often:
             raise DataError("sequences", None, "no tokens to learn from")
-        ranked = sorted(seen.items(), key=lambda item: (-item[1], item[0]))
+        ranked = sorted(often.items(), key=lambda item: (-item[1], item[0]))
         n_kept = sum(1 for _, n in ranked if n >= min_count)
         n_kept = n_kept if vocab_size is None else min(n_kept, int(vocab_size))
         counts = Counter(dict(ranked[:n_kept]))
@@ -294,13 +280,15 @@ class Symbols:
                 counts[name] += n
             counts[UNKNOWN] += 0
         order = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        found = cls(
+        symbols = cls(
             tuple(name for name, _ in order), np.array([n for _, n in order]), unknown, language
         )
         if unknown == "signature":  # the text is encoded next: do not look for classes again
             for (word, _), name in zip(rare[:_REMEMBERED], class_of, strict=False):
-                found._numbers.setdefault(word, found._numbers[name])  # unless it is a name itself
-        return found
+                symbols._numbers.setdefault(
+                    word, symbols._numbers[name]
+                )  # unless it is a name itself
+        return symbols
 
     @classmethod
     def chosen(
@@ -408,8 +396,8 @@ def _classes(rare: list[tuple[str, int]], language: Language) -> list[str]:
     """The class of each rare word: the finest that is common enough."""
     shapes = [_shapes(word, language) for word, _ in rare]
     common: Counter[str] = Counter()
-    for (_, n), own in zip(rare, shapes, strict=True):
-        for shape in own:
+    for (_, n), chain_of_shapes in zip(rare, shapes, strict=True):
+        for shape in chain_of_shapes:
             common[shape] += n
     usual = {shape for shape, n in common.items() if n >= _FEW}
-    return [first_known(own, usual) for own in shapes]
+    return [first_known(chain_of_shapes, usual) for chain_of_shapes in shapes]

@@ -1,9 +1,4 @@
-"""Scores of sequences, and of their states: one home for what several models answer alike.
-
-1. :class:`ScoresSequences` is for every model that gives a surprisal to each token;
-2. :class:`HiddenStates` for those with hidden states, whose recursions stand in a module
-   ``inference`` of their own.
-"""
+"""Scores of sequences, and of their states: one home for what several models answer alike."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""What can be asked of any model of words: a word, its neighbours, a second model beside it.
-
-1. :meth:`WordBrowser.of` takes what a model has: words by decreasing frequency; counts and a tree
-   of clusters (``SpectralClusters``, ``ClassBigram``); vectors (``CCAEmbedding``, ``LRMVL``).
-2. ``look``, ``find`` and ``neighbours`` answer about one word.  Neighbours are the nearest by
-   vector, or where there are only clusters the most frequent words of the same cluster.
-3. :func:`compared` lays the neighbours of a word in two models side by side; :func:`moved_words`
-   looks for the frequent words whose neighbours differ most.
-"""
+"""What can be asked of any model of words: a word, its neighbours, a second model beside it."""
 
 from __future__ import annotations
 
@@ -45,7 +37,8 @@ class WordFacts:
 
 
 class WordBrowser:
-    """A model of words, ready for many questions.
+    """A model of words, ready for many questions: words by decreasing frequency, counts and a tree
+    of clusters (``SpectralClusters``, ``ClassBigram``), or vectors (``CCAEmbedding``, ``LRMVL``).
 
     >>> from eigentext.words import CCAEmbedding, SpectralClusters
     >>> text = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]] * 3
@@ -116,10 +109,10 @@ class WordBrowser:
     @cached_property
     def _by_lower(self) -> dict[str, list[str]]:
         """Words by what they are in small letters."""
-        found: dict[str, list[str]] = {}
+        by_lower: dict[str, list[str]] = {}
         for word, lower in zip(self.words, self._lower, strict=True):
-            found.setdefault(lower, []).append(word)
-        return found
+            by_lower.setdefault(lower, []).append(word)
+        return by_lower
 
     def look(self, word: str, top: int = 50) -> WordFacts:
         """What is known of a word; a SettingsError names words that are written like it."""
@@ -142,18 +135,18 @@ class WordBrowser:
         Letters are compared without their case; of equals the more frequent word is first.
         """
         small = text.lower()
-        found = [text] if text in self.rank_of else []
-        found += [word for word in self._by_lower.get(small, ()) if word != text]
+        matches = [text] if text in self.rank_of else []
+        matches += [word for word in self._by_lower.get(small, ()) if word != text]
         inside: list[str] = []
         for word, lower in zip(self.words, self._lower, strict=True):
-            if len(found) >= n:
+            if len(matches) >= n:
                 break
             if lower.startswith(small):
                 if lower != small:
-                    found.append(word)
+                    matches.append(word)
             elif len(inside) < n and small in lower:
                 inside.append(word)
-        return [*found, *inside][:n]
+        return [*matches, *inside][:n]
 
     def neighbours(self, word: str, k: int = 10) -> Near:
         """The k nearest words with their cosines; without vectors, words of the same cluster."""
@@ -191,8 +184,8 @@ class NeighbourComparison(NamedTuple):
     """
 
     word: str
-    one: Near
-    other: Near
+    first: Near
+    second: Near
     both: list[str]
     overlap: float
     missing: list[str]
@@ -203,11 +196,13 @@ class MovedWord(NamedTuple):
 
     word: str
     overlap: float
-    one: list[str]
-    other: list[str]
+    first: list[str]
+    second: list[str]
 
 
-def compared(one: WordBrowser, other: WordBrowser, word: str, k: int = 10) -> NeighbourComparison:
+def compared(
+    first: WordBrowser, second: WordBrowser, word: str, k: int = 10
+) -> NeighbourComparison:
     """The neighbours of a word that both models know, side by side.
 
     >>> first = WordBrowser(["a", "b", "c"], space=WordSpace("abc", np.eye(3)[[0, 0, 1]]))
@@ -215,16 +210,16 @@ def compared(one: WordBrowser, other: WordBrowser, word: str, k: int = 10) -> Ne
     >>> compared(first, second, "a", 1).overlap, compared(first, second, "a", 2).overlap
     (0.0, 1.0)
     """
-    near, far = one.neighbours(word, k), other.neighbours(word, k)
+    near, far = first.neighbours(word, k), second.neighbours(word, k)
     names = [[name for name, _ in list_] for list_ in (near, far)]
     both = [name for name in names[0] if name in set(names[1])]
-    missing = [name for name in names[0] if name not in other.rank_of]
-    missing += [name for name in names[1] if name not in one.rank_of]
+    missing = [name for name in names[0] if name not in second.rank_of]
+    missing += [name for name in names[1] if name not in first.rank_of]
     return NeighbourComparison(word, near, far, both, _overlap(*names), missing)
 
 
 def moved_words(
-    one: WordBrowser, other: WordBrowser, *, n_words: int = 2000, k: int = 10, top: int = 50
+    first: WordBrowser, second: WordBrowser, *, n_words: int = 2000, k: int = 10, top: int = 50
 ) -> tuple[list[MovedWord], float, int]:
     """Words whose k nearest words differ most in two models, the least overlap first.
 
@@ -234,12 +229,14 @@ def moved_words(
     >>> first = WordBrowser(["a", "b", "c"], space=WordSpace("abc", np.eye(3)[[0, 0, 1]]))
     >>> second = WordBrowser(["a", "b", "c"], space=WordSpace("abc", np.eye(3)[[0, 1, 0]]))
     >>> moved_words(first, second, k=1)[0][0]
-    MovedWord(word='a', overlap=0.0, one=['b'], other=['c'])
+    MovedWord(word='a', overlap=0.0, first=['b'], second=['c'])
     """
-    shared = [word for word in one.words if word in other.rank_of][:n_words]
+    shared = [word for word in first.words if word in second.rank_of][:n_words]
     if not shared:
         raise SettingsError("the two models have no word in common: are they of one language?")
-    near = zip(shared, one.nearest_among(shared, k), other.nearest_among(shared, k), strict=True)
+    near = zip(
+        shared, first.nearest_among(shared, k), second.nearest_among(shared, k), strict=True
+    )
     moved = [
         MovedWord(
             word,
@@ -254,7 +251,7 @@ def moved_words(
     return moved[:top], mean, len(shared)
 
 
-def _overlap(one: Sequence[str], other: Sequence[str]) -> float:
+def _overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Of the longer list; two empty lists are the same."""
-    longer = max(len(one), len(other))
-    return len(set(one) & set(other)) / longer if longer else 1.0
+    longer = max(len(first), len(second))
+    return len(set(first) & set(second)) / longer if longer else 1.0

@@ -170,8 +170,8 @@ def test_workers_elsewhere_read_the_same(tmp_path):
     path = write(tmp_path / "a.parquet", parquet(["a b", "b a b", "a"], rows=1))
     (shard,) = pickle.loads(pickle.dumps(plan_shards([path], 1, 10**6)))
     tables, _ = passes.read_types((shard, Budget(), False))
-    assert [(tokens, lines) for _, tokens, lines in tables] == [(6, 3)]
-    task = (tables[0][0], shard, Budget(), False, parse_contexts("r1"))
+    assert [(read.n_tokens, read.n_sentences) for read in tables] == [(6, 3)]
+    task = (tables[0].types, shard, Budget(), False, parse_contexts("r1"))
     ((starts, columns, data),) = passes.count_shard(task)
     assert starts.tolist() == [0, 1, 2, 2]
     assert columns.tolist() == [1, 0]

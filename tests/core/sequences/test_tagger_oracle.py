@@ -63,7 +63,7 @@ def transition(chain, a: int, b: int, e: np.ndarray) -> np.ndarray:
     """A[h1, h3] of the kernels' docstring, written out; b = T is the end."""
     ma, mw = int(chain.m[a]), int(chain.m_word[a])
     s, w = chain.state_ptr, chain.word_ptr
-    one, mean_word = chain.one[s[a] : s[a + 1]], chain.mean_word[w[a] : w[a + 1]]
+    one, mean_word = chain.any_state[s[a] : s[a + 1]], chain.mean_word[w[a] : w[a + 1]]
     n_tags = len(chain.m)
     mean = np.ones(1) if b == n_tags else chain.mean[s[b] : s[b + 1]]
     place = chain.end_at[a] if b == n_tags else chain.at[a, b]

@@ -12,7 +12,7 @@ from eigentext.errors import SettingsError
 from eigentext.language.formats.brown_paths import PathEntry
 from eigentext.words import ClassBigram
 from eigentext.words.browsing import WordBrowser, compared, moved_words
-from eigentext.words.embeddings.vectors import WordSpace, nearest_words
+from eigentext.words.embeddings.vectors import WordSpace
 
 TEXT = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]] * 3
 
@@ -54,13 +54,9 @@ def test_prefixes_against_counting(entries: list[PathEntry], prefix: str) -> Non
         assert tuple(map(sum, zip(*parts, strict=True))) == tree.sizes(node)
 
 
-def test_a_space_answers_as_the_function_does() -> None:
+def test_a_space_says_which_words_are_missing() -> None:
     words = [f"w{k}" for k in range(50)]
     vectors = np.random.default_rng(0).standard_normal((50, 6))
-    queries = ["w3", "w1:w2::w3"]
-    assert WordSpace(words, vectors).nearest(queries, 7) == nearest_words(
-        words, vectors, queries, 7
-    )
     assert WordSpace(words, vectors).missing("w1:x::x") == ["x"]
 
 
@@ -78,8 +74,8 @@ def test_moved_words_against_the_definition(first: int, second: int, k: int) -> 
         ]
         both = set(near[0]) & set(near[1])
         assert each.overlap == len(both) / min(k, 9)
-        assert each.one == [w for w in near[0] if w not in both]
-        assert each.other == [w for w in near[1] if w not in both]
+        assert each.first == [w for w in near[0] if w not in both]
+        assert each.second == [w for w in near[1] if w not in both]
     overlaps = [each.overlap for each in moved]
     assert overlaps == sorted(overlaps)
     assert mean == pytest.approx(sum(overlaps) / 10)
@@ -91,9 +87,9 @@ def test_a_model_beside_itself_has_not_moved() -> None:
     one = space(3)
     moved, mean, _ = moved_words(one, one)
     assert mean == 1.0
-    assert moved[0].one == moved[0].other == []
+    assert moved[0].first == moved[0].second == []
     same = compared(one, one, "c", 4)
-    assert (same.overlap, same.both, same.missing) == (1.0, [w for w, _ in same.one], [])
+    assert (same.overlap, same.both, same.missing) == (1.0, [w for w, _ in same.first], [])
 
 
 def test_words_that_one_model_lacks() -> None:

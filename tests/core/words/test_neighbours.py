@@ -13,7 +13,7 @@ from eigentext.language.formats.word2vec import write_vectors
 from eigentext.words.embeddings import vectors as module
 from eigentext.words.embeddings.cca import CCAEmbedding
 from eigentext.words.embeddings.lrmvl import LRMVL
-from eigentext.words.embeddings.vectors import load_words, near_spellings, nearest_words
+from eigentext.words.embeddings.vectors import WordSpace, load_words, near_spellings
 
 
 @settings(max_examples=60, deadline=None)
@@ -27,7 +27,7 @@ def test_equals_a_full_sort(seed, k, coarse):
     rows = [[3], [0, 1, 2], [8], [4, 4, 5]]
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-    for found, asked in zip(nearest_words(words, vectors, queries, k), rows, strict=True):
+    for found, asked in zip(WordSpace(words, vectors).nearest(queries, k), rows, strict=True):
         aim = (
             unit[asked[0]] if len(asked) == 1 else unit[asked[1]] - unit[asked[0]] + unit[asked[2]]
         )
@@ -45,15 +45,19 @@ def test_blocks_do_not_matter(monkeypatch):
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((50, 4))
     words = [f"w{i}" for i in range(50)]
-    whole = nearest_words(words, vectors, words, 5)
+    whole = WordSpace(words, vectors).nearest(words, 5)
     monkeypatch.setattr(module, "_CELLS_AT_ONCE", 120)
-    for one, other in zip(nearest_words(words, vectors, words, 5), whole, strict=True):
+    for one, other in zip(WordSpace(words, vectors).nearest(words, 5), whole, strict=True):
         assert [word for word, _ in one] == [word for word, _ in other]
 
 
 def test_ties_go_by_the_order_of_words():
     vectors = np.array([[1.0, 0.0]] * 5)
-    assert [w for w, _ in nearest_words(list("abcde"), vectors, ["c"], 3)[0]] == ["a", "b", "d"]
+    assert [w for w, _ in WordSpace(list("abcde"), vectors).nearest(["c"], 3)[0]] == [
+        "a",
+        "b",
+        "d",
+    ]
 
 
 def test_every_kind_of_file(tmp_path):
@@ -83,18 +87,18 @@ def test_unknown_words_get_near_spellings():
     words = ["receive", "Rome", "cat"]
     vectors = np.eye(3)
     with pytest.raises(SettingsError, match=r"'recieve' is not in.*near spellings: receive"):
-        nearest_words(words, vectors, ["recieve"])
+        WordSpace(words, vectors).nearest(["recieve"])
     with pytest.raises(SettingsError, match="near spellings: Rome"):
-        nearest_words(words, vectors, ["cat:receive::ROME"])
+        WordSpace(words, vectors).nearest(["cat:receive::ROME"])
     with pytest.raises(SettingsError, match=r"'xyzzy' is not in the vocabulary$"):
-        nearest_words(words, vectors, ["xyzzy"])
+        WordSpace(words, vectors).nearest(["xyzzy"])
     assert near_spellings("Cat", words) == ["cat"]
 
 
 def test_bad_calls():
     with pytest.raises(TypeError, match="list of queries"):
-        nearest_words(["a"], np.eye(1), "a")
+        WordSpace(["a"], np.eye(1)).nearest("a")
     with pytest.raises(SettingsError, match="k is 0"):
-        nearest_words(["a"], np.eye(1), ["a"], 0)
-    assert nearest_words(["a"], np.eye(1), ["a"], 3) == [[]]
-    assert nearest_words(["a:b::c", "d"], np.eye(2), ["a:b::c"], 1)[0][0][0] == "d"
+        WordSpace(["a"], np.eye(1)).nearest(["a"], 0)
+    assert WordSpace(["a"], np.eye(1)).nearest(["a"], 3) == [[]]
+    assert WordSpace(["a:b::c", "d"], np.eye(2)).nearest(["a:b::c"], 1)[0][0][0] == "d"

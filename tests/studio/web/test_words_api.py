@@ -14,7 +14,7 @@ import eigentext
 from eigentext.drawing.words_map import map_points
 from eigentext.drawing.words_tree import cluster_tree_svg
 from eigentext.words.browsing import WordBrowser, compared, moved_words
-from eigentext.words.embeddings.vectors import WordSpace, load_words, nearest_words
+from eigentext.words.embeddings.vectors import WordSpace, load_words
 from helpers.commands import eigentext as command
 from helpers.studio_models import HOSTILE
 
@@ -70,7 +70,7 @@ def test_neighbours_are_those_of_the_library(
 ) -> None:
     words, vectors = load_words(word_models[2])
     (found,) = asked(service, "neighbours", model="flat", queries=["river"], k=30)["answers"]
-    expected = nearest_words(words, vectors, ["river"], 30)[0]
+    expected = WordSpace(words, vectors).nearest(["river"], 30)[0]
     assert [(one["word"], one["cosine"]) for one in found["neighbours"]] == [
         (word, round(cosine, 4)) for word, cosine in expected
     ]
@@ -187,9 +187,11 @@ def test_two_models_as_in_the_library(service: TestClient, word_models: tuple[st
         side = compared(browsers[one], browsers[other], "dog", 5)
         assert found["word"]["both"] == side.both
         assert found["word"]["overlap"] == side.overlap
-        assert [each["word"] for each in found["word"]["one"]] == [word for word, _ in side.one]
+        assert [each["word"] for each in found["word"]["one"]] == [word for word, _ in side.first]
         moved, mean, n = moved_words(browsers[one], browsers[other], n_words=40, k=5, top=9)
-        assert found["moved"] == [each._asdict() for each in moved]
+        names = {"first": "one", "second": "other"}
+        expected = [{names.get(k, k): v for k, v in each._asdict().items()} for each in moved]
+        assert found["moved"] == expected
         assert (found["mean_overlap"], found["n_shared"]) == (mean, n)
         assert [each["overlap"] for each in found["moved"]] == sorted(
             each["overlap"] for each in found["moved"]

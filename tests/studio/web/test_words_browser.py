@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 import eigentext
-from eigentext.words.embeddings.vectors import load_words, nearest_words
+from eigentext.words.embeddings.vectors import WordSpace, load_words
 from helpers.accessibility import findings
 from helpers.pages import opened, saved, settled, sideways
 from helpers.studio_models import HOSTILE
@@ -107,7 +107,7 @@ def test_look_a_word_up(page: Any, address: str, word_models: tuple[str, ...]) -
     expect(page.locator("h2.big")).to_have_text("garden")
     settled(page)
     words, vectors = load_words(word_models[1])
-    expected = nearest_words(words, vectors, ["garden"], 10)[0]
+    expected = WordSpace(words, vectors).nearest(["garden"], 10)[0]
     rows = page.locator("[data-view=neighbours] tbody tr").all_inner_texts()
     assert [row.split() for row in rows] == [[w, f"{c:.4f}"] for w, c in expected]
     path = eigentext.load(word_models[0]).word_paths()["garden"]
@@ -146,7 +146,7 @@ def test_analogies(page: Any, address: str, word_models: tuple[str, ...]) -> Non
         page.fill(field, word)
     page.keyboard.press("Enter")
     words, vectors = load_words(word_models[1])
-    best = nearest_words(words, vectors, ["the:dog::a"], 1)[0][0][0]
+    best = WordSpace(words, vectors).nearest(["the:dog::a"], 1)[0][0][0]
     expect(page.locator("#results h2")).to_have_text(f"the is to dog as a is to {best}")
     page.reload()
     expect(page.locator("#results h2")).to_have_text(f"the is to dog as a is to {best}")

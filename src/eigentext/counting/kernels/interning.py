@@ -9,9 +9,7 @@ The hash table is open addressing over ``slots[:, 2]``: column 0 is the key, col
 and length is equality of words; for longer words the key is a hash and the bytes are compared.
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
@@ -19,6 +17,7 @@ from numba.extending import intrinsic
 
 from eigentext.base import hashing
 from eigentext.base.compiling import njit
+from eigentext.base.types import Int64s, UInt8s, UInt64s
 
 # What stands where in the state vector of intern_text.
 POSITION, N_OUT, N_TYPES, LINE, IN_LINE, N_TOKENS, N_SENTENCES = range(7)
@@ -34,12 +33,12 @@ _ONE = np.uint64(1)
 class RawBytes(NamedTuple):
     """Bytes, and the same as the (unaligned) uint64 that begins at each of them."""
 
-    raw: Any
-    words: Any
+    raw: UInt8s
+    words: UInt64s
 
 
 class TableArrays(NamedTuple):
-    """The arrays of a word table; see the module and ``WordTable``.
+    """The arrays of a word table; see the module and ``TypeTable``.
 
     ``slots, shift, hash_mask``    (slots, 2); a key spread over all bits, shifted, is its slot
     ``arena, arena_words``         the bytes of all words end to end, and as in :class:`RawBytes`
@@ -47,14 +46,14 @@ class TableArrays(NamedTuple):
     ``counts, first_lines``        of each word: tokens, and the line where it came first
     """
 
-    slots: Any
-    shift: Any
-    hash_mask: Any
-    arena: Any
-    arena_words: Any
-    offsets: Any
-    counts: Any
-    first_lines: Any
+    slots: UInt64s
+    shift: int
+    hash_mask: np.uint64
+    arena: UInt8s
+    arena_words: UInt64s
+    offsets: Int64s
+    counts: Int64s
+    first_lines: Int64s
 
 
 @intrinsic

@@ -9,8 +9,6 @@
 Time is that of reading each pair a few times; memory is one id and one count a pair.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from eigentext.base.compiling import njit

@@ -8,7 +8,7 @@ surprisal inf, and for what follows all states of its block are alike.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,8 +19,6 @@ from eigentext.sequences.kernels import blocked as kernels
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
-
     from eigentext.base.types import Float64s, Int32s, Int64s
     from eigentext.sequences.blocked.parameters import BlockedParameters
     from eigentext.sequences.observations import Encoded
@@ -28,19 +26,10 @@ if TYPE_CHECKING:
 _CELLS = 20_000_000  # numbers of matrices that are gathered at once
 
 
-class _Part(NamedTuple):
-    """Some sequences with the matrix of each token."""
-
-    begin: int  # of the first token
-    data: Encoded
-    at: Int64s
-    T: npt.NDArray[Any]
-    alpha: npt.NDArray[Any]
-    scale: Float64s
-
-
-def _parts(parameters: BlockedParameters, data: Encoded) -> Iterator[tuple[slice, _Part]]:
-    """The sequences of each part, and the part."""
+def _parts(
+    parameters: BlockedParameters, data: Encoded
+) -> Iterator[tuple[slice, slice, kernels.BlockedText]]:
+    """Some sequences at a time: which, which tokens, and the text with its matrices."""
     check_symbols(data, parameters.n_symbols)
     blocks, pairs = parameters.blocks, parameters.pairs
     sizes = blocks.sizes[blocks.of_word[data.ids]]
@@ -52,40 +41,33 @@ def _parts(parameters: BlockedParameters, data: Encoded) -> Iterator[tuple[slice
         end = int(np.searchsorted(cells, cells[begin] + _CELLS, side="right")) - 1
         end = min(max(end, begin + 1), len(data))
         part = data.part(begin, end)
-        found = np.empty(part.n_tokens, np.int64)
-        kernels.find_pairs(part.ids, part.first, blocks, pairs, found)
-        at = np.empty(part.n_tokens, np.int64)
+        pair, at = np.empty(part.n_tokens, np.int64), np.empty(part.n_tokens, np.int64)
+        kernels.find_pairs(part.ids, part.first, blocks, pairs, pair)
         T = np.empty(int(cells[end] - cells[begin]), parameters.transition.dtype)
-        seen = (pairs, parameters.transition, parameters.lower)
-        kernels.gather(part.ids, part.first, found, blocks, *seen, at, T)
+        tables = (pairs, parameters.transition, parameters.lower)
+        kernels.gather(part.ids, part.first, pair, blocks, *tables, at, T)
         longest = int(part.lengths.max(initial=0))
         alpha = np.zeros((longest + 1, int(blocks.sizes.max())), T.dtype)
-        first = int(data.first[begin])
-        yield slice(begin, end), _Part(first, part, at, T, alpha, np.zeros(longest))
+        text = kernels.BlockedText(
+            part.ids, part.first, blocks, at, T, parameters.emission, alpha, np.zeros(longest)
+        )
+        yield slice(begin, end), slice(int(data.first[begin]), int(data.first[end])), text
         begin = end
 
 
 def surprisals(parameters: BlockedParameters, data: Encoded) -> Float64s:
     """(N,) ``-log p(x_t | x_1 .. x_t-1)``, natural logarithm."""
     values = np.zeros(data.n_tokens)
-    for _, part in _parts(parameters, data):
-        some, ids, first = np.arange(len(part.data)), part.data.ids, part.data.first
-        kernels.surprisals(
-            ids, first, some, parameters.blocks, part.at, part.T, parameters.emission,
-            part.alpha, part.scale, values[part.begin : part.begin + len(ids)],
-        )  # fmt: skip
+    for sequences, tokens, text in _parts(parameters, data):
+        kernels.surprisals(text, np.arange(sequences.stop - sequences.start), values[tokens])
     return values
 
 
 def viterbi(parameters: BlockedParameters, data: Encoded) -> Int32s:
     """(N,) the states of the most probable path of each sequence."""
     states = np.zeros(data.n_tokens, np.int32)
-    for _, part in _parts(parameters, data):
-        ids, first = part.data.ids, part.data.first
-        kernels.viterbi(
-            ids, first, parameters.blocks, part.at, part.T, parameters.emission,
-            np.zeros(part.alpha.shape), states[part.begin : part.begin + len(ids)],
-        )  # fmt: skip
+    for _, tokens, text in _parts(parameters, data):
+        kernels.viterbi(text, np.zeros(text.alpha.shape), states[tokens])
     return states
 
 
@@ -93,22 +75,18 @@ def posteriors(parameters: BlockedParameters, data: Encoded) -> tuple[Float64s, 
     """``p(h_t | x_1 .. x_n)`` for the states of the block of each token, end to end, and (N + 1,)
     where those of a token begin."""
     blocks = parameters.blocks
-    place = pointers(blocks.sizes[blocks.of_word[data.ids]])
-    values = np.zeros(int(place[-1]))
-    for _, part in _parts(parameters, data):
-        ids, first = part.data.ids, part.data.first
-        where = place[part.begin : part.begin + len(ids) + 1]
-        kernels.posteriors(
-            ids, first, blocks, part.at, part.T, parameters.emission, part.alpha, part.scale,
-            values[where[0] : where[-1]], where - where[0],
-        )  # fmt: skip
-    return values, place
+    ptr = pointers(blocks.sizes[blocks.of_word[data.ids]])
+    values = np.zeros(int(ptr[-1]))
+    for _, tokens, text in _parts(parameters, data):
+        where = ptr[tokens.start : tokens.stop + 1]
+        kernels.posteriors(text, values[where[0] : where[-1]], where - where[0])
+    return values, ptr
 
 
 def posterior_decode(parameters: BlockedParameters, data: Encoded) -> Int32s:
     """(N,) the best state of each token by itself."""
-    values, place = posteriors(parameters, data)
-    best = [int(np.argmax(values[a:b])) for a, b in pairwise(place)]
+    values, ptr = posteriors(parameters, data)
+    best = [int(np.argmax(values[a:b])) for a, b in pairwise(ptr)]
     blocks = parameters.blocks
     states = blocks.first[blocks.of_word[data.ids]] + np.array(best, np.int64)
     return states.astype(np.int32)
@@ -119,11 +97,8 @@ def filtered_last(parameters: BlockedParameters, data: Encoded) -> Float64s:
     beginning, 1, for an empty sequence."""
     most = int(parameters.blocks.sizes.max())
     out = np.zeros((len(data), most))
-    for chosen, part in _parts(parameters, data):
-        kernels.last_states(
-            part.data.ids, part.data.first, parameters.blocks, part.at, part.T,
-            parameters.emission, part.alpha, part.scale, out[chosen],
-        )  # fmt: skip
+    for sequences, _, text in _parts(parameters, data):
+        kernels.last_states(text, out[sequences])
     return out
 
 
@@ -134,9 +109,9 @@ def next_symbols(parameters: BlockedParameters, data: Encoded) -> Float64s:
     states = np.zeros((len(data), parameters.n_states))
     for s in range(len(data)):
         block = blocks.of_word[data[s][-1]] if len(data[s]) else len(blocks.first) - 2
-        own = np.arange(blocks.first[block], blocks.first[block + 1])
-        share = last[s, : len(own)] / last[s, : len(own)].sum()
-        states[s] = share @ parameters.rows(own)
+        states_of_block = np.arange(blocks.first[block], blocks.first[block + 1])
+        share = last[s, : len(states_of_block)] / last[s, : len(states_of_block)].sum()
+        states[s] = share @ parameters.rows(states_of_block)
     shown = parameters.shown(states)
     return np.asarray(shown / shown.sum(axis=1, keepdims=True))
 

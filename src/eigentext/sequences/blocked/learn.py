@@ -29,7 +29,7 @@ With discounts of 0 and no mix this is plain EM, and the log likelihood never fa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -43,11 +43,9 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.base.types import Float64s, Int32s, Int64s
+    from eigentext.base.types import Float64s, Int32s, Int64s, Numbers
     from eigentext.sequences.hmm.parameters import Parameters
     from eigentext.sequences.observations import Encoded
-
-    Floats = npt.NDArray[Any]  # float32, or float64 in tests
 
 
 class Discounts(NamedTuple):
@@ -79,14 +77,14 @@ _TRIED = {  # in this order, twice
 class BlockedCounts(NamedTuple):
     """Expected counts: ``moved`` laid out like transitions, ``emitted`` like emissions."""
 
-    moved: Floats
-    emitted: Floats
+    moved: Numbers
+    emitted: Numbers
 
 
 class Trainer:
     """A text without empty sequences, ready for passes."""
 
-    def __init__(self, data: Encoded, blocks: Blocks, dtype: Any = np.float32) -> None:
+    def __init__(self, data: Encoded, blocks: Blocks, dtype: npt.DTypeLike = np.float32) -> None:
         self.data, self.blocks, self.dtype = data, blocks, dtype
         self.pairs = BlockPairs.seen(data, blocks)
         self.pair = np.empty(data.n_tokens, np.int64)
@@ -98,10 +96,7 @@ class Trainer:
     def expect(self, parameters: BlockedParameters, chosen: Int64s) -> tuple[float, BlockedCounts]:
         """Log likelihood of these sequences, and expected counts."""
         moved, emitted = np.zeros(self.pairs.at[-1], self.dtype), np.zeros(self.blocks.emit[-1])
-        ids, first, T, E = self.data.ids, self.data.first, *_tables(parameters)
-        value, n_bad = kernels.expect(
-            ids, first, chosen, self.blocks, self.at, T, E, *self._room, moved, emitted
-        )
+        value, n_bad = kernels.expect(self._text(parameters), chosen, moved, emitted)
         if n_bad:
             raise DataError("sequences", None, f"{n_bad} token(s) have probability 0")
         return float(value), BlockedCounts(moved, emitted)
@@ -109,9 +104,14 @@ class Trainer:
     def log_likelihood(self, parameters: BlockedParameters, chosen: Int64s) -> float:
         """Of these sequences."""
         values = np.zeros(self.data.n_tokens)
-        ids, first, T, E = self.data.ids, self.data.first, *_tables(parameters)
-        kernels.surprisals(ids, first, chosen, self.blocks, self.at, T, E, *self._room, values)
+        kernels.surprisals(self._text(parameters), chosen, values)
         return -float(values.sum())
+
+    def _text(self, parameters: BlockedParameters) -> kernels.BlockedText:
+        data, tables = self.data, (parameters.transition, parameters.emission)
+        return kernels.BlockedText(
+            data.ids, data.first, self.blocks, self.at, *tables, *self._room
+        )
 
     def pairs_of(self, chosen: Int64s) -> Int64s:
         """The pairs that come in these sequences."""
@@ -120,23 +120,19 @@ class Trainer:
         return np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
 
 
-def _tables(parameters: BlockedParameters) -> tuple[Floats, Floats]:
-    return parameters.transition, parameters.emission
-
-
 class _Levels(NamedTuple):
     """Sums of expected counts; see ``kernels.blocked.add_levels``."""
 
-    state: Floats  # (3, S + 1)
-    block: Floats  # (3, B + 1)
-    of_block: Floats  # by pairs.next
-    of_group: Floats  # (G, S)
-    kinds: Floats  # (S,)
+    state: Numbers  # (3, S + 1)
+    block: Numbers  # (3, B + 1)
+    of_block: Numbers  # by pairs.next
+    of_group: Numbers  # (G, S)
+    kinds: Numbers  # (S,)
 
 
 class _Weights(NamedTuple):
-    own: Floats  # (S + 1,) of the level of blocks
-    leave: Floats  # (S + 1,) of that of groups
+    block: Numbers  # (S + 1,) of the level of blocks
+    leave: Numbers  # (S + 1,) of that of groups
 
 
 class BlockedSmoothing:
@@ -158,7 +154,7 @@ class BlockedSmoothing:
         self._owner = np.repeat(np.arange(B), blocks.sizes)
 
     def parameters(
-        self, discounts: Discounts, which: Int64s | None = None, into: Floats | None = None
+        self, discounts: Discounts, which: Int64s | None = None, into: Numbers | None = None
     ) -> BlockedParameters:
         """Parameters of the counts; with ``which``, transitions of these pairs alone."""
         moved, dtype = self.counts.moved, self.counts.moved.dtype
@@ -178,11 +174,11 @@ class BlockedSmoothing:
         back = _back(self._levels.state, discounts.state, discounts.state_more)
         back[(self.blocks.sizes == 1)[self._owner]] = 1.0
         below = _back(self._levels.block, discounts.block, discounts.block_more)[self._owner]
-        known = (self._levels.block[0] > 0)[self._owner]
-        own = np.where(known, back * (1 - discounts.mix), 0.0)
-        return _Weights(own, back * (discounts.mix + (1 - discounts.mix) * below))
+        counted = (self._levels.block[0] > 0)[self._owner]
+        block = np.where(counted, back * (1 - discounts.mix), 0.0)
+        return _Weights(block, back * (discounts.mix + (1 - discounts.mix) * below))
 
-    def _rows(self, discounts: Discounts) -> Floats:
+    def _rows(self, discounts: Discounts) -> Numbers:
         """(G, S) what follows a state of each group."""
         kinds, table = self._levels.kinds, self._levels.of_group
         lost = discounts.unigram * np.minimum(kinds, 1)
@@ -197,14 +193,14 @@ class BlockedSmoothing:
         return np.asarray(rows)
 
 
-def _back(sums: Floats, d: float, e: float) -> Floats:
+def _back(sums: Numbers, d: float, e: float) -> Numbers:
     """What discounts take away, as a share of all; 1 where there is nothing."""
     total = sums[0]
     lost = d * sums[1] + e * sums[2]
     return np.asarray(np.where(total > 0, lost / np.where(total > 0, total, 1), 1.0))
 
 
-def _emissions(emitted: Floats, blocks: Blocks, discount: float) -> Floats:
+def _emissions(emitted: Numbers, blocks: Blocks, discount: float) -> Numbers:
     """p(word | state): discounted, with the share of the word in its block for the rest."""
     sizes = np.diff(blocks.emit)
     state, S = blocks.states_of_emissions(), blocks.n_states
@@ -213,8 +209,8 @@ def _emissions(emitted: Floats, blocks: Blocks, discount: float) -> Floats:
     back = np.bincount(state, lost, minlength=S)[state]
     word = np.repeat(np.add.reduceat(emitted, blocks.emit[:-1]), sizes) + 0.5
     usual = word / np.bincount(state, word, minlength=S)[state]
-    own = (emitted - lost + back * usual) / np.where(totals > 0, totals, 1)
-    return np.asarray(np.where(totals > 0, own, usual))
+    shares = (emitted - lost + back * usual) / np.where(totals > 0, totals, 1)
+    return np.asarray(np.where(totals > 0, shares, usual))
 
 
 def choose_discounts(
@@ -227,8 +223,8 @@ def choose_discounts(
         for name, tried in _TRIED.items():
             for number in tried:
                 new = best._replace(**{name: number})
-                if new != best and (found := judge(new)) > value:
-                    best, value = new, found
+                if new != best and (judged := judge(new)) > value:
+                    best, value = new, judged
         if best == before:
             break
     return best, value
@@ -266,13 +262,15 @@ def choose_states(small: Parameters, counts: Float64s, of_word: Int64s, n_states
     np.put_along_axis(rank, order, np.arange(G)[None, :], axis=1)
     score = np.where(rank < _MOST, by_block, -1.0)
     score[rank == 0] = np.inf
-    wanted = min(n_states, int((score > 0).sum()))
-    kept = np.sort(np.argsort(-score.ravel(), kind="stable")[:wanted])
+    n_kept = min(n_states, int((score > 0).sum()))
+    kept = np.sort(np.argsort(-score.ravel(), kind="stable")[:n_kept])
     sizes = np.bincount(kept // G, minlength=n_blocks)
     return Chosen(Blocks.of(of_word, sizes), np.append(kept % G, G).astype(np.int32))
 
 
-def lifted(small: Parameters, chosen: Chosen, pairs: BlockPairs, dtype: Any) -> BlockedParameters:
+def lifted(
+    small: Parameters, chosen: Chosen, pairs: BlockPairs, dtype: npt.DTypeLike
+) -> BlockedParameters:
     """The small model as a large one, at the pairs of blocks that were seen."""
     blocks, group = chosen
     sizes = np.diff(blocks.emit)

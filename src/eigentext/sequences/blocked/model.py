@@ -112,10 +112,9 @@ class BlockedHMM(HiddenStates, Model, BlockedHMMSettings):
         del moments, rest  # large, and not needed any more
         trainer = Trainer(data, chosen.blocks)
         _check_memory(memory, data.n_tokens, trainer, self.n_groups)
-        told = _Told(progress, self.n_iter + 2)
         judge = _Judge(trainer, held)
         expecting, smoothing, discounts = self._em(
-            lifted(small, chosen, trainer.pairs, trainer.dtype), inner, chosen, judge, told
+            lifted(small, chosen, trainer.pairs, trainer.dtype), inner, chosen, judge, progress
         )
         if len(held):
             discounts, _ = judge.chosen(smoothing, discounts)
@@ -131,24 +130,29 @@ class BlockedHMM(HiddenStates, Model, BlockedHMMSettings):
         inner: Int64s,
         chosen: Chosen,
         judge: _Judge,
-        told: _Told,
+        progress: Progress | None,
     ) -> tuple[BlockedParameters, BlockedSmoothing, Discounts]:
         """The parameters of the last step that helped, its counts, and the discounts.
 
         What belongs to a step that did not help is gone when this is done: it is large.
         """
+
+        def tell(done: int) -> None:
+            if progress is not None:
+                progress(done, self.n_iter + 2, "EM")
+
         trainer = judge.trainer
         _, counts = trainer.expect(expecting, inner)
         smoothing = BlockedSmoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
         discounts, value = judge.chosen(smoothing, Discounts())
         history = [value] if len(judge.held) else []
-        told("EM")
-        for _ in range(self.n_iter):
+        tell(1)
+        for number in range(self.n_iter):
             parameters = smoothing.parameters(discounts)
             _, counts = trainer.expect(parameters, inner)
             new = BlockedSmoothing(counts, chosen.blocks, trainer.pairs, chosen.group)
             value = judge.value(new, discounts)
-            told("EM")
+            tell(number + 2)
             if len(judge.held) and value <= history[-1]:
                 break
             if len(judge.held):
@@ -185,14 +189,14 @@ class BlockedHMM(HiddenStates, Model, BlockedHMMSettings):
     def predict_proba(self, X: Iterable[Sequence[str]]) -> list[list[tuple[Int64s, Float64s]]]:
         """For each token the states of its block, and p(state | whole sequence) of each."""
         data = self._encoded(X)
-        values, place = inference.posteriors(self.parameters_, data)
+        values, ptr = inference.posteriors(self.parameters_, data)
         first = self.parameters_.blocks.first
         answers = []
         for s in range(len(data)):
             tokens = []
             for t in range(int(data.first[s]), int(data.first[s + 1])):
                 b = self.parameters_.blocks.of_word[data.ids[t]]
-                shares = values[place[t] : place[t + 1]]
+                shares = values[ptr[t] : ptr[t + 1]]
                 tokens.append((np.arange(first[b], first[b + 1]), shares))
             answers.append(tokens)
         return answers
@@ -253,15 +257,3 @@ class _Judge:
         if not len(self.held):
             return start, 0.0
         return choose_discounts(lambda discounts: self.value(smoothing, discounts), start)
-
-
-class _Told:
-    """Counts the passes for ``progress``."""
-
-    def __init__(self, progress: Progress | None, total: int) -> None:
-        self.progress, self.total, self.done = progress, total, 0
-
-    def __call__(self, stage: str) -> None:
-        self.done += 1
-        if self.progress is not None:
-            self.progress(self.done, self.total, stage)

@@ -13,7 +13,7 @@ for the unseen, shared out by one of a few distributions over states.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,12 +23,10 @@ from eigentext.base.records import Group, Record
 from eigentext.sequences.hmm.parameters import Parameters
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from types import SimpleNamespace
 
-    from eigentext.base.types import Float64s, Int32s, Int64s
+    from eigentext.base.types import Float64s, Int32s, Int64s, Numbers
     from eigentext.sequences.observations import Encoded
-
-    Floats = npt.NDArray[Any]  # float32, or float64 in tests
 
 
 class Blocks(NamedTuple):
@@ -44,7 +42,7 @@ class Blocks(NamedTuple):
     emit: Int64s
 
     @classmethod
-    def of(cls, of_word: npt.NDArray[Any], sizes: npt.NDArray[Any]) -> Blocks:
+    def of(cls, of_word: Numbers, sizes: Numbers) -> Blocks:
         """From the block of every word and the number of states of every block.
 
         >>> Blocks.of(np.array([0, 1, 1]), np.array([2, 3])).first.tolist()
@@ -109,9 +107,9 @@ class Lower(NamedTuple):
     """Transitions that were never seen: ``leave`` (S + 1,) and ``group`` (S + 1,) of each state,
     ``rows`` (G, S) distributions over states."""
 
-    leave: Floats
+    leave: Numbers
     group: Int32s
-    rows: Floats
+    rows: Numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +119,8 @@ class BlockedParameters:
 
     blocks: Blocks
     pairs: BlockPairs
-    transition: Floats
-    emission: Floats
+    transition: Numbers
+    emission: Numbers
     lower: Lower
 
     @property
@@ -139,22 +137,22 @@ class BlockedParameters:
         """(n, S) where each of these states leads; the beginning is state S."""
         first, lower = self.blocks.first, self.lower
         states = np.asarray(states, np.int64)
-        found = np.asarray(lower.leave[states, None] * lower.rows[lower.group[states]], np.float64)
+        rows = np.asarray(lower.leave[states, None] * lower.rows[lower.group[states]], np.float64)
         owner = np.searchsorted(first, states, side="right") - 1
-        for row, state, a in zip(found, states.tolist(), owner.tolist(), strict=True):
+        for row, state, a in zip(rows, states.tolist(), owner.tolist(), strict=True):
             for p in range(self.pairs.ptr[a], self.pairs.ptr[a + 1]):
                 b = self.pairs.block[p]
                 size = int(first[b + 1] - first[b])
                 at = int(self.pairs.at[p]) + (state - int(first[a])) * size
                 row[first[b] : first[b + 1]] = self.transition[at : at + size]
-        return found
+        return rows
 
     def shown(self, states: Float64s) -> Float64s:
         """(n, V) probabilities of words from those (n, S) of states."""
         table = np.zeros((len(states), self.n_symbols))
         for x, b in enumerate(self.blocks.of_word.tolist()):
-            own = self.emission[self.blocks.emit[x] : self.blocks.emit[x + 1]]
-            table[:, x] = states[:, self.blocks.first[b] : self.blocks.first[b + 1]] @ own
+            shown = self.emission[self.blocks.emit[x] : self.blocks.emit[x + 1]]
+            table[:, x] = states[:, self.blocks.first[b] : self.blocks.first[b + 1]] @ shown
         return table
 
     def dense(self) -> Parameters:
@@ -167,7 +165,11 @@ class BlockedParameters:
 
 
 def _of_file(
-    blocks: Any, pairs: Any, transition: Floats, emission: Floats, lower: Lower
+    blocks: SimpleNamespace,
+    pairs: SimpleNamespace,
+    transition: Numbers,
+    emission: Numbers,
+    lower: Lower,
 ) -> BlockedParameters:
     """The tables of a file, whose sizes come from one another: kernels trust them."""
     sizes = np.diff(blocks.first)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -29,13 +29,11 @@ from eigentext.linalg.determinism import single_threaded
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float64s, Int32s, Int64s
+    from eigentext.base.types import Float64s, Int32s, Int64s, Numbers
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Precision
 
-    Floating = npt.NDArray[Any]  # float32 or float64
+    Floating = Numbers  # float32 or float64
 
 Answer = TypeVar("Answer")
 

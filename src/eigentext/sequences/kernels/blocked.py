@@ -13,14 +13,33 @@ of two blocks, however many states there are in all.  ``E`` holds O by word: ``E
 p(x | state) for the states of its block.  Sums over the text are in the order of the text.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Float64s, Int32s, Int64s
 from eigentext.sequences.kernels.forward_backward import FAST
 
 
+class BlockedText(NamedTuple):
+    """Sequences with the matrix of each token, and what the passes write on; see the module.
+
+    ``alpha`` (longest + 1, most states of a block), ``scale`` (longest,)
+    """
+
+    ids: Int32s
+    first: Int64s
+    blocks: tuple[Int32s, Int64s, Int64s]
+    at: Int64s
+    T: Float64s
+    E: Float64s
+    alpha: Float64s
+    scale: Float64s
+
+
 @njit(nogil=True)
-def find_pairs(ids, first, blocks, pairs, found):
+def find_pairs(ids, first, blocks, pairs, pair):
     """For each token the number of the pair (block before, block), -1 where it was never seen."""
     beginning = blocks.first.shape[0] - 2
     for s in range(first.shape[0] - 1):
@@ -35,42 +54,43 @@ def find_pairs(ids, first, blocks, pairs, found):
                     low = middle + 1
                 else:
                     high = middle
-            found[t] = low if low < end and pairs.block[low] == b else -1
+            pair[t] = low if low < end and pairs.block[low] == b else -1
             a = b
 
 
 @njit(nogil=True)
-def gather(ids, first, found, blocks, pairs, T, lower, at, out):
+def gather(ids, first, pair, blocks, pairs, T, lower, at, out):
     """Copy the matrix of every token of some sequences to ``out``, and where it is to ``at``.
 
     A pair that was never seen has ``leave[i] rows[group[i], j]`` (the record ``lower``).
     """
     beginning = blocks.first.shape[0] - 2
-    place = 0
+    used = 0
     for s in range(first.shape[0] - 1):
         a = beginning
         for t in range(first[s], first[s + 1]):
             b = blocks.of_word[ids[t]]
             i0, n_a = blocks.first[a], blocks.first[a + 1] - blocks.first[a]
             j0, n_b = blocks.first[b], blocks.first[b + 1] - blocks.first[b]
-            at[t] = place
-            if found[t] >= 0:
-                o = pairs.at[found[t]]
+            at[t] = used
+            if pair[t] >= 0:
+                o = pairs.at[pair[t]]
                 for c in range(n_a * n_b):
-                    out[place + c] = T[o + c]
+                    out[used + c] = T[o + c]
             else:
                 for i in range(n_a):
                     leave, g = lower.leave[i0 + i], lower.group[i0 + i]
                     for j in range(n_b):
-                        out[place + i * n_b + j] = leave * lower.rows[g, j0 + j]
-            place += n_a * n_b
+                        out[used + i * n_b + j] = leave * lower.rows[g, j0 + j]
+            used += n_a * n_b
             a = b
 
 
 @njit(nogil=True, fastmath=FAST)
-def _forward(ids, begin, end, blocks, at, T, E, alpha, scale):
+def _forward(text, begin, end):
     """Fill ``alpha`` (row t - begin + 1 for token t; row 0 is the beginning) and ``scale``; how
     many tokens were impossible.  Those are passed over: all states of the block alike."""
+    ids, _, blocks, at, T, E, alpha, scale = text
     alpha[0, 0] = 1
     n_a, n_bad = 1, 0
     for t in range(begin, end):
@@ -80,12 +100,13 @@ def _forward(ids, begin, end, blocks, at, T, E, alpha, scale):
         o, e = at[t], blocks.emit[x]
         for j in range(n_b):
             alpha[r + 1, j] = 0
+        # alpha_t[j] = sum over i of alpha_t-1[i] T_t[i, j], first without the word
         for i in range(n_a):
             weight = alpha[r, i]
             row = T[o + i * n_b : o + i * n_b + n_b]
             for j in range(n_b):
                 alpha[r + 1, j] += weight * row[j]
-        total = alpha[r + 1, 0] * E[e]
+        total = alpha[r + 1, 0] * E[e]  # scale_t, the probability of the word
         for j in range(1, n_b):
             total += alpha[r + 1, j] * E[e + j]
         if total > 0:
@@ -103,25 +124,27 @@ def _forward(ids, begin, end, blocks, at, T, E, alpha, scale):
 
 
 @njit(nogil=True)
-def surprisals(ids, first, chosen, blocks, at, T, E, alpha, scale, out):
+def surprisals(text, chosen, out):
     """-log p(x_t | x_1 .. x_t-1) of every token of the chosen sequences."""
+    first, scale = text.first, text.scale
     for s in chosen:
         begin, end = first[s], first[s + 1]
-        _forward(ids, begin, end, blocks, at, T, E, alpha, scale)
+        _forward(text, begin, end)
         for t in range(begin, end):
             out[t] = -np.log(scale[t - begin]) if scale[t - begin] > 0 else np.inf
 
 
 @njit(nogil=True, fastmath=FAST)
-def expect(ids, first, chosen, blocks, at, T, E, alpha, scale, moved, emitted):
+def expect(text, chosen, moved, emitted):
     """Add expected counts of the chosen sequences: ``moved`` like ``T``, ``emitted`` like ``E``;
     log p, and how many tokens were impossible."""
+    ids, first, blocks, at, T, E, alpha, scale = text
     value, n_bad = 0.0, 0
     most = alpha.shape[1]
     beta, before, W = np.empty(most, T.dtype), np.empty(most, T.dtype), np.empty(most, T.dtype)
     for s in chosen:
         begin, end = first[s], first[s + 1]
-        bad = _forward(ids, begin, end, blocks, at, T, E, alpha, scale)
+        bad = _forward(text, begin, end)
         if bad > 0:
             n_bad += bad
             continue
@@ -139,7 +162,7 @@ def expect(ids, first, chosen, blocks, at, T, E, alpha, scale, moved, emitted):
             o, e = at[t], blocks.emit[x]
             share = 1 / scale[r]
             for j in range(n_b):
-                emitted[e + j] += alpha[r + 1, j] * beta[j]
+                emitted[e + j] += alpha[r + 1, j] * beta[j]  # p(h_t = j | x)
                 W[j] = E[e + j] * beta[j] * share
             for i in range(n_a):
                 weight = alpha[r, i]
@@ -149,21 +172,22 @@ def expect(ids, first, chosen, blocks, at, T, E, alpha, scale, moved, emitted):
                 for j in range(n_b):
                     ahead = row[j] * W[j]
                     total += ahead
-                    into[j] += weight * ahead
-                before[i] = total
+                    into[j] += weight * ahead  # p(h_t-1 = i, h_t = j | x)
+                before[i] = total  # beta_t-1 = T_t W_t
             for i in range(n_a):
                 beta[i] = before[i]
     return value, n_bad
 
 
 @njit(nogil=True, fastmath=FAST)
-def posteriors(ids, first, blocks, at, T, E, alpha, scale, out, place):
+def posteriors(text, out, ptr):
     """p(h_t | x) of every token: the states of its block at ``out[place[t] : ]``."""
+    ids, first, blocks, at, T, E, alpha, scale = text
     most = alpha.shape[1]
     beta, before = np.empty(most, T.dtype), np.empty(most, T.dtype)
     for s in range(first.shape[0] - 1):
         begin, end = first[s], first[s + 1]
-        _forward(ids, begin, end, blocks, at, T, E, alpha, scale)
+        _forward(text, begin, end)
         beta[:] = 1
         for t in range(end - 1, begin - 1, -1):
             x, r = ids[t], t - begin
@@ -171,10 +195,10 @@ def posteriors(ids, first, blocks, at, T, E, alpha, scale, out, place):
             n_b = blocks.first[b + 1] - blocks.first[b]
             total = 0.0
             for j in range(n_b):
-                out[place[t] + j] = alpha[r + 1, j] * beta[j]
-                total += out[place[t] + j]
+                out[ptr[t] + j] = alpha[r + 1, j] * beta[j]
+                total += out[ptr[t] + j]
             for j in range(n_b):
-                out[place[t] + j] /= total
+                out[ptr[t] + j] /= total
             if t == begin:
                 break
             a = blocks.of_word[ids[t - 1]]
@@ -200,8 +224,9 @@ def row_sum(T, o, E, e, beta, n, scale):
 
 
 @njit(nogil=True)
-def viterbi(ids, first, blocks, at, T, E, best, states):
+def viterbi(text, best, states):
     """States of the most probable path; of equals the first.  ``best`` (longest + 1, most)."""
+    ids, first, blocks, at, T, E, _, _ = text
     longest, most = best.shape
     back = np.zeros((longest, most), np.int32)
     for s in range(first.shape[0] - 1):
@@ -213,7 +238,7 @@ def viterbi(ids, first, blocks, at, T, E, best, states):
             b = blocks.of_word[x]
             n_b = blocks.first[b + 1] - blocks.first[b]
             for j in range(n_b):
-                top, which = -np.inf, 0
+                top, which = -np.inf, 0  # best[r, i]: log p of the best path to state i
                 for i in range(n_a):
                     p = T[at[t] + i * n_b + j]
                     value = best[r, i] + np.log(p) if p > 0 else -np.inf
@@ -234,11 +259,12 @@ def viterbi(ids, first, blocks, at, T, E, best, states):
 
 
 @njit(nogil=True)
-def last_states(ids, first, blocks, at, T, E, alpha, scale, out):
+def last_states(text, out):
     """p(h_n | x_1 .. x_n) of each sequence, the states of the last word's block first in a row."""
+    first, alpha = text.first, text.alpha
     for s in range(first.shape[0] - 1):
         begin, end = first[s], first[s + 1]
-        _forward(ids, begin, end, blocks, at, T, E, alpha, scale)
+        _forward(text, begin, end)
         for j in range(alpha.shape[1]):
             out[s, j] = alpha[end - begin, j]
 
@@ -275,22 +301,22 @@ def add_levels(moved, blocks, pairs, group, levels):
             total, below, between = 0.0, 0.0, 0.0
             for j in range(n_b):
                 n = moved[o + i * n_b + j]
-                one = min(n, 1.0)
+                below_one = min(n, 1.0)
                 total += n
-                below += one
-                between += min(n, 3.0) - one
-                levels.of_block[q + j] += one if n_a > 1 else n
-                levels.of_group[g, j0 + j] += one
+                below += below_one
+                between += min(n, 3.0) - below_one
+                levels.of_block[q + j] += below_one if n_a > 1 else n
+                levels.of_group[g, j0 + j] += below_one
             levels.state[0, i0 + i] += total
             levels.state[1, i0 + i] += below
             levels.state[2, i0 + i] += between / 2
         for j in range(n_b):
             n = levels.of_block[q + j]
-            one = min(n, 1.0)
+            below_one = min(n, 1.0)
             levels.block[0, a] += n
-            levels.block[1, a] += one
-            levels.block[2, a] += (min(n, 3.0) - one) / 2
-            levels.kinds[j0 + j] += one
+            levels.block[1, a] += below_one
+            levels.block[2, a] += (min(n, 3.0) - below_one) / 2
+            levels.kinds[j0 + j] += below_one
 
 
 @njit(nogil=True)
@@ -310,17 +336,17 @@ def fill(which, moved, blocks, pairs, group, levels, rows, weights, d, T):
         n_block = levels.block[0, a]
         for i in range(n_a):
             n_state = levels.state[0, i0 + i]
-            own, leave, g = weights.own[i0 + i], weights.leave[i0 + i], group[i0 + i]
+            w_block, leave, g = weights.block[i0 + i], weights.leave[i0 + i], group[i0 + i]
             for j in range(n_b):
                 value = leave * rows[g, j0 + j]
                 if n_block > 0:
                     n = levels.of_block[q + j]
-                    one = min(n, 1.0)
-                    left = n - d[2] * one - d[3] * (min(n, 3.0) - one) / 2
-                    value += own * left / n_block
+                    below_one = min(n, 1.0)
+                    left = n - d[2] * below_one - d[3] * (min(n, 3.0) - below_one) / 2
+                    value += w_block * left / n_block
                 if n_a > 1 and n_state > 0:
                     n = moved[o + i * n_b + j]
-                    one = min(n, 1.0)
-                    left = n - d[0] * one - d[1] * (min(n, 3.0) - one) / 2
+                    below_one = min(n, 1.0)
+                    left = n - d[0] * below_one - d[1] * (min(n, 3.0) - below_one) / 2
                     value += left / n_state
                 T[o + i * n_b + j] = value

@@ -1,10 +1,11 @@
 """Compiled recursion of observable operators over sequences."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Float64s, Numbers
 
 
 class OperatorArrays(NamedTuple):
@@ -16,11 +17,11 @@ class OperatorArrays(NamedTuple):
     ``matrices``  (V, k, k) B_x, or (k, k, k) with ``y`` (V, k), which is else (0, k)
     """
 
-    start: Any
-    usual: Any
-    rows: Any
-    matrices: Any
-    y: Any
+    start: Float64s
+    usual: Float64s
+    rows: Numbers
+    matrices: Numbers
+    y: Float64s
 
 
 @njit

@@ -18,14 +18,13 @@ sequence is the product::
     score[d, r] = r-th best of score[c, s] + log pairs[c, d] over c, s    k best: O(n C^2 k^2)
 """
 
-from __future__ import annotations
-
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Int64s, Numbers
 
 # Sums may be reordered, so that they run in vectors; nothing else is given up.
 _REORDER = {"reassoc", "contract", "nsz"}
@@ -39,11 +38,11 @@ class Cells(NamedTuple):
     ``s_ptr`` where the chain states of candidate c begin in ``alpha`` and ``beta``
     """
 
-    cand_ptr: Any
-    cand: Any
-    e_ptr: Any
-    e: Any
-    s_ptr: Any
+    cand_ptr: Int64s
+    cand: Int64s
+    e_ptr: Int64s
+    e: Numbers
+    s_ptr: Int64s
 
 
 class Transitions(NamedTuple):
@@ -53,24 +52,24 @@ class Transitions(NamedTuple):
     ``tensor, at``            tensors (m_a, m_word_a, m_b) end to end, and where each begins, or -1
     ``end, end_at``           the same (m_a, m_word_a) for the end of a sentence
     ``keep, p_next``          (T,) weight of the tensor; (T + 1,) shares of tags and of the end
-    ``one, mean, mean_word``  "any state" as a column, and as rows of chain and word states
+    ``any_state, mean, mean_word``  "any state" as a column, and as rows of chain and word states
     ``root``                  weights of the first token's chain states
     """
 
-    m: Any
-    m_word: Any
-    tensor: Any
-    at: Any
-    end: Any
-    end_at: Any
-    keep: Any
-    one: Any
-    mean: Any
-    mean_word: Any
-    root: Any
-    p_next: Any
-    state_ptr: Any
-    word_ptr: Any
+    m: Int64s
+    m_word: Int64s
+    tensor: Numbers
+    at: Int64s
+    end: Numbers
+    end_at: Int64s
+    keep: Numbers
+    any_state: Numbers
+    mean: Numbers
+    mean_word: Numbers
+    root: Numbers
+    p_next: Numbers
+    state_ptr: Int64s
+    word_ptr: Int64s
 
 
 @njit(fastmath=_REORDER)
@@ -91,7 +90,7 @@ def backward(cells, model, beta):
     )
     keep, any_state, mean, mean_word, p_next = (
         model.keep,
-        model.one,
+        model.any_state,
         model.mean,
         model.mean_word,
         model.p_next,
@@ -116,9 +115,9 @@ def backward(cells, model, beta):
         for c in range(cand_ptr[i], cand_ptr[i + 1]):
             a = cand[c]
             ma, mw = m[a], m_word[a]
-            own = beta[s_ptr[c] : s_ptr[c] + ma]
+            now = beta[s_ptr[c] : s_ptr[c] + ma]
             word = e[e_ptr[c] : e_ptr[c] + mw]
-            own[:] = 0.0
+            now[:] = 0.0
             # own[h1] = sum over d, h2, h3 of tensor[a, b][h1, h2, h3] word[h2] beta[d][h3]
             if i + 1 < n:
                 for d in range(cand_ptr[i + 1], cand_ptr[i + 2]):
@@ -137,19 +136,19 @@ def backward(cells, model, beta):
                                 part += row[z] * behind[z]
                             value += part * word[y]
                             entry += mb
-                        own[x] += value
+                        now[x] += value
             elif end_at[a] >= 0:
                 entry = end_at[a]
                 for x in range(ma):
                     for y in range(mw):
-                        own[x] += end[entry + x * mw + y] * word[y]
+                        now[x] += end[entry + x * mw + y] * word[y]
             middling = 0.0  # what the word weighs in the mean state of the tag
             for y in range(mw):
                 middling += mean_word[word_ptr[a] + y] * word[y]
             middling *= (1.0 - keep[a]) * rest
             for x in range(ma):
-                own[x] = keep[a] * own[x] + middling * any_state[state_ptr[a] + x]
-                top = max(top, abs(own[x]))
+                now[x] = keep[a] * now[x] + middling * any_state[state_ptr[a] + x]
+                top = max(top, abs(now[x]))
         if top == 0.0:
             return -np.inf
         total += math.log(top)
@@ -184,7 +183,7 @@ def forward(cells, model, beta, alpha, single, pair_ptr, pairs):
     m, m_word, tensor, at, root = model.m, model.m_word, model.tensor, model.at, model.root
     keep, any_state, mean, mean_word, p_next = (
         model.keep,
-        model.one,
+        model.any_state,
         model.mean,
         model.mean_word,
         model.p_next,

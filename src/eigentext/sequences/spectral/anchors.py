@@ -27,7 +27,7 @@ With ``EXACT`` the parameters of an anchor HMM come back from its population mom
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -43,7 +43,7 @@ from eigentext.sequences.spectral.moments import pairs_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.base.types import Bools, Float64s, Int64s
+    from eigentext.base.types import Bools, Float64s, Int64s, Sparse
     from eigentext.sequences.observations import Encoded
 
 
@@ -93,8 +93,8 @@ class NeighbourCounts:
 
     first: Float64s
     counts: Float64s
-    pairs: Any
-    beside: Any
+    pairs: Sparse
+    beside: Sparse
 
     @classmethod
     def of(cls, data: Encoded, n_symbols: int) -> NeighbourCounts:
@@ -110,7 +110,7 @@ class NeighbourCounts:
 
     @classmethod
     def from_pairs(
-        cls, first: Float64s, last: Float64s, counts: Float64s, pairs: Any
+        cls, first: Float64s, last: Float64s, counts: Float64s, pairs: Sparse
     ) -> NeighbourCounts:
         """Of first and last symbols, all symbols, and pairs of neighbours."""
         from scipy.sparse import csr_array, hstack
@@ -241,9 +241,11 @@ def vectors(
     svd = truncated_svd(whitened, k, seed=seed, symbol="the contexts of symbols", rank_tol=1e-9)
     reduced = np.asarray(scaled @ svd.Vt.T.astype(np.float64))
     mean = reduced.sum(axis=0) / rows.sum()
-    seen = rows[:, None] > 0  # a symbol that never occurs stands at the mean
+    occurs = rows[:, None] > 0  # a symbol that never occurs stands at the mean
     unit = np.sqrt(rows.sum())
-    return np.asarray(unit * np.where(seen, reduced / np.where(seen, rows[:, None], 1.0), mean))
+    return np.asarray(
+        unit * np.where(occurs, reduced / np.where(occurs, rows[:, None], 1.0), mean)
+    )
 
 
 # ---------------------------------------------------------------- anchors and states
@@ -257,19 +259,19 @@ def find_anchors(v: Float64s, counts: Float64s, k: int, *, weight: float = 0.0) 
     [0, 1, 3]
     """
     mass = np.where(counts > 0, np.maximum(counts, 1e-300) ** weight, 0.0)
-    found = corners(v, k, centre=(counts @ v) / counts.sum(), mass=mass)
-    if len(found) < k:
-        raise RankError("the contexts of symbols", rank=k, got=len(found))
-    return found
+    anchors = corners(v, k, centre=(counts @ v) / counts.sum(), mass=mass)
+    if len(anchors) < k:
+        raise RankError("the contexts of symbols", rank=k, got=len(anchors))
+    return anchors
 
 
 def _states(v: Float64s, counts: Float64s, means: Float64s, choices: AnchorChoices) -> Float64s:
     """(V, k) p(h | x)."""
     Q = simplex_weights(v, means)
     for _ in range(choices.rounds):
-        own = np.where(choices.share <= Q, Q, 0.0) * counts[:, None]
-        mass = own.sum(axis=0)[:, None]
-        means = np.where(mass > 0, (own.T @ v) / np.where(mass > 0, mass, 1.0), means)
+        share = np.where(choices.share <= Q, Q, 0.0) * counts[:, None]
+        mass = share.sum(axis=0)[:, None]
+        means = np.where(mass > 0, (share.T @ v) / np.where(mass > 0, mass, 1.0), means)
         Q = simplex_weights(v, means)
     if choices.senses is not None and choices.senses < Q.shape[1]:
         order = np.argsort(-Q, axis=1, kind="stable")[:, choices.senses :]
@@ -330,10 +332,10 @@ def _nonnegative(R: Float64s, P: Float64s) -> Float64s:
 
     start = np.maximum(inverse @ P @ inverse.T, 0.0).ravel()
     options = {"ftol": 0.0, "gtol": 1e-12, "maxiter": 5000, "maxfun": 10_000}
-    found = minimize(
+    solution = minimize(
         error, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * (k * k), options=options
     )
-    return np.asarray(found.x.reshape(k, k) / np.outer(length, length))
+    return np.asarray(solution.x.reshape(k, k) / np.outer(length, length))
 
 
 _MOSTLY = 0.5  # share of a word's tokens that begin a sentence, for its capital to say nothing
@@ -416,8 +418,8 @@ def drawn_together(
     mean = (w @ v) / w.sum()
     means: dict[str, Float64s] = {"": mean}
     for s in sorted(ids, key=lambda s: (_depth(s, coarser), ids[s])):  # from coarse to fine
-        own = ids[s]
-        means[s] = (sums[own] + prior * means[coarser[s]]) / (weights[own] + prior)
+        at_s = ids[s]
+        means[s] = (sums[at_s] + prior * means[coarser[s]]) / (weights[at_s] + prior)
     looks = np.array([means[chain[0]] for chain in chains])
     n = counts[:, None]
     return np.asarray((n * v + prior * looks) / (n + prior))
@@ -425,12 +427,12 @@ def drawn_together(
 
 def _chains(names: Sequence[str], language: Language) -> list[tuple[str, ...]]:
     """The signatures of each symbol, from fine to coarse; a class is one itself."""
-    own = [signatures(name, language=language) if name else ("<unk>",) for name in names]
+    chains = [signatures(name, language=language) if name else ("<unk>",) for name in names]
     below: dict[str, tuple[str, ...]] = {}
-    for chain in own:
+    for chain in chains:
         for at, s in enumerate(chain):
             below.setdefault(s, chain[at:])
-    return [below.get(name, chain) for name, chain in zip(names, own, strict=True)]
+    return [below.get(name, chain) for name, chain in zip(names, chains, strict=True)]
 
 
 def _depth(s: str, coarser: dict[str, str]) -> int:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from eigentext.linalg.svd import truncated_svd
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from eigentext.base.types import Float64s, Int32s, Int64s
+    from eigentext.base.types import Float64s, Int32s, Int64s, Sparse
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Scaling
 
@@ -95,7 +95,7 @@ class Moments:
         return pointers(sizes)
 
     @cached_property
-    def pairs(self) -> Any:
+    def pairs(self) -> Sparse:
         """``P_21`` (V, V): csr, [middle, left] of the triples, in counts."""
         from scipy.sparse import csr_array
 
@@ -107,7 +107,7 @@ class Moments:
         return matrix
 
 
-def pairs_of(data: Encoded, n_symbols: int) -> Any:
+def pairs_of(data: Encoded, n_symbols: int) -> Sparse:
     """(V, V) csr counts of [symbol, next symbol] over all sequences.
 
     >>> from eigentext.sequences import Encoded
@@ -220,7 +220,7 @@ def dictionary(
     return SymbolDictionary(U, U * (rows + kappa)[:, None], R, S, kind, kappa)
 
 
-def _totals(matrix: Any, axis: int) -> Float64s:
+def _totals(matrix: Sparse, axis: int) -> Float64s:
     return np.asarray(matrix.sum(axis=axis), np.float64).ravel()
 
 

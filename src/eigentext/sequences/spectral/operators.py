@@ -37,9 +37,7 @@ from eigentext.linalg.determinism import single_threaded
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float64s
+    from eigentext.base.types import Float64s, Numbers
     from eigentext.base.values import Part
     from eigentext.sequences.settings import Estimator
     from eigentext.sequences.spectral.moments import Moments, SymbolDictionary
@@ -63,7 +61,7 @@ class Operators:
 
     start: Float64s
     stop: Float64s
-    matrices: npt.NDArray[Any]
+    matrices: Numbers
     usual: Float64s
     y: Float64s | None = None
 
@@ -89,14 +87,14 @@ class Operators:
             return np.asarray(self.matrices[x], np.float64)
         return np.asarray(np.tensordot(self.y[x], self.matrices, axes=1))
 
-    def rows(self) -> npt.NDArray[Any]:
+    def rows(self) -> Numbers:
         """(V, k): row x is ``b_inf' B_x``, so that row times state is p(x | state)."""
         kind = self.matrices.dtype
         with single_threaded():
             products = np.matmul(self.stop.astype(kind), self.matrices)
             return products if self.y is None else np.asarray(self.y @ products)
 
-    def signed_probability(self, ids: Sequence[int] | npt.NDArray[Any]) -> tuple[int, float]:
+    def signed_probability(self, ids: Sequence[int] | Numbers) -> tuple[int, float]:
         """Sign and log of the absolute value of ``b_inf' B_xn ... B_x1 b_1``; (0, -inf) for 0.
 
         >>> from eigentext.sequences import Parameters
@@ -152,7 +150,7 @@ def make_operators(
 
 
 def _inverse(
-    matrix: npt.NDArray[Any], max_condition: float, symbol: str
+    matrix: Numbers, max_condition: float, symbol: str
 ) -> tuple[Float64s, ConditionReport]:
     """Of any scale: counts or probabilities."""
     size = float(np.abs(matrix).max()) or 1.0
@@ -160,7 +158,7 @@ def _inverse(
     return inverse / size, report
 
 
-def _matrices(moments: Moments, U: Float64s, left: Float64s) -> npt.NDArray[Any]:
+def _matrices(moments: Moments, U: Float64s, left: Float64s) -> Numbers:
     """``U' P_3x1 left`` of every symbol x (V, k, k)."""
     V, k = U.shape
     kind = np.float64 if V * k * k * 8 <= _DOUBLE else np.float32
@@ -190,13 +188,7 @@ def tensor_of_triples(
     return tensor.reshape(k, k, k)
 
 
-def _fill(
-    moments: Moments,
-    after: npt.NDArray[Any],
-    before: npt.NDArray[Any],
-    low: int,
-    out: npt.NDArray[Any],
-) -> None:
+def _fill(moments: Moments, after: Numbers, before: Numbers, low: int, out: Numbers) -> None:
     """``sum over triples (a, x, c) of after_c before_a'`` for the symbols x from ``low`` on."""
     bounds = moments.bounds[low : low + len(out) + 1].tolist()
     for at, (begin, end) in enumerate(pairwise(bounds)):

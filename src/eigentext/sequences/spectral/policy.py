@@ -22,9 +22,7 @@ from eigentext.linalg.determinism import single_threaded
 from eigentext.sequences.scoring import ScoresSequences
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float64s, Int32s
+    from eigentext.base.types import Float64s, Int32s, Numbers
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Negatives
     from eigentext.sequences.spectral.operators import Operators
@@ -71,18 +69,18 @@ class Predicting(ScoresSequences):
         self.check_fitted()
         states, raw = self._states(data)
         self._judge(raw, data.ids)
-        own = np.abs(raw) if self.negatives == "abs" else np.maximum(raw, 0.0)
+        p = np.abs(raw) if self.negatives == "abs" else np.maximum(raw, 0.0)
         mass = 0.0
         at_once = max(1, CELLS // len(self._rows))
         for low in range(0, data.n_tokens, at_once):
             _, total, negative = self._values(states[low : low + at_once])
-            own[low : low + at_once] = self._mixed(
-                own[low : low + at_once], total, self._unigram[data.ids[low : low + at_once]]
+            p[low : low + at_once] = self._mixed(
+                p[low : low + at_once], total, self._unigram[data.ids[low : low + at_once]]
             )
             mass += float(negative.sum())
         self._report(raw, data.ids, mass)
         with np.errstate(divide="ignore"):
-            return np.asarray(-np.log(own))
+            return np.asarray(-np.log(p))
 
     def _next_encoded(self, data: Encoded) -> Float64s:
         """(S, V) distribution of the symbol after each sequence of numbers."""
@@ -90,11 +88,11 @@ class Predicting(ScoresSequences):
         first = data.first + np.arange(len(data.first))
         ids = np.insert(data.ids, data.first[1:], 0).astype(np.int32)
         states, raw = self._states(replace(data, ids=ids, first=first))
-        asked = np.ones(len(ids), np.bool_)
-        asked[first[1:] - 1] = False
-        self._judge(raw[asked], data.ids)
+        inner = np.ones(len(ids), np.bool_)
+        inner[first[1:] - 1] = False
+        self._judge(raw[inner], data.ids)
         predicted, negative = self._predict(states[first[1:] - 1])
-        self._report(raw[asked], data.ids, float(negative.sum()), n_positions=len(data))
+        self._report(raw[inner], data.ids, float(negative.sum()), n_positions=len(data))
         return predicted
 
     def _next_of_states(self, states: Float64s) -> Float64s:
@@ -150,7 +148,7 @@ class Predicting(ScoresSequences):
         )
         return states, raw
 
-    def _values(self, states: Float64s) -> tuple[npt.NDArray[Any], Float64s, Float64s]:
+    def _values(self, states: Float64s) -> tuple[Numbers, Float64s, Float64s]:
         """What the operators say of all symbols (n, V), corrected; its sum; what was negative."""
         with single_threaded():
             values = states.astype(self._rows.dtype) @ self._rows.T
@@ -162,11 +160,11 @@ class Predicting(ScoresSequences):
         negative = np.maximum(positive - plain, 0.0)
         return values, positive + negative * (self.negatives == "abs"), negative
 
-    def _mixed(self, own: npt.NDArray[Any], total: Float64s, unigram: Float64s) -> Float64s:
+    def _mixed(self, values: Numbers, total: Float64s, unigram: Float64s) -> Float64s:
         """The share of ``total``, and the unigram; that alone where nothing is positive."""
         good = total > 0
         w = np.where(good, self._unigram_share(), 1.0)
-        return np.asarray(own * ((1 - w) / np.where(good, total, 1.0)) + w * unigram)
+        return np.asarray(values * ((1 - w) / np.where(good, total, 1.0)) + w * unigram)
 
     def _predict(self, states: Float64s) -> tuple[Float64s, Float64s]:
         """Distributions (n, V) at these states, and the mass that was negative (n,)."""

@@ -82,8 +82,8 @@ def recover_parameters(
     if method == "diagonalise":
         return _from_eigenvectors(moments, k, smoothing, seed)
     if method == "tensor":
-        found: Parameters = part("HMM from third moments")(moments, k, smoothing, seed)
-        return found
+        recovered: Parameters = part("HMM from third moments")(moments, k, smoothing, seed)
+        return recovered
     raise SettingsError(f"method {method!r}: expected 'clusters', 'diagonalise' or 'tensor'")
 
 

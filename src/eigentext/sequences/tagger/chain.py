@@ -95,7 +95,7 @@ class Chain:
 
     ``m, m_word``            (T,) chain states and word states of each tag
     ``at, end_at``           (T, T) and (T,) places of tensors in ``tensor`` and ``end``, or -1
-    ``one, mean, mean_word`` "any state" as a column and as a row
+    ``any_state, mean, mean_word`` "any state" as a column and as a row
     ``keep``                 (T,) weight of the bigram against the tag's share ``p_next`` (T + 1,)
     ``k_next``               that share's weight in counts: with one state a tag,
                              p(b | a) = (c(a, b) + k_next p_next(b)) / (c(a) + k_next)
@@ -109,7 +109,7 @@ class Chain:
     at: Int64s
     end: Float64s
     end_at: Int64s
-    one: Float64s
+    any_state: Float64s
     mean: Float64s
     mean_word: Float64s
     root: Float64s
@@ -151,10 +151,10 @@ class Chain:
             [params.root[params.label_ptr[a] : params.label_ptr[a + 1]] for a in spine.tolist()]
         )
         if isinstance(params.lexicon, MomentLexicon):
-            one, mean_word = _first(m), _first(m_word)
-            mean = one
+            any_state, mean_word = _first(m), _first(m_word)
+            mean = any_state
         else:
-            one, mean_word = np.ones(int(m.sum())), _state_shares(params, over_word)
+            any_state, mean_word = np.ones(int(m.sum())), _state_shares(params, over_word)
             mean = _chain_shares(params, m, m_word, at, root)
         n_tag = words.p_tag * words.n_tokens
         p_next = np.append(n_tag, n_sentences) / (n_tag.sum() + n_sentences)
@@ -170,7 +170,7 @@ class Chain:
             at,
             np.concatenate([*end, np.empty(0)]),
             end_at,
-            one,
+            any_state,
             mean,
             mean_word,
             root,
@@ -218,7 +218,7 @@ class Chain:
             for b in np.flatnonzero(self.at[a] >= 0).tolist():
                 start, size = self.at[a, b], len(before) * int(self.m[b])
                 tensor = self.params.tensor[start : start + size].reshape(len(before), -1)
-                p[a, b] = before @ tensor @ self.one[ptr[b] : ptr[b + 1]]
+                p[a, b] = before @ tensor @ self.any_state[ptr[b] : ptr[b + 1]]
             if self.end_at[a] >= 0:
                 start = self.end_at[a]
                 p[a, n] = before @ self.end[start : start + len(before)]
@@ -273,8 +273,8 @@ class Chain:
         """All that the sweeps need of the model."""
         from eigentext.sequences.kernels.tag_states import Transitions
 
-        own = {name: getattr(self, name) for name in Transitions._fields if name != "tensor"}
-        return Transitions(tensor=self.params.tensor, **own)
+        arrays = {name: getattr(self, name) for name in Transitions._fields if name != "tensor"}
+        return Transitions(tensor=self.params.tensor, **arrays)
 
     def _swept(
         self, tokens: Sequence[str], candidates: TagCandidates

@@ -119,14 +119,14 @@ def chain_views(bank: Treebank) -> tuple[UInt64s, UInt64s]:
     ):
         column[bank.token[over_word]] = values[over_word]
     tag, word = bank.tag_at, bank.word_at
-    own = around.at(word, 0)
+    word_here = around.at(word, 0)
     tag_before, tag_before2, tag_before3 = (around.at(tag, -k) for k in (1, 2, 3))
     word_before, word_before2 = around.at(word, -1), around.at(word, -2)
     tag_next, tag_next2, word_next = around.at(tag, 1), around.at(tag, 2), around.at(word, 1)
-    below = [np.where(chain, x, _UNSEEN) for x in (tag_next, tag_next2, word_next, own)]
+    below = [np.where(chain, x, _UNSEEN) for x in (tag_next, tag_next2, word_next, word_here)]
     beside = [np.where(chain, _UNSEEN, x) for x in (tag_next, tag_next2, word_next, tag_before)]
     inside = [
-        feature_numbers(1, own),
+        feature_numbers(1, word_here),
         feature_numbers(2, around.at(suffix2, 0)),
         feature_numbers(3, around.at(suffix3, 0)),
         feature_numbers(4, around.at(shape, 0)),

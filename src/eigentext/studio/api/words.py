@@ -226,7 +226,12 @@ class WordsService:
                 word=None,
                 unknown=[],
                 why=None,
-                moved=[MovedView(**each._asdict()) for each in moved],
+                moved=[
+                    MovedView(
+                        word=each.word, overlap=each.overlap, one=each.first, other=each.second
+                    )
+                    for each in moved
+                ],
                 mean_overlap=mean,
                 n_shared=n_shared,
             )
@@ -296,7 +301,7 @@ def _compared(
         why = f"{' and '.join(name for name, _ in lacking)}: {not_known(word, unknown[0].near)}"
         return {"unknown": unknown, "why": why}
     fields = compared(one, other, word, request.k)._asdict()
-    fields |= {side: _near(fields[side]) for side in ("one", "other")}
+    fields |= {"one": _near(fields.pop("first")), "other": _near(fields.pop("second"))}
     return {"word": ComparedWord(**fields)}
 
 

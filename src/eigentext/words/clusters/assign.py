@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from eigentext.words.clusters.methods import WordClustering, context_counts
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from eigentext.base.types import Int64s
+    from eigentext.base.types import Int64s, Numbers, Sparse
     from eigentext.counting.counts import Counts
 
 WAYS = ("information", "centroid")
@@ -75,27 +75,25 @@ def assign(
     return _joined(clustering, names, tokens, labels, table)
 
 
-def _new_pairs(pairs: Any, labels: Int64s, fresh: npt.NDArray[np.intp], m: int) -> Int64s:
+def _new_pairs(pairs: Sparse, labels: Int64s, fresh: npt.NDArray[np.intp], m: int) -> Int64s:
     """Counts of cluster pairs in which a new word takes part; (m, m)."""
     from eigentext.evaluate.clustering import cluster_pairs
 
-    known = np.ones(labels.shape[0], dtype=bool)
-    known[fresh] = False
+    clustered = np.ones(labels.shape[0], dtype=bool)
+    clustered[fresh] = False
     old = pairs.tocoo()
-    between = known[old.row] & known[old.col]
+    between = clustered[old.row] & clustered[old.col]
     new_pairs = pairs.copy()
     new_pairs.data = np.where(between, 0, old.data)
     return cluster_pairs(new_pairs, labels, m)
 
 
-def _nearest(
-    table: npt.NDArray[Any], pairs: Any, labels: Int64s, fresh: npt.NDArray[np.intp]
-) -> Int64s:
+def _nearest(table: Numbers, pairs: Sparse, labels: Int64s, fresh: npt.NDArray[np.intp]) -> Int64s:
     """The cluster nearest by cosine, seen through the clusters to the right and left."""
     m = table.shape[0]
-    known = np.flatnonzero(labels >= 0)
+    clustered = np.flatnonzero(labels >= 0)
     member = np.zeros((labels.shape[0], m))
-    member[known, labels[known]] = 1.0
+    member[clustered, labels[clustered]] = 1.0
     profiles = np.hstack([pairs[fresh] @ member, pairs.T.tocsr()[fresh] @ member])
     clusters = np.hstack([table, table.T]).astype(np.float64)
     weights = np.concatenate(
@@ -108,7 +106,7 @@ def _nearest(
     chosen = (nearness >= best * (1 - TIE["d"])).argmax(axis=1)  # of equal ones the first
     # a word beside no known word says nothing: it joins the cluster of most words
     silent = ~profiles.any(axis=1)
-    chosen[silent] = int(np.bincount(labels[known], minlength=m).argmax())
+    chosen[silent] = int(np.bincount(labels[clustered], minlength=m).argmax())
     return np.asarray(chosen, dtype=np.int64)
 
 

@@ -1,11 +1,8 @@
 """Raise the mutual information of a clustering by moving single words (Eq. 3 as the objective).
 
-1. :class:`NeighbourLists` holds every word's right and left neighbours with their counts.
-2. :class:`ExchangeState` holds the counts of cluster pairs, both ways round, for a start.
-3. :func:`refine` visits the words by frequency, some at a time.  For each the change of MI is
-   evaluated for all clusters while the others stay, by several threads or the workers of a Dask
-   cluster; then they move one after the other, each if that still raises MI.  Words without a
-   cluster are put in.
+Words are visited by frequency, some at a time.  For each the change of MI is evaluated for all
+clusters while the others stay, by several threads or the workers of a Dask cluster; then they move
+one after the other, each if that still raises MI.  Words without a cluster are put in.
 
 With f(x) = x log x and pair counts n, N MI = sum f(n(a, b)) - sum f(n(a, .)) - sum f(n(., b))
 + f(N), so that a move changes the rows and columns of two clusters only.  Taking a word costs
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Int32s, Int64s
+    from eigentext.base.types import Float64s, Int32s, Int64s, Numbers, Sparse
 
 # a move must raise N times the mutual information by this much: far above rounding
 LEAST_GAIN = 1e-6
@@ -48,10 +45,10 @@ class Neighbours(NamedTuple):
 
     starts: Int64s
     words: Int32s
-    counts: npt.NDArray[Any]
+    counts: Numbers
 
     @classmethod
-    def of(cls, matrix: Any) -> Neighbours:
+    def of(cls, matrix: Sparse) -> Neighbours:
         """The rows of a CSR matrix of counts; its arrays are shared where they fit."""
         return cls(
             matrix.indptr.astype(np.int64, copy=False),
@@ -67,7 +64,7 @@ class NeighbourLists(NamedTuple):
     before: Neighbours
 
     @classmethod
-    def of(cls, pairs: Any) -> NeighbourLists:
+    def of(cls, pairs: Sparse) -> NeighbourLists:
         """From (n, n) CSR counts of how often one word stands before another.
 
         Counts take 4 bytes where they can: a billion words have a hundred million pairs.
@@ -100,7 +97,7 @@ class ExchangeState(NamedTuple):
     right: Float64s
 
     @classmethod
-    def of_table(cls, table: npt.NDArray[Any], sizes: Int64s) -> ExchangeState:
+    def of_table(cls, table: Numbers, sizes: Int64s) -> ExchangeState:
         """From counts of cluster pairs."""
         ahead = np.ascontiguousarray(table, dtype=np.float64)
         f_ahead = ahead * np.log(np.where(ahead > 0, ahead, 1.0))
@@ -115,12 +112,12 @@ class ExchangeState(NamedTuple):
         )
 
     @classmethod
-    def of(cls, pairs: Any, labels: Int64s, n_clusters: int) -> ExchangeState:
+    def of(cls, pairs: Sparse, labels: Int64s, n_clusters: int) -> ExchangeState:
         """From counts of word pairs and labels; words with a negative label are left out."""
-        known = labels >= 0
+        clustered = labels >= 0
         # those left out get a cluster of their own for the sum, which is then dropped
-        table = cluster_pairs(pairs, np.where(known, labels, n_clusters), n_clusters + 1)
-        sizes = np.bincount(labels[known], minlength=n_clusters).astype(np.int64)
+        table = cluster_pairs(pairs, np.where(clustered, labels, n_clusters), n_clusters + 1)
+        sizes = np.bincount(labels[clustered], minlength=n_clusters).astype(np.int64)
         return cls.of_table(table[:-1, :-1], sizes)
 
     @property
@@ -154,7 +151,7 @@ def frequency_start(
 
 
 def refine(
-    pairs: Any,
+    pairs: Sparse,
     labels: npt.NDArray[np.integer[Any]],
     n_clusters: int,
     order: npt.NDArray[np.intp],
@@ -218,7 +215,9 @@ def refine(
     return refined
 
 
-def _finder(order: Int64s, lists: NeighbourLists) -> Callable[..., Any]:
+def _finder(
+    order: Int64s, lists: NeighbourLists
+) -> Callable[[Int64s, Int64s, ExchangeState], Int64s]:
     """Who looks for targets: threads of this process, or the workers of a cluster."""
     cluster = cluster_in_use()
     if cluster is None:

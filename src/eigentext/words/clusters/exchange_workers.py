@@ -30,10 +30,8 @@ from eigentext.words.clusters.exchange import (
 )
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from eigentext.base.engines import Engine
-    from eigentext.base.types import Bools, Float64s, Int32s, Int64s
+    from eigentext.base.types import Bools, Float64s, Int32s, Int64s, Numbers
 
 _LEAST_WORK = 1 << 18  # words times clusters of a batch that is worth the way there and back
 _NEW_COPY = 4  # a new copy is sent when more than 1 / 4 of the cells have changed
@@ -74,7 +72,7 @@ class _Copy:
             np.zeros(m),
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type, tuple[Numbers, ...]]:
         parts = self._labels.astype(np.int32), self._state.ahead, self._state.f_ahead
         return _Copy, parts
 
@@ -113,7 +111,7 @@ class TargetsByWorkers:
         self._number = 0
         self._copy: Any = None
         # as of the last batch: labels, n and n log n, and which of them are not as in the copy
-        self._known: tuple[npt.NDArray[Any], ...] = ()
+        self._known: tuple[Numbers, ...] = ()
         self._other_words = self._other_cells = np.zeros(0, dtype=bool)
 
     def __call__(self, words: Int64s, labels: Int64s, state: ExchangeState) -> Int64s:
@@ -121,14 +119,18 @@ class TargetsByWorkers:
         if words.size * state.sizes.size < _LEAST_WORK:
             return find_targets(words, self._lists, labels, state)
         change = self._engine.share(self._change(labels, state))
-        places = [np.flatnonzero(self._shard_of[words] == k) for k in range(len(self._shards))]
+        rows_of_shard = [
+            np.flatnonzero(self._shard_of[words] == k) for k in range(len(self._shards))
+        ]
         tasks = [
-            (shard, self._copy, change, words[place])
-            for shard, place in zip(self._shards, places, strict=True)
+            (shard, self._copy, change, words[rows])
+            for shard, rows in zip(self._shards, rows_of_shard, strict=True)
         ]
         targets = np.empty(words.size, dtype=np.int64)
-        for place, found in zip(places, self._engine.map(_targets_of, tasks), strict=True):
-            targets[place] = found
+        for rows, of_shard in zip(
+            rows_of_shard, self._engine.map(_targets_of, tasks), strict=True
+        ):
+            targets[rows] = of_shard
         return targets
 
     def _change(self, labels: Int64s, state: ExchangeState) -> _Change:
@@ -138,8 +140,8 @@ class TargetsByWorkers:
         """
         m = state.ahead.shape[0]
         if self._known:
-            known, ahead, f_ahead = self._known
-            self._other_words |= labels != known
+            last_labels, ahead, f_ahead = self._known
+            self._other_words |= labels != last_labels
             self._other_cells |= ((state.ahead != ahead) | (state.f_ahead != f_ahead)).ravel()
         self._known = labels.astype(np.int32), state.ahead.copy(), state.f_ahead.copy()
         if self._copy is None or self._other_cells.sum() > m * m // _NEW_COPY:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from eigentext.base.types import Sparse
+
 
 class ClusterFeatures(Transformer):
     """How often each prefix of a cluster path occurs in a text, as a sparse matrix.
@@ -88,7 +90,7 @@ class ClusterFeatures(Transformer):
             else:
                 yield checked_tokens(text, "a text")
 
-    def transform(self, X: Iterable[str | Sequence[str]]) -> Any:
+    def transform(self, X: Iterable[str | Sequence[str]]) -> Sparse:
         """Counts of the prefixes in each text: (texts, columns), CSR."""
         from scipy.sparse import csr_array
 

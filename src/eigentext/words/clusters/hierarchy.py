@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.base.types import Bools, Float64s, Int64s
+    from eigentext.base.types import Bools, Float64s, Int64s, Numbers
 
 _MIDDLE = 6  # bits of the prefix that is made first
 _ROUNDS = 10  # passes between siblings at each depth, at the most
 _TIE = 1e-9  # nats, or shares of a length: what is nearer than this is equal
 
 
-def hierarchy(pairs: npt.NDArray[Any], method: str = "bisect") -> list[str]:
+def hierarchy(pairs: Numbers, method: str = "bisect") -> list[str]:
     """The path of each cluster, as bits, given (m, m) counts of cluster pairs.
 
     >>> pairs = np.array([[0, 9, 8, 1], [9, 0, 1, 8], [8, 1, 0, 9], [1, 8, 9, 0]])
@@ -66,7 +66,7 @@ def hierarchy(pairs: npt.NDArray[Any], method: str = "bisect") -> list[str]:
         return _downwards(counts, vectors, weights, start, bits)
 
 
-def cluster_vectors(pairs: npt.NDArray[Any]) -> Float64s:
+def cluster_vectors(pairs: Numbers) -> Float64s:
     """Vectors of clusters, U S of the scaled pair counts to both sides; (m, m)."""
     counts = np.asarray(pairs, dtype=np.float64)
     left = inverse_sqrt_totals(counts.sum(axis=1), 1.0)
@@ -96,7 +96,7 @@ def paths_of_merges(merges: npt.NDArray[np.integer[Any]], n_clusters: int) -> li
     return ["".join(reversed(path)) for path in bits]
 
 
-def _from_linkage(linked: npt.NDArray[Any]) -> Int64s:
+def _from_linkage(linked: Numbers) -> Int64s:
     """Merges by smallest member out of scipy's list of merges."""
     n = linked.shape[0] + 1
     smallest = list(range(n))
@@ -108,9 +108,7 @@ def _from_linkage(linked: npt.NDArray[Any]) -> Int64s:
     return np.array(merges, dtype=np.int64)
 
 
-def _middle(
-    counts: npt.NDArray[Any], vectors: Float64s, weights: Float64s
-) -> tuple[Int64s, list[str]]:
+def _middle(counts: Numbers, vectors: Float64s, weights: Float64s) -> tuple[Int64s, list[str]]:
     """Groups of clusters by exchange, and their bits by pairing them up to the root.
 
     Exchange ends in a local optimum, so it is started twice, and the better end is taken.
@@ -149,7 +147,7 @@ def _middle(
     return labels, bits
 
 
-def joining_losses(table: npt.NDArray[Any]) -> Float64s:
+def joining_losses(table: Numbers) -> Float64s:
     """What joining each pair of groups takes from N times the mutual information; (g, g).
 
     >>> joining_losses(np.array([[0, 5], [5, 0]])).round(4).tolist()
@@ -206,11 +204,7 @@ def _match(losses: Float64s) -> list[tuple[int, int]]:
 
 
 def _downwards(
-    counts: npt.NDArray[Any],
-    vectors: Float64s,
-    weights: Float64s,
-    groups: Int64s,
-    starts: list[str],
+    counts: Numbers, vectors: Float64s, weights: Float64s, groups: Int64s, starts: list[str]
 ) -> list[str]:
     """Cut every group in two, depth by depth, until each cluster is alone."""
     m = counts.shape[0]
@@ -262,9 +256,7 @@ def _two_means(vectors: Float64s, weights: Float64s) -> Bools:
     return sides
 
 
-def _change_sides(
-    counts: npt.NDArray[Any], groups: Int64s, sibling: Int64s, weights: Float64s
-) -> None:
+def _change_sides(counts: Numbers, groups: Int64s, sibling: Int64s, weights: Float64s) -> None:
     """Exchange between siblings, in place, until the mutual information rises no more."""
     from scipy.sparse import csr_array
 
@@ -282,7 +274,7 @@ def _change_sides(
 
 
 def prefix_information(
-    pairs: npt.NDArray[Any], paths: Sequence[str], lengths: Sequence[int]
+    pairs: Numbers, paths: Sequence[str], lengths: Sequence[int]
 ) -> dict[int, float]:
     """The mutual information of the clusterings that prefixes of the paths give.
 

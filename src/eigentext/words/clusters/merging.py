@@ -18,7 +18,7 @@ When all words are in, the m clusters that are left are merged down to one: the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Bools, Float64s, Int64s
+    from eigentext.base.types import Bools, Float64s, Int64s, Numbers, Sparse
 
 _BATCH = 512  # words per GEMM
 
@@ -47,9 +47,7 @@ class MergedClusters:
     gamma: float | None = None
 
 
-def ward(
-    vectors: npt.NDArray[Any], n_clusters: int, *, progress: Progress | None = None
-) -> MergedClusters:
+def ward(vectors: Numbers, n_clusters: int, *, progress: Progress | None = None) -> MergedClusters:
     """Cluster vectors, given by decreasing frequency, with ``n_clusters`` + 1 active clusters.
 
     >>> points = np.array([[0.0, 1], [1, 0], [0.1, 1], [1, 0.1], [0, 0.9]])
@@ -116,7 +114,7 @@ def _roots(parents: Int64s, stop: int) -> Int64s:
 
 
 def _sums_by_slot(
-    points: npt.NDArray[Any], stop: int, parents: Int64s, slot_label: Int64s, active: Bools
+    points: Numbers, stop: int, parents: Int64s, slot_label: Int64s, active: Bools
 ) -> Float64s:
     """The sum of the vectors in each slot, from the words themselves: no drift."""
     from scipy.sparse import csr_array
@@ -144,7 +142,7 @@ def _labels(parents: Int64s, slot_label: Int64s, active: Bools) -> tuple[Int64s,
 
 
 def brown(
-    pairs: Any, tokens: npt.NDArray[Any], n_clusters: int, order: npt.NDArray[np.intp]
+    pairs: Sparse, tokens: Numbers, n_clusters: int, order: npt.NDArray[np.intp]
 ) -> MergedClusters:
     """Cluster words by their (n, n) CSR pair counts and token counts, in the given order.
 

@@ -26,7 +26,7 @@ import time
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Int64s
+    from eigentext.base.types import Float64s, Int64s, Numbers, Sparse
     from eigentext.counting.counts import Counts
     from eigentext.words.settings import ClusterSettings
 
@@ -65,8 +65,8 @@ class ContextVectors:
     """``vectors`` M (n, r), rows of length 1 (or 0 for a word without contexts);
     ``singular_values`` (r,); ``report`` of the decomposition."""
 
-    vectors: npt.NDArray[Any]
-    singular_values: npt.NDArray[Any]
+    vectors: Numbers
+    singular_values: Numbers
     report: ConvergenceReport
 
 
@@ -84,13 +84,13 @@ def positions_of(contexts: str | Contexts) -> tuple[int, ...]:
 
 def context_counts(
     counts: Counts, positions: tuple[int, ...], words: npt.NDArray[np.intp] | None = None
-) -> list[Any]:
+) -> list[Sparse]:
     """One CSR matrix per position, of all words or of the given ones among themselves.
 
     Counts of +d serve -d too (transposed), whichever of them was asked for when counting.
     """
     distances = [near for near, far in counts.contexts.spans if near == far]
-    by_distance: dict[int, Any] = {}
+    by_distance: dict[int, Sparse] = {}
     for distance in sorted({abs(p) for p in positions}):
         if counts.contexts.bag or distance not in distances:
             raise SettingsError(
@@ -101,7 +101,7 @@ def context_counts(
     return [by_distance[p] if p > 0 else by_distance[-p].T.tocsr() for p in positions]
 
 
-def _among(half: Any, words: npt.NDArray[np.intp]) -> Any:
+def _among(half: Sparse, words: npt.NDArray[np.intp]) -> Sparse:
     """``half[words][:, words]`` with sorted columns, some rows at a time: no copy but the result.
 
     >>> from scipy.sparse import csr_array
@@ -110,8 +110,8 @@ def _among(half: Any, words: npt.NDArray[np.intp]) -> Any:
     """
     from scipy.sparse import csr_array
 
-    place = np.full(half.shape[1], -1, dtype=half.indices.dtype)  # the new id of each word
-    place[words] = np.arange(len(words), dtype=place.dtype)
+    new_id = np.full(half.shape[1], -1, dtype=half.indices.dtype)  # the new id of each word
+    new_id[words] = np.arange(len(words), dtype=new_id.dtype)
     room = int((half.indptr[words + 1] - half.indptr[words]).sum())
     columns = np.empty(room, dtype=half.indices.dtype)
     data = np.empty(room, dtype=half.dtype)
@@ -119,7 +119,7 @@ def _among(half: Any, words: npt.NDArray[np.intp]) -> Any:
     used = 0
     for rows in row_blocks(len(words), _ROWS_AT_ONCE):
         part = half[words[rows]]
-        moved = place[part.indices]
+        moved = new_id[part.indices]
         kept = moved >= 0
         ends = np.append(0, np.cumsum(kept, dtype=starts.dtype))[part.indptr]
         shape = (len(ends) - 1, len(words))
@@ -133,8 +133,8 @@ def _among(half: Any, words: npt.NDArray[np.intp]) -> Any:
 
 
 def omega(
-    blocks: list[Any], totals: npt.NDArray[Any], kappa: float, *, dtype: Any = np.float64
-) -> Any:
+    blocks: list[Sparse], totals: Numbers, kappa: float, *, dtype: npt.DTypeLike = np.float64
+) -> Sparse:
     """``diag(u + kappa)^-1/2 [B_1 .. B_s] diag(v + kappa)^-1/2``; u are the words' totals.
 
     >>> from scipy.sparse import csr_array
@@ -147,7 +147,7 @@ def omega(
     return cca_scale(hstack(blocks, format="csr"), row_totals=totals, kappa=kappa, dtype=dtype)
 
 
-def omega_noise(blocks: list[Any], totals: npt.NDArray[Any], kappa: float) -> float:
+def omega_noise(blocks: list[Sparse], totals: Numbers, kappa: float) -> float:
     """What chance adds to the singular values of :func:`omega`, at the most."""
     from scipy.sparse import hstack
 
@@ -156,7 +156,7 @@ def omega_noise(blocks: list[Any], totals: npt.NDArray[Any], kappa: float) -> fl
 
 
 def embed(
-    Omega: Any,
+    Omega: Sparse,
     rank: int,
     *,
     overlap: float | None = None,

@@ -1,10 +1,4 @@
-"""Word clusters as an estimator.
-
-1. :class:`SpectralClusters` takes token lists, or stored counts, and clusters their words;
-2. ``labels_``, ``paths_`` and ``predict``/``transform`` give the clusters of words;
-3. ``save`` and ``load`` keep them as a model file of kind ``clusters``; ``write_paths`` writes the
-   file that tools for Brown clusters read, and :func:`read_clusters` reads either.
-"""
+"""Word clusters as an estimator, and as the file of paths that tools for Brown clusters read."""
 
 from __future__ import annotations
 
@@ -78,8 +72,8 @@ class SpectralClusters(Model, ClusterSettings):
         if isinstance(X, Counts):
             counts = X
         else:
-            wanted = self.contexts_to_count()
-            counts = count_sentences(X, contexts=wanted, vocab_size=self.vocab_size)
+            contexts = self.contexts_to_count()
+            counts = count_sentences(X, contexts=contexts, vocab_size=self.vocab_size)
         if memory is not None:
             check_memory(memory, counts, self)
         return self._take(cluster_counts(counts, self, progress=progress))

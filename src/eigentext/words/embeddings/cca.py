@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Int64s
+    from eigentext.base.types import Float64s, Int64s, Sparse
 
 _KERNEL_NONZEROS = 300_000  # below this numba need not be loaded
 _TILED_PAIRS = 3_000_000  # counted pairs from which on the matrix is made in tiles
@@ -74,17 +74,17 @@ def contexts_to_count(contexts: str | Contexts, weighting: str) -> Contexts:
     >>> str(contexts_to_count("bag2", "linear")), str(contexts_to_count("bag2", "flat"))
     ('-2,-1,+1,+2', 'bag2')
     """
-    wanted = parse_contexts(contexts)
-    if not wanted.names:
+    parsed = parse_contexts(contexts)
+    if not parsed.names:
         raise SettingsError("contexts: unigrams have none; expected such as bag5 or lr2")
-    if wanted.bag > 1 and weighting != "flat":
-        return parse_contexts(f"lr{wanted.bag}")
-    return wanted
+    if parsed.bag > 1 and weighting != "flat":
+        return parse_contexts(f"lr{parsed.bag}")
+    return parsed
 
 
 def context_counts(
     counts: Counts, contexts: str | Contexts | None = None, weighting: str = "flat"
-) -> Any:
+) -> Sparse:
     """The matrix of words and contexts, (n, n) for a bag, (n, k n) for k positions; CSR.
 
     Counts of positions -w to w can be read as a bag of any half-width up to w, with weights.
@@ -97,32 +97,32 @@ def context_counts(
 
 def _sides(counts: Counts, contexts: str | Contexts | None, weighting: str) -> list[list[Side]]:
     """What the matrix of words and contexts is made of: its blocks of columns, as sums."""
-    wanted = counts.contexts if contexts is None else parse_contexts(contexts)
-    if wanted == counts.contexts and (not wanted.bag or weighting == "flat" or wanted.bag == 1):
-        if not wanted.names:
+    parsed = counts.contexts if contexts is None else parse_contexts(contexts)
+    if parsed == counts.contexts and (not parsed.bag or weighting == "flat" or parsed.bag == 1):
+        if not parsed.names:
             raise SettingsError("these counts are unigrams only; count with contexts such as lr2")
-        if wanted.bag:
+        if parsed.bag:
             return [[Side(counts.halves, (1.0,)), Side(counts.halves, (1.0,), turned=True)]]
         halves = dict(zip(counts.contexts.spans, counts.halves, strict=True))
-        return [[Side((halves[abs(p), abs(p)],), (1.0,), p < 0)] for p in wanted.positions]
+        return [[Side((halves[abs(p), abs(p)],), (1.0,), p < 0)] for p in parsed.positions]
     held = set(counts.contexts.positions)
-    distances = range(1, wanted.bag + 1)
-    if not wanted.bag or any(d not in held or -d not in held for d in distances):
-        more = f" and {weighting} weighting" if wanted.bag and weighting != "flat" else ""
-        needed = contexts_to_count(wanted, weighting)
+    distances = range(1, parsed.bag + 1)
+    if not parsed.bag or any(d not in held or -d not in held for d in distances):
+        more = f" and {weighting} weighting" if parsed.bag and weighting != "flat" else ""
+        needed = contexts_to_count(parsed, weighting)
         raise SettingsError(
-            f"contexts {wanted}{more} cannot be had from counts of {counts.contexts}: "
+            f"contexts {parsed}{more} cannot be had from counts of {counts.contexts}: "
             f"count with contexts {needed}"
         )
     by_distance = {
         near: half for (near, _), half in zip(counts.contexts.spans, counts.halves, strict=True)
     }
     before = [by_distance[distance] for distance in distances]
-    weights = [_weight(weighting, distance, wanted.bag) for distance in distances]
+    weights = [_weight(weighting, distance, parsed.bag) for distance in distances]
     return [[Side(before, weights), Side(before, weights, turned=True)]]
 
 
-def fold_contexts(matrix: Any, words: Sequence[str]) -> Any:
+def fold_contexts(matrix: Sparse, words: Sequence[str]) -> Sparse:
     """Add up the columns of context words that differ in case alone, position by position.
 
     >>> from scipy.sparse import csr_array
@@ -140,7 +140,7 @@ def _folded_columns(words: Sequence[str], n_positions: int) -> Int64s:
     return np.concatenate([column + len(forms) * p for p in range(n_positions)])
 
 
-def _fold(matrix: Any, moved: Int64s) -> Any:
+def _fold(matrix: Sparse, moved: Int64s) -> Sparse:
     """The matrix with each column added to the one that it is moved to."""
     from scipy.sparse import csr_array
 
@@ -160,7 +160,7 @@ def _weight(weighting: str, distance: int, width: int) -> float:
     return 1 / distance if weighting == "harmonic" else 1.0
 
 
-def scaled_contexts(matrix: Any, settings: CCASettings) -> Any:
+def scaled_contexts(matrix: Sparse, settings: CCASettings) -> Sparse:
     """Omega, the transformed and scaled counts; float32 CSR.
 
     >>> from scipy.sparse import csr_array
@@ -193,18 +193,18 @@ class _Scaling:
             kappa = 0.0 if settings.scaling == "ppmi" else 50.0
         return cls(rows + kappa, columns + kappa, settings)
 
-    def __call__(self, matrix: Any, place: slice) -> Any:
+    def __call__(self, matrix: Sparse, rows_of_matrix: slice) -> Sparse:
         """Omega of some rows of the counts."""
-        rows, columns, settings = self.rows[place], self.columns, self.settings
+        rows, columns, settings = self.rows[rows_of_matrix], self.columns, self.settings
         if settings.scaling == "ppmi":
-            return self._ppmi(matrix, place)
+            return self._ppmi(matrix, rows_of_matrix)
         if settings.scaling == "sqrt":
             matrix, rows, columns = sqrt_transform(matrix), np.sqrt(rows), np.sqrt(columns)
         elif settings.scaling == "log":
             matrix, rows, columns = log_transform(matrix), np.log1p(rows), np.log1p(columns)
         return cca_scale(matrix, rows, columns, dtype=np.float32)
 
-    def _ppmi(self, matrix: Any, place: slice) -> Any:
+    def _ppmi(self, matrix: Sparse, rows_of_matrix: slice) -> Sparse:
         """As :func:`eigentext.linalg.scaling.ppmi`, in float32; much of it in compiled code."""
         shift = self.settings.shift
         whole = matrix.shape[0] == len(self.rows)
@@ -217,7 +217,7 @@ class _Scaling:
         starts = np.empty_like(matrix.indptr)
         indices, values = np.empty_like(matrix.indices), np.empty(matrix.nnz, dtype=np.float32)
         with np.errstate(divide="ignore"):  # a total of 0 has no entries
-            row_logs, column_logs = np.log(self.rows[place]), np.log(self.columns)
+            row_logs, column_logs = np.log(self.rows[rows_of_matrix]), np.log(self.columns)
             offset = float(np.log(self.rows.sum()) - np.log(shift))
         used = kernels.ppmi_rows(
             matrix.indptr,
@@ -425,9 +425,9 @@ class CCAEmbedding(TableTransformer, WordVectorModel, Model, CCASettings):
         rows = []
         for sentence in each_sentence(X):
             ids = [row_of.get(token, unknown) for token in sentence]
-            known = [i for i in ids if i is not None]
+            rows_known = [i for i in ids if i is not None]
             zeros = np.zeros(vectors.shape[1], dtype=np.float32)
-            rows.append(vectors[known].mean(axis=0) if known else zeros)
+            rows.append(vectors[rows_known].mean(axis=0) if rows_known else zeros)
         return self._table(np.array(rows, dtype=np.float32).reshape(-1, vectors.shape[1]))
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:

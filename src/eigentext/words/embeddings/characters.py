@@ -1,25 +1,22 @@
 """Words by their characters: features of a word, and vectors for words that nobody has seen.
 
-1. :func:`features_of` gives the n-grams of a word between marks of its beginning and end (so that
-   prefixes and suffixes are among them), its shape and its case.
-2. :func:`feature_matrix` has a row for each word, over the features that enough words have.
-3. :func:`fit_character_map` learns the linear map B from rows f_w of length 1 to word vectors v_w,
+Features are the n-grams of a word between marks of its beginning and end (so that prefixes and
+suffixes are among them), its shape and its case.  The linear map B from rows f_w of length 1 to
+word vectors v_w is that of
 
-       min_B sum_w |f_w B - v_w|^2 + ridge |B|^2,
+    min_B sum_w |f_w B - v_w|^2 + ridge |B|^2,
 
-   by conjugate gradients; the ridge is the one that does best for words held out.
-4. :class:`CharacterMap` keeps features and map: ``vectors`` is for any word (what fastText does
-   with its n-grams, Bojanowski et al. 2017).
+by conjugate gradients; the ridge is the one that does best for words held out.  So there is a
+vector for any word (what fastText does with its n-grams, Bojanowski et al. 2017).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.fields import Reals, Strings
 from eigentext.base.records import stored
@@ -30,7 +27,7 @@ from eigentext.linalg.ties import unit_rows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from eigentext.base.types import Float32s
+    from eigentext.base.types import Float32s, Numbers, Sparse
 
 SHORTEST, LONGEST = 2, 6  # n-grams
 RIDGES = (1.0, 0.3, 0.1, 0.03)  # which are tried
@@ -52,14 +49,14 @@ def features_of(word: str) -> list[str]:
     if len(plain) > _LONGEST_WORD:
         plain = plain[: _LONGEST_WORD // 2] + plain[-_LONGEST_WORD // 2 :]
     marked = f"<{plain}>"
-    found = {
+    features = {
         marked[at : at + n]
         for n in range(SHORTEST, LONGEST + 1)
         for at in range(len(marked) - n + 1)
     }
     if word:
-        found |= {f"shape={outline(word)[:_LONGEST_WORD]}", f"case={case_of(word)}"}
-    return sorted(found)
+        features |= {f"shape={outline(word)[:_LONGEST_WORD]}", f"case={case_of(word)}"}
+    return sorted(features)
 
 
 def common_features(words: Iterable[str], least: int = _LEAST_WORDS) -> tuple[str, ...]:
@@ -70,20 +67,20 @@ def common_features(words: Iterable[str], least: int = _LEAST_WORDS) -> tuple[st
     """
     from collections import Counter
 
-    seen = Counter(feature for word in words for feature in features_of(word))
-    common = [feature for feature, n in seen.items() if n >= least]
-    return tuple(sorted(common if len(common) >= _FEW_FEATURES else seen))
+    often = Counter(feature for word in words for feature in features_of(word))
+    common = [feature for feature, n in often.items() if n >= least]
+    return tuple(sorted(common if len(common) >= _FEW_FEATURES else often))
 
 
-def feature_matrix(words: Sequence[str], column_of: Mapping[str, int]) -> Any:
+def feature_matrix(words: Sequence[str], column_of: Mapping[str, int]) -> Sparse:
     """Which word has which feature: (words, features), ones; CSR."""
     from scipy.sparse import csr_array
 
     columns: list[int] = []
     starts = [0]
     for word in words:
-        known = (column_of.get(feature) for feature in features_of(word))
-        columns += sorted(column for column in known if column is not None)
+        columns_of_word = (column_of.get(feature) for feature in features_of(word))
+        columns += sorted(column for column in columns_of_word if column is not None)
         starts.append(len(columns))
     data = np.ones(len(columns), dtype=np.float32)
     shape = (len(words), len(column_of))
@@ -124,7 +121,7 @@ def fit_character_map(words: Sequence[str], vectors: Float32s) -> tuple[Characte
     return CharacterMap(features, weights), ridge
 
 
-def _best_ridge(rows: Any, aim: Float32s) -> float:
+def _best_ridge(rows: Sparse, aim: Float32s) -> float:
     """The ridge whose answers for held-out words have the largest mean cosine."""
     held_out = np.arange(len(aim)) % _HELD_OUT == _HELD_OUT - 1
     if not held_out.any():
@@ -133,14 +130,12 @@ def _best_ridge(rows: Any, aim: Float32s) -> float:
     scores = []
     for ridge in RIDGES:
         weights = ridge_regression(rows[~held_out], aim[~held_out], ridge, n_iter=_TRIED_STEPS)
-        told = unit_rows(np.asarray(rows[held_out] @ weights, dtype=np.float32))
-        scores.append(round(float(np.einsum("ij,ij->", told, truth)) / len(truth), 4))
+        predicted = unit_rows(np.asarray(rows[held_out] @ weights, dtype=np.float32))
+        scores.append(round(float(np.einsum("ij,ij->", predicted, truth)) / len(truth), 4))
     return RIDGES[int(np.argmax(scores))]  # of equal ones the largest
 
 
-def ridge_regression(
-    X: Any, Y: npt.NDArray[Any], ridge: float, *, n_iter: int
-) -> npt.NDArray[Any]:
+def ridge_regression(X: Sparse, Y: Numbers, ridge: float, *, n_iter: int) -> Numbers:
     """``inv(X'X + ridge) X'Y`` by so many steps of conjugate gradients, all columns at once.
 
     >>> X = np.array([[1.0, 0.0], [1.0, 1.0]])
@@ -168,7 +163,7 @@ def ridge_regression(
     return B
 
 
-def _unit_sums(matrix: Any) -> Any:
+def _unit_sums(matrix: Sparse) -> Sparse:
     """Rows of ones at length 1."""
     from scipy.sparse import csr_array
 

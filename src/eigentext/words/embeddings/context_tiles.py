@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float64s, Int64s
+    from eigentext.base.types import Float64s, Int64s, Numbers, Sparse
 
 _LIBRARIES = 330_000_000  # resident size of Python with all that is loaded by the end
 _WORD_BYTES = 300  # a word: its string, its bytes, its places in tables
@@ -118,31 +116,31 @@ TILE_ENTRIES = 2_000_000  # at most, but for a single row
 class Side:
     """P or P': the weighted sum of some CSR matrices (n, n), as it is or turned."""
 
-    halves: Sequence[Any]
+    halves: Sequence[Sparse]
     weights: Sequence[float]
     turned: bool = False
 
-    def matrix(self) -> Any:
+    def matrix(self) -> Sparse:
         """All of it; whole numbers stay such where the weight is 1."""
         total = _weighted(self.halves, self.weights)
         return total.T.tocsr() if self.turned else total
 
-    def rows(self, begin: int, end: int) -> Any:
+    def rows(self, begin: int, end: int) -> Sparse:
         """Rows of P, float32 (``turned`` does not matter)."""
         halves = [_rows_of(half, begin, end) for half in self.halves]
         return _weighted(halves, self.weights).astype(np.float32)
 
 
-def _weighted(matrices: Sequence[Any], weights: Sequence[float]) -> Any:
+def _weighted(matrices: Sequence[Sparse], weights: Sequence[float]) -> Sparse:
     if len(matrices) == 1 and weights[0] == 1:
         return matrices[0]
-    total: Any = 0
+    total: Sparse = 0
     for matrix, weight in zip(matrices, weights, strict=True):
         total = total + matrix * np.float32(weight)
     return total.tocsr()
 
 
-def _rows_of(half: Any, begin: int, end: int) -> Any:
+def _rows_of(half: Sparse, begin: int, end: int) -> Sparse:
     """Some rows of a CSR matrix that may be mapped from a file."""
     from scipy.sparse import csr_array
 
@@ -181,7 +179,7 @@ class SideTotals:
         return totals
 
 
-def _stretches(entries: npt.NDArray[Any], most_rows: int) -> list[tuple[int, int]]:
+def _stretches(entries: Numbers, most_rows: int) -> list[tuple[int, int]]:
     """Neighbouring rows with at most a tile's entries together, and at most so many."""
     before = np.append(0, np.cumsum(entries, dtype=np.int64))
     cuts = [0]
@@ -195,7 +193,7 @@ def tiled_contexts(
     blocks: Sequence[Sequence[Side]],
     entries: Int64s,
     n_columns: int,
-    scaled: Callable[[Any, slice], Any],
+    scaled: Callable[[Sparse, slice], Sparse],
     *,
     folder: Path,
     room: Room,
@@ -220,7 +218,7 @@ def tiled_contexts(
         begin, end = stretches[tile]
         parts, number = [], 0
         for block in blocks:
-            part: Any = 0
+            part: Sparse = 0
             for side in block:
                 rows = turned.rows(number, tile) if side.turned else side.rows(begin, end)
                 part = part + rows
@@ -248,11 +246,11 @@ class _Turned:
         # fewer entries than a tile has: what is turned is held as it was, too
         stretches = _stretches(2 * np.asarray(entries), self._n)
 
-        def columns_of(stretch: tuple[int, int]) -> Any:
+        def columns_of(stretch: tuple[int, int]) -> Sparse:
             return side.rows(*stretch).tocsc()
 
-        for place in row_blocks(len(stretches), cores_in_use()):
-            group = stretches[place]
+        for part_of_all in row_blocks(len(stretches), cores_in_use()):
+            group = stretches[part_of_all]
             for (begin, _), part in zip(group, each(columns_of, group), strict=True):
                 for tile, (first, last) in enumerate(pairwise(self.cuts)):
                     starts = part.indptr[first : last + 1]
@@ -262,7 +260,7 @@ class _Turned:
                         columns = part.indices[here].astype(np.int32) + np.int32(begin)
                         self.store.add(f"{number}-{tile}", [rows, columns, part.data[here].copy()])
 
-    def rows(self, number: int, tile: int) -> Any:
+    def rows(self, number: int, tile: int) -> Sparse:
         """The rows of a tile of P'."""
         from scipy.sparse import coo_array
 

@@ -218,7 +218,7 @@ def _moments(
     LL, RR, LR = np.zeros((3, c, c))
     left, right = np.zeros((2, len(U) if by_word else 0, c))
     share = 1.0 if covariance_tokens is None else min(1.0, covariance_tokens / len(ids))
-    seen = taken = 0
+    n_smoothed = taken = 0
     for number, (begin, end) in enumerate(blocks):
         # evenly spread: a block is taken when the share of those so far grows past a whole number
         take = int((number + 1) * share) > int(number * share) or (not taken and begin == 0)
@@ -226,7 +226,7 @@ def _moments(
             continue
         m = kernels.smooth(ids, begin, end, U, rates, words, L, R)
         flat_left, flat_right = L[:m].reshape(m, c), R[:m].reshape(m, c)
-        seen += m
+        n_smoothed += m
         if take:
             taken += m
             LL += flat_left.T @ flat_left
@@ -235,7 +235,7 @@ def _moments(
         if by_word:
             kernels.add_by_word(words, m, flat_left, left)
             kernels.add_by_word(words, m, flat_right, right)
-    n_tokens = int((ids >= 0).sum()) if not by_word else seen
+    n_tokens = int((ids >= 0).sum()) if not by_word else n_smoothed
     # covariances of some blocks stand for all; the sums by word are of all tokens
     scale = n_tokens / max(taken, 1)
     return _Moments(LL * scale, RR * scale, LR * scale, left, right)
@@ -247,13 +247,13 @@ def _sides(moments: _Moments, settings: LRMVLSettings) -> tuple[Float64s, Float6
     Contexts are sums in single precision: a smaller correlation than ``_NOISE`` is of rounding,
     and its direction would be another one on another processor.
     """
-    asked = settings.n_components // 2
+    half = settings.n_components // 2
     result = cca_from_moments(
-        moments.LR, moments.LL, moments.RR, asked, ridge=settings.kappa, seed=settings.seed
+        moments.LR, moments.LL, moments.RR, half, ridge=settings.kappa, seed=settings.seed
     )
     above = int((result.correlations > _NOISE).sum())
-    if above < asked:
-        raise RankError("the correlation of the words before and after", rank=asked, got=above)
+    if above < half:
+        raise RankError("the correlation of the words before and after", rank=half, got=above)
     return result.projections[0], result.projections[1]
 
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError, Source
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Bools, Float32s, Float64s
+    from eigentext.base.types import Bools, Float32s, Float64s, Numbers, Sparse
 
 WordPair = tuple[str, str, float]
 
@@ -73,7 +73,7 @@ class ReducedView:
         return np.asarray(self.U * (S * np.sqrt(len(self.U))), dtype=np.float64)
 
 
-def words_after(text: EncodedText, window: int) -> Any:
+def words_after(text: EncodedText, window: int) -> Sparse:
     """Which words stand after which, up to ``window`` words away; CSR, ``<unk>`` included.
 
     One at distance d weighs (window - d + 1) / window.
@@ -90,31 +90,32 @@ def words_after(text: EncodedText, window: int) -> Any:
     return after
 
 
-def neighbour_view(after: Any, side: str, words: Sequence[str]) -> Any:
+def neighbour_view(after: Sparse, side: str, words: Sequence[str]) -> Sparse:
     """Words before (``left``), after (``right``) or on both sides (``bag``) of all but ``<unk>``.
 
     Neighbours that differ in case alone are one.
     """
-    matrix = {"left": lambda: after.T, "right": lambda: after, "bag": lambda: after + after.T}
-    return fold_contexts(matrix[side]().tocsr()[: len(words) - 1], words)
+    if side != "right":
+        after = after.T if side == "left" else after + after.T
+    return fold_contexts(after.tocsr()[: len(words) - 1], words)
 
 
-def document_view(text: EncodedText, sentences: int) -> Any:
+def document_view(text: EncodedText, sentences: int) -> Sparse:
     """How often a word stands in each stretch of so many sentences."""
     ends = text.ids < 0
-    place = np.cumsum(ends) // sentences
-    known = ~ends & (text.ids < len(text.vocabulary) - 1)
-    return _table(text.ids[known], place[known], None, len(text.vocabulary) - 1)
+    document = np.cumsum(ends) // sentences
+    in_vocabulary = ~ends & (text.ids < len(text.vocabulary) - 1)
+    return _table(text.ids[in_vocabulary], document[in_vocabulary], None, len(text.vocabulary) - 1)
 
 
-def pair_view(pairs: Iterable[WordPair], row_of: Mapping[str, int]) -> Any:
+def pair_view(pairs: Iterable[WordPair], row_of: Mapping[str, int]) -> Sparse:
     """Words of another language with their counts."""
-    known = [(row_of[word], other, n) for word, other, n in pairs if word in row_of]
-    rows, names, counts = ([pair[part] for pair in known] for part in range(3))
+    in_vocabulary = [(row_of[word], other, n) for word, other, n in pairs if word in row_of]
+    rows, names, counts = ([pair[part] for pair in in_vocabulary] for part in range(3))
     return _named_table(rows, names, counts, len(row_of))  # type: ignore[arg-type]
 
 
-def character_view(words: Sequence[str]) -> Any:
+def character_view(words: Sequence[str]) -> Sparse:
     """N-grams, shape and case."""
     column_of = {feature: column for column, feature in enumerate(common_features(words))}
     return feature_matrix(words, column_of).astype(np.float64)
@@ -159,7 +160,7 @@ def _count(field: str) -> float | None:
     return value if 0 < value < 1e15 and "_" not in field else None
 
 
-def reduced(matrix: Any, rank: int, *, overlap: float, seed: int, name: str) -> ReducedView:
+def reduced(matrix: Sparse, rank: int, *, overlap: float, seed: int, name: str) -> ReducedView:
     """The leading singular vectors of the scaled matrix, as many as there are up to ``rank``."""
     if not matrix.nnz:
         raise DataError(f"the view {name}", None, "it has no word of the vocabulary")
@@ -190,16 +191,14 @@ def reduced(matrix: Any, rank: int, *, overlap: float, seed: int, name: str) -> 
 
 def _named_table(
     rows: Sequence[int], names: Sequence[str], counts: Sequence[float] | None, n_rows: int
-) -> Any:
+) -> Sparse:
     """A table whose columns are names, in the order of the alphabet."""
     column_of = {name: column for column, name in enumerate(sorted(set(names)))}
     columns = np.array([column_of[name] for name in names], dtype=np.int64)
     return _table(np.array(rows, dtype=np.int64), columns, counts, n_rows)
 
 
-def _table(
-    rows: npt.NDArray[Any], columns: npt.NDArray[Any], counts: Sequence[float] | None, n_rows: int
-) -> Any:
+def _table(rows: Numbers, columns: Numbers, counts: Sequence[float] | None, n_rows: int) -> Sparse:
     """Counts of (row, column); CSR."""
     from scipy.sparse import coo_array
 
@@ -215,7 +214,7 @@ def consensus(
     weights: Sequence[float] = (),
     ridge: float = 0.0,
     seed: int = 0,
-) -> tuple[npt.NDArray[Any], Float64s]:
+) -> tuple[Numbers, Float64s]:
     """G (words, n_components), in which the views agree most, and its eigenvalues (0 to 1)."""
     result = generalised_cca(
         [view.scaled() for view in views],
@@ -283,14 +282,14 @@ class MultiviewEmbedding(TableTransformer, WordVectorModel, Model, MultiviewSett
         if len(words) < 2:
             raise SettingsError("a text of fewer than two word types has nothing to tell apart")
         rank = self.view_rank or -(-3 * self.n_components // 2)
-        found = []
+        views = []
         with single_threaded():
             for name, table in self._tables(text, words, pairs):
-                found.append(reduced(table, rank, overlap=self.overlap, seed=self.seed, name=name))
+                views.append(reduced(table, rank, overlap=self.overlap, seed=self.seed, name=name))
                 if progress is not None:
-                    progress(len(found), len(self.views) + 1, "views")
+                    progress(len(views), len(self.views) + 1, "views")
             G, values = consensus(
-                found,
+                views,
                 self.n_components,
                 weights=self.view_weights,
                 ridge=self.ridge,
@@ -306,7 +305,7 @@ class MultiviewEmbedding(TableTransformer, WordVectorModel, Model, MultiviewSett
 
     def _tables(
         self, text: EncodedText, words: Sequence[str], pairs: Iterable[WordPair] | None
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Iterator[tuple[str, Sparse]]:
         """The matrix of each view."""
         row_of = {word: row for row, word in enumerate(words)}
         after = None

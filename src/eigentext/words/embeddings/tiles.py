@@ -1,18 +1,16 @@
 """A sparse matrix that need not fit into memory, as a linear map: tiles of rows, one at a time.
 
-1. :class:`TileStore` takes neighbouring rows of the matrix, and keeps them in both orders (by row
-   and by column, so that products gather and never scatter), in memory while there is room.
-2. :class:`TiledOperator` multiplies tile by tile: ``A x`` puts the parts of the tiles one below
-   the other, ``A' x`` adds them up in their order, and ``A' A x`` does both in one reading.
-
-Rows within a tile are independent, and threads share them; the cuts hang on the matrix alone, so
-that neither the number of threads nor the room changes a digit.
+Tiles are kept in both orders (by row and by column, so that products gather and never scatter).
+``A x`` puts the parts of the tiles one below the other, ``A' x`` adds them up in their order, and
+``A' A x`` does both in one reading.  Rows within a tile are independent, and threads share them;
+the cuts hang on the matrix alone, so that neither the number of threads nor the room changes a
+digit.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.engines import Engine
-    from eigentext.base.types import Bools, Float32s, Int64s, UInt32s
+    from eigentext.base.types import Bools, Float32s, Int64s, Numbers, Sparse, UInt32s
     from eigentext.linalg.backend import Backend
 
 _BLOCK_COLUMNS = 64  # of a dense block per pass of the kernel, as in linalg.matrices
@@ -47,7 +45,7 @@ class TileStore:
         self._columns: list[Bools | None] = [None] * (len(cuts) - 1)
         self._buffer = np.empty(0, dtype=np.uint8)
 
-    def put(self, number: int, rows: Any) -> None:
+    def put(self, number: int, rows: Sparse) -> None:
         """Take the rows of a tile: CSR, sorted columns, finite values."""
         columns = rows.T.tocsr()
         arrays = []
@@ -108,10 +106,10 @@ class TiledOperator(Operator):
         self.shape = (store.cuts[-1], store.n_columns)
         self.dtype = np.dtype(np.float32)
 
-    def matmat(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def matmat(self, x: Numbers) -> Numbers:
         """``A x``."""
 
-        def product(block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        def product(block: Numbers) -> Numbers:
             y = np.zeros((self.shape[0], block.shape[1]), dtype=np.float32)
             for rows, by_row, _ in self.store.tiles():
                 by_row.add_times(block, y[rows])
@@ -119,24 +117,24 @@ class TiledOperator(Operator):
 
         return _by_columns(x, self.shape[0], product)
 
-    def rmatmat(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def rmatmat(self, x: Numbers) -> Numbers:
         """``A' x``."""
         return self._summed(x, self.shape[1], lambda rows, _, block: block[rows])
 
-    def cogram(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def cogram(self, x: Numbers) -> Numbers:
         """``A' A x``, in one reading of the tiles."""
 
-        def part(rows: slice, by_row: _Rows, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        def part(rows: slice, by_row: _Rows, block: Numbers) -> Numbers:
             product = np.zeros((rows.stop - rows.start, block.shape[1]), dtype=np.float32)
             by_row.add_times(block, product)
             return product
 
         return self._summed(x, self.shape[1], part)
 
-    def _summed(self, x: npt.NDArray[Any], n_rows: int, part: Any) -> npt.NDArray[Any]:
+    def _summed(self, x: Numbers, n_rows: int, part: Callable[..., Numbers]) -> Numbers:
         """The sum of ``A_t' part(x)`` over the tiles A_t."""
 
-        def product(block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        def product(block: Numbers) -> Numbers:
             total = np.zeros((n_rows, block.shape[1]), dtype=np.float32)
             for rows, by_row, by_column in self.store.tiles():
                 by_column.add_times(part(rows, by_row, block), total)
@@ -144,7 +142,7 @@ class TiledOperator(Operator):
 
         return _by_columns(x, n_rows, product)
 
-    def whole(self) -> Any:
+    def whole(self) -> Sparse:
         """The matrix in one piece, in memory: CSR."""
         from scipy.sparse import csr_array, vstack
 
@@ -189,9 +187,7 @@ class TiledOperator(Operator):
         return True
 
 
-def _by_columns(
-    x: npt.NDArray[Any], n_rows: int, product: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-) -> npt.NDArray[Any]:
+def _by_columns(x: Numbers, n_rows: int, product: Callable[[Numbers], Numbers]) -> Numbers:
     """A product with some columns of a block after the other, as the kernel wants them.
 
     Tiles on disk are read for each of these; all columns at once would take the memory of the

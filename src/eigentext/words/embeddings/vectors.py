@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Sequence
 
-    import numpy.typing as npt
     from numpy.typing import NDArray
 
     from eigentext.base.files.opening import Source
-    from eigentext.base.types import Float32s, Float64s
+    from eigentext.base.types import Float32s, Float64s, Numbers
 
 _ANALOGY = re.compile(r"(.+?):(.+?)::(.+)")
 _CELLS_AT_ONCE = 1 << 24  # cosines held at once: 64 MB
@@ -103,22 +102,6 @@ def parse_query(query: str, vocabulary: Iterable[str] = ()) -> tuple[str, ...]:
     return (query,) if match is None else (match[1], match[2], match[3])
 
 
-def nearest_words(
-    words: Sequence[str], vectors: NDArray[np.floating], queries: Sequence[str], k: int = 10
-) -> list[Neighbours]:
-    """For each query (a word, or ``a:b::c``) the k nearest words and their cosines.
-
-    Of equal cosines the one that comes first in ``words`` is first.  An analogy looks for words
-    near ``b - a + c``, all at length 1.
-
-    >>> words = ["man", "king", "woman", "queen", "sea"]
-    >>> vectors = np.array([[1.0, 0, 1], [1, 1, 1], [-1, 0, 1], [-1, 1, 1], [0, -1, 0]])
-    >>> [near[0][0] for near in nearest_words(words, vectors, ["man", "man:king::woman"], 1)]
-    ['king', 'queen']
-    """
-    return WordSpace(words, vectors).nearest(queries, k)
-
-
 class WordSpace:
     """Words, by decreasing frequency, and their vectors at length 1.
 
@@ -157,9 +140,19 @@ class WordSpace:
         return WordSpace([*self.words, *more], together, self.unknown)
 
     def nearest(self, queries: Sequence[str], k: int = 10) -> list[Neighbours]:
-        """For each query (a word, or ``a:b::c``) the k nearest words and their cosines."""
+        """For each query (a word, or ``a:b::c``) the k nearest words and their cosines.
+
+        Of equal cosines the one that comes first in ``words`` is first.  An analogy looks for
+        words near ``b - a + c``, all at length 1.
+
+        >>> words = ["man", "king", "woman", "queen", "sea"]
+        >>> vectors = np.array([[1.0, 0, 1], [1, 1, 1], [-1, 0, 1], [-1, 1, 1], [0, -1, 0]])
+        >>> near = WordSpace(words, vectors).nearest(["man", "man:king::woman"], 1)
+        >>> [words_near[0][0] for words_near in near]
+        ['king', 'queen']
+        """
         if isinstance(queries, str):
-            raise TypeError("nearest_words() takes a list of queries, not one str: [query]")
+            raise TypeError("nearest() takes a list of queries, not one str: [query]")
         if k < 1:
             raise SettingsError(f"k is {k}, expected at least 1")
         queried = [parse_query(query, self.row_of) for query in queries]
@@ -257,7 +250,7 @@ class Embeddings:
     def neighbours(self, word: str, k: int = 10) -> list[tuple[str, float]]:
         """The k nearest words by cosine, without the word itself."""
 
-        return nearest_words(self.words, self.vectors, [word], k)[0]
+        return WordSpace(self.words, self.vectors).nearest([word], k)[0]
 
     def export(self, path: Source, *, binary: bool | None = None) -> None:
         """Write word2vec's text or binary format; by default binary for ``.bin``."""
@@ -309,7 +302,7 @@ class WordVectorModel:
         return f"{n_words:,} words, {n_columns} dimensions"
 
 
-def vectors_from(U: npt.NDArray[Any], S: npt.NDArray[Any], exponent: float) -> Float32s:
+def vectors_from(U: Numbers, S: Numbers, exponent: float) -> Float32s:
     """Rows of ``U diag(S)^exponent`` at length 1; rows of zeros stay zero.
 
     >>> vectors_from(np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([1.0, 1.0]), 0.5).tolist()

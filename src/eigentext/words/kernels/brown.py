@@ -14,13 +14,12 @@ O(m^2).  By the formula, with x_k = n(v, k), y_k = n(w, k) and k every third clu
                  + s(v) log(n(v + w) / n(v)) + s(w) log(n(v + w) / n(w))  (``_totals_part``)
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Bools, Float64s
 from eigentext.words.kernels.neighbours import clear, empty_sides, pairs_of, x_log_x
 
 _TIE = 1e-6  # losses are about N times mutual information: far above rounding, far below a token
@@ -35,12 +34,12 @@ class MergeTable(NamedTuple):
                         slot is free, symmetric
     """
 
-    active: Any
-    tokens: Any
-    shares: Any
-    pairs: Any
-    mirror: Any
-    loss: Any
+    active: Bools
+    tokens: Float64s
+    shares: Float64s
+    pairs: Float64s
+    mirror: Float64s
+    loss: Float64s
 
 
 @njit(error_model="numpy", fastmath={"contract"})
@@ -130,13 +129,13 @@ def add_word(w, slot, n_tokens, lists, slot_of, table, room):
     active, tokens, shares, pairs, mirror, loss = table
     slots = active.shape[0]
     word = pairs_of(w, lists, slot_of, room)
-    own, after, before = word.own, word.after, word.before
+    with_itself, after, before = word.with_itself, word.after, word.before
     sums_a, sums_b = after.sums, before.sums
     # old clusters: the new one is a third for every pair of those beside it ...
     _add_third(after, loss)
     _add_third(before, loss)
     # ... and the pairs with it are new to their totals
-    share = 2.0 * own
+    share = 2.0 * with_itself
     for v in range(slots):
         more = sums_a[v] + sums_b[v]
         if more > 0.0:
@@ -158,8 +157,8 @@ def add_word(w, slot, n_tokens, lists, slot_of, table, room):
         _add_joint(sums_b[k], pairs[k], row)
     _take_own(after, pairs, row)
     _take_own(before, pairs, row)
-    pairs[slot, slot] = own
-    mirror[slot, slot] = own
+    pairs[slot, slot] = with_itself
+    mirror[slot, slot] = with_itself
     for v in range(slots):
         if v != slot:
             pairs[slot, v] = sums_a[v]
@@ -170,7 +169,7 @@ def add_word(w, slot, n_tokens, lists, slot_of, table, room):
     tokens[slot] = n_tokens
     shares[slot] = share
     for v in range(slots):
-        if active[v] and v != slot and (sums_a[v] + sums_b[v] + own > 0.0):
+        if active[v] and v != slot and (sums_a[v] + sums_b[v] + with_itself > 0.0):
             row[v] += _corner(slot, v, pairs)
     _totals_part(slot, table)
     _mirror_row(slot, active, loss)

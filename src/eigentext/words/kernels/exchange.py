@@ -15,8 +15,6 @@ with itself (a word that has been taken out is in no count n):
 with d and e the sums over c.  Only clusters beside the word have terms in the first two lines.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from eigentext.base.compiling import njit
@@ -36,7 +34,7 @@ def _put(b, sign, word, state):
 
     The totals of the neighbours' clusters stay: the pairs are theirs wherever the word goes.
     """
-    own, after, before = word.own, word.after, word.before
+    with_itself, after, before = word.with_itself, word.after, word.before
     _, ahead, back, f_ahead, f_back, left, right = state
     for c in after.clusters:
         x = ahead[b, c] + sign * after.sums[c]
@@ -46,8 +44,8 @@ def _put(b, sign, word, state):
         x = ahead[c, b] + sign * before.sums[c]
         ahead[c, b] = x
         back[b, c] = x
-    if own > 0.0:
-        x = ahead[b, b] + sign * own
+    if with_itself > 0.0:
+        x = ahead[b, b] + sign * with_itself
         ahead[b, b] = x
         back[b, b] = x
         value = _f(x)
@@ -99,7 +97,7 @@ def _add_gains(side, table, f_table, gains):
 @njit(error_model="numpy", fastmath={"contract"})
 def _all_gains(word, state, gains):
     """gain(b) of every cluster b, by quick logarithms; time O(m times neighbouring clusters)."""
-    own, after, before = word.own, word.after, word.before
+    with_itself, after, before = word.with_itself, word.after, word.before
     _, ahead, back, f_ahead, f_back, left, right = state
     m = gains.shape[0]
     # the last line of the formula: the totals
@@ -114,24 +112,24 @@ def _all_gains(word, state, gains):
     for b in after.clusters:
         x, d = ahead[b, b], after.sums[b]
         e = before.sums[b]
-        gains[b] += _f(x + d + e + own) - _f(x + d)
+        gains[b] += _f(x + d + e + with_itself) - _f(x + d)
         if e > 0.0:
             gains[b] += _f(x) - _f(x + e)
     for b in before.clusters:
-        if after.sums[b] == 0.0 and own > 0.0:
+        if after.sums[b] == 0.0 and with_itself > 0.0:
             x, e = ahead[b, b], before.sums[b]
-            gains[b] += _f(x + e + own) - _f(x + e)
-    if own > 0.0:
+            gains[b] += _f(x + e + with_itself) - _f(x + e)
+    if with_itself > 0.0:
         for b in range(m):
             if after.sums[b] == 0.0 and before.sums[b] == 0.0:
                 x = ahead[b, b]
-                gains[b] += _f(x + own) - _f(x)
+                gains[b] += _f(x + with_itself) - _f(x)
 
 
 @njit(error_model="numpy", fastmath={"contract"})
 def _exact_gain(b, word, state):
     """gain(b) of one cluster in full precision."""
-    own, after, before = word.own, word.after, word.before
+    with_itself, after, before = word.with_itself, word.after, word.before
     ahead, left, right = state.ahead, state.left, state.right
     gain = 0.0
     for c in after.clusters:
@@ -143,7 +141,7 @@ def _exact_gain(b, word, state):
             x = ahead[c, b]
             gain += _f(x + before.sums[c]) - _f(x)
     x = ahead[b, b]
-    gain += _f(x + after.sums[b] + before.sums[b] + own) - _f(x)
+    gain += _f(x + after.sums[b] + before.sums[b] + with_itself) - _f(x)
     gain -= _f(left[b] + word.n_left) - _f(left[b])
     gain -= _f(right[b] + word.n_right) - _f(right[b])
     return gain
@@ -157,7 +155,7 @@ def _without_itself(a, word, state, gains):
     n(a, c) by d(c) and n(c, a) by e(c).  Other clusters b see that in one cell on each side only,
     n(b, a) and n(a, b); cluster a itself in all of its cells, and its gain is what it would lose.
     """
-    own, after, before = word.own, word.after, word.before
+    with_itself, after, before = word.with_itself, word.after, word.before
     ahead, left, right = state.ahead, state.left, state.right
     d, e = after.sums[a], before.sums[a]
     if d > 0.0:
@@ -180,7 +178,7 @@ def _without_itself(a, word, state, gains):
             x = ahead[c, a]
             gain += _f(x) - _f(x - before.sums[c])
     x = ahead[a, a]
-    gain += _f(x) - _f(x - d - e - own)
+    gain += _f(x) - _f(x - d - e - with_itself)
     gain -= _f(left[a]) - _f(left[a] - word.n_left)
     gain -= _f(right[a]) - _f(right[a] - word.n_right)
     gains[a] = gain

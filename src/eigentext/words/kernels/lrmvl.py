@@ -1,7 +1,5 @@
 """Exponential smoothing of contexts along the text, and its sums by word."""
 
-from __future__ import annotations
-
 from eigentext.base.compiling import njit
 
 

@@ -5,15 +5,14 @@ x log x and log x go without a call, so that loops over them become vector code:
 give e and t; the series of atanh is cut where it is exact enough.
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Float64s, Int64s
 
 _HALF_LOG_2 = 0.5 * np.log(2.0)
 _LOG_2 = np.log(2.0)
@@ -64,22 +63,22 @@ def x_log_x(y):
 class Side(NamedTuple):
     """One side of a word: ``sums[c]`` pairs with each of its ``clusters``, and 0 with others."""
 
-    sums: Any
-    clusters: Any
+    sums: Float64s
+    clusters: Int64s
 
 
 class WordPairs(NamedTuple):
     """The pairs of a word with the clusters after and before it.
 
-    ``own``              pairs of the word with itself, which are in no side
+    ``with_itself``              pairs of the word with itself, which are in no side
     ``n_left, n_right``  pairs in which it is the left or the right word, its own included
     """
 
-    own: Any
-    after: Any
-    before: Any
-    n_left: Any
-    n_right: Any
+    with_itself: float
+    after: Side
+    before: Side
+    n_left: float
+    n_right: float
 
 
 @njit
@@ -98,11 +97,11 @@ def _gather(neighbours, word, cluster, room):
     sums, clusters = room
     # sums is all zero between words: a zero sum says that the cluster is new to this word
     used = 0
-    own = 0.0
+    with_itself = 0.0
     for p in range(starts[word], starts[word + 1]):
         x = words[p]
         if x == word:
-            own = counts[p]
+            with_itself = counts[p]
             continue
         c = cluster[x]
         if c < 0:
@@ -111,7 +110,7 @@ def _gather(neighbours, word, cluster, room):
             clusters[used] = c
             used += 1
         sums[c] += counts[p]
-    return Side(sums, clusters[:used]), own
+    return Side(sums, clusters[:used]), with_itself
 
 
 @njit(error_model="numpy", fastmath={"contract"})
@@ -120,15 +119,15 @@ def pairs_of(word, lists, cluster, room):
 
     The sums stand in ``room`` and must be given back by :func:`clear`.
     """
-    after, own = _gather(lists.after, word, cluster, room[0])
+    after, with_itself = _gather(lists.after, word, cluster, room[0])
     before, _ = _gather(lists.before, word, cluster, room[1])
-    n_left = own
+    n_left = with_itself
     for c in after.clusters:
         n_left += after.sums[c]
-    n_right = own
+    n_right = with_itself
     for c in before.clusters:
         n_right += before.sums[c]
-    return WordPairs(own, after, before, n_left, n_right)
+    return WordPairs(with_itself, after, before, n_left, n_right)
 
 
 @njit

@@ -1,7 +1,5 @@
 """Positive pointwise mutual information of a sparse matrix in one go."""
 
-from __future__ import annotations
-
 from math import log
 
 from eigentext.base.compiling import njit

@@ -1,7 +1,5 @@
 """Proportions of topics of documents, and what the words of documents say of topics."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from eigentext.base.compiling import njit

@@ -7,13 +7,12 @@ Costs that differ by less than ``tie`` of themselves are equal, and of equal one
 their last digits are rounding, which is not the same on every processor.
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Bools, Float64s, Int64s
 
 
 class ActiveClusters(NamedTuple):
@@ -26,14 +25,14 @@ class ActiveClusters(NamedTuple):
     ``tie``             the share of a cost within which costs are equal
     """
 
-    cost: Any
-    active: Any
-    sizes: Any
-    squares: Any
-    nearest: Any
-    bound: Any
-    tight: Any
-    tie: Any
+    cost: Float64s
+    active: Bools
+    sizes: Float64s
+    squares: Float64s
+    nearest: Int64s
+    bound: Float64s
+    tight: Bools
+    tie: float
 
 
 @njit(inline="always")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from eigentext.base.types import Float64s, Int64s
+    from eigentext.base.types import Sparse as Csr
     from eigentext.base.values import Packed
 
 END = "</s>"
@@ -73,12 +74,12 @@ class ClassBigram(Model, ClassBigramSettings):
 
     def _number_words(self, clusters: Mapping[str, str]) -> None:
         """Ids of words, their classes, and the end."""
-        known = {word: bits for word, bits in clusters.items() if word != END}
-        known.setdefault(UNKNOWN, UNKNOWN)
-        self.words_ = (*known, END)
-        self.names_ = (*sorted(set(known.values())), END)
+        class_of_word = {word: bits for word, bits in clusters.items() if word != END}
+        class_of_word.setdefault(UNKNOWN, UNKNOWN)
+        self.words_ = (*class_of_word, END)
+        self.names_ = (*sorted(set(class_of_word.values())), END)
         number = {name: i for i, name in enumerate(self.names_)}
-        self.class_of_ = np.array([number[b] for b in known.values()] + [number[END]])
+        self.class_of_ = np.array([number[b] for b in class_of_word.values()] + [number[END]])
         self._ids = {word: i for i, word in enumerate(self.words_)}
 
     # ------------------------------------------------------------ learning
@@ -101,7 +102,7 @@ class ClassBigram(Model, ClassBigramSettings):
         self._take(coo_array((ones, where), shape=(n, n)).tocsr())
         return self
 
-    def _take(self, pairs: Any) -> None:
+    def _take(self, pairs: Csr) -> None:
         """The parameters from counts of pairs of ids."""
         from eigentext.evaluate.clustering import cluster_pairs
 

@@ -11,7 +11,7 @@ from eigentext.errors import SettingsError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from eigentext.base.types import Float64s, Int64s
+    from eigentext.base.types import Float64s, Int64s, Sparse
 
     Ids = Int64s
 
@@ -23,7 +23,7 @@ class KneserNeyBigram:
     number of different words before y with the uniform distribution in the same way.
     """
 
-    def __init__(self, pairs: Any, *, discount: float | None = None) -> None:
+    def __init__(self, pairs: Sparse, *, discount: float | None = None) -> None:
         from scipy.sparse import csr_array
 
         matrix = csr_array(pairs)
@@ -48,16 +48,16 @@ class KneserNeyBigram:
 
     def probabilities(self, before: Int64s, words: Int64s) -> Float64s:
         """p(word | word before) for pairs of ids."""
-        seen = np.asarray(self.pairs[before, words], dtype=np.float64).ravel()
-        own = np.maximum(seen - self.discount, 0.0) / np.maximum(self.totals[before], 1.0)
-        return np.asarray(own + self.backoff[before] * self.continuation[words])
+        counts = np.asarray(self.pairs[before, words], dtype=np.float64).ravel()
+        discounted = np.maximum(counts - self.discount, 0.0) / np.maximum(self.totals[before], 1.0)
+        return np.asarray(discounted + self.backoff[before] * self.continuation[words])
 
     def row(self, before: int) -> Float64s:
         """p(. | word before); (n,)."""
         values = np.asarray(self.backoff[before] * self.continuation)
         start, stop = self.pairs.indptr[before], self.pairs.indptr[before + 1]
-        own = np.maximum(self.pairs.data[start:stop] - self.discount, 0.0)
-        values[self.pairs.indices[start:stop]] += own / max(self.totals[before], 1.0)
+        discounted = np.maximum(self.pairs.data[start:stop] - self.discount, 0.0)
+        values[self.pairs.indices[start:stop]] += discounted / max(self.totals[before], 1.0)
         return values
 
 
@@ -105,8 +105,8 @@ class KneserNeyTrigram:
         far, near = (np.asarray(before, np.int64)[:, i] for i in (0, 1))
         context, pair = far * self._base + near, near * self._base + words
         lower = self._pairs.own(pair) + self._pairs.backoff(near) * self.unigram[words]
-        own = self._triples.own(context * self._base + words)
-        return np.asarray(own + self._triples.backoff(context) * lower)
+        discounted = self._triples.own(context * self._base + words)
+        return np.asarray(discounted + self._triples.backoff(context) * lower)
 
     def row(self, far: int, near: int) -> Float64s:
         """p(. | far near); (n,)."""
@@ -137,9 +137,9 @@ class _Discounted:
         return _looked_up(self._contexts, self._back, contexts, 1.0)
 
 
-def _looked_up(keys: Ids, values: Float64s, wanted: Ids, otherwise: float) -> Float64s:
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.asarray(np.where(keys[at] == wanted, values[at], otherwise))
+def _looked_up(keys: Ids, values: Float64s, queries: Ids, otherwise: float) -> Float64s:
+    at = np.minimum(np.searchsorted(keys, queries), len(keys) - 1)
+    return np.asarray(np.where(keys[at] == queries, values[at], otherwise))
 
 
 def _three_discounts(counts: Ids) -> Float64s:
@@ -150,8 +150,8 @@ def _three_discounts(counts: Ids) -> Float64s:
     """
     n = np.bincount(np.minimum(counts, 5), minlength=6).astype(np.float64)
     share = n[1] / (n[1] + 2 * n[2]) if n[1] else 0.5
-    found = np.zeros(4)
+    discounts = np.zeros(4)
     for j in (1, 2, 3):
         value = j - (j + 1) * share * n[j + 1] / n[j] if n[j] and n[j + 1] else j / 2
-        found[j] = min(max(value, 0.05), j - 0.05)
-    return found
+        discounts[j] = min(max(value, 0.05), j - 0.05)
+    return discounts

@@ -30,7 +30,7 @@ and m = E[x_1] (Anandkumar, Ge, Hsu, Kakade and Telgarsky 2014, theorem 3.5)::
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -41,8 +41,10 @@ from eigentext.linalg.tensors import TensorPairs, tensor_power, third_moment
 from eigentext.linalg.ties import fix_signs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s
+    from eigentext.base.types import Float64s, Sparse
 
 _DENSE_SIDE = 400  # up to so many words M_2 is written out
 _RANK_TOL = 1e-10
@@ -62,12 +64,12 @@ class DocumentMoments:
     [[0.166666667, 0.166666667], [0.166666667, 0.5]]
     """
 
-    counts: Any
+    counts: Sparse
     lengths: Float64s
     mean: Float64s
 
     @classmethod
-    def of(cls, counts: Any) -> DocumentMoments:
+    def of(cls, counts: Sparse) -> DocumentMoments:
         """Of a sparse matrix of documents and words."""
         lengths = np.asarray(counts.sum(axis=1)).ravel()
         long = counts.tocsr()[np.flatnonzero(lengths >= 3)].astype(np.float64)
@@ -118,13 +120,13 @@ def topics_of(moments: DocumentMoments, k: int, alpha0: float, *, seed: int = 0)
     with single_threaded():
         U, s = _leading(lambda X: _second(moments, alpha0, X), len(moments.mean), k, seed)
         W = U / np.sqrt(s)
-        found = tensor_power(_third(moments, W, alpha0), seed=seed)
-        rows = (U * np.sqrt(s)) @ found.vectors  # M_2 W v_i, (V, k)
+        pairs = tensor_power(_third(moments, W, alpha0), seed=seed)
+        rows = (U * np.sqrt(s)) @ pairs.vectors  # M_2 W v_i, (V, k)
         sizes = rows.sum(axis=0)
         sizes = np.where(np.abs(sizes) > 1e-12, sizes, 1e-12)
         weights = sizes**2 / (sizes**2).sum()
         order = np.argsort(-np.round(weights, 12), kind="stable")
-    return RawTopics((rows / sizes).T[order], weights[order], s, found)
+    return RawTopics((rows / sizes).T[order], weights[order], s, pairs)
 
 
 def _second(moments: DocumentMoments, alpha0: float, X: Float64s) -> Float64s:
@@ -133,7 +135,9 @@ def _second(moments: DocumentMoments, alpha0: float, X: Float64s) -> Float64s:
     return np.asarray(moments.pairs(X) - (alpha0 / (alpha0 + 1) * m)[:, None] * (m @ X))
 
 
-def _leading(product: Any, V: int, k: int, seed: int) -> tuple[Float64s, Float64s]:
+def _leading(
+    product: Callable[[Float64s], Float64s], V: int, k: int, seed: int
+) -> tuple[Float64s, Float64s]:
     """The k largest eigenvalues and their vectors (V, k) of a symmetric matrix."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -200,7 +204,7 @@ class Topics:
 
 
 def proportions_of(
-    topics: Topics, counts: Any, *, n_iter: int = 200, tol: float = 1e-6
+    topics: Topics, counts: Sparse, *, n_iter: int = 200, tol: float = 1e-6
 ) -> Float64s:
     """(n, k) of documents (n, V) csr; a document without words has those of all documents."""
     if topics.alpha0 == 0:
@@ -213,7 +217,7 @@ def proportions_of(
 
 def refined(
     topics: Topics,
-    counts: Any,
+    counts: Sparse,
     *,
     n_iter: int,
     eta: float = _ETA,
@@ -245,7 +249,7 @@ def refined(
         return iterate(topics, step, n_iter=n_iter, progress=progress)
 
 
-def _posteriors(topics: Topics, counts: Any) -> tuple[Float64s, float]:
+def _posteriors(topics: Topics, counts: Sparse) -> tuple[Float64s, float]:
     """(n, k) p(topic | document), and the log likelihood."""
     weights = np.maximum(topics.weights, 1e-300)
     logs = np.asarray(counts @ np.log(topics.phi).T) + np.log(weights)
@@ -256,7 +260,7 @@ def _posteriors(topics: Topics, counts: Any) -> tuple[Float64s, float]:
 
 
 def _climb(
-    topics: Topics, counts: Any, theta: Float64s, sums: Float64s, n_iter: int, tol: float
+    topics: Topics, counts: Sparse, theta: Float64s, sums: Float64s, n_iter: int, tol: float
 ) -> float:
     from eigentext.words.kernels import topics as kernels
 

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s
+    from eigentext.base.types import Float64s, Sparse
 
 _ITERATIONS = (5, 10, 20, 50)  # of EM, for refine="auto"
 _ENOUGH = 1.002
@@ -104,45 +104,45 @@ class TopicModel(Transformer, Model, TopicSettings):
                 "smaller --min-documents (min_documents) or a larger --max-share (max_share)"
             )
             raise DataError("documents", None, why)
-        found, topics = self._of_moments(counts)
+        raw, topics = self._of_moments(counts)
         n_iter = self._chosen_iterations(counts) if self.refine == "auto" else self.refine
         better = refined(topics, counts, n_iter=n_iter, progress=progress).params
         order = np.argsort(-np.round(better.weights, 12), kind="stable")
         self.words_ = counted.words
         self.topics_, self.weights_ = better.phi[order], better.weights[order]
-        self.spectrum_, self.residual_ = found.spectrum, found.tensor.residual
+        self.spectrum_, self.residual_ = raw.spectrum, raw.tensor.residual
         self.n_documents_, self.n_tokens_ = counts.shape[0], int(counts.sum())
         self.n_iter_ = n_iter
         return self
 
-    def _of_moments(self, counts: Any) -> tuple[RawTopics, Topics]:
+    def _of_moments(self, counts: Sparse) -> tuple[RawTopics, Topics]:
         """Topics as the moments of documents give them, and without negative entries."""
-        found = topics_of(DocumentMoments.of(counts), self.n_topics, self.alpha0, seed=self.seed)
+        raw = topics_of(DocumentMoments.of(counts), self.n_topics, self.alpha0, seed=self.seed)
         often = np.asarray(counts.sum(axis=0), np.float64).ravel() + 1e-3
-        phi = np.maximum(found.topics, 0.0)
+        phi = np.maximum(raw.topics, 0.0)
         phi /= phi.sum(axis=1, keepdims=True)
         phi = (1 - self.smoothing) * phi + self.smoothing * often / often.sum()
-        return found, Topics(phi, found.weights, self.alpha0)
+        return raw, Topics(phi, raw.weights, self.alpha0)
 
-    def _chosen_iterations(self, counts: Any) -> int:
+    def _chosen_iterations(self, counts: Sparse) -> int:
         """Iterations that are best for every tenth document: more only if better by 0.2%."""
         numbers = np.arange(counts.shape[0])
         if len(numbers) < _FEW:
             return _OF_FEW
-        given, asked = halves_of(counts[numbers[::10]])
+        even, odd = halves_of(counts[numbers[::10]])
         kept = counts[numbers[numbers % 10 > 0]]
         try:
             topics = self._of_moments(kept)[1]
         except (DataError, RankError):  # nine tenths of them hold less than all
             return _OF_FEW
-        if not asked.nnz:
+        if not odd.nnz:
             return _OF_FEW
         theta = topics.usual(kept.shape[0])
         best, chosen, done = np.inf, 0, 0
         for n_iter in _ITERATIONS:
             topics = refined(topics, kept, n_iter=n_iter - done, theta=theta).params
             done = n_iter
-            reached = held_out_perplexity(proportions_of(topics, given), topics.phi, asked)
+            reached = held_out_perplexity(proportions_of(topics, even), topics.phi, odd)
             if not reached * _ENOUGH < best:
                 break
             best, chosen = reached, n_iter
@@ -175,24 +175,24 @@ class TopicModel(Transformer, Model, TopicSettings):
         Words that are not known are left out.
         """
         halves: tuple[list[list[str]], list[list[str]]] = ([], [])
-        known = set(self.words_) if hasattr(self, "words_") else set()
+        vocabulary = set(self.words_) if hasattr(self, "words_") else set()
         topics = self._parameters()
         fold = self.settings_.fold_case
         for tokens in each_sentence(X):
             words = [token.lower() if fold else token for token in tokens]
-            words = [word for word in words if word in known]
+            words = [word for word in words if word in vocabulary]
             halves[0].append(words[::2])
             halves[1].append(words[1::2])
         if not any(halves[1]):
             raise DataError("documents", None, "no document has two words that are known")
-        given, asked = (self.counts_of(half) for half in halves)
-        return held_out_perplexity(proportions_of(topics, given), topics.phi, asked)
+        even, odd = (self.counts_of(half) for half in halves)
+        return held_out_perplexity(proportions_of(topics, even), topics.phi, odd)
 
     def score(self, X: Iterable[Sequence[str]], y: object = None) -> float:
         """Minus the logarithm of the perplexity, so that more is better, as searches want it."""
         return -float(np.log(self.perplexity(X)))
 
-    def counts_of(self, X: Iterable[Sequence[str]]) -> Any:
+    def counts_of(self, X: Iterable[Sequence[str]]) -> Sparse:
         """(documents, words) csr: how often each of the model's words stands in each."""
         self.check_fitted()
         choice = WordChoice(fold_case=self.settings_.fold_case)
@@ -206,7 +206,7 @@ class TopicModel(Transformer, Model, TopicSettings):
         return f"{len(self.topics_):,} topics, {len(self.words_):,} words"
 
 
-def halves_of(counts: Any) -> tuple[Any, Any]:
+def halves_of(counts: Sparse) -> tuple[Sparse, Sparse]:
     """Every other word of documents (n, V) csr and the rest of them; words in order of columns.
 
     >>> from scipy.sparse import csr_array
@@ -219,15 +219,15 @@ def halves_of(counts: Any) -> tuple[Any, Any]:
     lengths = np.asarray(ordered.sum(axis=1)).ravel()
     before = np.repeat(np.cumsum(lengths) - lengths, np.diff(ordered.indptr))
     ends = ends - before  # within the document
-    given, asked = ordered.copy(), ordered.copy()
-    given.data = (ends + 1) // 2 - (ends - ordered.data + 1) // 2
-    asked.data = ordered.data - given.data
-    for half in (given, asked):
+    even, odd = ordered.copy(), ordered.copy()
+    even.data = (ends + 1) // 2 - (ends - ordered.data + 1) // 2
+    odd.data = ordered.data - even.data
+    for half in (even, odd):
         half.eliminate_zeros()
-    return given, asked
+    return even, odd
 
 
-def held_out_perplexity(theta: Float64s, phi: Float64s, counts: Any) -> float:
+def held_out_perplexity(theta: Float64s, phi: Float64s, counts: Sparse) -> float:
     """``exp(- sum n_dv log(sum_i theta_di phi_iv) / sum n_dv)`` of counts (documents, words).
 
     >>> from scipy.sparse import csr_array
