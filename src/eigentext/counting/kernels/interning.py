@@ -133,9 +133,9 @@ def intern_text(text, end, table, out, state):
         plain = True
         if low != _ZERO:
             bits = _trailing_zeros(low) & ~np.uint64(7)
-            separator = (word >> bits) & np.uint64(255)
+            separator = (word >> bits) & np.uint64(255)  # the byte that ends the word
             length = np.int64(bits >> np.uint64(3))
-            key = word & ((_ONE << bits) - _ONE)
+            key = word & ((_ONE << bits) - _ONE)  # the word itself
             plain = _is_white(separator)
         else:  # eight bytes or more: the key is a hash of all of them
             key = _ZERO
@@ -165,12 +165,12 @@ def intern_text(text, end, table, out, state):
             if length >= 8:
                 key &= hash_mask
             slot = np.int64(((key * _MULTIPLIER) & hash_mask) >> shift_bits)
-            size = np.uint64(length) << np.uint64(32)
+            size = np.uint64(length) << np.uint64(32)  # compared with the key: length << 32
             # linear probing, to the word itself or to an empty slot, where it is added
             while True:
                 tag = slots[slot, 1]
                 if tag == _ZERO:
-                    used = offsets[n_types]
+                    used = offsets[n_types]  # where the next word is put
                     if n_types == counts.shape[0] or used + length + 8 > arena.shape[0]:
                         done = False
                         break
@@ -180,7 +180,7 @@ def intern_text(text, end, table, out, state):
                     offsets[n_types + 1] = used + length
                     first_lines[n_types] = line
                     counts[n_types] = 0
-                    slots[slot, 0] = key
+                    slots[slot, 0] = key  # a new type
                     slots[slot, 1] = size | np.uint64(identity + 1)
                     n_types += 1
                     break
@@ -194,7 +194,7 @@ def intern_text(text, end, table, out, state):
             if not done:
                 position = start
                 break
-            counts[identity] += 1
+            counts[identity] += 1  # a token of this type
             out[n_out] = identity
             n_out += 1
             n_tokens += 1
@@ -203,7 +203,7 @@ def intern_text(text, end, table, out, state):
         if separator == 10:
             line += 1
             if in_line == 1:
-                out[n_out] = -1
+                out[n_out] = -1  # the sentence ends
                 n_out += 1
                 n_sentences += 1
                 in_line = 0
@@ -237,7 +237,7 @@ def intern_types(types, type_offsets, first, table, n_types, add, part, n_parts,
             key = words[start] & ((_ONE << np.uint64(8 * length)) - _ONE)
         else:
             key = _hash_long(words, start, length) & hash_mask
-        spread = (key * _MULTIPLIER) & hash_mask
+        spread = (key * _MULTIPLIER) & hash_mask  # all bits depend on all bytes
         # another half of the hash than the slots: a part fills its table evenly
         if (
             n_parts > 1

@@ -32,11 +32,11 @@ def fill_buckets(ids, begin, end, nearest, farthest, ends, bucket):
     for i in range(begin, end):
         if ids[i] >= 0:
             for distance in range(1, min(farthest, i) + 1):
-                left = ids[i - distance]
+                left = ids[i - distance]  # the word so many before
                 if left < 0:
                     break
                 if distance >= nearest:
-                    at = ends[ids[i]]
+                    at = ends[ids[i]]  # the next free place of the bucket
                     bucket[at] = left
                     ends[ids[i]] = at + 1
 
@@ -74,7 +74,7 @@ def buckets_to_rows(rows, sums, ends, cursor, indices, data):
     for column in range(ends.shape[0]):
         for at in range(begin, ends[column]):
             entry = cursor[rows[at]]
-            indices[entry] = column
+            indices[entry] = column  # columns come in order
             data[entry] = sums[at]
             cursor[rows[at]] = entry + 1
         begin = ends[column]

@@ -111,7 +111,7 @@ def next_symbols(parameters: BlockedParameters, data: Encoded) -> Float64s:
         block = blocks.of_word[data[s][-1]] if len(data[s]) else len(blocks.first) - 2
         states_of_block = np.arange(blocks.first[block], blocks.first[block + 1])
         share = last[s, : len(states_of_block)] / last[s, : len(states_of_block)].sum()
-        states[s] = share @ parameters.rows(states_of_block)
+        states[s] = share @ parameters.rows(states_of_block)  # p(h_n+1 | x)
     shown = parameters.shown(states)
     return np.asarray(shown / shown.sum(axis=1, keepdims=True))
 

@@ -204,9 +204,9 @@ def _emissions(emitted: Numbers, blocks: Blocks, discount: float) -> Numbers:
     """p(word | state): discounted, with the share of the word in its block for the rest."""
     sizes = np.diff(blocks.emit)
     state, S = blocks.states_of_emissions(), blocks.n_states
-    lost = discount * np.minimum(emitted, 1)
+    lost = discount * np.minimum(emitted, 1)  # D(n)
     totals = np.bincount(state, emitted, minlength=S)[state]
-    back = np.bincount(state, lost, minlength=S)[state]
+    back = np.bincount(state, lost, minlength=S)[state]  # what D took from each state
     word = np.repeat(np.add.reduceat(emitted, blocks.emit[:-1]), sizes) + 0.5
     usual = word / np.bincount(state, word, minlength=S)[state]
     shares = (emitted - lost + back * usual) / np.where(totals > 0, totals, 1)
@@ -253,7 +253,7 @@ def choose_states(small: Parameters, counts: Float64s, of_word: Int64s, n_states
     """
     G, n_blocks = small.n_states, int(of_word.max()) + 1
     joint = small.emission.T * shares(small)  # (V, G)
-    total = joint.sum(axis=1, keepdims=True)
+    total = joint.sum(axis=1, keepdims=True)  # p(x)
     expected = np.maximum(counts, 1e-3)[:, None] * joint / np.where(total > 0, total, 1)
     by_block = np.zeros((n_blocks, G))
     np.add.at(by_block, of_word, expected)

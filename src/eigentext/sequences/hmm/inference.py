@@ -34,7 +34,7 @@ def _compact(parameters: Parameters, data: Encoded) -> tuple[Encoded, Float64s]:
     if not 0 < data.n_tokens < n_symbols // 4:
         return data, np.ascontiguousarray(parameters.emission.T)
     used, ids = np.unique(data.ids, return_inverse=True)
-    rows = np.ascontiguousarray(parameters.emission[:, used].T)
+    rows = np.ascontiguousarray(parameters.emission[:, used].T)  # (used symbols, k)
     return Encoded(ids.astype(np.int32), data.first), rows
 
 
@@ -137,7 +137,7 @@ def next_symbols(parameters: Parameters, data: Encoded) -> Float64s:
     """
     last = np.zeros((len(data), parameters.n_states))
     _machine(parameters, data).go_forward(np.zeros(data.n_tokens), last=last)
-    states = last @ parameters.transition
+    states = last @ parameters.transition  # p(h_n+1 | x_1 .. x_n)
     states[data.lengths == 0] = parameters.initial
     return np.asarray(states @ parameters.emission)
 

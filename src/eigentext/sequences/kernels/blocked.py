@@ -51,7 +51,7 @@ def find_pairs(ids, first, blocks, pairs, pair):
             while low < high:
                 middle = (low + high) >> 1
                 if pairs.block[middle] < b:
-                    low = middle + 1
+                    low = middle + 1  # pairs of a block rise by the second
                 else:
                     high = middle
             pair[t] = low if low < end and pairs.block[low] == b else -1
@@ -277,7 +277,7 @@ def lift(blocks, pairs, group, T_coarse, mass, T):
         a, b, o = pairs.before[p], pairs.block[p], pairs.at[p]
         for i in range(blocks.first[a], blocks.first[a + 1]):
             for j in range(blocks.first[b], blocks.first[b + 1]):
-                T[o] = T_coarse[group[i], group[j]] * mass[j]
+                T[o] = T_coarse[group[i], group[j]] * mass[j]  # p(h | g) p(b | h)
                 o += 1
 
 
@@ -306,17 +306,17 @@ def add_levels(moved, blocks, pairs, group, levels):
                 below += below_one
                 between += min(n, 3.0) - below_one
                 levels.of_block[q + j] += below_one if n_a > 1 else n
-                levels.of_group[g, j0 + j] += below_one
-            levels.state[0, i0 + i] += total
+                levels.of_group[g, j0 + j] += below_one  # m_gj: kinds
+            levels.state[0, i0 + i] += total  # n_i
             levels.state[1, i0 + i] += below
             levels.state[2, i0 + i] += between / 2
         for j in range(n_b):
             n = levels.of_block[q + j]
             below_one = min(n, 1.0)
-            levels.block[0, a] += n
+            levels.block[0, a] += n  # m_a
             levels.block[1, a] += below_one
             levels.block[2, a] += (min(n, 3.0) - below_one) / 2
-            levels.kinds[j0 + j] += below_one
+            levels.kinds[j0 + j] += below_one  # in how many blocks
 
 
 @njit(nogil=True)
@@ -338,15 +338,15 @@ def fill(which, moved, blocks, pairs, group, levels, rows, weights, d, T):
             n_state = levels.state[0, i0 + i]
             w_block, leave, g = weights.block[i0 + i], weights.leave[i0 + i], group[i0 + i]
             for j in range(n_b):
-                value = leave * rows[g, j0 + j]
+                value = leave * rows[g, j0 + j]  # the group, for the unseen
                 if n_block > 0:
                     n = levels.of_block[q + j]
                     below_one = min(n, 1.0)
                     left = n - d[2] * below_one - d[3] * (min(n, 3.0) - below_one) / 2
-                    value += w_block * left / n_block
+                    value += w_block * left / n_block  # the block
                 if n_a > 1 and n_state > 0:
                     n = moved[o + i * n_b + j]
                     below_one = min(n, 1.0)
                     left = n - d[0] * below_one - d[1] * (min(n, 3.0) - below_one) / 2
-                    value += left / n_state
+                    value += left / n_state  # the state itself
                 T[o + i * n_b + j] = value

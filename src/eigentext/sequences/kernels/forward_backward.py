@@ -82,7 +82,7 @@ def _future(x, scale, chain, beta, b, W, r):
     if scale > 0:
         share = 1 / scale
         for j in range(E.shape[1]):
-            value = E[x, j] * beta[b, j] * share
+            value = E[x, j] * beta[b, j] * share  # O[j, x] beta_t+1[j] / scale
             W[r, j] = value if value < cap else cap
     else:
         for j in range(E.shape[1]):
@@ -130,7 +130,7 @@ def _collect(ids, starts, room, t, tables):
         if smoothed.shape[0] > 0:
             total = 0.0
             for j in range(k):
-                smoothed[at, j] = alpha[r, j] * beta[b, j]
+                smoothed[at, j] = alpha[r, j] * beta[b, j]  # p(h_t = j | x)
                 total += smoothed[at, j]
             for j in range(k):
                 smoothed[at, j] /= total

@@ -44,7 +44,7 @@ def operator_states(ids, first, operators, weak, signs_matter, states, raw):
             p = 0.0
             for i in range(k):
                 states[t, i] = state[i]
-                p += rows[x, i] * state[i]
+                p += rows[x, i] * state[i]  # p = b_inf' B_x b_t
             raw[t] = p
             if signs_matter and not p > weak[x]:
                 state[:] = usual

@@ -73,8 +73,8 @@ class Moments:
             longest = int(data.lengths.max())
             why = f"the longest has {longest} tokens: triples of neighbours need at least 3"
             raise DataError("sequences", None, why)
-        heads = np.bincount(data.ids[begin], minlength=n_symbols) / len(begin)
-        middle = data.ids[at + 1]
+        heads = np.bincount(data.ids[begin], minlength=n_symbols) / len(begin)  # p(x_1)
+        middle = data.ids[at + 1]  # x_2 of every triple
         at = at[_by_symbol(middle, n_symbols)]
         return cls(heads, data.ids[at], data.ids[at + 1], data.ids[at + 2], counts)
 

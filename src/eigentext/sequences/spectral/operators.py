@@ -138,9 +138,9 @@ def make_operators(
         else:
             inverse, _ = _inverse(U.T @ (pairs @ words.R), max_condition, "U' P_21 R")
             left = words.R @ inverse
-        lefts = np.asarray(pairs.sum(axis=0), np.float64).ravel()
-        middles = np.asarray(pairs.sum(axis=1), np.float64).ravel()
-        stop, start = lefts @ left, moments.first @ U
+        lefts = np.asarray(pairs.sum(axis=0), np.float64).ravel()  # E[x_1], in counts
+        middles = np.asarray(pairs.sum(axis=1), np.float64).ravel()  # E[x_2]
+        stop, start = lefts @ left, moments.first @ U  # b_inf, b_1
         usual = middles @ U / middles.sum()
         if estimator == "fru":
             y = words.dual()
@@ -193,7 +193,7 @@ def _fill(moments: Moments, after: Numbers, before: Numbers, low: int, out: Numb
     bounds = moments.bounds[low : low + len(out) + 1].tolist()
     for at, (begin, end) in enumerate(pairwise(bounds)):
         if begin < end:
-            a = before[moments.left[begin:end]]
+            a = before[moments.left[begin:end]]  # (triples, k)
             if moments.weights is not None:
                 a *= moments.weights[begin:end, None]
             np.matmul(after[moments.right[begin:end]].T, a, out=out[at])

@@ -86,7 +86,7 @@ class Predicting(ScoresSequences):
         """(S, V) distribution of the symbol after each sequence of numbers."""
         # one more symbol at the end of each: its state is what is wanted
         first = data.first + np.arange(len(data.first))
-        ids = np.insert(data.ids, data.first[1:], 0).astype(np.int32)
+        ids = np.insert(data.ids, data.first[1:], 0).astype(np.int32)  # any symbol
         states, raw = self._states(replace(data, ids=ids, first=first))
         inner = np.ones(len(ids), np.bool_)
         inner[first[1:] - 1] = False
@@ -151,19 +151,19 @@ class Predicting(ScoresSequences):
     def _values(self, states: Float64s) -> tuple[Numbers, Float64s, Float64s]:
         """What the operators say of all symbols (n, V), corrected; its sum; what was negative."""
         with single_threaded():
-            values = states.astype(self._rows.dtype) @ self._rows.T
-            plain = states @ self._rows.sum(axis=0, dtype=np.float64)
+            values = states.astype(self._rows.dtype) @ self._rows.T  # (n, V) p_t(x)
+            plain = states @ self._rows.sum(axis=0, dtype=np.float64)  # sum over x, signed
             np.maximum(values, 0, out=values)
             positive = (values @ np.ones(values.shape[1], values.dtype)).astype(np.float64)
             if self.negatives == "abs":
                 values = np.abs(states.astype(self._rows.dtype) @ self._rows.T)
-        negative = np.maximum(positive - plain, 0.0)
+        negative = np.maximum(positive - plain, 0.0)  # mass below 0
         return values, positive + negative * (self.negatives == "abs"), negative
 
     def _mixed(self, values: Numbers, total: Float64s, unigram: Float64s) -> Float64s:
         """The share of ``total``, and the unigram; that alone where nothing is positive."""
         good = total > 0
-        w = np.where(good, self._unigram_share(), 1.0)
+        w = np.where(good, self._unigram_share(), 1.0)  # 1 where the operators say nothing
         return np.asarray(values * ((1 - w) / np.where(good, total, 1.0)) + w * unigram)
 
     def _predict(self, states: Float64s) -> tuple[Float64s, Float64s]:

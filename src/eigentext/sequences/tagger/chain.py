@@ -144,7 +144,7 @@ class Chain:
                 at[tag, tag_of[c]] = start
                 continue
             size = int(m[tag] * m_word[tag])
-            whole = params.tensor[start : start + size * len(e_end)]
+            whole = params.tensor[start : start + size * len(e_end)]  # (m_a m_word, m_end)
             end_at[tag] = sum(map(len, end))
             end.append(whole.reshape(size, -1).astype(float) @ e_end)
         root = np.concatenate(
@@ -158,7 +158,7 @@ class Chain:
             mean = _chain_shares(params, m, m_word, at, root)
         n_tag = words.p_tag * words.n_tokens
         p_next = np.append(n_tag, n_sentences) / (n_tag.sum() + n_sentences)
-        drawn = k_next * np.repeat(words.p_tag, m) * mean
+        drawn = k_next * np.repeat(words.p_tag, m) * mean  # as if k_next sentences began anew
         root = (n_sentences * root + drawn) / (n_sentences + k_next)
         keep = n_tag / (n_tag + k_next)
         return cls(
@@ -214,7 +214,7 @@ class Chain:
         for a in range(n):
             mean = self.mean[ptr[a] : ptr[a + 1]]
             word = any_word[word_ptr[a] : word_ptr[a + 1]]
-            before = np.outer(mean, word).ravel()
+            before = np.outer(mean, word).ravel()  # weights of (h1, h2)
             for b in np.flatnonzero(self.at[a] >= 0).tolist():
                 start, size = self.at[a, b], len(before) * int(self.m[b])
                 tensor = self.params.tensor[start : start + size].reshape(len(before), -1)
@@ -286,7 +286,7 @@ class Chain:
         s_ptr = pointers(self.m[candidates.tags])
         cells = Cells(candidates.ptr, candidates.tags, e_ptr, e, s_ptr)
         beta = np.zeros(int(s_ptr[-1]))
-        scale = backward(cells, self._transitions, beta)
+        scale = backward(cells, self._transitions, beta)  # log of what beta was divided by
         z = start_weight(cells, self._transitions, beta)
         if z == 0 or not np.isfinite(scale):
             return cells, beta, float("-inf"), 1
@@ -345,7 +345,7 @@ def _chain_shares(
         size = int(np.prod(shape))
         tensor = params.tensor[at[a, b] : at[a, b] + size].reshape(shape)
         M[ptr[a] : ptr[a + 1], ptr[b] : ptr[b + 1]] = tensor.sum(axis=1)
-    visits = np.maximum(np.linalg.solve(np.eye(len(M)) - M.T, root), 1e-12)
+    visits = np.maximum(np.linalg.solve(np.eye(len(M)) - M.T, root), 1e-12)  # x (I - M) = root
     return np.asarray(visits / np.repeat(np.add.reduceat(visits, ptr[:-1]), m))
 
 
@@ -373,8 +373,8 @@ class TagChain(NamedTuple):
             pairs = np.maximum(model.pairs, _NONE)
             if len(length):
                 of_row = np.add.reduceat(pairs, row_at)
-                log_pairs += np.log(pairs / np.repeat(of_row, length))
-                log_start += np.log(of_row[:first])
+                log_pairs += np.log(pairs / np.repeat(of_row, length))  # log q(t_i+1 | t_i)
+                log_start += np.log(of_row[:first])  # log q(t_1)
             else:
                 log_start += np.log(np.maximum(model.single, _NONE))
         n = len(models)

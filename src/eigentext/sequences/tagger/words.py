@@ -347,12 +347,12 @@ class WordTags:
                 break
             columns = slice(self.shape_ptr[row], self.shape_ptr[row + 1])
             n = self.shape_n[columns]
-            p = self.k_shape * p
+            p = self.k_shape * p  # the coarser level, as so many words
             p[self.shape_tag[columns]] += n
             p /= n.sum() + self.k_shape
         if self.model is None:
             return np.asarray(p)
-        both = np.sqrt(p * self.model.p(word, first=first))
+        both = np.sqrt(p * self.model.p(word, first=first))  # geometric mean
         return np.asarray(both / both.sum())
 
     def p_given_word(self, word: str, *, first: bool) -> Float64s:

@@ -92,7 +92,7 @@ def _nearest(table: Numbers, pairs: Sparse, labels: Int64s, fresh: npt.NDArray[n
     """The cluster nearest by cosine, seen through the clusters to the right and left."""
     m = table.shape[0]
     clustered = np.flatnonzero(labels >= 0)
-    member = np.zeros((labels.shape[0], m))
+    member = np.zeros((labels.shape[0], m))  # (n, m) one-hot
     member[clustered, labels[clustered]] = 1.0
     profiles = np.hstack([pairs[fresh] @ member, pairs.T.tocsr()[fresh] @ member])
     clusters = np.hstack([table, table.T]).astype(np.float64)
@@ -101,7 +101,7 @@ def _nearest(table: Numbers, pairs: Sparse, labels: Int64s, fresh: npt.NDArray[n
     )
     profiles, clusters = profiles * weights, clusters * weights
     clusters /= np.maximum(np.linalg.norm(clusters, axis=1, keepdims=True), 1e-300)
-    nearness = profiles @ clusters.T
+    nearness = profiles @ clusters.T  # cosines up to the length of the profile
     best = nearness.max(axis=1, keepdims=True)
     chosen = (nearness >= best * (1 - TIE["d"])).argmax(axis=1)  # of equal ones the first
     # a word beside no known word says nothing: it joins the cluster of most words

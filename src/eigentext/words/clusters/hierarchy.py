@@ -72,7 +72,7 @@ def cluster_vectors(pairs: Numbers) -> Float64s:
     left = inverse_sqrt_totals(counts.sum(axis=1), 1.0)
     right = inverse_sqrt_totals(counts.sum(axis=0), 1.0)
     scaled = left[:, None] * counts * right[None, :]
-    both = np.hstack([scaled, scaled.T])
+    both = np.hstack([scaled, scaled.T])  # clusters to the right and left
     values, turned = principal_axes(both @ both.T)
     vectors = turned * np.sqrt(values)
     # the first direction tells frequency alone
@@ -231,7 +231,7 @@ def _downwards(
 
 def _two_means(vectors: Float64s, weights: Float64s) -> Bools:
     """A cut in two: at the median of the main direction, then Lloyd's steps; no side is empty."""
-    share = weights / weights.sum()
+    share = weights / weights.sum()  # of the tokens
     centred = vectors - share @ vectors
     root = np.sqrt(share)[:, None] * centred
     axis = root.T @ principal_axes(root @ root.T)[1][:, 0]

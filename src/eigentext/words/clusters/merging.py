@@ -74,8 +74,8 @@ def ward(vectors: Numbers, n_clusters: int, *, progress: Progress | None = None)
     sums = np.zeros((slots, points.shape[1]))  # centroid times size, for the next GEMM
     with single_threaded():
         gram = (points[:m] @ points[:m].T).astype(np.float64)
-        apart = lengths[:m, None] + lengths[None, :m] - 2 * gram
-        cost[:m, :m] = np.maximum(apart, 0.0) / 2
+        apart = lengths[:m, None] + lengths[None, :m] - 2 * gram  # |v|^2 + |w|^2 - 2 v.w
+        cost[:m, :m] = np.maximum(apart, 0.0) / 2  # Eq. 2 for single words: half the distance
         ranks = cost + np.where(np.eye(slots, dtype=bool), np.inf, 0.0)
         tie = TIE[points.dtype.char]
         bound = ranks[:, :m].min(axis=1) if m > 1 else np.full(slots, np.inf)
@@ -90,8 +90,8 @@ def ward(vectors: Numbers, n_clusters: int, *, progress: Progress | None = None)
                 progress(start, n_words, "ward")
             batch = points[start : start + _BATCH]
             centroids = (sums / sizes[:, None]).astype(points.dtype)
-            dots = np.ascontiguousarray((centroids @ batch.T).astype(np.float64))
-            mutual = np.ascontiguousarray((batch @ batch.T).astype(np.float64))
+            dots = np.ascontiguousarray((centroids @ batch.T).astype(np.float64))  # (slots, batch)
+            mutual = np.ascontiguousarray((batch @ batch.T).astype(np.float64))  # (batch, batch)
             stop = start + batch.shape[0]
             searches += kernels.ward_batch(
                 start, lengths[start:stop], mutual, clusters, dots, slot_label, parents

@@ -218,7 +218,7 @@ class _Scaling:
         indices, values = np.empty_like(matrix.indices), np.empty(matrix.nnz, dtype=np.float32)
         with np.errstate(divide="ignore"):  # a total of 0 has no entries
             row_logs, column_logs = np.log(self.rows[rows_of_matrix]), np.log(self.columns)
-            offset = float(np.log(self.rows.sum()) - np.log(shift))
+            offset = float(np.log(self.rows.sum()) - np.log(shift))  # log N - log shift
         used = kernels.ppmi_rows(
             matrix.indptr,
             matrix.indices,

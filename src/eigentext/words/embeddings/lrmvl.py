@@ -229,7 +229,7 @@ def _moments(
         n_smoothed += m
         if take:
             taken += m
-            LL += flat_left.T @ flat_left
+            LL += flat_left.T @ flat_left  # L'L
             RR += flat_right.T @ flat_right
             LR += flat_left.T @ flat_right
         if by_word:
@@ -261,9 +261,9 @@ def _words(
     moments: _Moments, A: Float64s, B: Float64s, counts: Float64s, settings: LRMVLSettings
 ) -> tuple[Float32s, Float64s]:
     """CCA of the word against S = [L A, R B]."""
-    across = A.T @ moments.LR @ B
+    across = A.T @ moments.LR @ B  # S_L' S_R
     SS = np.block([[A.T @ moments.LL @ A, across], [across.T, B.T @ moments.RR @ B]])
-    WS = np.concatenate([moments.left @ A, moments.right @ B], axis=1)
+    WS = np.concatenate([moments.left @ A, moments.right @ B], axis=1)  # sums of S by word
     scale = np.diag(SS).mean()  # S has no unit of its own: kappa is about counts of words
     result = cca_from_moments(
         WS / np.sqrt(scale / counts.sum()),

@@ -69,7 +69,7 @@ class ReducedView:
 
     def scaled(self) -> Float64s:
         """``U diag(S)`` with second moments of mean 1, so that a ridge means the same for all."""
-        S = self.S / np.sqrt(np.square(self.S).mean())
+        S = self.S / np.sqrt(np.square(self.S).mean())  # mean square 1
         return np.asarray(self.U * (S * np.sqrt(len(self.U))), dtype=np.float64)
 
 
@@ -85,7 +85,7 @@ def words_after(text: EncodedText, window: int) -> Sparse:
     for distance in range(1, window + 1):
         run = count_pairs(ids, 0, len(ids), (distance, distance), n)
         starts, columns, data = run.rows(0, n)
-        weight = (window - distance + 1) / window
+        weight = (window - distance + 1) / window  # near words weigh more
         after = after + csr_array((data * weight, columns, starts), shape=(n, n))
     return after
 
@@ -103,7 +103,7 @@ def neighbour_view(after: Sparse, side: str, words: Sequence[str]) -> Sparse:
 def document_view(text: EncodedText, sentences: int) -> Sparse:
     """How often a word stands in each stretch of so many sentences."""
     ends = text.ids < 0
-    document = np.cumsum(ends) // sentences
+    document = np.cumsum(ends) // sentences  # number of the stretch
     in_vocabulary = ~ends & (text.ids < len(text.vocabulary) - 1)
     return _table(text.ids[in_vocabulary], document[in_vocabulary], None, len(text.vocabulary) - 1)
 

@@ -53,7 +53,7 @@ class TileStore:
             ids = matrix.indices.astype(np.int32, copy=False).view(np.uint32)
             starts = matrix.indptr.astype(np.int64, copy=False)
             arrays += [starts, ids, matrix.data.astype(np.float32, copy=False)]
-        self._arrays.add(number, arrays)
+        self._arrays.add(number, arrays)  # by row, then by column
         self.row_support[self.cuts[number] : self.cuts[number + 1]] = np.diff(rows.indptr) > 0
         self._columns[number] = np.diff(columns.indptr) > 0
 
@@ -110,7 +110,7 @@ class TiledOperator(Operator):
         """``A x``."""
 
         def product(block: Numbers) -> Numbers:
-            y = np.zeros((self.shape[0], block.shape[1]), dtype=np.float32)
+            y = np.zeros((self.shape[0], block.shape[1]), dtype=np.float32)  # A x
             for rows, by_row, _ in self.store.tiles():
                 by_row.add_times(block, y[rows])
             return y
@@ -135,7 +135,7 @@ class TiledOperator(Operator):
         """The sum of ``A_t' part(x)`` over the tiles A_t."""
 
         def product(block: Numbers) -> Numbers:
-            total = np.zeros((n_rows, block.shape[1]), dtype=np.float32)
+            total = np.zeros((n_rows, block.shape[1]), dtype=np.float32)  # sum over tiles
             for rows, by_row, by_column in self.store.tiles():
                 by_column.add_times(part(rows, by_row, block), total)
             return total

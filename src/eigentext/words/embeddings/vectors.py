@@ -162,10 +162,10 @@ class WordSpace:
         step = max(1, _CELLS_AT_ONCE // max(len(words), 1))
         for first in range(0, len(queried), step):
             block = queried[first : first + step]
-            cosines = _unit(np.stack(aims[first : first + step])) @ unit.T
+            cosines = _unit(np.stack(aims[first : first + step])) @ unit.T  # (queries, n)
             for row, parts in zip(cosines, block, strict=True):
                 rows = [self.row_of[word] for word in parts if word in self.row_of]
-                row[rows] = -np.inf
+                row[rows] = -np.inf  # words of the query
                 nearest = _largest(row, k, len(set(rows)))
                 neighbours.append([(words[i], float(row[i])) for i in nearest])
         return neighbours
@@ -308,5 +308,5 @@ def vectors_from(U: Numbers, S: Numbers, exponent: float) -> Float32s:
     >>> vectors_from(np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([1.0, 1.0]), 0.5).tolist()
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
-    rows = U * (S.astype(np.float64) ** exponent).astype(U.dtype)
+    rows = U * (S.astype(np.float64) ** exponent).astype(U.dtype)  # U diag(S)^exponent
     return np.asarray(unit_rows(rows, out=rows), dtype=np.float32)

@@ -37,7 +37,7 @@ def _put(b, sign, word, state):
     with_itself, after, before = word.with_itself, word.after, word.before
     _, ahead, back, f_ahead, f_back, left, right = state
     for c in after.clusters:
-        x = ahead[b, c] + sign * after.sums[c]
+        x = ahead[b, c] + sign * after.sums[c]  # n(b, c) with or without the word
         ahead[b, c] = x
         back[c, b] = x
     for c in before.clusters:
@@ -51,8 +51,8 @@ def _put(b, sign, word, state):
         value = _f(x)
         f_ahead[b, b] = value
         f_back[b, b] = value
-    left[b] += sign * word.n_left
-    right[b] += sign * word.n_right
+    left[b] += sign * word.n_left  # n(b, .)
+    right[b] += sign * word.n_right  # n(., b)
     # f after all counts: the cell (b, b) may have changed on both sides
     for c in after.clusters:
         value = _f(ahead[b, c])
@@ -80,7 +80,7 @@ def _add_gains(side, table, f_table, gains):
         x0, x1 = table[c0], table[c1]
         f0, f1 = f_table[c0], f_table[c1]
         for b in range(m):
-            y0 = x0[b] + d0
+            y0 = x0[b] + d0  # n(b, c) + d(c)
             y1 = x1[b] + d1
             gains[b] += (y0 * quick_log(y0) - f0[b]) + (y1 * quick_log(y1) - f1[b])
         i += 2
@@ -135,13 +135,13 @@ def _exact_gain(b, word, state):
     for c in after.clusters:
         if c != b:
             x = ahead[b, c]
-            gain += _f(x + after.sums[c]) - _f(x)
+            gain += _f(x + after.sums[c]) - _f(x)  # first line: clusters after the word
     for c in before.clusters:
         if c != b:
             x = ahead[c, b]
-            gain += _f(x + before.sums[c]) - _f(x)
+            gain += _f(x + before.sums[c]) - _f(x)  # second line: those before
     x = ahead[b, b]
-    gain += _f(x + after.sums[b] + before.sums[b] + with_itself) - _f(x)
+    gain += _f(x + after.sums[b] + before.sums[b] + with_itself) - _f(x)  # third line
     gain -= _f(left[b] + word.n_left) - _f(left[b])
     gain -= _f(right[b] + word.n_right) - _f(right[b])
     return gain
@@ -162,7 +162,7 @@ def _without_itself(a, word, state, gains):
         for b in before.clusters:
             x = ahead[b, a]
             y = x - before.sums[b]
-            gains[b] += (_f(y + d) - _f(y)) - (_f(x + d) - _f(x))
+            gains[b] += (_f(y + d) - _f(y)) - (_f(x + d) - _f(x))  # the cell n(b, a) alone
     if e > 0.0:
         for b in after.clusters:
             x = ahead[a, b]
@@ -172,11 +172,11 @@ def _without_itself(a, word, state, gains):
     for c in after.clusters:
         if c != a:
             x = ahead[a, c]
-            gain += _f(x) - _f(x - after.sums[c])
+            gain += _f(x) - _f(x - after.sums[c])  # what a loses in its row
     for c in before.clusters:
         if c != a:
             x = ahead[c, a]
-            gain += _f(x) - _f(x - before.sums[c])
+            gain += _f(x) - _f(x - before.sums[c])  # and in its column
     x = ahead[a, a]
     gain += _f(x) - _f(x - d - e - with_itself)
     gain -= _f(left[a]) - _f(left[a] - word.n_left)
@@ -266,7 +266,7 @@ def move_words(words, targets, lists, cluster, state, least):
             _put(a, -1.0, word, state)
             change = _exact_gain(b, word, state) - _exact_gain(a, word, state)
             if change > least:
-                total += change
+                total += change  # N times the mutual information
                 sizes[a] -= 1
             else:
                 b = a

@@ -108,7 +108,7 @@ def _gather(neighbours, word, cluster, room):
             continue
         if sums[c] == 0.0:
             clusters[used] = c
-            used += 1
+            used += 1  # clusters[:used] are beside the word
         sums[c] += counts[p]
     return Side(sums, clusters[:used]), with_itself
 

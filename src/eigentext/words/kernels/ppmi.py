@@ -15,11 +15,11 @@ def ppmi_rows(indptr, indices, data, row_logs, column_logs, offset, starts, colu
     used = 0
     starts[0] = 0
     for i in range(len(indptr) - 1):
-        base = offset - row_logs[i]
+        base = offset - row_logs[i]  # log N - log u
         for p in range(indptr[i], indptr[i + 1]):
             count = data[p]
             if count > 0:
-                value = log(count) + base - column_logs[indices[p]]
+                value = log(count) + base - column_logs[indices[p]]  # log(C N / (u v shift))
                 if value > 0:
                     columns[used] = indices[p]
                     values[used] = value

@@ -31,13 +31,13 @@ def proportions(starts, words, counts, phi, alpha, n_iter, tol, theta, sums):
                 of_word = phi[words[at]]
                 p = 0.0
                 for i in range(k):
-                    p += row[i] * of_word[i]
-                ratio = counts[at] / p
+                    p += row[i] * of_word[i]  # p_v = sum over i of theta_i phi_iv
+                ratio = counts[at] / p  # c_v / p_v
                 for i in range(k):
                     share[i] += ratio * of_word[i]
             moved = 0.0
             for i in range(k):
-                now = (alpha[i] + row[i] * share[i]) / (a0 + length)
+                now = (alpha[i] + row[i] * share[i]) / (a0 + length)  # the fixed point
                 moved = max(moved, abs(now - row[i]))
                 row[i] = now
             if moved < tol:
@@ -47,7 +47,7 @@ def proportions(starts, words, counts, phi, alpha, n_iter, tol, theta, sums):
             p = 0.0
             for i in range(k):
                 p += row[i] * of_word[i]
-            total += counts[at] * np.log(p)
+            total += counts[at] * np.log(p)  # log likelihood of the words
             if len(sums):
                 ratio = counts[at] / p
                 of_sums = sums[words[at]]

@@ -32,18 +32,18 @@ class KneserNeyBigram:
         n = matrix.shape[0]
         data = matrix.data
         ones, twos = int((data == 1).sum()), int((data == 2).sum())
-        estimate = ones / (ones + 2 * twos) if ones else 0.5
+        estimate = ones / (ones + 2 * twos) if ones else 0.5  # Ney, Essen and Kneser 1994
         self.discount = min(max(estimate, 0.05), 0.95) if discount is None else discount
         if not 0 < self.discount < 1:
             raise SettingsError(f"discount {self.discount!r}: expected between 0 and 1")
         d = self.discount
         before = np.bincount(matrix.indices, minlength=n).astype(np.float64)
         kinds = max(float(before.sum()), 1.0)
-        lower = np.maximum(before - d, 0.0) / kinds
+        lower = np.maximum(before - d, 0.0) / kinds  # discounted kinds of words before
         self.continuation = lower + (1 - lower.sum()) / n
-        totals = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+        totals = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()  # c(x)
         self.totals = totals
-        different = np.diff(matrix.indptr).astype(np.float64)
+        different = np.diff(matrix.indptr).astype(np.float64)  # kinds(x)
         self.backoff = np.where(totals > 0, d * different / np.maximum(totals, 1.0), 1.0)
 
     def probabilities(self, before: Int64s, words: Int64s) -> Float64s:
@@ -124,9 +124,9 @@ class _Discounted:
         discount = _three_discounts(counts)[np.minimum(counts, 3)]
         self._keys = keys
         self._contexts, owner = np.unique(keys // base, return_inverse=True)
-        totals = np.bincount(owner, counts.astype(np.float64))
-        self._own = (counts - discount) / totals[owner]
-        self._back = np.bincount(owner, discount) / totals
+        totals = np.bincount(owner, counts.astype(np.float64))  # c(u v)
+        self._own = (counts - discount) / totals[owner]  # (c - D(c)) / c(u v)
+        self._back = np.bincount(owner, discount) / totals  # what D took
 
     def own(self, keys: Ids) -> Float64s:
         """What is left of the count, over its total; 0 for what was not seen."""
