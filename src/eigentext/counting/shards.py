@@ -49,6 +49,7 @@ _BOM = b"\xef\xbb\xbf"
 _WHITE = b" \n\t\r\v\f"
 # what drivers tell of a file
 _MARKS = ("mtime", "created", "ino", "LastModified", "ETag", "blob_id")
+_REASONS = 20  # of lines left out that are kept
 _PACKING = 4  # text bytes per packed byte, for the progress of packed files only
 
 OnBytes = Callable[[int], None]
@@ -90,15 +91,14 @@ class Segment:
 class ShardErrors:
     """The lines of one shard that were left out; the reasons are kept for the first few."""
 
-    def __init__(self, keep: int = 20) -> None:
-        self.keep = keep
+    def __init__(self) -> None:
         self.lines: list[int] = []
         self.reasons: list[str] = []
 
     def __call__(self, line: int, why: str) -> None:
         """Note one bad line (counted from 0 at the start of the shard)."""
         self.lines.append(line)
-        if len(self.reasons) < self.keep:
+        if len(self.reasons) < _REASONS:
             self.reasons.append(why)
 
     def tell(self, shard: Shard, on_error: Callable[[DataError], None]) -> None:

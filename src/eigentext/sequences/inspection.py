@@ -81,10 +81,10 @@ def graph_of(parameters: Parameters, symbols: Symbols, *, words: int = 2, title:
     return _graph(parameters.transition, views, [str(v.state) for v in views], words, title)
 
 
-def graph_of_tags(tagger: LatentTagger, *, words: int = 2, title: str = "") -> str:
+def graph_of_tags(tagger: LatentTagger, *, title: str = "") -> str:
     """The same for the tags of a latent tagger."""
-    views = sorted(tags_of(tagger, top=max(words, 1)))
-    return _graph(_tag_transitions(tagger)[:, :-1], views, tagger.tags_, words, title)
+    views = sorted(tags_of(tagger, top=2))
+    return _graph(_tag_transitions(tagger)[:, :-1], views, tagger.tags_, 2, title)
 
 
 def _graph(

@@ -365,15 +365,13 @@ class Symbols:
         """
         return [[self.names[i] for i in encoded[at].tolist()] for at in range(len(encoded))]
 
-    def unigram(self, smooth: float = 0.5) -> Float64s:
-        """(V,) probability of each symbol, none of them 0: ``(n_x + smooth) / (n + V smooth)``.
+    def unigram(self) -> Float64s:
+        """(V,) probability of each symbol, none of them 0: ``(n_x + 1/2) / (n + V / 2)``.
 
         >>> Symbols.fit([["a", "a", "b"]]).unigram().round(3).tolist()
         [0.556, 0.333, 0.111]
         """
-        if not smooth > 0:
-            raise SettingsError(f"smooth {smooth}: expected more than 0")
-        counts = self.counts + smooth
+        counts = self.counts + 0.5
         return np.asarray(counts / counts.sum())
 
 

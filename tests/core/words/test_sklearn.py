@@ -79,7 +79,7 @@ def answers(model):
     if isinstance(model, SpectralClusters):
         return [model.predict(["a", "cat", "ran", "new"])]
     if isinstance(model, ClassBigram):
-        return [model.score_samples(SENTENCES)]
+        return [[model.log_prob(tokens) for tokens in SENTENCES]]
     return list(model.transform(SENTENCES))
 
 

@@ -47,7 +47,7 @@ def small_tiles(monkeypatch):
 
 @pytest.mark.parametrize("chosen", KINDS, ids=lambda kind: f"{kind.contexts}-{kind.scaling}")
 def test_tiles_are_the_matrix(counts, chosen, small_tiles):
-    plain = context_counts(counts, chosen.contexts, cca.weighting_of(chosen, counts))
+    plain = context_counts(counts, chosen.contexts, chosen.weighting or "linear")
     plain = fold_contexts(plain, counts.words) if chosen.fold_case else plain
     expected = cca.scaled_contexts(plain, chosen).toarray()
     with cca._omega(counts, chosen, len(counts.words), "2GB") as (Omega, _):

@@ -154,8 +154,6 @@ class SymbolDictionary:
     basis: Float64s
     R: Float64s
     S: Float64s
-    kind: Scaling
-    kappa: float
 
     @property
     def k(self) -> int:
@@ -168,19 +166,13 @@ class SymbolDictionary:
 
 
 def dictionary(
-    moments: Moments,
-    k: int,
-    kind: Scaling = "cca",
-    *,
-    kappa: float = 0.0,
-    exact: bool | None = None,
-    seed: int = 0,
+    moments: Moments, k: int, kind: Scaling = "cca", *, kappa: float = 0.0, seed: int = 0
 ) -> SymbolDictionary:
     """The k leading directions of ``P_21``; a rank below k is a RankError.
 
     ``kappa`` is added to counts before the CCA scaling: without it, rare symbols that occur with
-    each other alone are the leading directions.  ``exact``: singular vectors to full precision
-    in float64; otherwise to an overlap of 0.99 in float32 (default: exact up to 800 symbols).
+    each other alone are the leading directions.  Up to 800 symbols singular vectors have full
+    precision in float64; otherwise an overlap of 0.99 in float32.
 
     >>> from eigentext.sequences import Parameters
     >>> dictionary(exact_moments(Parameters.random(2, 6), 9), 2, "svd").U.shape
@@ -193,7 +185,7 @@ def dictionary(
     if not kappa >= 0:
         raise SettingsError(f"kappa {kappa!r}: expected a number of at least 0")
     counted = moments.pairs
-    fine = moments.n_symbols <= 800 if exact is None else exact
+    fine = moments.n_symbols <= 800
     rows, columns = _totals(counted, 1), _totals(counted, 0)
     root_2 = root_1 = None
     scaled = counted / counted.data.sum()
@@ -214,10 +206,10 @@ def dictionary(
     )
     U, R, S = svd.U.astype(np.float64), svd.Vt.T.astype(np.float64), svd.S.astype(np.float64)
     if root_1 is None or root_2 is None:
-        return SymbolDictionary(U, U, R, S, kind, kappa)
+        return SymbolDictionary(U, U, R, S)
     # back from whitened to plain coordinates; the columns of O lie in the span of D_2 U
     U, R = U * root_2[:, None], R * root_1[:, None]
-    return SymbolDictionary(U, U * (rows + kappa)[:, None], R, S, kind, kappa)
+    return SymbolDictionary(U, U * (rows + kappa)[:, None], R, S)
 
 
 def _totals(matrix: Sparse, axis: int) -> Float64s:

@@ -31,7 +31,7 @@ import numpy as np
 from eigentext.base.fields import Reals
 from eigentext.base.records import Record
 from eigentext.errors import SettingsError
-from eigentext.linalg.conditioning import ConditionReport, guarded_pinv
+from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 _DOUBLE = 64_000_000  # bytes of all matrices up to which they are float64
 _FEW_SYMBOLS = 800
+_MAX_CONDITION = 1e12
 _BLOCK = 16_000_000  # numbers that are folded into the reduced tensor at a time
 
 
@@ -116,11 +117,7 @@ class Operators:
 
 
 def make_operators(
-    moments: Moments,
-    words: SymbolDictionary,
-    estimator: Estimator = "cca",
-    *,
-    max_condition: float = 1e12,
+    moments: Moments, words: SymbolDictionary, estimator: Estimator = "cca"
 ) -> Operators:
     """Operators of one estimator; moments of too small a rank are a RankError.
 
@@ -133,11 +130,9 @@ def make_operators(
     with single_threaded():
         # E[v_1 .] for the reduced left view v: P_21' U (V, k) is U' P_21 turned over
         if estimator == "hkz":
-            turned, _ = _inverse((pairs.T @ U), max_condition, "U' P_21")
-            left = turned.T  # pinv(U' P_21), (V, k)
+            left = _inverse((pairs.T @ U), "U' P_21").T  # pinv(U' P_21), (V, k)
         else:
-            inverse, _ = _inverse(U.T @ (pairs @ words.R), max_condition, "U' P_21 R")
-            left = words.R @ inverse
+            left = words.R @ _inverse(U.T @ (pairs @ words.R), "U' P_21 R")
         lefts = np.asarray(pairs.sum(axis=0), np.float64).ravel()  # E[x_1], in counts
         middles = np.asarray(pairs.sum(axis=1), np.float64).ravel()  # E[x_2]
         stop, start = lefts @ left, moments.first @ U  # b_inf, b_1
@@ -149,13 +144,10 @@ def make_operators(
         return Operators(start, stop, _matrices(moments, U, left), usual)
 
 
-def _inverse(
-    matrix: Numbers, max_condition: float, symbol: str
-) -> tuple[Float64s, ConditionReport]:
+def _inverse(matrix: Numbers, symbol: str) -> Float64s:
     """Of any scale: counts or probabilities."""
     size = float(np.abs(matrix).max()) or 1.0
-    inverse, report = guarded_pinv(matrix / size, max_condition=max_condition, symbol=symbol)
-    return inverse / size, report
+    return guarded_pinv(matrix / size, max_condition=_MAX_CONDITION, symbol=symbol)[0] / size
 
 
 def _matrices(moments: Moments, U: Float64s, left: Float64s) -> Numbers:

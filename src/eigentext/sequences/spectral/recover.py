@@ -88,16 +88,9 @@ def recover_parameters(
 
 
 def spectral_start(
-    moments: Moments,
-    k: int,
-    *,
-    data: Encoded | None = None,
-    passes: int = 1,
-    kappa: float = 200.0,
-    smoothing: float = 0.9,
-    seed: int = 0,
+    moments: Moments, k: int, *, data: Encoded | None = None, passes: int = 1, seed: int = 0
 ) -> Parameters:
-    """The start of EM for a text: clusters, softened by ``smoothing``.
+    """The start of EM for a text: clusters, softened by nine tenths.
 
     A hard start stays near its clusters for long; with a tenth of them in each row EM finds its
     way at once, and better (docs/guide/sequences.md).
@@ -110,7 +103,7 @@ def spectral_start(
     >>> spectral_start(Moments.of(text, 3), 2, data=text).n_states
     2
     """
-    start = recover_parameters(moments, k, kappa=kappa, smoothing=smoothing, seed=seed)
+    start = recover_parameters(moments, k, smoothing=0.9, seed=seed)
     if data is None:
         return start
     from eigentext.sequences.hmm.em import stepwise_em

@@ -158,7 +158,6 @@ def refine(
     *,
     passes: int = 5,
     tol: float = 1e-5,
-    neighbours: NeighbourLists | None = None,
     state: ExchangeState | None = None,
     progress: Progress | None = None,
 ) -> Refinement:
@@ -178,7 +177,7 @@ def refine(
     if passes < 0:
         raise SettingsError(f"{passes} passes: expected 0 or more")
     refined = Refinement(np.array(labels, dtype=np.int64))
-    lists = neighbours if neighbours is not None else NeighbourLists.of(pairs)
+    lists = NeighbourLists.of(pairs)
     state = state if state is not None else ExchangeState.of(pairs, refined.labels, n_clusters)
     if (state.sizes == 0).any():
         raise SettingsError("a cluster is empty at the start: expected a word in each")

@@ -30,12 +30,10 @@ import numpy as np
 
 from eigentext.base.cores import cores_in_use, using_cores
 from eigentext.base.engines import cluster_in_use
-from eigentext.base.estimator import TableTransformer
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.heap import give_back, is_mapped
 from eigentext.base.model import Model
 from eigentext.base.records import learned
-from eigentext.base.tokens import each_sentence
 from eigentext.base.values import Whole
 from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.counting import count_sentences
@@ -47,25 +45,18 @@ from eigentext.linalg.scaling import cca_scale, log_transform, ppmi, sqrt_transf
 from eigentext.linalg.svd import truncated_svd
 from eigentext.words.embeddings import context_tiles
 from eigentext.words.embeddings.context_tiles import Room, Side, SideTotals, tiled_contexts
-from eigentext.words.embeddings.vectors import Embeddings, WordVectorModel, vectors_from
+from eigentext.words.embeddings.vectors import Embeddings, SentenceVectors, vectors_from
 from eigentext.words.settings import CCASettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    import numpy.typing as npt
-
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Int64s, Sparse
+    from eigentext.base.types import Sparse, Float32s, Float64s, Int64s
 
 _KERNEL_NONZEROS = 300_000  # below this numba need not be loaded
 _TILED_PAIRS = 3_000_000  # counted pairs from which on the matrix is made in tiles
-
-
-def weighting_of(settings: CCASettings, counts: Counts) -> str:
-    """The weighting, or what stands for None: linear, or flat where a bag was counted."""
-    return settings.weighting or ("flat" if counts.contexts.bag else "linear")
 
 
 def contexts_to_count(contexts: str | Contexts, weighting: str) -> Contexts:
@@ -241,7 +232,7 @@ def _omega(
 
     With it comes a folder for the basis of its decomposition, where memory has no room for that.
     """
-    weighting = weighting_of(settings, counts)
+    weighting = settings.weighting or ("flat" if counts.contexts.bag else "linear")
     blocks = _sides(counts, settings.contexts, weighting)
     if sum(half.nnz for half in counts.halves) < _TILED_PAIRS:
         matrix = context_counts(counts, settings.contexts, weighting)[:n_words]
@@ -358,7 +349,7 @@ def cca_embeddings(
 
 
 @dataclass(eq=False, repr=False)
-class CCAEmbedding(TableTransformer, WordVectorModel, Model, CCASettings):
+class CCAEmbedding(SentenceVectors, Model, CCASettings):
     """Word vectors by one SVD of scaled context counts.
 
     After ``fit``: ``embeddings_`` (words, vectors, singular values), ``n_tokens_``, ``counts_``
@@ -375,6 +366,7 @@ class CCAEmbedding(TableTransformer, WordVectorModel, Model, CCASettings):
     """
 
     KIND = "embeddings"
+    _COLUMN = "cca"
     embeddings_: Embeddings = learned(Embeddings.stored())
     n_tokens_: int = learned(Whole(0))
 
@@ -414,24 +406,8 @@ class CCAEmbedding(TableTransformer, WordVectorModel, Model, CCASettings):
         self.n_tokens_ = counts.n_tokens
         return self
 
-    def transform(self, X: Any) -> Any:
-        """The mean of the vectors of each sentence's words: (sentences, n_components).
-
-        Unknown words count as ``<unk>`` where it has a vector, else they are left out.
-        """
-        self.check_fitted()
-        row_of, vectors = self.embeddings_.row_of, self.embeddings_.vectors
-        unknown = row_of.get(UNKNOWN)
-        rows = []
-        for sentence in each_sentence(X):
-            ids = [row_of.get(token, unknown) for token in sentence]
-            rows_known = [i for i in ids if i is not None]
-            zeros = np.zeros(vectors.shape[1], dtype=np.float32)
-            rows.append(vectors[rows_known].mean(axis=0) if rows_known else zeros)
-        return self._table(np.array(rows, dtype=np.float32).reshape(-1, vectors.shape[1]))
-
-    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
-        """Names of the columns of ``transform``: ``cca0``, ``cca1``, ..."""
-        self.check_fitted()
-        n_columns = self.embeddings_.vectors.shape[1]
-        return np.array([f"cca{i}" for i in range(n_columns)], dtype=object)
+    def _of_words(self, words: list[str]) -> Float32s:
+        """Their vectors; unknown words count as ``<unk>`` where it has one, or are left out."""
+        row_of = self.embeddings_.row_of
+        rows = [row_of.get(word, row_of.get(UNKNOWN)) for word in words]
+        return self.embeddings_.vectors[[row for row in rows if row is not None]]

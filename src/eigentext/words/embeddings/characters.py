@@ -59,8 +59,8 @@ def features_of(word: str) -> list[str]:
     return sorted(features)
 
 
-def common_features(words: Iterable[str], least: int = _LEAST_WORDS) -> tuple[str, ...]:
-    """The features that so many of the words have, in order; all, of a few words.
+def common_features(words: Iterable[str]) -> tuple[str, ...]:
+    """The features that three of the words have, in order; all, of a few words.
 
     >>> common_features(["at"])
     ('<a', '<at', '<at>', 'at', 'at>', 'case=lower', 'shape=x', 't>')
@@ -68,7 +68,7 @@ def common_features(words: Iterable[str], least: int = _LEAST_WORDS) -> tuple[st
     from collections import Counter
 
     often = Counter(feature for word in words for feature in features_of(word))
-    common = [feature for feature, n in often.items() if n >= least]
+    common = [feature for feature, n in often.items() if n >= _LEAST_WORDS]
     return tuple(sorted(common if len(common) >= _FEW_FEATURES else often))
 
 

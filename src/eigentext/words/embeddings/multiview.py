@@ -19,16 +19,14 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from eigentext.base.estimator import TableTransformer
 from eigentext.base.files.opening import numbered_lines, raise_or_tell
 from eigentext.base.model import Model
 from eigentext.base.records import Record, learned
-from eigentext.base.tokens import checked_tokens, each_sentence
+from eigentext.base.tokens import checked_tokens
 from eigentext.base.values import Real, Whole
 from eigentext.counting.encoding import EncodedText
 from eigentext.counting.pairs import count_pairs
@@ -44,13 +42,11 @@ from eigentext.words.embeddings.characters import (
     feature_matrix,
     fit_character_map,
 )
-from eigentext.words.embeddings.vectors import Embeddings, WordSpace, WordVectorModel, vectors_from
+from eigentext.words.embeddings.vectors import Embeddings, SentenceVectors, WordSpace, vectors_from
 from eigentext.words.settings import CCASettings, MultiviewSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    import numpy.typing as npt
 
     from eigentext.base.files.opening import OnError, Source
     from eigentext.base.progress import Progress
@@ -229,7 +225,7 @@ def consensus(
 
 
 @dataclass(eq=False, repr=False)
-class MultiviewEmbedding(TableTransformer, WordVectorModel, Model, MultiviewSettings):
+class MultiviewEmbedding(SentenceVectors, Model, MultiviewSettings):
     """Word vectors from several views of a word, and from characters for unknown words.
 
     After ``fit``: ``embeddings_`` (words, vectors, eigenvalues), ``characters_`` (the map from
@@ -243,6 +239,7 @@ class MultiviewEmbedding(TableTransformer, WordVectorModel, Model, MultiviewSett
     """
 
     KIND = "multiview"
+    _COLUMN = "view"
     embeddings_: Embeddings = learned(Embeddings.stored())
     characters_: CharacterMap | None = learned(Record(CharacterMap, optional=True))
     ridge_: float = learned(Real(0), "character_ridge")
@@ -343,22 +340,9 @@ class MultiviewEmbedding(TableTransformer, WordVectorModel, Model, MultiviewSett
             answer[unknown] = self.characters_.vectors([words[at] for at in unknown.tolist()])
         return answer
 
-    def transform(self, X: Any) -> Any:
-        """The mean of the vectors of each sentence's words: (sentences, n_components)."""
-        self.check_fitted()
-        size = self.embeddings_.vectors.shape[1]
-        rows = []
-        for sentence in each_sentence(X):
-            vectors = self.vectors(list(sentence))
-            vectors = vectors[vectors.any(axis=1)]
-            rows.append(vectors.mean(axis=0) if len(vectors) else np.zeros(size, np.float32))
-        return self._table(np.array(rows, dtype=np.float32).reshape(-1, size))
-
-    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
-        """Names of the columns of ``transform``: ``view0``, ``view1``, ..."""
-        self.check_fitted()
-        n_columns = self.embeddings_.vectors.shape[1]
-        return np.array([f"view{i}" for i in range(n_columns)], dtype=object)
+    def _of_words(self, words: list[str]) -> Float32s:
+        vectors = self.vectors(words)
+        return vectors[vectors.any(axis=1)]
 
     def _summary(self) -> str:
         return f"{super()._summary()}, {len(self.settings_.views)} views"

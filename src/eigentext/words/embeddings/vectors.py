@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from eigentext.base.estimator import TableTransformer
 from eigentext.base.fields import Reals, Strings
 from eigentext.base.records import Record
 from eigentext.base.registry import class_of
+from eigentext.base.tokens import each_sentence
 from eigentext.errors import MissingExtraError, SettingsError
 from eigentext.linalg.ties import unit_rows
 
@@ -34,7 +37,7 @@ _CELLS_AT_ONCE = 1 << 24  # cosines held at once: 64 MB
 Neighbours = list[tuple[str, float]]
 
 
-def load_words(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], NDArray[np.float32]]:
+def load_words(path: str | os.PathLike[str]) -> tuple[tuple[str, ...], Float32s]:
     """Words and vectors of a model file or of a word2vec file.
 
     >>> from eigentext.language.formats.word2vec import write_vectors
@@ -170,7 +173,7 @@ class WordSpace:
                 neighbours.append([(words[i], float(row[i])) for i in nearest])
         return neighbours
 
-    def _vector(self, word: str) -> NDArray[np.float32] | None:
+    def _vector(self, word: str) -> Float32s | None:
         """The vector of a word at length 1, None where it has none."""
         row = self.row_of.get(word)
         if row is not None:
@@ -180,7 +183,7 @@ class WordSpace:
         vector = _unit(self.unknown([word]))[0]
         return vector if vector.any() else None
 
-    def _known(self, word: str) -> NDArray[np.float32]:
+    def _known(self, word: str) -> Float32s:
         vector = self._vector(word)
         if vector is None:
             raise SettingsError(not_known(word, near_spellings(word, self.row_of)))
@@ -197,14 +200,14 @@ def not_known(word: str, near: Sequence[str]) -> str:
     return f"the word {word!r} is not in the vocabulary{hint}"
 
 
-def _aim(vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+def _aim(vectors: list[Float32s]) -> Float32s:
     if len(vectors) == 1:
         return vectors[0]
     a, b, c = vectors
     return np.asarray(b - a + c)
 
 
-def _largest(row: NDArray[np.float32], k: int, left_out: int) -> list[int]:
+def _largest(row: Float32s, k: int, left_out: int) -> list[int]:
     """The indices of the k largest numbers, largest first, ties by index."""
     k = min(k, len(row) - left_out)
     if k <= 0:
@@ -215,7 +218,7 @@ def _largest(row: NDArray[np.float32], k: int, left_out: int) -> list[int]:
     return [int(i) for i in candidates[order]]
 
 
-def _unit(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+def _unit(vectors: NDArray[np.floating]) -> Float32s:
     rows = np.asarray(vectors, dtype=np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.where(lengths > 0, lengths, np.float32(1)))
@@ -242,7 +245,7 @@ class Embeddings:
             singular_values=Reals((values,)),
         )
 
-    @property
+    @cached_property
     def row_of(self) -> dict[str, int]:
         """The row of each word."""
         return {word: row for row, word in enumerate(self.words)}
@@ -300,6 +303,32 @@ class WordVectorModel:
     def _summary(self) -> str:
         n_words, n_columns = self.embeddings_.vectors.shape
         return f"{n_words:,} words, {n_columns} dimensions"
+
+
+class SentenceVectors(TableTransformer, WordVectorModel):
+    """What gives a sentence the mean of the vectors of its words."""
+
+    _COLUMN: ClassVar[str]  # what columns are called, before their number
+
+    if TYPE_CHECKING:
+
+        def _of_words(self, words: list[str]) -> Float32s: ...
+
+    def transform(self, X: Iterable[Sequence[str]]) -> Any:
+        """The mean of the vectors of each sentence's words: (sentences, n_components)."""
+        self.check_fitted()
+        size = self.embeddings_.vectors.shape[1]
+        rows = []
+        for sentence in each_sentence(X):
+            vectors = self._of_words(list(sentence))
+            rows.append(vectors.mean(axis=0) if len(vectors) else np.zeros(size, np.float32))
+        return self._table(np.array(rows, dtype=np.float32).reshape(-1, size))
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Names of the columns of ``transform``, such as ``cca0``, ``cca1``, ..."""
+        self.check_fitted()
+        n_columns = self.embeddings_.vectors.shape[1]
+        return np.array([f"{self._COLUMN}{i}" for i in range(n_columns)], dtype=object)
 
 
 def vectors_from(U: Numbers, S: Numbers, exponent: float) -> Float32s:

@@ -160,10 +160,6 @@ class ClassBigram(Model, ClassBigramSettings):
             raise DataError("sentences", None, "no sentences to score")
         return float(np.exp(-total / n))
 
-    def score_samples(self, X: Iterable[Sequence[str]]) -> Float64s:
-        """The log probability of each sentence."""
-        return np.array([self.log_prob(tokens) for tokens in each_sentence(X)])
-
     def score(self, X: Iterable[Sequence[str]], y: object = None) -> float:
         """Minus the logarithm of the perplexity, so that more is better, as searches want it."""
         return -float(np.log(self.perplexity(X)))

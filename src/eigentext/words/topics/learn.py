@@ -24,7 +24,7 @@ and m = E[x_1] (Anandkumar, Ge, Hsu, Kakade and Telgarsky 2014, theorem 3.5)::
    maximum of ``sum_v c_v log(sum_i theta_i phi_iv) + sum_i a_i log theta_i``, which has no local
    optima: EM for theta climbs it.  With one topic they are the posterior of the topic.
 5. :func:`refined`: EM for the topics adds up the same responsibilities over all documents, with
-   ``eta`` more for every word of every topic.
+   ``_ETA`` more for every word of every topic.
 """
 
 from __future__ import annotations
@@ -220,7 +220,6 @@ def refined(
     counts: Sparse,
     *,
     n_iter: int,
-    eta: float = _ETA,
     theta: Float64s | None = None,
     progress: Progress | None = None,
 ) -> EMResult[Topics]:
@@ -242,7 +241,7 @@ def refined(
             # proportions go on from the last iteration: a few rounds are enough
             log = _climb(now, counts, theta, sums, 5, _TOL)
             weights = sums.sum(axis=0) / sums.sum()
-        phi = np.asarray(sums).T + eta
+        phi = np.asarray(sums).T + _ETA
         return Topics(phi / phi.sum(axis=1, keepdims=True), weights, now.alpha0), log
 
     with single_threaded():
