@@ -96,9 +96,12 @@ class Counts(Stored):
             raise SettingsError(f"no context {name!r} in these counts, only: {counted}")
         if self.contexts.bag:
             return (self.halves[0] + self.halves[0].T).tocsr()
-        distance = abs(int(name))
-        half = self.halves[self.contexts.spans.index((distance, distance))]
+        half = self.half(abs(int(name)))
         return half if int(name) > 0 else half.T.tocsr()
+
+    def half(self, distance: int) -> Csr:
+        """The one of ``halves`` that is of this distance alone."""
+        return self.halves[self.contexts.spans.index((distance, distance))]
 
     def context_matrix(self) -> Csr:
         """All contexts side by side: (n, k n) CSR, k matrices in the order of the names."""

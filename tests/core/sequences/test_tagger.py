@@ -229,7 +229,7 @@ def test_more_states_than_occurrences(estimator):
     n_iter = 0 if estimator != "em" else 2
     tagger = LatentTagger(32, estimator=estimator, per_state=1, n_iter=n_iter)
     tagger.fit([["a", "b", "a"]] * 4 + [["z"]], [["X", "Y", "X"]] * 4 + [["Z"]])
-    assert (tagger.chains_[0].m <= 12).all()
+    assert (tagger.chains_[0].arrays.m <= 12).all()
     assert tagger.tag(["a", "b", "a"]) == ["X", "Y", "X"]
     assert tagger.tag(["z"]) == ["Z"]
 

@@ -61,17 +61,20 @@ SENTENCES = (["w1"], ["w0", "w3", "w3"], ["w2", "never", "w5", "w1"])
 
 def transition(chain, a: int, b: int, e: np.ndarray) -> np.ndarray:
     """A[h1, h3] of the kernels' docstring, written out; b = T is the end."""
-    ma, mw = int(chain.m[a]), int(chain.m_word[a])
-    s, w = chain.state_ptr, chain.word_ptr
-    one, mean_word = chain.any_state[s[a] : s[a + 1]], chain.mean_word[w[a] : w[a + 1]]
-    n_tags = len(chain.m)
-    mean = np.ones(1) if b == n_tags else chain.mean[s[b] : s[b + 1]]
-    place = chain.end_at[a] if b == n_tags else chain.at[a, b]
-    A = (1 - chain.keep[a]) * chain.p_next[b] * np.outer(one, mean) * (mean_word @ e)
+    ma, mw = int(chain.arrays.m[a]), int(chain.arrays.m_word[a])
+    s, w = chain.arrays.state_ptr, chain.arrays.word_ptr
+    one, mean_word = (
+        chain.arrays.any_state[s[a] : s[a + 1]],
+        chain.arrays.mean_word[w[a] : w[a + 1]],
+    )
+    n_tags = len(chain.arrays.m)
+    mean = np.ones(1) if b == n_tags else chain.arrays.mean[s[b] : s[b + 1]]
+    place = chain.arrays.end_at[a] if b == n_tags else chain.arrays.at[a, b]
+    A = (1 - chain.arrays.keep[a]) * chain.arrays.p_next[b] * np.outer(one, mean) * (mean_word @ e)
     if place >= 0:
-        flat = chain.end if b == n_tags else chain.params.tensor.astype(float)
+        flat = chain.arrays.end if b == n_tags else chain.params.tensor.astype(float)
         tensor = flat[place : place + ma * mw * len(mean)].reshape(ma, mw, len(mean))
-        A = A + chain.keep[a] * np.einsum("xyz,y->xz", tensor, e)
+        A = A + chain.arrays.keep[a] * np.einsum("xyz,y->xz", tensor, e)
     return A
 
 
@@ -92,9 +95,11 @@ def by_enumeration(tagger: LatentTagger, tokens: list[str]) -> dict[tuple[int, .
             transition(chain, a, b, vectors[i][a])
             for i, (a, b) in enumerate(zip(tags, (*tags[1:], end), strict=True))
         ]
-        root = chain.root[chain.state_ptr[tags[0]] : chain.state_ptr[tags[0] + 1]]
+        root = chain.arrays.root[
+            chain.arrays.state_ptr[tags[0]] : chain.arrays.state_ptr[tags[0] + 1]
+        ]
         total = 0.0
-        for states in product(*(range(chain.m[tag]) for tag in tags)):
+        for states in product(*(range(chain.arrays.m[tag]) for tag in tags)):
             weight = root[states[0]]
             for step, here, there in zip(steps, states, (*states[1:], 0), strict=True):
                 weight *= step[here, there]
@@ -138,18 +143,18 @@ def test_log_probabilities_are_those_of_enumeration(tagger, tokens):
 
 def as_grammar(chain) -> LatentParams:
     """The chain as an L-PCFG with a rule for every pair of tags, back-off multiplied out."""
-    n_tags = len(chain.m)
-    m = np.concatenate([chain.m_word, chain.m, [1]])  # labels: tags, chain, end
+    n_tags = len(chain.arrays.m)
+    m = np.concatenate([chain.arrays.m_word, chain.arrays.m, [1]])  # labels: tags, chain, end
     rules, tensors = [], []
     for a in range(n_tags):
-        units = np.eye(int(chain.m_word[a]))
+        units = np.eye(int(chain.arrays.m_word[a]))
         for b in range(n_tags + 1):
             rules.append((n_tags + a, a, n_tags + b))
             tensor = np.stack([transition(chain, a, b, unit) for unit in units], axis=1)
             tensors.append(tensor.reshape(-1))
     rule_ptr = np.concatenate([[0], np.cumsum([len(tensor) for tensor in tensors])])
-    root = np.concatenate([np.zeros(int(chain.m_word.sum())), chain.root, [0.0]])
-    lexicon = _Tags(np.append(np.arange(n_tags), 2 * n_tags), np.append(chain.word_ptr, 0))
+    root = np.concatenate([np.zeros(int(chain.arrays.m_word.sum())), chain.arrays.root, [0.0]])
+    lexicon = _Tags(np.append(np.arange(n_tags), 2 * n_tags), np.append(chain.arrays.word_ptr, 0))
     lexicon.tag_ptr[-1] = lexicon.tag_ptr[-2] + 1
     return LatentParams(
         m, np.array(rules), rule_ptr, np.concatenate(tensors).astype(float), root, lexicon
@@ -176,7 +181,9 @@ def test_the_chain_is_the_inside_algorithm_on_skeletal_trees(tagger, tokens):
         emissions = []
         for i, tag in enumerate(tags):
             states = np.zeros(int(grammar.lexicon.tag_ptr[-1]))
-            states[chain.word_ptr[tag] : chain.word_ptr[tag + 1]] = e[e_ptr[i] : e_ptr[i + 1]]
+            states[chain.arrays.word_ptr[tag] : chain.arrays.word_ptr[tag + 1]] = e[
+                e_ptr[i] : e_ptr[i + 1]
+            ]
             emissions.append(Emission(np.array([tag]), np.ones(1), states))
         emissions.append(Emission(np.array([0]), np.ones(1), np.ones(len(states))))
         label, rule, left, right = [], [], [], []
@@ -211,7 +218,7 @@ def test_the_grammar_itself_scores_training_trees_the_same_without_back_off():
             place = int(np.searchsorted(params.lexicon.tags, over_word[tag]))
             states = np.zeros(params.lexicon.n_ts)
             at = params.lexicon.tag_ptr[place]
-            states[at : at + chain.m_word[tag]] = e[e_ptr[i] : e_ptr[i + 1]]
+            states[at : at + chain.arrays.m_word[tag]] = e[e_ptr[i] : e_ptr[i + 1]]
             emissions.append(Emission(np.array([place]), np.ones(1), states))
         emissions.append(Emission(np.array([0]), np.ones(1), np.ones(params.lexicon.n_ts)))
         label, rule, left, right = [], [], [], []

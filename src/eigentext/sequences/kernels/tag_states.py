@@ -45,33 +45,6 @@ class Cells(NamedTuple):
     s_ptr: Int64s
 
 
-class Transitions(NamedTuple):
-    """One model; T tags, those of tag t from ``state_ptr[t]`` and ``word_ptr[t]`` on.
-
-    ``m, m_word``             (T,) chain states and word states
-    ``tensor, at``            tensors (m_a, m_word_a, m_b) end to end, and where each begins, or -1
-    ``end, end_at``           the same (m_a, m_word_a) for the end of a sentence
-    ``keep, p_next``          (T,) weight of the tensor; (T + 1,) shares of tags and of the end
-    ``any_state, mean, mean_word``  "any state" as a column, and as rows of chain and word states
-    ``root``                  weights of the first token's chain states
-    """
-
-    m: Int64s
-    m_word: Int64s
-    tensor: Numbers
-    at: Int64s
-    end: Numbers
-    end_at: Int64s
-    keep: Numbers
-    any_state: Numbers
-    mean: Numbers
-    mean_word: Numbers
-    root: Numbers
-    p_next: Numbers
-    state_ptr: Int64s
-    word_ptr: Int64s
-
-
 @njit(fastmath=_REORDER)
 def backward(cells, model, beta):
     """Fill ``beta``, each token's divided by its largest magnitude; returns the log of those.
@@ -80,22 +53,8 @@ def backward(cells, model, beta):
     included; beta_i = A_i beta_i+1, from the last token to the first.
     """
     cand_ptr, cand, e_ptr, e, s_ptr = cells
-    m, m_word, tensor, at, end, end_at = (
-        model.m,
-        model.m_word,
-        model.tensor,
-        model.at,
-        model.end,
-        model.end_at,
-    )
-    keep, any_state, mean, mean_word, p_next = (
-        model.keep,
-        model.any_state,
-        model.mean,
-        model.mean_word,
-        model.p_next,
-    )
-    state_ptr, word_ptr = model.state_ptr, model.word_ptr
+    m, m_word, tensor, at, end, end_at = model[:6]
+    keep, any_state, mean, mean_word, _, p_next, state_ptr, word_ptr = model[6:]
     n = len(cand_ptr) - 1
     total = 0.0
     for i in range(n - 1, -1, -1):
@@ -180,15 +139,8 @@ def forward(cells, model, beta, alpha, single, pair_ptr, pairs):
     their own sum, so no scale is needed.
     """
     cand_ptr, cand, e_ptr, e, s_ptr = cells
-    m, m_word, tensor, at, root = model.m, model.m_word, model.tensor, model.at, model.root
-    keep, any_state, mean, mean_word, p_next = (
-        model.keep,
-        model.any_state,
-        model.mean,
-        model.mean_word,
-        model.p_next,
-    )
-    state_ptr, word_ptr = model.state_ptr, model.word_ptr
+    m, m_word, tensor, at = model[:4]
+    keep, any_state, mean, mean_word, root, p_next, state_ptr, word_ptr = model[6:]
     n = len(cand_ptr) - 1
     step = np.empty(m.max())
     for c in range(cand_ptr[0], cand_ptr[1]):

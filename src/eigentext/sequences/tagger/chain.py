@@ -32,9 +32,9 @@ from eigentext.sequences.tagger.trees import label_places
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.base.types import Float64s, Int64s
+    from eigentext.base.types import Array, Float64s, Int64s
     from eigentext.constituency.params import LatentParams
-    from eigentext.sequences.kernels.tag_states import Cells, Transitions
+    from eigentext.sequences.kernels.tag_states import Cells
     from eigentext.sequences.tagger.words import WordTags
 
 _MOST_WORDS = 50_000  # whose scores are remembered
@@ -89,32 +89,46 @@ class Posteriors(NamedTuple):
     negative: float
 
 
+class TagTransitions(NamedTuple):
+    """One model as the sweeps take it; T tags, those of tag t from ``state_ptr[t]`` and
+    ``word_ptr[t]`` on.
+
+    ``m, m_word``             (T,) chain states and word states
+    ``tensor, at``            tensors (m_a, m_word_a, m_b) end to end, and where each begins, or -1
+    ``end, end_at``           the same (m_a, m_word_a) for the end of a sentence
+    ``keep, p_next``          (T,) weight of the tensor; (T + 1,) shares of tags and of the end
+    ``any_state, mean, mean_word``  "any state" as a column, and as rows of chain and word states
+    ``root``                  weights of the first token's chain states
+    """
+
+    m: Int64s
+    m_word: Int64s
+    tensor: Array
+    at: Int64s
+    end: Float64s
+    end_at: Int64s
+    keep: Float64s
+    any_state: Float64s
+    mean: Float64s
+    mean_word: Float64s
+    root: Float64s
+    p_next: Float64s
+    state_ptr: Int64s
+    word_ptr: Int64s
+
+
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """One model, arranged for the sweeps; see ``kernels.tag_states`` for the parts.
+    """One model over tags, and what it knows of words.
 
-    ``m, m_word``            (T,) chain states and word states of each tag
-    ``at, end_at``           (T, T) and (T,) places of tensors in ``tensor`` and ``end``, or -1
-    ``any_state, mean, mean_word`` "any state" as a column and as a row
-    ``keep``                 (T,) weight of the bigram against the tag's share ``p_next`` (T + 1,)
-    ``k_next``               that share's weight in counts: with one state a tag,
-                             p(b | a) = (c(a, b) + k_next p_next(b)) / (c(a) + k_next)
+    ``k_next`` of :meth:`of` is the weight of a tag's share in counts: with one state a tag,
+    p(b | a) = (c(a, b) + k_next p_next(b)) / (c(a) + k_next).
     """
 
     params: LatentParams
     words: WordTags
     labels: tuple[str, ...]
-    m: Int64s
-    m_word: Int64s
-    at: Int64s
-    end: Float64s
-    end_at: Int64s
-    any_state: Float64s
-    mean: Float64s
-    mean_word: Float64s
-    root: Float64s
-    keep: Float64s
-    p_next: Float64s
+    arrays: TagTransitions
     _known: Remembered[tuple[str, bool], Float64s] = field(
         default_factory=lambda: Remembered(_MOST_WORDS), init=False, repr=False
     )
@@ -161,32 +175,11 @@ class Chain:
         drawn = k_next * np.repeat(words.p_tag, m) * mean  # as if k_next sentences began anew
         root = (n_sentences * root + drawn) / (n_sentences + k_next)
         keep = n_tag / (n_tag + k_next)
-        return cls(
-            params,
-            words,
-            tuple(labels),
-            m,
-            m_word,
-            at,
-            np.concatenate([*end, np.empty(0)]),
-            end_at,
-            any_state,
-            mean,
-            mean_word,
-            root,
-            keep,
-            p_next,
-        )
-
-    @cached_property
-    def state_ptr(self) -> Int64s:
-        """(T + 1,) where the chain states of each tag begin."""
-        return pointers(self.m)
-
-    @cached_property
-    def word_ptr(self) -> Int64s:
-        """(T + 1,) where the word states of each tag begin."""
-        return pointers(self.m_word)
+        arrays = TagTransitions(
+            m, m_word, params.tensor, at, np.concatenate([*end, np.empty(0)]), end_at,
+            keep, any_state, mean, mean_word, root, p_next, pointers(m), pointers(m_word),
+        )  # fmt: skip
+        return cls(params, words, tuple(labels), arrays)
 
     @cached_property
     def _lexicon_tags(self) -> Int64s:
@@ -198,31 +191,30 @@ class Chain:
     def _lexicon_places(self) -> Int64s:
         """(sum of m_word,) places of the word states in the lexicon's vectors."""
         first = self.params.lexicon.tag_ptr[self._lexicon_tags]
-        return np.arange(int(self.word_ptr[-1])) + np.repeat(
-            first - self.word_ptr[:-1], self.m_word
-        )
+        ptr, m_word = self.arrays.word_ptr, self.arrays.m_word
+        return np.arange(int(ptr[-1])) + np.repeat(first - ptr[:-1], m_word)
 
     def tag_transitions(self) -> Float64s:
         """(T, T + 1) p(next tag | tag), words and states summed out; the end is the last column.
 
         The moments' numbers are signed: what is negative counts as 0.
         """
-        n, ptr, word_ptr = len(self.m), self.state_ptr, self.word_ptr
+        c = self.arrays
+        n, ptr, word_ptr = len(c.m), c.state_ptr, c.word_ptr
         moments = isinstance(self.params.lexicon, MomentLexicon)
-        any_word = _first(self.m_word) if moments else np.ones(int(word_ptr[-1]))
+        any_word = _first(c.m_word) if moments else np.ones(int(word_ptr[-1]))
         p = np.zeros((n, n + 1))
         for a in range(n):
-            mean = self.mean[ptr[a] : ptr[a + 1]]
+            mean = c.mean[ptr[a] : ptr[a + 1]]
             word = any_word[word_ptr[a] : word_ptr[a + 1]]
             before = np.outer(mean, word).ravel()  # weights of (h1, h2)
-            for b in np.flatnonzero(self.at[a] >= 0).tolist():
-                start, size = self.at[a, b], len(before) * int(self.m[b])
-                tensor = self.params.tensor[start : start + size].reshape(len(before), -1)
-                p[a, b] = before @ tensor @ self.any_state[ptr[b] : ptr[b + 1]]
-            if self.end_at[a] >= 0:
-                start = self.end_at[a]
-                p[a, n] = before @ self.end[start : start + len(before)]
-        p = self.keep[:, None] * np.maximum(p, 0.0) + (1 - self.keep[:, None]) * self.p_next
+            for b in np.flatnonzero(c.at[a] >= 0).tolist():
+                start, size = c.at[a, b], len(before) * int(c.m[b])
+                tensor = c.tensor[start : start + size].reshape(len(before), -1)
+                p[a, b] = before @ tensor @ c.any_state[ptr[b] : ptr[b + 1]]
+            if c.end_at[a] >= 0:
+                p[a, n] = before @ c.end[c.end_at[a] : c.end_at[a] + len(before)]
+        p = c.keep[:, None] * np.maximum(p, 0.0) + (1 - c.keep[:, None]) * c.p_next
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
     # -- words ------------------------------------------------------------------------------------
@@ -240,18 +232,19 @@ class Chain:
         lexicon, tag = self.params.lexicon, self._lexicon_tags
         values = lexicon.emission(word, first=first).states[self._lexicon_places].astype(float)
         # What the grammar's lexicon says of the tag itself goes out again.
-        of_tag = np.add.reduceat(values * self.mean_word, self.word_ptr[:-1])
+        m_word = self.arrays.m_word
+        of_tag = np.add.reduceat(values * self.arrays.mean_word, self.arrays.word_ptr[:-1])
         if isinstance(lexicon, MomentLexicon):
             of_tag = lexicon.tag_level.emission(word, first=first).states[tag].astype(float)
-        level = np.repeat(of_tag, self.m_word)
-        any_state = _first(self.m_word) if isinstance(lexicon, MomentLexicon) else 1.0
+        level = np.repeat(of_tag, m_word)
+        any_state = _first(m_word) if isinstance(lexicon, MomentLexicon) else 1.0
         return np.where(level > 0, values / np.where(level > 0, level, 1.0), any_state)
 
     def emission(
         self, tokens: Sequence[str], candidates: TagCandidates
     ) -> tuple[Int64s, Float64s]:
         """The vectors of all candidates end to end, and where each begins."""
-        word_ptr = self.word_ptr
+        word_ptr = self.arrays.word_ptr
         ptr, tags = candidates.ptr.tolist(), candidates.tags.tolist()
         parts = []
         for at, token in enumerate(tokens):
@@ -259,7 +252,7 @@ class Chain:
             for c in range(ptr[at], ptr[at + 1]):
                 tag = tags[c]
                 parts.append(states[word_ptr[tag] : word_ptr[tag + 1]] * candidates.scores[c])
-        return pointers(self.m_word[candidates.tags]), np.concatenate(parts)
+        return pointers(self.arrays.m_word[candidates.tags]), np.concatenate(parts)
 
     # -- sentences --------------------------------------------------------------------------------
 
@@ -268,14 +261,6 @@ class Chain:
         _, _, log_z, sign = self._swept(tokens, candidates)
         return log_z, sign
 
-    @cached_property
-    def _transitions(self) -> Transitions:
-        """All that the sweeps need of the model."""
-        from eigentext.sequences.kernels.tag_states import Transitions
-
-        arrays = {name: getattr(self, name) for name in Transitions._fields if name != "tensor"}
-        return Transitions(tensor=self.params.tensor, **arrays)
-
     def _swept(
         self, tokens: Sequence[str], candidates: TagCandidates
     ) -> tuple[Cells, Float64s, float, int]:
@@ -283,11 +268,11 @@ class Chain:
         from eigentext.sequences.kernels.tag_states import Cells, backward, start_weight
 
         e_ptr, e = self.emission(tokens, candidates)
-        s_ptr = pointers(self.m[candidates.tags])
+        s_ptr = pointers(self.arrays.m[candidates.tags])
         cells = Cells(candidates.ptr, candidates.tags, e_ptr, e, s_ptr)
         beta = np.zeros(int(s_ptr[-1]))
-        scale = backward(cells, self._transitions, beta)  # log of what beta was divided by
-        z = start_weight(cells, self._transitions, beta)
+        scale = backward(cells, self.arrays, beta)  # log of what beta was divided by
+        z = start_weight(cells, self.arrays, beta)
         if z == 0 or not np.isfinite(scale):
             return cells, beta, float("-inf"), 1
         return cells, beta, scale + float(np.log(abs(z))), 1 if z > 0 else -1
@@ -302,7 +287,7 @@ class Chain:
         pair_ptr = candidates.pair_ptr
         single, pairs = np.zeros(len(candidates.tags)), np.zeros(int(pair_ptr[-1]))
         alpha = np.zeros_like(beta)
-        if not forward(cells, self._transitions, beta, alpha, single, pair_ptr, pairs):
+        if not forward(cells, self.arrays, beta, alpha, single, pair_ptr, pairs):
             return None
         negative = float((single < 0).mean())
         return Posteriors(single, pairs, log_z, sign, negative)

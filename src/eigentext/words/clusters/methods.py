@@ -96,7 +96,7 @@ def context_counts(
             raise SettingsError(
                 f"these counts have contexts {counts.contexts}, but distance {distance} is needed"
             )
-        half = counts.halves[counts.contexts.spans.index((distance, distance))]
+        half = counts.half(distance)
         by_distance[distance] = half if words is None else _among(half, words)
     return [by_distance[p] if p > 0 else by_distance[-p].T.tocsr() for p in positions]
 

@@ -94,8 +94,7 @@ def _sides(counts: Counts, contexts: str | Contexts | None, weighting: str) -> l
             raise SettingsError("these counts are unigrams only; count with contexts such as lr2")
         if parsed.bag:
             return [[Side(counts.halves, (1.0,)), Side(counts.halves, (1.0,), turned=True)]]
-        halves = dict(zip(counts.contexts.spans, counts.halves, strict=True))
-        return [[Side((halves[abs(p), abs(p)],), (1.0,), p < 0)] for p in parsed.positions]
+        return [[Side((counts.half(abs(p)),), (1.0,), p < 0)] for p in parsed.positions]
     held = set(counts.contexts.positions)
     distances = range(1, parsed.bag + 1)
     if not parsed.bag or any(d not in held or -d not in held for d in distances):
@@ -105,10 +104,7 @@ def _sides(counts: Counts, contexts: str | Contexts | None, weighting: str) -> l
             f"contexts {parsed}{more} cannot be had from counts of {counts.contexts}: "
             f"count with contexts {needed}"
         )
-    by_distance = {
-        near: half for (near, _), half in zip(counts.contexts.spans, counts.halves, strict=True)
-    }
-    before = [by_distance[distance] for distance in distances]
+    before = [counts.half(distance) for distance in distances]
     weights = [_weight(weighting, distance, parsed.bag) for distance in distances]
     return [[Side(before, weights), Side(before, weights, turned=True)]]
 
