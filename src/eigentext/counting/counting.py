@@ -27,9 +27,9 @@ from eigentext.counting.counts import Counts
 from eigentext.counting.memory import Budget
 from eigentext.counting.passes import CountingJob, first_pass, second_pass_away, second_pass_here
 from eigentext.counting.raw_text import tokenised_files
+from eigentext.counting.runs import RunStore
 from eigentext.counting.segments import Handle, SegmentStore, handle_of
 from eigentext.counting.shards import plan_shards
-from eigentext.counting.spill import RunStore
 from eigentext.counting.vocabulary import Vocabulary, merge_types, select
 from eigentext.errors import DataError, SettingsError
 

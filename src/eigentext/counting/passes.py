@@ -20,10 +20,10 @@ import numpy as np
 from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.hashing import fingerprint
 from eigentext.base.ragged import pointers
-from eigentext.counting.pairs import count_pairs
+from eigentext.counting.runs import PairRun, RunStore, count_pairs
 from eigentext.counting.segments import Handle, SegmentStore, ShardResult
 from eigentext.counting.shards import Segment, Shard, ShardErrors, read_segments
-from eigentext.counting.spill import PairRun, RunStore, saved
+from eigentext.counting.spill import saved
 from eigentext.counting.vocabulary import Vocabulary
 from eigentext.counting.workfolder import stage
 

@@ -24,7 +24,7 @@ from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.counts import Counts
 from eigentext.counting.interning import Types
 from eigentext.counting.memory import IN_FLIGHT_BYTES, Budget
-from eigentext.counting.spill import PairRun, RunStore
+from eigentext.counting.runs import PairRun, RunStore
 from eigentext.counting.vocabulary import UNKNOWN, Vocabulary, select
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.parquet import columns, write_columns

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array, vstack
 
 from eigentext.base.engines import LocalEngine
 from eigentext.base.heap import is_mapped, read_mapped
-from eigentext.counting.pairs import count_pairs
-from eigentext.counting.spill import PairRun, RunStore, load_arrays, save_arrays, saved
+from eigentext.counting.runs import PairRun, RunStore, count_pairs
+from eigentext.counting.spill import load_arrays, save_arrays, saved
 
 N = 6
 

@@ -29,7 +29,7 @@ from eigentext.base.records import Record, learned
 from eigentext.base.tokens import checked_tokens
 from eigentext.base.values import Real, Whole
 from eigentext.counting.encoding import EncodedText
-from eigentext.counting.pairs import count_pairs
+from eigentext.counting.runs import count_pairs
 from eigentext.errors import DataError, RankWarning, SettingsError
 from eigentext.linalg.cca import generalised_cca
 from eigentext.linalg.determinism import single_threaded
