@@ -142,7 +142,7 @@ def train_tagger(
         "sentences": sum(map(bool, tokens)),
         "tokens": sum(map(len, tokens)),
         "tags": len(tagger.tags_),
-        "n_states": int(sum(chain.m.sum() for chain in tagger.chains_)),
+        "n_states": int(sum(chain.arrays.m.sum() for chain in tagger.chains_)),
         "words": len(tagger.words_.words),
     }
     if tagger.characters != "none":

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eigentext.base.engines import Engine
-    from eigentext.base.types import Csr, Int32s, Int64s
+    from eigentext.base.types import Int32s, Int64s, Sparse
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class RunStore:
             if run.folder is not None and run.folder.parent == self.folder:
                 shutil.rmtree(run.folder, ignore_errors=True)
 
-    def matrix(self, key: Hashable, folder: Path, engine: Engine, *, on_disk: bool) -> Csr:
+    def matrix(self, key: Hashable, folder: Path, engine: Engine, *, on_disk: bool) -> Sparse:
         """One square CSR matrix out of all runs of a key, in memory or left in the folder."""
         from scipy.sparse import csr_array
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
     from pathlib import Path
 
-    from eigentext.base.types import Numbers, Json, UInt8s
+    from eigentext.base.types import Json, Numbers, UInt8s
 
 _ABOUT = "about.json"
 _ALIGNED = 8  # arrays in a file begin at multiples of this

@@ -13,7 +13,7 @@ from eigentext.base.files.opening import write_lines
 from eigentext.counting.encoding import encode_sentences
 from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import DataError, RankError, SettingsError
-from eigentext.linalg.cca import cca
+from eigentext.linalg.cca import cca_from_moments
 from eigentext.words import MultiviewEmbedding
 from eigentext.words.embeddings import multiview as tables
 from eigentext.words.embeddings.characters import (
@@ -67,7 +67,7 @@ def test_two_views_are_the_cca_that_there_is() -> None:
     Z = rng.standard_normal((60, 2))
     X, Y = (Z @ rng.standard_normal((2, 4)) + rng.standard_normal((60, 4)) for _ in range(2))
     G, values = consensus([reduced(X), reduced(Y)], 3)
-    pair = cca(X, Y, 3)
+    pair = cca_from_moments(X.T @ Y, X.T @ X, Y.T @ Y, 3)
     np.testing.assert_allclose(values, (1 + pair.correlations) / 2, rtol=1e-4)
     ours = X @ pair.projections[0] + Y @ pair.projections[1]
     assert np.linalg.norm(projector(G) - projector(ours), 2) < 1e-3

@@ -32,7 +32,7 @@ from eigentext.sequences.tagger.trees import label_places
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.base.types import Array, Float64s, Int64s
+    from eigentext.base.types import Float64s, Int64s, Numbers
     from eigentext.constituency.params import LatentParams
     from eigentext.sequences.kernels.tag_states import Cells
     from eigentext.sequences.tagger.words import WordTags
@@ -103,7 +103,7 @@ class TagTransitions(NamedTuple):
 
     m: Int64s
     m_word: Int64s
-    tensor: Array
+    tensor: Numbers
     at: Int64s
     end: Float64s
     end_at: Int64s

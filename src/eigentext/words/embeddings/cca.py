@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Sparse, Float32s, Float64s, Int64s
+    from eigentext.base.types import Float32s, Float64s, Int64s, Sparse
 
 _KERNEL_NONZEROS = 300_000  # below this numba need not be loaded
 _TILED_PAIRS = 3_000_000  # counted pairs from which on the matrix is made in tiles
