@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from json import dumps
+from math import exp
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eigentext.base.files.opening import SkipLog, expand, numbered_lines
+from eigentext.base.files.writing import write_lines
 from eigentext.cli import const_inspect, options
 from eigentext.cli.command import SettingFlags, argument, flag, group, with_flags
 from eigentext.cli.inputs import TextInput
 from eigentext.cli.output import show_figures
 from eigentext.cli.verbs import Applying, Training, Workers, answers_of
 from eigentext.constituency.settings import LPCFGSettings, ParsingSettings
+from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
-    from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
     from eigentext.constituency import Parse
     from eigentext.constituency.learn.semi import FreeText
@@ -45,11 +50,9 @@ def train(
         $ eigentext const train sample/train.mrg -o auto.lpcfg --n-states auto --dev sample/dev.mrg
         $ eigentext const train sample/train.mrg -o more.lpcfg -k 2 --partial sample/dev.mrg
     """
-    from eigentext.base.files.opening import expand
     from eigentext.constituency import LPCFG
     from eigentext.constituency.learn.search import f1_on
     from eigentext.constituency.learn.search import search_states as search
-    from eigentext.errors import SettingsError
 
     if search_states and (not dev or "n_states" in settings.values):
         raise SettingsError("--search-states needs --dev TREES to search on, and no --n-states")
@@ -96,7 +99,6 @@ def train(
 
 def _trees(sources: list[str], log: SkipLog | None) -> list[Tree]:
     """The trees of all files; none at all is an error."""
-    from eigentext.errors import DataError
     from eigentext.language.formats.ptb import read_trees
 
     trees = [tree for source in sources for tree in read_trees(source, on_error=log)]
@@ -127,7 +129,6 @@ def _text(
     """Sentences without trees and with some brackets."""
     if not unlabelled and not partial:
         return None
-    from eigentext.base.files.opening import expand
     from eigentext.constituency.learn.semi import FreeText, partial_brackets
     from eigentext.language.formats.ptb import read_trees
     from eigentext.language.formats.text import read_sentences
@@ -177,10 +178,6 @@ def apply(
         $ eigentext const train sample/train.mrg -o english.lpcfg --n-states 2
         $ eigentext const apply english.lpcfg sample/text.txt -o trees.mrg
     """
-    import os
-    from json import dumps
-
-    from eigentext.base.files.opening import expand, numbered_lines
     from eigentext.constituency import LPCFG
     from eigentext.features.known_words import KnownWords, Share
     from eigentext.language.formats.ptb import format_escaped
@@ -294,9 +291,6 @@ def score(
         $ eigentext const train sample/train.mrg -o english.lpcfg --n-states 2
         $ eigentext const score english.lpcfg sample/test.mrg -o scores.txt
     """
-    from math import exp
-
-    from eigentext.base.files.opening import expand
     from eigentext.constituency import LPCFG
     from eigentext.language.formats.ptb import read_trees
     from eigentext.language.trees.clean import strip_traces
@@ -346,7 +340,6 @@ def eval_(
 
 def _parse_again(*, files: list[str], output: str, **choices: Any) -> None:
     """New trees for the words of trees."""
-    from eigentext.base.files.writing import write_lines
     from eigentext.language.formats.ptb import read_trees
     from eigentext.language.trees.clean import strip_traces
 

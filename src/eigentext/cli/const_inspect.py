@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,6 +11,7 @@ import typer
 from eigentext.cli import options
 from eigentext.cli.command import flag, with_flags
 from eigentext.cli.output import check_picture, write_picture
+from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentext.constituency.inspection import TheoremThree
@@ -39,9 +42,6 @@ def inspect(
         $ eigentext const inspect english.lpcfg --label NN --top 5
         $ eigentext const inspect english.lpcfg --top 1 --plot spectrum.svg
     """
-    from itertools import islice
-    from json import dumps
-
     from eigentext.constituency import LPCFG
     from eigentext.constituency.inspection import (
         nonterminals,
@@ -134,7 +134,6 @@ def _theorem_line(theorem: TheoremThree) -> str:
 
 
 def _plot(path: str, theorem: TheoremThree, label: str | None) -> None:
-    from eigentext.errors import SettingsError
     from eigentext.reports.const_plots import singular_value_plot
 
     check_picture(path, "--plot")

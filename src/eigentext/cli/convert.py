@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
+from os.path import basename
 from typing import TYPE_CHECKING, Literal
 
+from eigentext.base.files.opening import check_writable
 from eigentext.base.files.storage import is_url
 from eigentext.cli import options
 from eigentext.cli.command import Flags, flag, with_flags
@@ -94,7 +97,6 @@ def convert(
     if picture:
         _draw(source, run, drawing)
     elif counts:
-        from eigentext.base.files.opening import check_writable
         from eigentext.counting.counts import Counts
 
         kind_of_model(source, "counts")
@@ -119,8 +121,6 @@ def convert(
 
 
 def _draw(trees: str, run: Applying, flags: DrawingFlags) -> None:
-    from os.path import basename
-
     from eigentext.reports.html import Report
 
     as_page = not run.output.endswith(".svg")
@@ -163,8 +163,6 @@ def _draw(trees: str, run: Applying, flags: DrawingFlags) -> None:
 
 def _pairs(trees: str, against: str | None) -> Iterator[Pair]:
     """(number, sentence, the other's sentence or None)."""
-    from itertools import zip_longest
-
     if against is None:
         for number, sentence in enumerate(sentences_of(trees), start=1):
             yield number, sentence, None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import dumps
 from typing import Annotated
 
 import typer
@@ -18,8 +19,6 @@ def list_(format_: options.Format = "native") -> None:
     Example:
         $ eigentext data list
     """
-    from json import dumps
-
     from eigentext.datasets import entries, locate
 
     if format_ == "jsonl":

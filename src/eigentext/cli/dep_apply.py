@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from eigentext.base.files.opening import SkipLog, expand
+from eigentext.base.parallel import in_order
 from eigentext.cli import options
 from eigentext.cli.command import argument, flag, with_flags
 from eigentext.cli.inputs import RawText, TextInput, kind_of_model
 from eigentext.cli.verbs import Applying, Workers
+from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
-    from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
     from eigentext.dependency import DependencyParser, GenerativeParser, Reranker
     from eigentext.language.formats.conllu import ConlluBlock
@@ -58,8 +60,6 @@ def apply(
         $ eigentext dep apply english.parser train.conllu -o predicted.conllu --marginals
         $ eigentext dep apply english.parser sample/text.txt --from tokens --kbest 3 -o k.conllu
     """
-    from eigentext.base.files.opening import expand
-    from eigentext.base.parallel import in_order
     from eigentext.dependency.long_sentences import MOST_WORDS
     from eigentext.language.formats.conllu import write_sentences
 
@@ -93,7 +93,6 @@ def apply(
 def _predictor(model: str, from_: str, k: int, rerank: str | None, marginals: bool) -> Predict:
     """Sentences in, parsed sentences out, by the parser in this file and as it is asked for."""
     from eigentext.dependency import DependencyParser, GenerativeParser, Reranker
-    from eigentext.errors import SettingsError
 
     if kind_of_model(model, "graph-parser", "dependency-generative") == "dependency-generative":
         flags = {"--kbest": k > 1, "--rerank": rerank, "--from": from_ != "conllu"}
@@ -160,7 +159,6 @@ def _read(
     files: list[str], from_: str, text: RawText, log: SkipLog | None
 ) -> Iterator[ConlluBlock]:
     """Sentences of CoNLL-U, or such made from bare tokens; an empty line is none."""
-    from eigentext.errors import DataError
     from eigentext.language.formats.conllu import make_sentence, read_sentences
 
     if from_ == "conllu":

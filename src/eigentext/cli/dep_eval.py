@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 
+from eigentext.base.cores import using_cores
+from eigentext.base.parallel import side_by_side
 from eigentext.cli import options
 from eigentext.cli.command import Flags, flag, with_flags
 from eigentext.cli.dep_apply import apply
@@ -16,6 +19,7 @@ from eigentext.cli.inputs import sentences_of, trees_of
 from eigentext.cli.output import remark, show_figures, show_table
 from eigentext.cli.verbs import answers_of
 from eigentext.errors import SettingsError
+from eigentext.language.formats.registry import format_of
 
 if TYPE_CHECKING:
     from eigentext.evaluate.attachment import AttachmentResult, Score
@@ -61,7 +65,6 @@ def eval_(
         $ eigentext dep train gold.conllu -o english.parser --order 1 --epochs 2
         $ eigentext dep eval english.parser gold.conllu
     """
-    from eigentext.base.cores import using_cores
     from eigentext.evaluate.attachment import evaluate
 
     def scored(system: str) -> AttachmentResult:
@@ -103,7 +106,6 @@ def _compared(
     result: AttachmentResult, other: AttachmentResult, samples: int, seed: int
 ) -> dict[str, dict[str, Any]]:
     """By measure: is the difference luck?"""
-    from eigentext.base.parallel import side_by_side
     from eigentext.evaluate.attachment import compare_systems
 
     measures: tuple[Literal["UAS", "LAS"], ...] = ("UAS", "LAS")
@@ -207,8 +209,6 @@ def inspect(
         show_figures(_trust(source, operators), as_json=json)
         return
     operators.refuse("is for a treebank, not for a model")
-    from json import dumps
-
     from eigentext.dependency import LatentTreeModel
     from eigentext.dependency.latent.inspection import states_of
 
@@ -229,8 +229,6 @@ def inspect(
 
 def _is_treebank(source: str) -> bool:
     """By its name; whatever is called otherwise is a model, or says that it is none."""
-    from eigentext.language.formats.registry import format_of
-
     return source == "-" or bool(format_of(source, ("conllu", "conllx"), ""))
 
 

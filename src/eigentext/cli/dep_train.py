@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from eigentext.base.files.opening import OnError, expand
+from eigentext.base.parallel import in_order
 from eigentext.cli import options
 from eigentext.cli.command import Flags, SettingFlags, flag, with_flags
 from eigentext.cli.inputs import kind_of_model, training_trees, trees_of
@@ -19,9 +21,9 @@ from eigentext.dependency.settings import (
     LatentTreeSettings,
     RerankerSettings,
 )
+from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from eigentext.base.files.opening import OnError
     from eigentext.dependency import DependencyParser, GenerativeParser, LatentTreeModel, Reranker
     from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
     from eigentext.language.formats.conllu import ConlluBlock
@@ -53,7 +55,6 @@ class UnlabelledText(Flags):
 
     def read(self, on_error: OnError | None, **more: Any) -> Unlabelled | None:
         """The sentences, and how they count; None without any."""
-        from eigentext.base.files.opening import expand
         from eigentext.dependency.unlabelled import Unlabelled
         from eigentext.language.formats.conllu import read_sentences
 
@@ -101,7 +102,6 @@ def train(
         $ eigentext dep train train.conllu -o english.parser --epochs 3
         $ eigentext dep train train.conllu -o plain.parser --order 1 --tags own --epochs 3
     """
-    from eigentext.base.files.opening import expand
     from eigentext.dependency import DependencyParser
     from eigentext.evaluate.attachment import evaluate
 
@@ -151,7 +151,6 @@ def train_generative(
         $ eigentext dep train-generative train.conllu -o hidden.parser --n-states 2
         $ eigentext dep train-generative train.conllu -o u.parser --unlabelled train.conllu
     """
-    from eigentext.base.files.opening import expand
     from eigentext.cli.dep_apply import by_generative
     from eigentext.dependency import GenerativeParser
     from eigentext.evaluate.attachment import evaluate
@@ -236,7 +235,6 @@ def train_reranker(
         $ eigentext dep train-reranker train.conllu --base english.parser --kbest 5 --experts generative,valence -o english.rerank
         $ eigentext dep apply english.parser train.conllu --rerank english.rerank -o out.conllu
     """  # noqa: E501
-    from eigentext.base.files.opening import expand
     from eigentext.dependency import DependencyParser, Reranker
 
     reranker = Reranker(**settings.of(RerankerSettings))
@@ -272,8 +270,6 @@ def score(
         $ eigentext dep train-latent train.conllu -o english.latent --n-states 50 --n-iter 5
         $ eigentext dep score english.latent train.conllu -o scores.txt
     """
-    from eigentext.base.parallel import in_order
-
     name, score_of = _scorer(model, parser)
     with run.reading("trees") as (log, _), workers.at_work(jobs):
         read = trees_of(trees, on_error=log)
@@ -285,8 +281,6 @@ def score(
 
 def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
     """What the number is called, and how the model at this path scores a tree."""
-    from eigentext.errors import SettingsError
-
     kinds = ("graph-parser", "dependency-generative", "dependency-reranker", "latent-tree")
     kind = kind_of_model(path, *kinds)
     if base is not None and kind != "dependency-reranker":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from eigentext.base.files.opening import expand
 from eigentext.cli import hmm_apply, hmm_eval, options
 from eigentext.cli.command import SettingFlags, flag, group, with_flags
 from eigentext.cli.inputs import TaggedInput, TextInput
 from eigentext.cli.verbs import Training, TrainingOnDevice
+from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.sequences.settings import (
     BlockedHMMSettings,
     HMMSettings,
@@ -94,7 +96,6 @@ def _learn_text(
     **more: Any,
 ) -> dict[str, Any]:
     """Fit the model to numbered text; ``remedy``: what to lower where a text is too small."""
-    from eigentext.errors import DataError, RankError, SettingsError
     from eigentext.sequences.observations import NumberedText, Symbols
 
     model.check()
@@ -115,8 +116,6 @@ def _learn_text(
 
 
 def _save(model: Any, files: list[str], run: Training, figures: dict[str, Any]) -> None:
-    from eigentext.base.files.opening import expand
-
     run.save(model, expand(files), figures)
 
 
@@ -130,7 +129,6 @@ def train_tagger(
         $ eigentext hmm train-tagger sample/entities.bio -o latent.model --n-states 4
         $ eigentext hmm apply latent.model sample/text.txt -o tagged.txt
     """
-    from eigentext.base.files.opening import expand
     from eigentext.sequences import LatentTagger
 
     tagger = LatentTagger(**settings.of(LatentTaggerSettings))

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
+from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from eigentext.base.files.opening import SkipLog, expand
+from eigentext.base.parallel import in_order
 from eigentext.cli import options
 from eigentext.cli.command import argument, flag, with_flags
 from eigentext.cli.inputs import TaggedInput, kind_of_model, load_model
 from eigentext.cli.verbs import Applying, Workers
+from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
     from eigentext.sequences import HMM, BlockedHMM
     from eigentext.sequences.tagger.model import LatentTagger, TagAnswer
@@ -57,9 +60,6 @@ def apply(
         $ eigentext hmm train-blocked sample/text.txt -o blocked.hmm --n-groups 5
         $ eigentext hmm apply blocked.hmm sample/text.txt --method posterior -o states.txt
     """
-    from eigentext.base.files.opening import expand
-    from eigentext.base.parallel import in_order
-    from eigentext.errors import SettingsError
     from eigentext.features.known_words import KnownWords, Share
     from eigentext.sequences.tagger.model import LatentTagger
 
@@ -134,8 +134,6 @@ def _answers(
     marginals: bool,
 ) -> list[_Answer]:
     """What a process does with its share of the work."""
-    from json import dumps
-
     if not as_json:
         return [_Answer(tagger.tag(tokens) if tokens else []) for tokens in sentences]
     answers = []
@@ -156,8 +154,6 @@ def _states(
     marginals: bool,
 ) -> list[_Answer]:
     """The hidden states of sentences, as tags: their numbers."""
-    from json import dumps
-
     paths = [
         [str(state) for state in path.tolist()] for path in model.predict(sentences, method=method)
     ]

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
+from json import dumps
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from eigentext.base.files.opening import expand
 from eigentext.cli import options
 from eigentext.cli.command import Flags, flag, with_flags
 from eigentext.cli.hmm_apply import TEXT_KINDS
 from eigentext.cli.inputs import TaggedInput, TextInput, kind_of_model, load_model
 from eigentext.cli.output import Clock, check_picture, show_figures, write_picture
 from eigentext.cli.verbs import Run
+from eigentext.errors import DataError, SettingsError
+from eigentext.language.formats.registry import format_of
 
 if TYPE_CHECKING:
     from eigentext.sequences.hmm.model import HMM
@@ -42,8 +48,6 @@ def score(
         $ eigentext hmm score text.hmm sample/text.txt --surprisals --format jsonl --quiet
         $ eigentext hmm score text.hmm sample/text.txt --summary --json
     """
-    from itertools import islice
-
     from eigentext.sequences.inspection import perplexity
 
     hmm = load_model(model, *TEXT_KINDS)
@@ -75,8 +79,6 @@ def score(
 def _print_scored(
     sentence: list[str], values: list[float], surprisals: bool, format_: str
 ) -> None:
-    from json import dumps
-    from math import isfinite
 
     from eigentext.sequences.inspection import perplexity
 
@@ -126,7 +128,6 @@ def eval_(
     """
     import numpy as np
 
-    from eigentext.errors import DataError, SettingsError
     from eigentext.sequences.inspection import (
         kneser_ney_surprisals,
         kneser_ney_trigram_surprisals,
@@ -176,7 +177,6 @@ def eval_(
 
 def _eval_tagged(model: str, files: list[str], tagged: TaggedInput, *, json: bool = False) -> None:
     """Accuracy of a latent tagger on tagged text: all, known and unknown words, tag by tag."""
-    from eigentext.base.files.opening import expand
     from eigentext.sequences.tagger.evaluation import evaluate_tagger
     from eigentext.sequences.tagger.model import LatentTagger
 
@@ -211,8 +211,6 @@ def _eval_states(model: str, files: list[str], tagged: TaggedInput, *, json: boo
     """How far the best path of states of a model without tags agrees with the tags of a text."""
     import numpy as np
 
-    from eigentext.base.files.opening import expand
-    from eigentext.errors import DataError
     from eigentext.evaluate.clustering import contingency, many_to_one, v_measure
     from eigentext.sequences.hmm.model import HMM
 
@@ -304,8 +302,6 @@ def inspect(
     if plot is not None:
         _draw_values(plot, {"model": values}, f"{model.settings_.estimator} operators")
     if json:
-        from json import dumps
-
         print(dumps({"estimator": model.settings_.estimator, "singular_values": values}))
         return
     print(f"{model.settings_.estimator} operators, {len(values)} dimensions")
@@ -314,21 +310,15 @@ def inspect(
 
 
 def _refuse(why: str) -> NoReturn:
-    from eigentext.errors import SettingsError
-
     raise SettingsError(why)
 
 
 def _is_text(source: str) -> bool:
     """By its name; whatever is called otherwise is a model, or says that it is none."""
-    from eigentext.language.formats.registry import format_of
-
     return source == "-" or bool(format_of(source, ("tokens",), ""))
 
 
 def _show_states(model: HMM, top: int, state: int | None, graph: str | None, json: bool) -> None:
-    from json import dumps
-
     from eigentext.sequences.inspection import states_of
 
     views = states_of(model.parameters_, model.symbols_, top=top)
@@ -355,9 +345,6 @@ def _show_states(model: HMM, top: int, state: int | None, graph: str | None, jso
 
 
 def _show_text(source: str, flags: SpectrumFlags, seed: int, plot: str | None, json: bool) -> None:
-    from json import dumps
-
-    from eigentext.errors import DataError
     from eigentext.sequences import Symbols
     from eigentext.sequences.inspection import spectrum_of
 

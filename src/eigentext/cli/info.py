@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from eigentext.base.registry import KINDS, class_of
 from eigentext.cli import options
 from eigentext.cli.command import argument, with_flags
 from eigentext.cli.output import readable, show_figures, show_table
@@ -44,8 +45,6 @@ def info(
 
 def _show(header: Header) -> None:
     """The header as tables, with what each setting means."""
-    from eigentext.base.registry import KINDS
-
     plain = asdict(header)
     tables = {name: plain.pop(name) for name in ("data", "settings", "facts", "arrays")}
     entry = KINDS.get(header.kind)
@@ -98,8 +97,6 @@ def _exact(value: Any) -> str:
 def _helps(kind: str) -> dict[str, str]:
     """What each setting of a kind of model means; nothing for a kind that is no estimator."""
     from dataclasses import fields, is_dataclass
-
-    from eigentext.base.registry import class_of
 
     home = class_of(kind)
     declared = fields(home) if is_dataclass(home) else ()

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from eigentext.base.files.opening import OnError, raise_or_tell
+from eigentext.base.files.opening import OnError, expand, raise_or_tell
+from eigentext.base.registry import NO_MODEL, wrong_kind
 from eigentext.cli.command import TUNING, Flags, flag
 from eigentext.errors import DataError, EigentextError, ModelFileError
+from eigentext.language.formats.registry import format_of, names_of, the_format
 
 if TYPE_CHECKING:
     from eigentext.counting.raw_text import TypedToken
@@ -74,7 +76,6 @@ class TextInput(RawText):
         Of a file named .conllu, compressed or not, the words of its sentences; of a file of
         records the texts in their field, a record after the other.
         """
-        from eigentext.base.files.opening import expand
         from eigentext.counting.raw_text import read_tokenised
         from eigentext.language.formats.text import read_sentences
         from eigentext.tagging.sequence.reading import format_of, read_items
@@ -97,7 +98,6 @@ class TextInput(RawText):
         self, files: list[str], on_error: OnError | None = None
     ) -> Iterator[list[TypedToken]]:
         """The same with each token as it was typed, for commands that write tokens out."""
-        from eigentext.base.files.opening import expand
         from eigentext.counting.raw_text import TypedToken, read_typed
 
         if not self.raw:
@@ -160,7 +160,6 @@ class TaggedInput(Flags):
 def sentences_of(path: str, on_error: OnError | None = None) -> Iterator[ConlluBlock]:
     """The sentences of a CoNLL-U or, by its name, CoNLL-X file; one without any is an error."""
     from eigentext.language.formats.blocks import all_of_file
-    from eigentext.language.formats.registry import format_of, names_of, the_format
 
     names = names_of("words")
     read = the_format(format_of(path, names, "conllu"), names).reader()
@@ -174,7 +173,6 @@ def trees_of(
 
     Tags are those of column UPOS, and of XPOS where that is empty.
     """
-    from eigentext.base.files.opening import expand
     from eigentext.language.formats import conllu
 
     for source in expand(sources):
@@ -207,7 +205,6 @@ def training_trees(sources: list[str], on_error: OnError | None = None) -> list[
 def kind_of_model(path: str, *kinds: str) -> str:
     """The kind of model in a file, which must be one of these."""
     from eigentext.base.modelfile import read_header
-    from eigentext.base.registry import wrong_kind
 
     kind = read_header(path, *kinds).kind
     if kind not in kinds:
@@ -227,7 +224,6 @@ def is_model(path: str) -> bool:
     """Whether this is a model, by its name or its content, and not a file of answers."""
     from eigentext.base.files.outputs import check_input
     from eigentext.base.modelfile import read_header
-    from eigentext.base.registry import NO_MODEL
 
     if path == "-":
         return False

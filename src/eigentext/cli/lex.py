@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from eigentext.base.cores import using_cores
+from eigentext.base.files.opening import SkipLog, expand
+from eigentext.base.parallel import in_order
 from eigentext.cli import options
 from eigentext.cli.command import Flags, SettingFlags, flag, group, with_flags
 from eigentext.cli.inputs import ArabicText, kind_of_model
 from eigentext.cli.output import show_figures
 from eigentext.cli.verbs import Applying, Run, Training, Workers
-from eigentext.errors import SettingsError
+from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.settings import LearnedAnalyzerSettings, RankerSettings
 
 if TYPE_CHECKING:
-    from eigentext.base.files.opening import SkipLog
     from eigentext.evaluate.ranking import RankingScores
     from eigentext.lexical.analysis import Analyzer
     from eigentext.lexical.crossval import FoldResult
@@ -117,7 +119,6 @@ def _ranked(
     log: SkipLog | None,
 ) -> Iterator[tuple[int, list[str]]]:
     """The number of words of every sentence, and its lines."""
-    from eigentext.base.parallel import in_order
     from eigentext.lexical.documents import Document, Word
     from eigentext.lexical.ranker.model import LexicalRanker
 
@@ -139,7 +140,6 @@ def _listed(
     analyzer: str, source: str, text: ArabicText, format_: str, jobs: int, log: SkipLog | None
 ) -> Iterator[tuple[int, list[str]]]:
     """The same of every analysis, whatever the context."""
-    from eigentext.base.parallel import in_order
     from eigentext.lexical.analyzers import open_analyzer
 
     work = partial(_analysed, as_json=format_ == "jsonl")
@@ -153,8 +153,6 @@ def _analysed(
     engine: Analyzer, sentences: list[tuple[int, list[Any]]], *, as_json: bool
 ) -> list[list[str]]:
     """The lines of numbered sentences."""
-    from json import dumps
-
     from eigentext.lexical.analysis import as_record
 
     answers = []
@@ -246,8 +244,6 @@ def _labelled(
     sources: list[str], scheme: LabelScheme, documents: str, log: SkipLog | None
 ) -> list[Document]:
     """The documents of the files; none at all is an error."""
-    from eigentext.base.files.opening import expand
-    from eigentext.errors import DataError
     from eigentext.lexical.documents import read_documents
 
     read = read_documents(expand(sources), scheme, documents=documents, on_error=log)
@@ -265,8 +261,6 @@ def train_analyzer(sources: options.Sources, run: Training, settings: SettingFla
         $ eigentext lex train-analyzer trees.conllu -o rules.eig
         $ eigentext lex apply rules.eig sample/text.txt -o readings.tsv
     """
-    from eigentext.base.files.opening import expand
-    from eigentext.errors import DataError
     from eigentext.language.formats.conllu import read_sentences
     from eigentext.lexical.analyzers.learned import LearnedAnalyzer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,8 @@ import typer
 
 from eigentext.cli import options
 from eigentext.cli.command import flag, group, with_flags
-from eigentext.cli.output import remark, show_figures, show_table
+from eigentext.cli.output import Clock, progress_bar, remark, show_figures, show_table
+from eigentext.errors import EigentextError, SettingsError
 
 
 @with_flags()
@@ -21,11 +23,8 @@ def list_(json: options.Json = False) -> None:
     Example:
         $ eigentext model list
     """
-    from json import dumps
-
     from eigentext.base.modelfile import read_header
     from eigentext.base.named import installed
-    from eigentext.errors import EigentextError
     from eigentext.recipes import recipes
 
     there = installed()
@@ -107,8 +106,6 @@ def make(
         $ eigentext model make sample
         $ eigentext pipe apply sample sample/raw.txt -o parsed.conllu
     """
-    from eigentext.cli.output import Clock, progress_bar
-    from eigentext.errors import SettingsError
     from eigentext.recipes import find_recipe
     from eigentext.recipes import make as make_model
     from eigentext.recipes.making import record as write_scores
@@ -166,7 +163,6 @@ def get(
         $ eigentext tag apply english-names sample/entities.bio -o tagged.bio
     """
     from eigentext.base.modelfile import read_header
-    from eigentext.cli.output import progress_bar
     from eigentext.recipes import get_ready
 
     with progress_bar(quiet=quiet) as progress:

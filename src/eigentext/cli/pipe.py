@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from eigentext.base.files.opening import expand
 from eigentext.cli import options, pipe_apply
 from eigentext.cli.command import SettingFlags, flag, group, with_flags
 from eigentext.cli.inputs import is_model
@@ -64,7 +65,6 @@ def train(
         $ eigentext pipe eval english.pipe sample/treebank-dev.conllu
         $ eigentext pipe inspect english.pipe
     """
-    from eigentext.base.files.opening import expand
     from eigentext.pipeline import Pipeline
     from eigentext.pipeline.training import read_treebanks
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from eigentext.base.files.opening import atomic_write, check_writable, expand
 from eigentext.cli import options
 from eigentext.cli.command import argument, flag, with_flags
 from eigentext.cli.inputs import Field
@@ -67,7 +68,6 @@ def apply(
         $ eigentext pipe apply english.pipe sample/raw.txt -o parsed.jsonl --format jsonl --top 2
         $ eigentext pipe apply english.pipe sample/treebank-dev.conllu -o again.conllu --given tags
     """
-    from eigentext.base.files.opening import expand
     from eigentext.features.known_words import Share
     from eigentext.pipeline import Pipeline
     from eigentext.pipeline.annotate import AnswerOptions
@@ -165,7 +165,6 @@ def _resumably(
     *,
     resume: bool,
 ) -> Counts:
-    from eigentext.base.files.opening import check_writable
     from eigentext.base.hashing import fingerprint
     from eigentext.base.modelfile import read_header
     from eigentext.pipeline.runs import Counts, write_resumably
@@ -184,7 +183,6 @@ def _resumably(
 
 
 def _streamed(units: Iterable[Unit], job: Job, output: str, jobs: int, bar: _Bar) -> Counts:
-    from eigentext.base.files.opening import atomic_write
     from eigentext.pipeline.runs import Counts, annotated
 
     counts = Counts()
@@ -197,7 +195,6 @@ def _streamed(units: Iterable[Unit], job: Job, output: str, jobs: int, bar: _Bar
 
 
 def _docbin(units: Iterable[Unit], job: Job, output: str, jobs: int, bar: _Bar) -> Counts:
-    from eigentext.base.files.opening import atomic_write, check_writable
     from eigentext.language.formats.spacy_docs import merged
     from eigentext.pipeline.runs import Counts, annotated
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from json import dumps
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eigentext.base.files.opening import SkipLog, expand
 from eigentext.cli import options
 from eigentext.cli.command import SettingFlags, argument, flag, group, with_flags
 from eigentext.cli.inputs import GenericText, TaggedInput
 from eigentext.cli.output import show_figures
 from eigentext.cli.verbs import Applying, Training, Workers, answers_of
+from eigentext.errors import DataError, SettingsError
 from eigentext.tagging.sequence.settings import TaggerSettings
 
 if TYPE_CHECKING:
-    from eigentext.base.files.opening import SkipLog
     from eigentext.base.progress import Progress
     from eigentext.tagging.sequence import Tagging
     from eigentext.tagging.sequence.reading import Item
@@ -38,7 +40,6 @@ def train(
     Example:
         $ eigentext tag train sample/entities.bio -o entities.tagger --epochs 5
     """
-    from eigentext.base.files.opening import expand
     from eigentext.tagging.sequence import SequenceTagger
 
     sources = expand(files)
@@ -91,10 +92,6 @@ def apply(
         $ eigentext tag apply entities.tagger sample/raw.txt --raw -o tagged.bio
         $ eigentext tag apply entities.tagger sample/text.txt --kbest 3 -o answers.jsonl
     """
-    from json import dumps
-
-    from eigentext.base.files.opening import expand
-    from eigentext.errors import SettingsError
     from eigentext.tagging.sequence import SequenceTagger
     from eigentext.tagging.sequence.reading import bare_item
 
@@ -169,7 +166,6 @@ def eval_(
         $ eigentext tag eval entities.tagger sample/entities.bio
         $ eigentext tag eval sample/entities.bio sample/entities.bio
     """
-    from eigentext.errors import DataError
     from eigentext.evaluate.ner import evaluate
     from eigentext.tagging.sequence.reading import format_of
 

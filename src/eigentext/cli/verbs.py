@@ -19,10 +19,12 @@ from typing import Any, ClassVar, Literal
 
 from eigentext.base.cores import using_cores, using_device
 from eigentext.base.engines import using_cluster
-from eigentext.base.files.opening import SkipLog
+from eigentext.base.files.opening import SkipLog, check_writable
+from eigentext.base.files.writing import write_lines
 from eigentext.base.progress import Progress
 from eigentext.cli import options
 from eigentext.cli.command import EXPERT, Flags, flag
+from eigentext.cli.inputs import is_model
 from eigentext.cli.output import Clock, progress_bar, remark, show_figures
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.known_words import KnownWords, Share, remark_on
@@ -109,8 +111,6 @@ class Training(Run):
 
     def __post_init__(self) -> None:
         """A model that cannot be written is an error before it has been learned."""
-        from eigentext.base.files.opening import check_writable
-
         check_writable(self.output)
 
     @property
@@ -174,7 +174,6 @@ class Applying(Run):
 
     def write(self, answers: Iterable[str], *, blocks: bool = False) -> None:
         """The answers, lines or ``blocks`` of them; the file is there when all of them are."""
-        from eigentext.base.files.writing import write_lines
         from eigentext.language.formats.blocks import write_blocks
 
         if blocks:
@@ -259,8 +258,6 @@ def answers_of(
 
     Else that of what ``apply``, the group's own command, makes of gold with these choices.
     """
-    from eigentext.cli.inputs import is_model
-
     if not is_model(model):
         yield model, model
         return

@@ -7,6 +7,7 @@ import io
 import os
 import tempfile
 
+from eigentext.base.parallel import in_order
 from eigentext.cli import options
 from eigentext.cli.output import remark
 from eigentext.errors import EigentextError
@@ -101,8 +102,6 @@ def warm(jobs: options.Jobs = 0, quiet: options.Quiet = False) -> None:
     Example:
         $ eigentext warm
     """
-    from eigentext.base.parallel import in_order
-
     names = list(PARTS)
     used = min(jobs, len(names))
     for done, (name, _) in enumerate(in_order(_warmed, names, state=None, jobs=used, chunk=1), 1):

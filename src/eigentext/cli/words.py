@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eigentext.base.files.opening import expand
 from eigentext.cli import options, words_apply, words_eval, words_train
 from eigentext.cli.command import Flags, argument, flag, group, with_flags
 from eigentext.cli.inputs import GenericText, is_model
@@ -104,7 +105,6 @@ def _save(run: Training, counts: Counts, sources: list[str]) -> None:
 
 
 def _of_tables(tables: Tables, contexts: str, memory: str) -> tuple[Counts, list[str]]:
-    from eigentext.base.files.opening import expand
     from eigentext.counting.counts import Counts
 
     files = expand(tables.words or []), expand(tables.pairs or [])
@@ -134,7 +134,6 @@ def _count(
 ) -> None:
     import resource
 
-    from eigentext.base.files.opening import expand
     from eigentext.counting.counting import count as count_corpus
     from eigentext.counting.counts import Counts
     from eigentext.counting.workfolder import clear

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from json import dumps
 from typing import Annotated, Any
 
 import typer
 
-from eigentext.base.files.opening import OnError
+from eigentext.base.cores import using_cores
+from eigentext.base.files.opening import OnError, check_writable, expand
 from eigentext.cli import options
 from eigentext.cli.command import Flags, flag, with_flags
 from eigentext.cli.inputs import is_model, kind_of_model
@@ -58,8 +61,6 @@ def apply(
         $ eigentext words embed sample/text.txt -o a.vec --views left,characters --n-components 10
         $ eigentext words apply a.vec sample/text.txt -o vectors.txt
     """
-    from eigentext.base.files.opening import check_writable
-
     check_writable(run.output, clusters.paths)
     kind = kind_of_model(model, "clusters", "topics", *VECTORS) if is_model(model) else "word2vec"
     if kind != "clusters":
@@ -85,8 +86,6 @@ def _put_into_clusters(
     workers: Workers,
     jobs: int,
 ) -> None:
-    from eigentext.base.cores import using_cores
-    from eigentext.base.files.opening import expand
     from eigentext.counting.counting import count
     from eigentext.words.clusters.model import SpectralClusters
 
@@ -120,8 +119,6 @@ def _put_into_clusters(
 def _topics_of(
     model: str, corpus: list[str], run: Applying, text: DocumentInput, *, as_json: bool
 ) -> None:
-    from itertools import islice
-    from json import dumps
 
     from eigentext.words.topics.model import TopicModel
 

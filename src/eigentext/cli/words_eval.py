@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eigentext.base.files.opening import check_writable, expand, numbered_lines
 from eigentext.cli import options
 from eigentext.cli.command import Flags, argument, flag, with_flags
 from eigentext.cli.inputs import Field, is_model, kind_of_model
@@ -19,7 +20,7 @@ from eigentext.cli.output import check_picture, show_figures, write_picture
 from eigentext.cli.verbs import Applying
 from eigentext.cli.words_apply import VECTORS
 from eigentext.cli.words_train import DocumentInput, sentences_with_tokens
-from eigentext.errors import SettingsError
+from eigentext.errors import EigentextError, SettingsError
 
 if TYPE_CHECKING:
     from eigentext.drawing.words_tree import ClusterTree
@@ -97,8 +98,6 @@ def eval_(
         $ eigentext words train-lm text.clusters sample/text.txt -o text.lm
         $ eigentext words eval text.lm sample/text.txt
     """
-    from eigentext.base.files.opening import expand
-
     kind = "clusters" if _is_paths_file(model) else "word2vec"
     if is_model(model):
         kind = kind_of_model(model, *VECTORS, "clusters", "topics", "class-bigram")
@@ -125,9 +124,6 @@ def eval_(
 
 def _first_line(path: str) -> str:
     """The first line that is neither empty nor a comment; nothing of what is no text."""
-    from eigentext.base.files.opening import numbered_lines
-    from eigentext.errors import EigentextError
-
     try:
         lines = (line for _, line in numbered_lines(path) if line.strip() and line[0] != "#")
         return next(lines, "")
@@ -315,7 +311,6 @@ def inspect(
 
 
 def _show_clusters(model: str, run: Applying, flags: PageFlags, top: int) -> None:
-    from eigentext.base.files.opening import check_writable
     from eigentext.drawing import words_map
     from eigentext.drawing.words_tree import cluster_tree_svg
     from eigentext.reports.words_page import PageVectors, words_report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from eigentext.base.files.opening import OnError
+from eigentext.base.files.opening import OnError, check_writable, expand
 from eigentext.cli import options
 from eigentext.cli.command import SettingFlags, flag, with_flags
 from eigentext.cli.inputs import Field, GenericText, TextInput
@@ -58,9 +59,6 @@ def cluster(
         $ eigentext words count sample/text.txt -o text.counts --contexts lr2
         $ eigentext words cluster --counts text.counts -o b.clusters --method brown -m 20
     """
-    import time
-
-    from eigentext.base.files.opening import check_writable, expand
     from eigentext.base.heap import map_large_blocks
     from eigentext.counting.counting import count
     from eigentext.counting.counts import Counts
@@ -161,7 +159,6 @@ def embed(
         $ eigentext words embed sample/text.txt -o text.lrmvl --method lrmvl --n-components 10
         $ eigentext words embed sample/text.txt -o a.vec --views left,characters --n-components 10
     """
-    from eigentext.base.files.opening import check_writable, expand
     from eigentext.base.heap import map_large_blocks
     from eigentext.words import LRMVL, CCAEmbedding, MultiviewEmbedding
 
@@ -212,8 +209,6 @@ def _cca(
     model: CCAEmbedding, sources: list[str], counts: str | None, common: dict[str, Any]
 ) -> dict[str, Any]:
     """Fit to counts, given or counted here; figures of the vectors."""
-    import time
-
     from eigentext.base.heap import give_back
     from eigentext.counting.counting import count
     from eigentext.counting.counts import Counts
@@ -306,7 +301,6 @@ class DocumentInput(GenericText):
 
     def texts(self, files: list[str], on_error: OnError | None = None) -> Iterator[list[str]]:
         """Token lists, a document each, in the order of the files."""
-        from eigentext.base.files.opening import expand
         from eigentext.counting.documents import read_documents
 
         for source in expand(files):
@@ -334,7 +328,6 @@ def train_topics(
         $ eigentext words train-topics sample/text.txt -o text.topics -k 2 --documents 4
         $ eigentext words inspect text.topics --top 5
     """
-    from eigentext.base.files.opening import expand
     from eigentext.words.topics.model import TopicModel
 
     model = TopicModel(**settings.of(TopicSettings))

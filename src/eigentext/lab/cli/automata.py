@@ -8,10 +8,13 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from eigentext.base.files.opening import OnError
+from eigentext.base.files.opening import OnError, expand, raise_or_tell
+from eigentext.base.registry import wrong_kind
 from eigentext.cli import options
 from eigentext.cli.command import Flags, SettingFlags, flag, with_flags
+from eigentext.cli.output import show_figures
 from eigentext.cli.verbs import Applying, Training, of_files
+from eigentext.errors import DataError
 from eigentext.sequences.settings import (
     AutomatonSettings,
     ClassAutomataSettings,
@@ -50,9 +53,7 @@ def _rows(
     An input of pairs from CoNLL-U has the tag of the word for its first symbol.  Words whose tag
     or lemma is not given are left out where it is what is learned.
     """
-    from eigentext.base.files.opening import expand, raise_or_tell
     from eigentext.dependency.sentence import TaggedSentence
-    from eigentext.errors import DataError
     from eigentext.lab.automata.model import STOP
     from eigentext.language.formats.conllu import read_sentences
     from eigentext.language.formats.text import text_lines
@@ -120,8 +121,6 @@ def train_automaton(
         $ eigentext lab train-automaton train.conllu -o tags.model --of classes --basis 50
         $ eigentext lab score words.model train.conllu --summary
     """
-    from eigentext.base.files.opening import expand
-    from eigentext.errors import DataError
     from eigentext.lab import ClassAutomata, StringAutomaton, StringTransducer
     from eigentext.tagging.sequence.reading import format_of
 
@@ -152,7 +151,6 @@ def _load(path: str, tokens: bool | None, *kinds: str) -> tuple[Any, bool]:
     """The model, and whether strings are tokens: as told, or else as in training."""
     from eigentext.base.model import load
     from eigentext.base.modelfile import read_header
-    from eigentext.base.registry import wrong_kind
 
     header = read_header(path, *kinds)
     if header.kind not in kinds:
@@ -218,8 +216,6 @@ def score(
         "skipped": run.skipped,
     }
     if summary:
-        from eigentext.cli.output import show_figures
-
         show_figures(figures, as_json=run.json)
     else:
         run.tell(figures)

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eigentext.base.files.opening import OnError, expand, raise_or_tell
 from eigentext.cli.command import SettingFlags, flag, with_flags
 from eigentext.cli.inputs import Column
 from eigentext.cli.verbs import Training
 from eigentext.constituency.settings import InductionSettings
+from eigentext.errors import DataError
+from eigentext.language.formats.registry import format_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.base.files.opening import OnError
     from eigentext.lab import Bracketer
 
 Tagged = Annotated[
@@ -45,7 +47,6 @@ def train_bracketer(
         $ eigentext lab train-bracketer sample/train.mrg -o english.bracketer
         $ eigentext lab apply english.bracketer sample/test.mrg -o brackets.mrg
     """
-    from eigentext.base.files.opening import expand
     from eigentext.lab import Bracketer
 
     bracketer = Bracketer(**settings.of(InductionSettings))
@@ -69,7 +70,6 @@ def bracket_lines(
     bracketer: Bracketer, files: list[str], column: str, on_error: OnError | None
 ) -> Iterator[str]:
     """Brackets of tagged sentences, one tree a line; every bracket is X."""
-    from eigentext.base.files.opening import expand
     from eigentext.language.formats.ptb import format_escaped
 
     for tokens, tags in _tagged(expand(files), column, on_error):
@@ -80,8 +80,6 @@ def _tagged(
     sources: list[str], column: str, log: OnError | None
 ) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
     """Words and tags of every sentence; a file without any, or without tags, is an error."""
-    from eigentext.errors import DataError
-
     for source in sources:
         empty = True
         for pair in _pairs(source, column, log):
@@ -94,8 +92,6 @@ def _tagged(
 def _pairs(
     source: str, column: str, log: OnError | None
 ) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-    from eigentext.base.files.opening import raise_or_tell
-    from eigentext.errors import DataError
     from eigentext.language.formats.ptb import read_trees
     from eigentext.language.trees.clean import strip_traces
     from eigentext.tagging.sequence.reading import read_items
@@ -118,6 +114,4 @@ def _pairs(
 
 
 def _is_ptb(source: str) -> bool:
-    from eigentext.language.formats.registry import format_of
-
     return bool(format_of(source, ("ptb",), ""))

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from eigentext.base.files.opening import expand
+from eigentext.base.files.writing import write_lines
 from eigentext.cli import options
 from eigentext.cli.command import flag, group, with_flags
 from eigentext.cli.output import remark, show_figures, show_table
@@ -81,7 +83,6 @@ def import_(
         $ eigentext annotate import team.db Trees sample/treebank.conllu sample/raw.txt
     """
     with opened(store) as opened_store:
-        from eigentext.base.files.opening import expand
         from eigentext.studio.store.imports import import_files
 
         segmenter = None
@@ -130,7 +131,6 @@ def export(
     if sentence is not None and to_format != "decisions":
         raise SettingsError("--sentence is for --to decisions")
     with opened(store) as opened_store:
-        from eigentext.base.files.writing import write_lines
         from eigentext.studio.store.exports import export_lines
 
         number = opened_store.project_named(project).id

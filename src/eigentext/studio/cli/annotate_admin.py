@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from eigentext.base.files.opening import numbered_lines
 from eigentext.cli import options
 from eigentext.cli.command import Flags, argument, flag, with_flags
 from eigentext.cli.output import remark, show_figures, show_table
@@ -67,8 +68,6 @@ def project(
 
 def _make(store: str, name: str, task: str, flags: ProjectFlags, *, quiet: bool) -> None:
     with opened(store) as opened_store:
-        from eigentext.base.files.opening import numbered_lines
-
         text = ""
         if flags.guidelines is not None:
             text = "".join(f"{line}\n" for _, line in numbered_lines(flags.guidelines))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.cli import options
 from eigentext.cli.command import Flags, flag, with_flags
+from eigentext.cli.output import remark
+from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,8 +108,6 @@ def check_address(host: str, port: int) -> None:
     """Say it before anything is loaded or trained when the address cannot be had."""
     import socket
 
-    from eigentext.errors import SettingsError
-
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         socket.create_server((host, port), family=family).close()
@@ -130,7 +130,6 @@ def with_accounts(
     ``names`` are those of --allow-host: with one that is not of this machine, a server in front
     lets others in.
     """
-    from eigentext.errors import SettingsError
     from eigentext.studio import service as web
 
     reached = [name for name in (host, *names) if not web.is_loopback(name.strip("[]"))]
@@ -169,7 +168,6 @@ def run(
     listening: Callable[[str], object] = lambda _: None,
 ) -> None:
     """Serve until interrupted, with a warning where others can reach it."""
-    from eigentext.cli.output import remark
     from eigentext.studio import service as web
 
     if not web.is_loopback(host):
