@@ -79,7 +79,7 @@ class Split(NamedTuple):
 def _typed(treebank: Path, words: Path) -> list[str]:
     """The sentences of a vocalised treebank as people type them, each as CoNLL-U text."""
     from eigentext.language.formats.conllu import read_sentences
-    from eigentext.recipes.typed_words import as_typed
+    from eigentext.recipes.gathering import as_typed
 
     sentences = as_typed(read_sentences(str(treebank)), str(words))
     return [sentence.verbatim.rstrip("\n") + "\n\n" for sentence in sentences]

@@ -42,7 +42,7 @@ from eigentext.language.formats.parquet import write_columns
 from eigentext.lexical.documents import read_words_jsonl
 from eigentext.linalg.svd import truncated_svd
 from eigentext.pipeline.drafts import draft
-from eigentext.recipes.card import card_to_write
+from eigentext.recipes.making import card_to_write
 from eigentext.reports.demo import run_demo
 from eigentext.sequences import BlockedHMM
 from eigentext.studio.cli.serve import with_accounts

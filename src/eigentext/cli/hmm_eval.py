@@ -13,7 +13,6 @@ import typer
 from eigentext.base.files.opening import expand
 from eigentext.cli import options
 from eigentext.cli.command import Flags, flag, with_flags
-from eigentext.cli.hmm_apply import TEXT_KINDS
 from eigentext.cli.inputs import TaggedInput, TextInput, kind_of_model, load_model
 from eigentext.cli.output import Clock, check_picture, show_figures, write_picture
 from eigentext.cli.verbs import Run
@@ -23,6 +22,7 @@ from eigentext.language.formats.registry import format_of
 if TYPE_CHECKING:
     from eigentext.sequences.hmm.model import HMM
 
+TEXT_KINDS = ("hmm", "spectral-hmm", "blocked-hmm")  # models of text without tags
 Model = Annotated[str, typer.Argument(help="A model of `hmm train` or its kin.")]
 _AT_ONCE = 20_000  # sentences that are scored together
 
@@ -79,7 +79,6 @@ def score(
 def _print_scored(
     sentence: list[str], values: list[float], surprisals: bool, format_: str
 ) -> None:
-
     from eigentext.sequences.inspection import perplexity
 
     value = 0.0 - sum(values)

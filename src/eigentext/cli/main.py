@@ -63,7 +63,7 @@ CORE = {
         "Print the header of a model file, or the versions of this installation.",
     ),
     "warm": (
-        "eigentext.cli.warm:warm",
+        "eigentext.cli.info:warm",
         "Compile everything now, so that no later command has to.",
     ),
 }

@@ -133,7 +133,7 @@ def eval_(
     gold: Annotated[str, typer.Argument(help="A gold treebank, CoNLL-U.", show_default=False)],
     workers: Workers,
     level: Literal["sentences", "tokens", "words", "tags"] | None = flag(
-        "What is taken from the treebank; by default its raw text alone."
+        "What is taken from the treebank; by default its raw text alone.", None, "--given"
     ),
     counts: bool = flag("Numbers of words in place of percentages.", False),
     jobs: options.Jobs = 1,

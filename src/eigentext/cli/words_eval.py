@@ -18,8 +18,7 @@ from eigentext.cli.command import Flags, argument, flag, with_flags
 from eigentext.cli.inputs import Field, is_model, kind_of_model
 from eigentext.cli.output import check_picture, show_figures, write_picture
 from eigentext.cli.verbs import Applying
-from eigentext.cli.words_apply import VECTORS
-from eigentext.cli.words_train import DocumentInput, sentences_with_tokens
+from eigentext.cli.words_train import VECTORS, DocumentInput, sentences_with_tokens
 from eigentext.errors import EigentextError, SettingsError
 
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from eigentext.words import LRMVL, CCAEmbedding, MultiviewEmbedding
     from eigentext.words.clusters.model import SpectralClusters
 
+VECTORS = ("embeddings", "lrmvl", "multiview")  # kinds of models of vectors
 PathsFile = Annotated[
     str | None, options.written("--paths", help="Also write bits TAB word TAB count here.")
 ]

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from eigentext.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from eigentext.recipes.card import model_card as model_card
     from eigentext.recipes.making import Made as Made
     from eigentext.recipes.making import ScoresTooLowError as ScoresTooLowError
     from eigentext.recipes.making import make as make
+    from eigentext.recipes.making import model_card as model_card
     from eigentext.recipes.ready import get_ready as get_ready
     from eigentext.recipes.ready import remove as remove
     from eigentext.recipes.recipe import Recipe as Recipe
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy(
     __name__,
     {
-        "card": "model_card",
-        "making": "Made ScoresTooLowError make",
+        "making": "Made ScoresTooLowError make model_card",
         "ready": "get_ready remove",
         "recipe": "Recipe find_recipe read_recipe recipes",
     },

@@ -23,8 +23,7 @@ from eigentext.base.named import installed, is_name, models_folder, place_of
 from eigentext.base.registry import KINDS
 from eigentext.datasets.catalogue import open_url
 from eigentext.errors import DataError, ModelFileError, SettingsError
-from eigentext.recipes.card import card_to_write, model_card
-from eigentext.recipes.making import make_folder
+from eigentext.recipes.making import card_to_write, make_folder, model_card
 from eigentext.recipes.recipe import find_recipe
 
 if TYPE_CHECKING:

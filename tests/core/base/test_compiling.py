@@ -15,7 +15,7 @@ import pytest
 
 from eigentext.base import compiling
 from eigentext.base.compiling import PORTABLE, compiled_folder, manifest, stamp_of
-from eigentext.cli.warm import run_part
+from eigentext.cli.info import run_part
 
 KERNEL = """
 import logging, sys

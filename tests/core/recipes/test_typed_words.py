@@ -8,7 +8,7 @@ import pytest
 
 from eigentext.errors import DataError
 from eigentext.language.formats.conllu import make_sentence, parse_sentence
-from eigentext.recipes.typed_words import as_typed
+from eigentext.recipes.gathering import as_typed
 
 
 def write(path, *sentences):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from eigentext.cli import hmm_apply
+from eigentext.cli import hmm
 from eigentext.cli.inputs import kind_of_model
 from eigentext.cli.main import run
 from eigentext.sequences.tagger.model import LatentTagger
@@ -46,7 +46,7 @@ def test_a_tagger_is_told_from_other_models(model):
 
 def test_tokens_come_out_beside_their_tags(model, files):
     out = files / "out.txt"
-    hmm_apply.apply(model, [str(files / "text.txt")], str(out))
+    hmm.apply(model, [str(files / "text.txt")], str(out))
     rows = [line.split("\t") for line in out.read_text(encoding="utf-8").splitlines() if line]
     assert rows[:3] == [["the", "DET"], ["dog", "NOUN"], ["sat", "VERB"]]
     assert rows[4] == ["newt", "NOUN"]
@@ -56,12 +56,12 @@ def test_conllu_keeps_everything_but_the_column(model, files):
     out = files / "out.conllu"
     wrong = CONLLU.replace("NOUN", "X")
     (files / "wrong.conllu").write_text(wrong, encoding="utf-8")
-    hmm_apply.apply(model, [str(files / "wrong.conllu")], str(out))
+    hmm.apply(model, [str(files / "wrong.conllu")], str(out))
     assert out.read_text(encoding="utf-8") == CONLLU
 
 
 def test_json_lines_have_shares_and_marginals(model, files, capsys):
-    hmm_apply.apply(model, [str(files / "text.txt")], kbest=2, marginals=True, quiet=True)
+    hmm.apply(model, [str(files / "text.txt")], kbest=2, marginals=True, quiet=True)
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [answer["tags"] for answer in answers] == [
         ["DET", "NOUN", "VERB"],
@@ -83,7 +83,7 @@ def test_signed_models_report_their_negative_rate(files, capsys, estimator):
     chosen = ["--estimator", estimator, "--n-models", "2", "-k", "2", "--quiet"]
     assert run(["hmm", "train-tagger", train, "-o", path, *chosen]) == 0
     out = files / "out.jsonl"
-    hmm_apply.apply(path, [str(files / "text.txt")], str(out), kbest=2, json=True, quiet=True)
+    hmm.apply(path, [str(files / "text.txt")], str(out), kbest=2, json=True, quiet=True)
     assert 0 <= json.loads(capsys.readouterr().out)["negative_rate"] <= 1
     assert "negative_rate" in json.loads(out.read_text(encoding="utf-8").splitlines()[0])
 

@@ -186,7 +186,7 @@ def test_what_goes_wrong_is_told_in_one_line(case, tmp_path):
 
 
 def test_without_the_packages_it_says_which(tmp_path, monkeypatch):
-    monkeypatch.setattr("eigentext.studio.cli.annotate_store.find_spec", lambda name: None)
+    monkeypatch.setattr("eigentext.studio.cli.annotate_admin.find_spec", lambda name: None)
     for command in (["init", "a.db"], ["init", "b.db", "--from", "a.jsonl"]):
         _, err = _run(*command, cwd=tmp_path, code=2)
         assert "annotations need sqlalchemy, alembic, argon2-cffi" in err

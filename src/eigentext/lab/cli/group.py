@@ -2,15 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from eigentext.base.files.opening import OnError, expand, raise_or_tell
 from eigentext.cli import options
-from eigentext.cli.command import SettingFlags, flag_of, group, with_flags
+from eigentext.cli.command import SettingFlags, flag, flag_of, group, with_flags
 from eigentext.cli.inputs import Column, kind_of_model
-from eigentext.cli.verbs import Applying
-from eigentext.constituency.settings import BracketingSettings
-from eigentext.errors import SettingsError
-from eigentext.lab.cli import automata, brackets
+from eigentext.cli.verbs import Applying, Training
+from eigentext.constituency.settings import BracketingSettings, InductionSettings
+from eigentext.errors import DataError, SettingsError
+from eigentext.lab.cli import automata
+from eigentext.language.formats.registry import format_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.lab import Bracketer
+
+Tagged = Annotated[
+    list[str],
+    typer.Argument(
+        help="Tagged sentences: columns, .conllu, or trees (.mrg), whose brackets are not read; "
+        "files, globs or URLs.",
+        show_default=False,
+    ),
+]
+
+
+@with_flags(InductionSettings)
+def train_bracketer(
+    files: Tagged,
+    run: Training,
+    settings: SettingFlags,
+    column: Column = "upos",
+    vectors: str | None = flag("word2vec file; else made from this text."),
+) -> None:
+    """Learn to bracket sentences from tagged text, without a tree.
+
+    Words whose vectors vary together, given the tags around them, are near each other in a hidden
+    tree; `lab apply` finds the shortest tree for such distances.
+
+    Example:
+        $ eigentext lab train-bracketer sample/train.mrg -o english.bracketer
+        $ eigentext lab apply english.bracketer sample/test.mrg -o brackets.mrg
+    """
+    from eigentext.lab import Bracketer
+
+    bracketer = Bracketer(**settings.of(InductionSettings))
+    bracketer.check()
+    sources = expand(files)
+    with run.reading("directions") as (log, progress):
+        sentences = list(_tagged(sources, column, log))
+        words, tags = [tokens for tokens, _ in sentences], [line for _, line in sentences]
+        bracketer.fit(words, tags, vectors=vectors, progress=progress)
+    figures = {
+        "sentences": len(sentences),
+        "words": sum(map(len, words)),
+        "tags": len(bracketer.tags_),
+        "contexts": sum(map(len, bracketer.contexts_.keys)),
+        "smoothing": bracketer.smoothing_,
+    }
+    run.save(bracketer, sources, figures)
+
+
+def bracket_lines(
+    bracketer: Bracketer, files: list[str], column: str, on_error: OnError | None
+) -> Iterator[str]:
+    """Brackets of tagged sentences, one tree a line; every bracket is X."""
+    from eigentext.language.formats.ptb import format_escaped
+
+    for tokens, tags in _tagged(expand(files), column, on_error):
+        yield format_escaped(bracketer.bracket(tokens, tags))
+
+
+def _tagged(
+    sources: list[str], column: str, log: OnError | None
+) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Words and tags of every sentence; a file without any, or without tags, is an error."""
+    for source in sources:
+        empty = True
+        for pair in _pairs(source, column, log):
+            empty = False
+            yield pair
+        if empty:
+            raise DataError(source, None, "no sentences in this file")
+
+
+def _pairs(
+    source: str, column: str, log: OnError | None
+) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    from eigentext.language.formats.ptb import read_trees
+    from eigentext.language.trees.clean import strip_traces
+    from eigentext.tagging.sequence.reading import read_items
+
+    if _is_ptb(source):
+        for tree in read_trees(source, on_error=log):
+            spoken = strip_traces(tree)
+            if spoken is not None:
+                yield spoken.words, spoken.tags
+        return
+    for item in read_items(source, column=column, on_error=log):
+        tags = item.tags
+        if tags is None:
+            raise DataError(source, None, "text without tags, expected columns, CoNLL-U or trees")
+        if "_" in tags and set(tags) <= {"_"}:
+            why = f"a sentence without tags in column {column}, expected some"
+            raise_or_tell(DataError(source, item.lines[0], why), log)
+            continue
+        yield item.tokens, tags
+
+
+def _is_ptb(source: str) -> bool:
+    return bool(format_of(source, ("ptb",), ""))
 
 
 @with_flags(BracketingSettings, show_defaults=False)
@@ -63,12 +169,10 @@ def apply(
             yield line
 
     with run.reading("sentences") as (log, _):
-        run.write(counted(brackets.bracket_lines(bracketer, files, column, log)))
+        run.write(counted(bracket_lines(bracketer, files, column, log)))
     if run.json:
         rates = run.clock.figures(sentences=count)
         run.tell({"sentences": count, "skipped": run.skipped, **rates})
 
 
-app = group(
-    automata.train_automaton, brackets.train_bracketer, apply, automata.score, automata.inspect
-)
+app = group(automata.train_automaton, train_bracketer, apply, automata.score, automata.inspect)

@@ -10,7 +10,7 @@ COMMANDS = {
         "Serve the JSON API and the pages until interrupted; `studio` has models to begin with.",
     ),
     "studio": (
-        "eigentext.studio.cli.studio:studio",
+        "eigentext.studio.cli.serve:studio",
         "See every model at work in a browser: parse, read, words, sequences, annotate.",
     ),
 }

@@ -14,7 +14,7 @@ from eigentext.cli.command import flag, group, with_flags
 from eigentext.cli.output import remark, show_figures, show_table
 from eigentext.errors import SettingsError
 from eigentext.studio.cli import annotate_admin
-from eigentext.studio.cli.annotate_store import ProjectName, Store, needed, opened, show_rows
+from eigentext.studio.cli.annotate_admin import ProjectName, Store, needed, opened, show_rows
 
 Layer = Annotated[str, typer.Option("--layer", help="adjudication, or the name of an annotator.")]
 

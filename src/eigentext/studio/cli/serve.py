@@ -1,12 +1,13 @@
-"""``eigentext serve``: the service and its pages."""
+"""``eigentext serve`` and ``studio``: the service and its pages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from eigentext.cli import options
-from eigentext.cli.command import Flags, flag, with_flags
+from eigentext.cli.command import Flags, argument, flag, with_flags
 from eigentext.cli.output import remark
 from eigentext.errors import SettingsError
 
@@ -148,7 +149,7 @@ def with_accounts(
         )
     accounts = not alone if logged_in is None else logged_in
     if accounts:
-        from eigentext.studio.cli.annotate_store import opened_accounts
+        from eigentext.studio.cli.annotate_admin import opened_accounts
 
         with opened_accounts(annotations, create=True) as users:
             if not users.any_passwords():
@@ -179,3 +180,41 @@ def run(
             "machine alone"
         )
     web.serve(host, port, settings=settings, log_level=log_level, listening=listening)
+
+
+@with_flags()
+def studio(
+    service: Service,
+    models: list[str] | None = argument(
+        "Models of any kind, files or names; none: small ones of the sample data, which "
+        "are trained the first time."
+    ),
+    open_: bool = flag("Open the first page in the browser of this machine.", False),
+) -> None:
+    """See every model at work in a browser: parse, read, words, sequences, annotate.
+
+    Example (runs until interrupted):
+        # eigentext studio --open
+        # eigentext studio english english.lpcfg words.clusters
+        # eigentext studio --annotations decisions.db
+    """
+    from eigentext.studio.service import check_installed
+
+    check_installed()
+    settings = service.settings()  # what is wrong is told before models are trained
+    if not models:
+        from eigentext.recipes.samples import sample_models
+
+        say = partial(remark, quiet=service.quiet)
+        models = [str(path) for path in sample_models(say=lambda line: say(f"studio: {line}"))]
+    settings = settings.model_copy(update={"models": tuple(models)})
+
+    def listening(address: str) -> None:
+        print(f"eigentext studio: {address}", flush=True)
+        remark("studio: the models are being loaded; Ctrl C ends it", quiet=service.quiet)
+        if open_:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    run(service.host, service.port, settings, log_level="warning", listening=listening)
