@@ -168,6 +168,19 @@ def test_out_of_sample_tags_are_those_of_the_others() -> None:
     assert answers[:8] == first
 
 
+def test_out_of_sample_tags_hear_the_analyzer_too() -> None:
+    asked = []
+
+    class Heard(_Analyzer):
+        def analyse(self, word):
+            asked.append(word)
+            return super().analyse(word)
+
+    jackknifed(TREEBANK, MorphTaggerSettings(bits=12, epochs=1), ways=3, analyzer=Heard())
+    times = [asked.count(form) for form in (NOUNS[0], VERBS[0])]
+    assert min(times) >= 3  # each of the three taggers asks, at the least once
+
+
 def test_nothing_to_learn_from_is_an_error() -> None:
     with pytest.raises(DataError, match="no words"):
         MorphTagger().fit([])
