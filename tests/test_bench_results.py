@@ -243,6 +243,16 @@ def test_means_of_the_pipeline_are_those_of_its_rows(column: str) -> None:
     assert abs(sum(gains) / 6 - float(stated[1])) < 0.03
 
 
+def test_the_tutorial_has_the_figures_of_the_quick_set() -> None:
+    """Both are a pipeline of Hungarian by its defaults, on dev."""
+    page = (DOCS / "guide" / "new-language.md").read_text("utf-8")
+    header, _, row = page[page.index("| dev, F1 |") :].splitlines()[:3]
+    shown = dict(zip(header.split(" | "), row.split(" | "), strict=True))
+    quality = LAST["parts"]["pipe"]["quality"]
+    assert shown["LAS"] == f"{quality['LAS']['value']:.1f}"
+    assert shown["Sents"] == f"{quality['sentences']['value']:.1f}"
+
+
 def test_claims_that_did_not_hold_are_gone() -> None:
     """FastText with its five epochs; n-grams on speech; who ran beside whom."""
     names = ("results.md", "lab/index.md", "reference/papers.md", "index.md", "../README.md")
