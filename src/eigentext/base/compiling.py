@@ -181,7 +181,7 @@ class KernelCache:
             self._local_file.flush()
 
 
-def _make_ready(target_context: Any) -> None:
+def _make_ready(target_context: object) -> None:
     """What machine code needs to run: numba's memory, and the symbols of its hashes.
 
     numba would fill its tables of types and functions here, which takes half a second; only

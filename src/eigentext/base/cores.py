@@ -127,7 +127,7 @@ def beside(function: Callable[[], Result]) -> Callable[[], Result]:
 
 
 def _begun(
-    pool: ThreadPoolExecutor, function: Callable[..., Result], *given: Any
+    pool: ThreadPoolExecutor, function: Callable[..., Result], *given: object
 ) -> Future[Result]:
     """Have a thread of the pool do it, with the device and so on that are in use here."""
 

@@ -54,7 +54,7 @@ class Engine(Protocol):
     def map(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
         """The results in the order of the tasks; the first error in that order is raised."""
 
-    def share(self, value: Any, prepare: Callable[[Any], Any] | None = None) -> Any:
+    def share(self, value: object, prepare: Callable[[Any], Any] | None = None) -> Any:
         """Something large that many tasks need: it goes to the workers once.
 
         What comes back is a part of a task that is a tuple, and is the value again inside it, or
@@ -111,7 +111,7 @@ class LocalEngine(contextlib.AbstractContextManager[Any]):
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
-    def share(self, value: Any, prepare: Callable[[Any], Any] | None = None) -> Any:
+    def share(self, value: object, prepare: Callable[[Any], Any] | None = None) -> Any:
         """Threads need nothing; to processes it is sent along with each task."""
         return value if prepare is None else prepare(value)
 
@@ -413,5 +413,5 @@ def _unpacked(pickled: bytes, prepare: Callable[[Any], Any] | None) -> Any:
     return value if prepare is None else prepare(value)
 
 
-def _spread(function: Callable[[Any], Any], *parts: Any) -> Any:
+def _spread(function: Callable[[Any], Any], *parts: object) -> Any:
     return function(parts)

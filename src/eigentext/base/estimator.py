@@ -39,7 +39,7 @@ class Estimator:
                 params |= {f"{name}__{inner}": each for inner, each in value.get_params().items()}
         return params
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self, **params: object) -> Self:
         """Set some anew, by the names of :meth:`get_params`."""
         names = self._defaults()
         of_inner: dict[str, dict[str, Any]] = {}
@@ -80,7 +80,7 @@ class Estimator:
 
     if not TYPE_CHECKING:  # where types are checked, names are known already
 
-        def __new__(cls, *values: Any, **settings: Any) -> Any:
+        def __new__(cls, *values: object, **settings: object) -> Any:
             """Refuse a setting that is none, before ``__init__`` does without advice."""
             names = cls._defaults() if settings else {}
             for name in settings:
@@ -99,7 +99,7 @@ class Estimator:
 class Transformer(Estimator):
     """An estimator with ``transform``."""
 
-    def fit_transform(self, X: Any, y: Any = None, **more: Any) -> Any:
+    def fit_transform(self, X: object, y: object = None, **more: object) -> Any:
         """``fit`` to the data, and what ``transform`` makes of them."""
         estimator: Any = self
         return estimator.fit(X, y, **more).transform(X)
@@ -127,7 +127,7 @@ class TableTransformer(Transformer):
             self._sklearn_output_config = {"transform": transform}
         return self
 
-    def _table(self, rows: Any) -> Any:
+    def _table(self, rows: object) -> Any:
         """The rows in what :meth:`set_output` or the configuration of scikit-learn asks for."""
         chosen = vars(self).get("_sklearn_output_config", {}).get("transform")
         if chosen is None and "sklearn" in sys.modules:
@@ -150,6 +150,6 @@ class TableTransformer(Transformer):
             raise MissingExtraError(f"tables of {chosen}", modules=[chosen]) from None
 
 
-def is_same(value: Any, default: Any) -> bool:
+def is_same(value: object, default: object) -> bool:
     """Whether a setting is what it is by default."""
     return type(value) is type(default) and bool(value == default)

@@ -117,7 +117,7 @@ class Sized(Part):
     def sized(self, values: Mapping[str, Any]) -> Any:
         """The same with no size left that is a function, or has ``#``."""
 
-        def known(size: Any) -> Any:
+        def known(size: object) -> Any:
             if isinstance(size, tuple):
                 return tuple(map(known, size))
             if isinstance(size, str):

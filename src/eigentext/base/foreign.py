@@ -125,7 +125,7 @@ class TreeWords(metaclass=_TreeClass):
 
     if not TYPE_CHECKING:
 
-        def __new__(cls, *parts: Any, **named: Any) -> Any:
+        def __new__(cls, *parts: object, **named: object) -> Any:
             """Refuse brackets, and the label that begins a tree of NLTK."""
             if isinstance(parts[0] if parts else named.get("labels"), str):
                 raise TypeError(

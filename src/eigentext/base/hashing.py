@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def mixed(seed: int, keys: Iterable[int]) -> int:
     return value
 
 
-def fingerprint(*values: Any) -> str:
+def fingerprint(*values: object) -> str:
     """The sha256 of values: numbers, text, arrays, and mappings and sequences of such.
 
     The order of a mapping does not matter, that of a sequence does.
@@ -69,7 +69,7 @@ def fingerprint(*values: Any) -> str:
     return digest.hexdigest()
 
 
-def _add(digest: _Hash, value: Any) -> None:
+def _add(digest: _Hash, value: object) -> None:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Mapping):

@@ -76,7 +76,7 @@ def unpack_strings(
         raise ModelFileError(path, why=f"damaged strings {name!r}: {error}") from error
 
 
-def pack_csr(name: str, matrix: Any) -> dict[str, np.ndarray]:
+def pack_csr(name: str, matrix: object) -> dict[str, np.ndarray]:
     """A sparse matrix as arrays for :func:`save`, in canonical form (sorted, no duplicates).
 
     >>> from scipy.sparse import csr_array

@@ -78,7 +78,7 @@ class Stored:
         return cls._contents().parts.unpack("", packed)
 
     @classmethod
-    def _unpack(cls, packed: Packed, **unstored: Any) -> Self:
+    def _unpack(cls, packed: Packed, **unstored: object) -> Self:
         """The other way; the parts are checked.  ``unstored`` is what :meth:`load` was told."""
         raise NotImplementedError
 
@@ -110,7 +110,7 @@ class Stored:
         return cls._from_file(file, unstored)
 
     @classmethod
-    def from_bytes(cls, raw: bytes, *, name: str = "<model>", **unstored: Any) -> Self:
+    def from_bytes(cls, raw: bytes, *, name: str = "<model>", **unstored: object) -> Self:
         """Read what :meth:`to_bytes` gave."""
         file = modelfile.loads(raw, cls.KIND, {cls.VERSION}, cls._contents(), name=name)
         return cls._from_file(file, unstored)
@@ -172,7 +172,7 @@ class Model(Stored, Estimator):
     with the other settings is asked of :attr:`settings_`, for they may be set anew.
     """
 
-    def __init_subclass__(cls, **more: Any) -> None:
+    def __init_subclass__(cls, **more: object) -> None:
         for name, method in list(vars(cls).items()):
             if name == "fit" or name.startswith("fit_"):
                 setattr(cls, name, _whole_or_nothing(method))
@@ -245,7 +245,7 @@ class Model(Stored, Estimator):
         return super()._from_file(file, unstored)
 
     @classmethod
-    def _unpack(cls, packed: Packed, **unstored: Any) -> Self:
+    def _unpack(cls, packed: Packed, **unstored: object) -> Self:
         declarations = settings.declared(cls)
         kept = {name: value for name, value in packed.settings.items() if name in declarations}
         if more := sorted(packed.settings.keys() - kept.keys()):
@@ -321,7 +321,7 @@ def load(path: Source, **unstored: Any) -> Any:
     return _class_of(modelfile.read_header(path), str(path)).load(path, **unstored)
 
 
-def from_bytes(raw: bytes, *, name: str = "<model>", **unstored: Any) -> Any:
+def from_bytes(raw: bytes, *, name: str = "<model>", **unstored: object) -> Any:
     """The model in the bytes of a file, whatever its kind."""
     home = _class_of(modelfile.header_of(raw, name=name), name)
     return home.from_bytes(raw, name=name, **unstored)

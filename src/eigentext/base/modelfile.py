@@ -219,7 +219,7 @@ def _storable(name: str, array: np.ndarray) -> np.ndarray:
     return np.asanyarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
 
 
-def _plain(path: str, value: Any) -> Any:
+def _plain(path: str, value: object) -> Any:
     """The value in JSON's own types, so that what is loaded equals what was saved."""
     if isinstance(value, np.generic):
         value = value.item()

@@ -52,7 +52,7 @@ class _Packed(NamedTuple):
 
 
 @contextmanager
-def _packed(state: Any) -> Iterator[_Packed]:
+def _packed(state: object) -> Iterator[_Packed]:
     """The state with its large arrays in a file that every process maps into its memory.
 
     So they are in memory once, however many processes there are, and nobody copies them: pages
@@ -98,7 +98,7 @@ def _hold_packed(packed: _Packed, given_up: Event) -> None:
     _held, _given_up = _unpacked(packed), given_up
 
 
-def _hold(state: Any, given_up: Event) -> None:
+def _hold(state: object, given_up: Event) -> None:
     global _held, _given_up
     cores.alone()  # the threads of the parent are not here
     end_with_parent()
@@ -112,7 +112,7 @@ def _may_fork() -> bool:
 
 
 @contextmanager
-def _pool(jobs: int, state: Any) -> Iterator[tuple[ProcessPoolExecutor, Event]]:
+def _pool(jobs: int, state: object) -> Iterator[tuple[ProcessPoolExecutor, Event]]:
     """Processes that hold the state, and what to set when they may leave the rest undone.
 
     The pool hands out some chunks before a process is free, and those it cannot take back.

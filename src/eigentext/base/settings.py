@@ -81,7 +81,7 @@ class Setting:
 
 
 def setting(
-    default: Any,
+    default: object,
     value: Value,
     help: str,  # noqa: A002  the word of every command line library
     *,
@@ -164,12 +164,12 @@ def documented(settings: type) -> str:
     return "\n".join(lines)
 
 
-def values_of(settings: Any) -> dict[str, Any]:
+def values_of(settings: object) -> dict[str, Any]:
     """Name and value of each."""
     return {name: getattr(settings, name) for name in declared(settings)}
 
 
-def check(settings: Any) -> None:
+def check(settings: object) -> None:
     """Raise SettingsError for the first whose value is not what was declared."""
     for name, declaration in declared(settings).items():
         value = getattr(settings, name)

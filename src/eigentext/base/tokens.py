@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 
-def checked_tokens(tokens: Any, what: str = "a sentence", *, gaps: bool = False) -> list[str]:
+def checked_tokens(tokens: object, what: str = "a sentence", *, gaps: bool = False) -> list[str]:
     """The tokens as a list; anything else is a SettingsError.
 
     With ``gaps``, None stands for a token that is not known, and is left out.
@@ -43,7 +43,7 @@ def checked_tokens(tokens: Any, what: str = "a sentence", *, gaps: bool = False)
     return checked
 
 
-def checked_sentences(sentences: Any) -> list[list[str]]:
+def checked_sentences(sentences: object) -> list[list[str]]:
     """Many sentences, each as :func:`checked_tokens` gives it.
 
     >>> checked_sentences(["a dog"])
@@ -54,7 +54,7 @@ def checked_sentences(sentences: Any) -> list[list[str]]:
     return list(each_sentence(sentences))
 
 
-def each_sentence(sentences: Any) -> Iterator[list[str]]:
+def each_sentence(sentences: object) -> Iterator[list[str]]:
     """The same one by one, for text that need not be in memory.
 
     >>> next(each_sentence("a dog"))
@@ -66,7 +66,7 @@ def each_sentence(sentences: Any) -> Iterator[list[str]]:
         yield checked_tokens(sentence)
 
 
-def checked_list(items: Any, what: str) -> Iterable[Any]:
+def checked_list(items: object, what: str) -> Iterable[Any]:
     """The items, if they can be walked along and are no string."""
     if isinstance(items, (str, bytes)):
         raise SettingsError(f"expected a list of {what}, not one string")
@@ -75,7 +75,7 @@ def checked_list(items: Any, what: str) -> Iterable[Any]:
     return items
 
 
-def each_of(kind: type[Item], items: Any, what: str) -> Iterator[Item]:
+def each_of(kind: type[Item], items: object, what: str) -> Iterator[Item]:
     """Trees, documents or other items of a kind, one by one; anything else is a SettingsError.
 
     >>> list(each_of(complex, [1j], "complex numbers"))
@@ -106,7 +106,7 @@ def _is_nltk(item: object) -> bool:
     return type(item).__module__.partition(".")[0] == "nltk"
 
 
-def checked_item(kind: type[Item], item: Any, what: str) -> Item:
+def checked_item(kind: type[Item], item: object, what: str) -> Item:
     """One tree or the like; anything else is a SettingsError.
 
     >>> checked_item(complex, "1j", "a complex number")
@@ -119,7 +119,7 @@ def checked_item(kind: type[Item], item: Any, what: str) -> Item:
     return item
 
 
-def checked_words(tokens: Any) -> list[str]:
+def checked_words(tokens: object) -> list[str]:
     """Tokens that have content: an empty one has no ending and no shape.
 
     >>> checked_words(["a", ""])
@@ -133,7 +133,7 @@ def checked_words(tokens: Any) -> list[str]:
     return words
 
 
-def checked_tagged(X: Any, y: Any) -> tuple[list[list[str]], list[list[str]]]:
+def checked_tagged(X: object, y: object) -> tuple[list[list[str]], list[list[str]]]:
     """Sentences, and as many tags for each.
 
     >>> checked_tagged([["a", "dog"]], [["DT"]])

@@ -82,7 +82,7 @@ class Value(Part):
 
     optional: bool = False
 
-    def check(self, path: str, value: Any) -> None:
+    def check(self, path: str, value: object) -> None:
         """Raise ValueError for what it cannot be."""
         raise NotImplementedError
 
@@ -108,7 +108,7 @@ class Value(Part):
 class Anything(Value):
     """What only the model itself can check: a mapping, a callable, a record of its own."""
 
-    def check(self, path: str, value: Any) -> None:
+    def check(self, path: str, value: object) -> None:
         """Nothing is refused here."""
 
 
@@ -119,7 +119,7 @@ class Whole(Value):
     low: int = -(2**62)
     high: int = 2**62
 
-    def check(self, path: str, value: Any) -> None:
+    def check(self, path: str, value: object) -> None:
         """Raise ValueError for what it cannot be."""
         if isinstance(value, bool) or not isinstance(value, int):
             raise ValueError(f"{path} is {shown(value)}, expected a whole number")
@@ -159,7 +159,7 @@ class Text(Value):
 
     choices: Sequence[str] = ()
 
-    def check(self, path: str, value: Any) -> None:
+    def check(self, path: str, value: object) -> None:
         """Raise ValueError for what it cannot be."""
         if not isinstance(value, str) or (self.choices and value not in self.choices):
             *most, last = map(repr, self.choices or ["text"])
@@ -174,7 +174,7 @@ class Text(Value):
 class Flag(Value):
     """True or false."""
 
-    def check(self, path: str, value: Any) -> None:
+    def check(self, path: str, value: object) -> None:
         """Raise ValueError for what it cannot be."""
         if not isinstance(value, bool):
             raise ValueError(f"{path} is {shown(value)}, expected true or false")
@@ -189,7 +189,7 @@ class Auto(Value):
 
     other: Value
 
-    def check(self, path: str, value: Any) -> None:
+    def check(self, path: str, value: object) -> None:
         """Raise ValueError for what it cannot be."""
         if value == "auto":
             return
@@ -209,7 +209,7 @@ class Listed(Value):
     item: Value
     most: int = 100_000
 
-    def check(self, path: str, value: Any) -> None:
+    def check(self, path: str, value: object) -> None:
         """Raise ValueError for what it cannot be."""
         if not isinstance(value, list) or len(value) > self.most:
             raise ValueError(f"{path} is {shown(value)}, expected a list")
@@ -227,7 +227,7 @@ class Named(Value):
     fields: Mapping[str, Value]
     closed: bool = False
 
-    def check(self, path: str, value: Any) -> None:
+    def check(self, path: str, value: object) -> None:
         """Raise ValueError for what it cannot be."""
         if not isinstance(value, dict):
             raise ValueError(f"{path} is {shown(value)}, expected settings by name")
@@ -255,7 +255,7 @@ def _bounds(low: float, high: float, free: Any, *, open_ended: bool = False) -> 
     return f" between {low:g} and {high:g}" if open_ended else f" from {low:g} to {high:g}"
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """The value, cut where it is long."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"

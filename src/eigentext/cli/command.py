@@ -48,7 +48,9 @@ from eigentext.errors import SettingsError
 TUNING, EXPERT = "Tuning", "Expert"  # panels of a help page, behind that of what is usual
 
 
-def flag(text: str, default: Any = None, *names: str, written: bool = False, **how: Any) -> Any:
+def flag(
+    text: str, default: object = None, *names: str, written: bool = False, **how: object
+) -> Any:
     """A flag of a command or of a record: named after its parameter, unless told otherwise.
 
     ``names`` are a letter (``-o``), another name or both names of a switch; ``how`` is what typer
@@ -59,7 +61,7 @@ def flag(text: str, default: Any = None, *names: str, written: bool = False, **h
     return field(default=default, metadata={"names": names, "how": {"help": text, **how}})
 
 
-def argument(text: str, default: Any = None, **how: Any) -> Any:
+def argument(text: str, default: object = None, **how: object) -> Any:
     """An argument that may be left out."""
     return field(default=default, metadata={"how": {"help": text, **how}})
 
@@ -71,7 +73,7 @@ def noted(path: str | None) -> str | None:
     return path
 
 
-def _option(name: str, hint: Any, declaration: Field[Any]) -> inspect.Parameter:
+def _option(name: str, hint: object, declaration: Field[Any]) -> inspect.Parameter:
     """The parameter of what :func:`flag` or :func:`argument` declares."""
     how = declaration.metadata["how"]
     names = declaration.metadata.get("names")
@@ -121,7 +123,7 @@ class SettingFlags:
         self.values = {name: value for name, value in values.items() if value is not None}
         self.classes = classes
 
-    def of(self, cls: type, **fixed: Any) -> dict[str, Any]:
+    def of(self, cls: type, **fixed: object) -> dict[str, Any]:
         """Keyword arguments of a model with these settings; ``fixed`` are the command's own.
 
         A flag on the command line that ``cls`` does not have is a SettingsError.
@@ -194,7 +196,7 @@ def with_flags(
         parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters + last]
 
         @functools.wraps(command)
-        def call(*positional: Any, **arguments: Any) -> None:
+        def call(*positional: object, **arguments: object) -> None:
             bound = (
                 defaults | dict(zip(signature.parameters, positional, strict=False)) | arguments
             )
@@ -235,7 +237,7 @@ def _fields(record: type) -> list[inspect.Parameter]:
     return [_of_field(flags[name], hints[name]) for name in own_first if name in flags]
 
 
-def _of_field(declaration: Field[Any], hint: Any) -> inspect.Parameter:
+def _of_field(declaration: Field[Any], hint: object) -> inspect.Parameter:
     if declaration.metadata:
         return _option(declaration.name, hint, declaration)
     default = inspect.Parameter.empty if declaration.default is MISSING else declaration.default
@@ -326,7 +328,7 @@ def _bounds(value: Any, free: Any) -> dict[str, Any]:
     return {name: end for name, end in ends.items() if end not in (free.low, free.high)}
 
 
-def _plain(value: Any, declared_as: Value) -> Any:
+def _plain(value: object, declared_as: Value) -> Any:
     """What the model is given: a number where one may be auto, a tuple for a list."""
     if isinstance(declared_as, Auto) and isinstance(value, str) and value != "auto":
         for kind in (int, float):
@@ -360,7 +362,7 @@ def _number(text: str, kind: type[int] | type[float]) -> Any:
         return text
 
 
-def _shown(default: Any) -> str:
+def _shown(default: object) -> str:
     """A default as a help page shows it; none at all where the help says what happens."""
     if default is None:
         return ""

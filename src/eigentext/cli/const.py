@@ -338,7 +338,7 @@ def eval_(
     show_figures(result.all.as_dict(), as_json=json)
 
 
-def _parse_again(*, files: list[str], output: str, **choices: Any) -> None:
+def _parse_again(*, files: list[str], output: str, **choices: object) -> None:
     """New trees for the words of trees."""
     from eigentext.language.formats.ptb import read_trees
     from eigentext.language.trees.clean import strip_traces

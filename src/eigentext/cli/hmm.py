@@ -311,7 +311,7 @@ def _learn_text(
     return figures | {"n_states": model.n_states, "symbols": len(model.symbols_)}
 
 
-def _save(model: Any, files: list[str], run: Training, figures: dict[str, Any]) -> None:
+def _save(model: object, files: list[str], run: Training, figures: dict[str, Any]) -> None:
     run.save(model, expand(files), figures)
 
 

@@ -90,7 +90,7 @@ def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, shortened(_exact(value), _LONGEST)
 
 
-def _exact(value: Any) -> str:
+def _exact(value: object) -> str:
     """A value as it can be given again: numbers are not rounded.
 
     >>> _exact(0.0123456), _exact(True)

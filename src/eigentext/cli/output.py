@@ -108,7 +108,7 @@ def show_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
     Console().print(table)
 
 
-def readable(value: Any) -> str:
+def readable(value: object) -> str:
     """A value as a person reads it; what is neither number nor text as JSON."""
     if value is None:
         return "-"

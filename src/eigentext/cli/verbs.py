@@ -252,7 +252,7 @@ class Workers(Flags):
 
 @contextmanager
 def answers_of(
-    model: str, gold: str, apply: Callable[..., None], **choices: Any
+    model: str, gold: str, apply: Callable[..., None], **choices: object
 ) -> Iterator[tuple[str, str]]:
     """The file that is compared with gold, and its name: ``model`` itself if it holds answers.
 

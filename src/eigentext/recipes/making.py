@@ -257,7 +257,7 @@ def _data(about: Mapping[str, Any]) -> Iterator[str]:
         yield from _table("file", {name: f"`{value}`" for name, value in sums.items()}, "SHA-256")
 
 
-def _listed(items: Any) -> str:
+def _listed(items: object) -> str:
     return "; ".join(_text(item) for item in items) if isinstance(items, list) else _text(items)
 
 
@@ -268,7 +268,7 @@ def _table(what: str, values: Mapping[str, Any], value_of: str = "value") -> Ite
     yield ""
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     r"""A value in a table.
 
     >>> _cell(70.8), _cell(["a", "b"]), _cell([]), _cell(None), _cell("a|b")
@@ -280,6 +280,6 @@ def _cell(value: Any) -> str:
     return _text(shown).replace("|", "\\|") or "-"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """One line; the header may be anybody's."""
     return " ".join(str("" if value is None else value).split())

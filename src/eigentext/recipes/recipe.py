@@ -94,7 +94,7 @@ class Part(BaseModel):
         return self.file if self.sentences is None else f"{self.file}, sentences {self.sentences}"
 
 
-def _parts(listed: Any) -> Any:
+def _parts(listed: object) -> Any:
     """A file may be named by a bare string, and a single one without a list."""
     items = listed if isinstance(listed, list) else [listed]
     return [{"file": item} if isinstance(item, str) else item for item in items]

@@ -168,7 +168,7 @@ def _automaton_of(model: Any) -> Any:
     return model.models_[0] if model.KIND == "class-automata" else model.automaton_
 
 
-def _by_tokens(model: Any) -> bool:
+def _by_tokens(model: object) -> bool:
     """Were the symbols of training longer than a character?  Tags and the end do not count.
 
     That is asked of a file that does not say, such as one that was saved from Python.

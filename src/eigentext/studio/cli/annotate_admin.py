@@ -56,7 +56,7 @@ def opened(where: str, **how: Any) -> Iterator[AnnotationStore]:
 
 
 @contextmanager
-def opened_accounts(where: str, **how: Any) -> Iterator[Accounts]:
+def opened_accounts(where: str, **how: object) -> Iterator[Accounts]:
     """The users of a store, which must be there unless ``create`` says otherwise."""
     with opened(where, **how) as store:
         from eigentext.studio.store.accounts import Accounts
