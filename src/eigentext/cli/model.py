@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from json import dumps
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,36 +28,21 @@ def list_(json: options.Json = False) -> None:
     from eigentext.base.named import installed
     from eigentext.recipes import recipes
 
-    there = installed()
     rows: list[dict[str, Any]] = []
+    there = installed()
     for recipe in recipes():
-        row = {
-            "name": recipe.name,
-            "kind": recipe.kind,
-            "what": recipe.title,
-            "language": recipe.language,
+        about: Mapping[str, Any] = recipe.model_dump() | {
             "licence": recipe.licence,
             "non_commercial": recipe.non_commercial,
-            "recipe": True,
         }
-        rows.append(row | _installed(there.pop(recipe.name, None)))
+        rows.append(_row(recipe.name, recipe.kind, about, there.pop(recipe.name, None), ours=True))
     for name, file in there.items():
         try:
             header = read_header(file)
         except EigentextError:  # nothing that a list should stop at
-            kind, about = "damaged", dict[str, Any]()
+            rows.append(_row(name, "damaged", {}, file))
         else:
-            kind, about = header.kind, header.data
-        row = {
-            "name": name,
-            "kind": kind,
-            "what": str(about.get("title") or about.get("name") or "-"),
-            "language": str(about.get("language") or ""),
-            "licence": str(about.get("licence") or "not stated"),
-            "non_commercial": bool(about.get("non_commercial")),
-            "recipe": False,
-        }
-        rows.append(row | _installed(file))
+            rows.append(_row(name, header.kind, header.data, file))
     if json:
         print(dumps({"models": rows}, ensure_ascii=False))
         return
@@ -74,11 +60,20 @@ def list_(json: options.Json = False) -> None:
     show_table("", shown)
 
 
-def _installed(path: Path | None) -> dict[str, Any]:
-    """Where a model lies, and its size."""
-    if path is None:
-        return {"place": None, "bytes": None}
-    return {"place": str(path), "bytes": path.stat().st_size}
+def _row(
+    name: str, kind: str, about: Mapping[str, Any], file: Path | None, *, ours: bool = False
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "kind": kind,
+        "what": str(about.get("title") or about.get("name") or "-"),
+        "language": str(about.get("language") or ""),
+        "licence": str(about.get("licence") or "not stated"),
+        "non_commercial": bool(about.get("non_commercial")),
+        "recipe": ours,
+        "place": None if file is None else str(file),
+        "bytes": None if file is None else file.stat().st_size,
+    }
 
 
 @with_flags()

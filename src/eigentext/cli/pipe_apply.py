@@ -69,9 +69,10 @@ def apply(
         $ eigentext pipe apply english.pipe sample/treebank-dev.conllu -o again.conllu --given tags
     """
     from eigentext.features.known_words import Share
+    from eigentext.language.formats.spacy_docs import merged
     from eigentext.pipeline import Pipeline
     from eigentext.pipeline.annotate import AnswerOptions
-    from eigentext.pipeline.runs import Job, units_of
+    from eigentext.pipeline.runs import NOTHING, Job, units_of
 
     sources = expand(files or ["-"])
     kind = _input_of(sources, input_, level)
@@ -89,18 +90,19 @@ def apply(
     request = AnswerOptions(kept == "tags", top, probabilities)
     pipeline = Pipeline.load(model)
     job = Job(pipeline, kept, request, format_, offsets)
-    counts = None
     with run.reading() as (log, progress), workers.at_work(jobs):
         units = units_of(sources, kind, field=field, on_error=log)
         bar = _Bar(progress, _bytes_of(sources))
-        if format_ == "docbin":
-            counts = _docbin(units, job, run.output, jobs, bar)
-        elif _is_plain(run.output):
-            about = [model, sources, kind, field, kept, *request]
-            about += [format_, offsets, run.on_error]
-            counts = _resumably(units, job, run.output, about, jobs, bar, resume=resume)
+        if format_ != "docbin" and _is_plain(run.output):
+            about = [model, sources, kind, field, kept, *request, format_, offsets, run.on_error]
+            _resumably(units, job, run.output, about, jobs, bar, resume=resume)
         else:
-            counts = _streamed(units, job, run.output, jobs, bar)
+            check_writable(run.output)
+            pieces = _pieces(units, job, jobs, bar)
+            with atomic_write(run.output) as out:
+                for content in pieces if format_ != "docbin" else [merged(pieces)]:
+                    out.write(content)
+    counts = bar.counts or NOTHING
     words = pipeline.known_words()
     run.remark_on_unknown(Share(counts.looked_up, counts.known), words)
     if run.json:
@@ -145,13 +147,14 @@ def _bytes_of(sources: list[str]) -> int:
 
 
 class _Bar:
-    """Bytes that are done."""
+    """Bytes that are done, and what was counted in them."""
 
     def __init__(self, progress: Progress, total: int) -> None:
         self.progress, self.total, self.done = progress, total, 0
+        self.counts: Counts | None = None
 
-    def add(self, unit: Unit) -> None:
-        self.done += unit.size
+    def add(self, unit: Unit, counts: Counts) -> None:
+        self.done, self.counts = self.done + unit.size, counts
         self.progress(min(self.done, self.total or self.done), self.total, "annotating")
 
 
@@ -164,10 +167,10 @@ def _resumably(
     bar: _Bar,
     *,
     resume: bool,
-) -> Counts:
+) -> None:
     from eigentext.base.hashing import fingerprint
     from eigentext.base.modelfile import read_header
-    from eigentext.pipeline.runs import Counts, write_resumably
+    from eigentext.pipeline.runs import write_resumably
 
     check_writable(output)
     model, sources, *_ = about
@@ -175,40 +178,13 @@ def _resumably(
         (os.stat(s).st_size, os.stat(s).st_mtime_ns) if os.path.isfile(s) else () for s in sources
     ]
     key = fingerprint(about, looks, read_header(model).sha256)
-    counts = Counts()
     for unit, done in write_resumably(units, job, output, key, resume=resume, jobs=jobs):
-        bar.add(unit)
-        counts = done
-    return counts
+        bar.add(unit, done)
 
 
-def _streamed(units: Iterable[Unit], job: Job, output: str, jobs: int, bar: _Bar) -> Counts:
-    from eigentext.pipeline.runs import Counts, annotated
+def _pieces(units: Iterable[Unit], job: Job, jobs: int, bar: _Bar) -> Iterator[bytes]:
+    from eigentext.pipeline.runs import annotated
 
-    counts = Counts()
-    with atomic_write(output) as out:
-        for unit, content, done in annotated(units, job, jobs=jobs):
-            out.write(content)
-            bar.add(unit)
-            counts = done
-    return counts
-
-
-def _docbin(units: Iterable[Unit], job: Job, output: str, jobs: int, bar: _Bar) -> Counts:
-    from eigentext.language.formats.spacy_docs import merged
-    from eigentext.pipeline.runs import Counts, annotated
-
-    check_writable(output)
-    counts = Counts()
-
-    def parts() -> Iterator[bytes]:
-        nonlocal counts
-        for unit, content, done in annotated(units, job, jobs=jobs):
-            bar.add(unit)
-            counts = done
-            yield content
-
-    content = merged(parts())
-    with atomic_write(output) as out:
-        out.write(content)
-    return counts
+    for unit, content, done in annotated(units, job, jobs=jobs):
+        bar.add(unit, done)
+        yield content
