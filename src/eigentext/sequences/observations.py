@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from numbers import Integral
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
@@ -20,8 +19,9 @@ from eigentext.base.cores import row_blocks
 from eigentext.base.fields import Ints, Named, Strings, Text
 from eigentext.base.ragged import pointers
 from eigentext.base.records import Called, Record
+from eigentext.base.settings import check
 from eigentext.base.tokens import each_sentence
-from eigentext.errors import DataError, SettingsError
+from eigentext.errors import DataError
 from eigentext.features.signatures import LANGUAGES, Language, signatures
 from eigentext.features.symbols import UNKNOWN, first_known
 from eigentext.sequences.settings import SymbolSettings, Unknown
@@ -251,27 +251,18 @@ class Symbols:
                         name); classes come on top of them
         ``min_count``   words seen less often go to classes
         """
-        if vocab_size is not None and not (isinstance(vocab_size, Integral) and vocab_size >= 1):
-            raise SettingsError(f"vocab_size {vocab_size!r}: expected an integer of at least 1")
-        if not (isinstance(min_count, Integral) and min_count >= 1):
-            raise SettingsError(f"min_count {min_count!r}: expected an integer of at least 1")
-        if unknown not in ("signature", "one"):
-            raise SettingsError(f"unknown {unknown!r}: expected 'signature' or 'one'")
-        if language not in LANGUAGES:
-            raise SettingsError(f"language {language!r}: expected 'english' or 'generic'")
-        if isinstance(sequences, NumberedText):
-            often = sequences.counts()
-        else:
-            often = Counter()
-            for tokens in each_sentence(sequences):
-                often.update(tokens)
+        check(
+            SymbolSettings(
+                vocab_size=vocab_size, min_count=min_count, unknown=unknown, language=language
+            )
+        )
+        often = NumberedText.of(sequences).counts()
         if not often:
             raise DataError("sequences", None, "no tokens to learn from")
         ranked = sorted(often.items(), key=lambda item: (-item[1], item[0]))
         n_kept = sum(1 for _, n in ranked if n >= min_count)
-        n_kept = n_kept if vocab_size is None else min(n_kept, int(vocab_size))
-        counts = Counter(dict(ranked[:n_kept]))
-        rare = ranked[n_kept:]
+        n_kept = n_kept if vocab_size is None else min(n_kept, vocab_size)
+        counts, rare = Counter(dict(ranked[:n_kept])), ranked[n_kept:]
         if unknown == "one":
             counts[UNKNOWN] += sum(n for _, n in rare)
         else:
@@ -285,9 +276,7 @@ class Symbols:
         )
         if unknown == "signature":  # the text is encoded next: do not look for classes again
             for (word, _), name in zip(rare[:_REMEMBERED], class_of, strict=False):
-                symbols._numbers.setdefault(
-                    word, symbols._numbers[name]
-                )  # unless it is a name itself
+                symbols._numbers.setdefault(word, symbols._numbers[name])  # but for names
         return symbols
 
     @classmethod

@@ -82,12 +82,12 @@ def test_tokens_are_strings():
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({"vocab_size": 0}, "vocab_size 0"),
-        ({"vocab_size": float("nan")}, "vocab_size nan"),
-        ({"min_count": 0}, "min_count 0"),
-        ({"min_count": float("nan")}, "min_count nan"),
-        ({"unknown": "none"}, "unknown 'none'"),
-        ({"language": "klingon"}, "language 'klingon'"),
+        ({"vocab_size": 0}, "vocab_size is 0"),
+        ({"vocab_size": float("nan")}, "vocab_size is nan"),
+        ({"min_count": 0}, "min_count is 0"),
+        ({"min_count": float("nan")}, "min_count is nan"),
+        ({"unknown": "none"}, "unknown is 'none'"),
+        ({"language": "klingon"}, "language is 'klingon'"),
     ],
 )
 def test_bad_settings_of_symbols(settings, why):

@@ -106,9 +106,12 @@ def document_view(text: EncodedText, sentences: int) -> Sparse:
 
 def pair_view(pairs: Iterable[WordPair], row_of: Mapping[str, int]) -> Sparse:
     """Words of another language with their counts."""
-    in_vocabulary = [(row_of[word], other, n) for word, other, n in pairs if word in row_of]
-    rows, names, counts = ([pair[part] for pair in in_vocabulary] for part in range(3))
-    return _named_table(rows, names, counts, len(row_of))  # type: ignore[arg-type]
+    aligned = [(row_of[word], other, n) for word, other, n in pairs if word in row_of]
+    names = sorted({other for _, other, _ in aligned})
+    column_of = {name: column for column, name in enumerate(names)}
+    rows = np.array([row for row, _, _ in aligned], dtype=np.int64)
+    columns = np.array([column_of[other] for _, other, _ in aligned], dtype=np.int64)
+    return _table(rows, columns, [n for _, _, n in aligned], len(row_of))
 
 
 def character_view(words: Sequence[str]) -> Sparse:
@@ -183,15 +186,6 @@ def reduced(matrix: Sparse, rank: int, *, overlap: float, seed: int, name: str) 
             sides="left",
         )
     return ReducedView(svd.U, svd.S.astype(np.float64), present)
-
-
-def _named_table(
-    rows: Sequence[int], names: Sequence[str], counts: Sequence[float] | None, n_rows: int
-) -> Sparse:
-    """A table whose columns are names, in the order of the alphabet."""
-    column_of = {name: column for column, name in enumerate(sorted(set(names)))}
-    columns = np.array([column_of[name] for name in names], dtype=np.int64)
-    return _table(np.array(rows, dtype=np.int64), columns, counts, n_rows)
 
 
 def _table(rows: Numbers, columns: Numbers, counts: Sequence[float] | None, n_rows: int) -> Sparse:
