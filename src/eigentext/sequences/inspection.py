@@ -144,11 +144,10 @@ def perplexity(log_likelihood: float, n_tokens: int) -> float | None:
 
 def _largest(row: Float64s, top: int) -> list[tuple[int, float]]:
     """The largest positive numbers with their places, largest first, ties by place."""
-    fit = np.flatnonzero(row > 0)
-    if top < len(fit):  # sorting a whole vocabulary takes long
-        fit = np.flatnonzero(row >= max(np.partition(row, -top)[-top], np.nextafter(0, 1)))
-    order = fit[np.argsort(-row[fit], kind="stable")[:top]]
-    return [(int(x), float(row[x])) for x in order]
+    from eigentext.words.embeddings.vectors import largest
+
+    positive = np.flatnonzero(row > 0)
+    return [(int(x), float(row[x])) for x in positive[largest(row[positive], top)]]
 
 
 def spectrum_of(

@@ -25,6 +25,7 @@ import numpy as np
 
 from eigentext.base.ragged import pointers
 from eigentext.errors import DataError, SettingsError
+from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.svd import truncated_svd
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def dictionary(
     scaled = counted / counted.data.sum()
     if kind == "cca":
         # D_2^(-1/2) P_21 D_1^(-1/2), D the totals of symbols (and kappa): CCA of one-hot views
-        root_2, root_1 = _inverse_root(rows, kappa), _inverse_root(columns, kappa)
+        root_2, root_1 = inverse_sqrt_totals(rows, kappa), inverse_sqrt_totals(columns, kappa)
         scaled = counted.copy()
         scaled.data = root_1[scaled.indices] * scaled.data
         scaled.data *= np.repeat(root_2, np.diff(scaled.indptr))
@@ -214,8 +215,3 @@ def dictionary(
 
 def _totals(matrix: Sparse, axis: int) -> Float64s:
     return np.asarray(matrix.sum(axis=axis), np.float64).ravel()
-
-
-def _inverse_root(totals: Float64s, kappa: float) -> Float64s:
-    size = totals + kappa
-    return np.asarray(np.where(size > 0, 1 / np.sqrt(np.where(size > 0, size, 1.0)), 0.0))

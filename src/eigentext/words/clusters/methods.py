@@ -269,8 +269,13 @@ def cluster_counts(
     m = settings.n_clusters
     with single_threaded():
         with timed(seconds, "prepare"):
-            words = _by_frequency(counts)
-            _check_sizes(words.shape[0], m)
+            words = np.argsort(-counts.unigrams, kind="stable")  # of equal counts the first
+            words = words[counts.unigrams[words] > 0]
+            n = len(words)
+            if n < 2:
+                raise DataError("counts", None, f"{n} different word(s), expected 2 or more")
+            if m > n:
+                raise SettingsError(f"{m} clusters for {n} different words: expected at most that")
             positions_of(settings.contexts)  # refused before any work
             # rows and columns are the vocabulary's ids: the counts are large, and not copied
             ahead = context_counts(counts, (1,))[0]
@@ -342,19 +347,6 @@ def _passes(settings: ClusterSettings) -> tuple[int, float]:
     if settings.passes is not None:
         return settings.passes, _SETTLED
     return (0, _SETTLED) if settings.method in ("paper", "brown") else (_PASSES, _ENOUGH)
-
-
-def _by_frequency(counts: Counts) -> npt.NDArray[np.intp]:
-    """Ids of the words that occur, by decreasing count; of equal counts the first."""
-    order = np.argsort(-counts.unigrams, kind="stable")
-    return order[counts.unigrams[order] > 0]
-
-
-def _check_sizes(n_words: int, m: int) -> None:
-    if n_words < 2:
-        raise DataError("counts", None, f"{n_words} different word(s), expected 2 or more")
-    if m > n_words:
-        raise SettingsError(f"{m} clusters for {n_words} different words: expected at most that")
 
 
 def _spectral_start(

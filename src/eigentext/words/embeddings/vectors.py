@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from eigentext.base.files.opening import Source
-    from eigentext.base.types import Float32s, Float64s, Numbers
+    from eigentext.base.types import Float32s, Float64s, Int64s, Numbers
 
 _ANALOGY = re.compile(r"(.+?):(.+?)::(.+)")
 _CELLS_AT_ONCE = 1 << 24  # cosines held at once: 64 MB
@@ -159,7 +159,10 @@ class WordSpace:
         if k < 1:
             raise SettingsError(f"k is {k}, expected at least 1")
         queried = [parse_query(query, self.row_of) for query in queries]
-        aims = [_aim([self._known(word) for word in parts]) for parts in queried]
+        aims = []
+        for parts in queried:
+            vectors = [self._known(word) for word in parts]
+            aims.append(vectors[0] if len(parts) == 1 else vectors[1] - vectors[0] + vectors[2])
         words, unit = self.words, self.unit
         neighbours: list[Neighbours] = []
         step = max(1, _CELLS_AT_ONCE // max(len(words), 1))
@@ -169,8 +172,8 @@ class WordSpace:
             for row, parts in zip(cosines, block, strict=True):
                 rows = [self.row_of[word] for word in parts if word in self.row_of]
                 row[rows] = -np.inf  # words of the query
-                nearest = _largest(row, k, len(set(rows)))
-                neighbours.append([(words[i], float(row[i])) for i in nearest])
+                nearest = largest(row, min(k, len(row) - len(set(rows))))
+                neighbours.append([(words[i], float(row[i])) for i in nearest.tolist()])
         return neighbours
 
     def _vector(self, word: str) -> Float32s | None:
@@ -200,22 +203,18 @@ def not_known(word: str, near: Sequence[str]) -> str:
     return f"the word {word!r} is not in the vocabulary{hint}"
 
 
-def _aim(vectors: list[Float32s]) -> Float32s:
-    if len(vectors) == 1:
-        return vectors[0]
-    a, b, c = vectors
-    return np.asarray(b - a + c)
+def largest(row: Numbers, k: int) -> Int64s:
+    """The indices of the k largest numbers, largest first, ties by index.
 
-
-def _largest(row: Float32s, k: int, left_out: int) -> list[int]:
-    """The indices of the k largest numbers, largest first, ties by index."""
-    k = min(k, len(row) - left_out)
+    >>> largest(np.array([1.0, 3.0, 2.0, 3.0]), 3).tolist()
+    [1, 3, 2]
+    """
     if k <= 0:
-        return []
-    least = np.partition(row, len(row) - k)[len(row) - k]
-    candidates = np.flatnonzero(row >= least)
-    order = np.argsort(-row[candidates], kind="stable")[:k]
-    return [int(i) for i in candidates[order]]
+        return np.zeros(0, np.int64)
+    candidates = np.arange(len(row))
+    if k < len(row):  # sorting a whole vocabulary takes long
+        candidates = np.flatnonzero(row >= np.partition(row, -k)[-k])
+    return candidates[np.argsort(-row[candidates], kind="stable")[:k]]
 
 
 def _unit(vectors: NDArray[np.floating]) -> Float32s:
