@@ -114,7 +114,7 @@ class Ours:
         """Tags and trees for the words of a CoNLL-U text."""
         from eigentext.language import Doc
 
-        return str(self.nlp(Doc.from_conllu(conllu), given="words").to_conllu())
+        return str(self.nlp(Doc.from_conllu(conllu), keep="words").to_conllu())
 
 
 def train(system: str, treebank: str, target: Path) -> dict[str, Any]:

@@ -252,7 +252,7 @@ def _documents(pipeline: Any) -> Any:
     text = "Bob ran. We cannot sing!\n\nTom's 12 000 dogs"
     return (
         pipeline(text, top=2, probabilities=True).to_dict(),
-        pipeline([["We", "cannot", "sing"]], given="tokens").to_conllu(),
+        pipeline([["We", "cannot", "sing"]], keep="tokens").to_conllu(),
     )
 
 

@@ -186,7 +186,7 @@ def _of_model(
 
     pipeline = Pipeline.load(model)
     with progress_bar(quiet=quiet, unit="pieces") as progress:
-        return score(pipeline, gold, given=level, jobs=jobs, progress=progress)
+        return score(pipeline, gold, keep=level, jobs=jobs, progress=progress)
 
 
 def _row(measure: Measure) -> dict[str, Any]:

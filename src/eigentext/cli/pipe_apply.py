@@ -104,7 +104,7 @@ def apply(
                     out.write(content)
     counts = bar.counts or NOTHING
     words = pipeline.known_words()
-    run.remark_on_unknown(Share(counts.looked_up, counts.known), words)
+    run.remark_on_unknown(Share(counts.looked_up, counts.in_vocabulary), words)
     if run.json:
         figures = {"sentences": counts.sentences, "words": counts.words, "skipped": run.skipped}
         run.tell(figures | run.clock.figures(words=counts.words))

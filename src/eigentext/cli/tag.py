@@ -16,7 +16,7 @@ from eigentext.cli.inputs import GenericText, TaggedInput
 from eigentext.cli.output import show_figures
 from eigentext.cli.verbs import Applying, Training, Workers, answers_of
 from eigentext.errors import DataError, SettingsError
-from eigentext.tagging.sequence.settings import TaggerSettings
+from eigentext.tagging.settings import TaggerSettings
 
 if TYPE_CHECKING:
     from eigentext.base.progress import Progress

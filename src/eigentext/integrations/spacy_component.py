@@ -1,10 +1,12 @@
-"""What our spaCy components share: one model, from a file or given, that the pipeline keeps."""
+"""What our spaCy components share: one model, from a file or at hand, that the pipeline keeps."""
 
 from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
 
 from eigentext.base.model import from_bytes, load
 from eigentext.base.named import located
@@ -16,8 +18,12 @@ try:
 except ImportError as missing:
     raise MissingExtraError("spaCy components", extra="spacy", modules=["spacy"]) from missing
 
+from spacy.attrs import DEP, HEAD
+from spacy.language import Language
+from spacy.tokens import Span
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from spacy.tokens import Doc, Token
 
@@ -113,11 +119,41 @@ def _there(path: str) -> str | None:
     return file if Path(file).exists() else None
 
 
-def sentences(doc: Doc) -> Iterator[list[Token]]:
-    """The words of each sentence, without white space; no boundaries: one sentence."""
+def registered(kind: type[ModelComponent], *assigns: str) -> Callable[..., ModelComponent]:
+    """What spaCy calls for ``add_pipe``, a component of a model alone."""
+
+    def create(nlp: Language, name: str, model: str | None) -> ModelComponent:
+        return kind(name, model)
+
+    config = {"model": None}
+    Language.factory(kind.FACTORY, assigns=assigns, default_config=config, func=create)
+    return create
+
+
+def sentence_spans(doc: Doc) -> Iterable[Span]:
+    """The sentences of a Doc; no boundaries: one sentence."""
     if not len(doc):
-        return
-    spans = doc.sents if doc.has_annotation("SENT_START") else [doc[:]]
-    for span in spans:
+        return []
+    return doc.sents if doc.has_annotation("SENT_START") else [doc[:]]
+
+
+def sentences(doc: Doc) -> Iterator[list[Token]]:
+    """The words of each sentence, without white space."""
+    for span in sentence_spans(doc):
         if words := [token for token in span if not token.is_space]:
             yield words
+
+
+def write_links(doc: Doc, heads: Sequence[int], relations: Sequence[str]) -> None:
+    """All heads and relations at once; spaCy derives the sentence starts from them."""
+    offsets = np.array(heads, dtype=np.int64) - np.arange(len(doc))
+    labels = np.array([doc.vocab.strings.add(name) for name in relations], dtype=np.uint64)
+    columns: Any = np.stack([offsets.view(np.uint64), labels], axis=1)
+    doc.from_array([HEAD, DEP], columns)
+
+
+def add_entities(doc: Doc, entities: Iterable[tuple[str, int, int]]) -> None:
+    """Entities (label, first token, token after the last); those of the Doc go before them."""
+    taken = {token.i for entity in doc.ents for token in entity}
+    spans = [Span(doc, start, end, label=label) for label, start, end in entities]
+    doc.ents = [*doc.ents, *(span for span in spans if not taken & {t.i for t in span})]

@@ -223,24 +223,20 @@ def _of_token(read: Callable[[Span], Any]) -> Callable[[Token], Any]:
     return read_token
 
 
-def _register() -> None:
-    """The component and the attributes; those of another package with the same names give way."""
-    Language.factory(
-        "eigentext_const",
-        default_config={"model": None, "decoder": None, "set_tags": False},
-        func=create,
-    )
-    Doc.set_extension("const_trees", default=None, force=True)
-    attributes: dict[str, Callable[[Span], Any]] = {
-        "labels": _labels,
-        "parse_string": _parse_string,
-        "constituents": _constituents,
-        "parent": _parent,
-        "children": _children,
-    }
-    for name, read in attributes.items():
-        Span.set_extension(name, getter=read, force=True)
-        Token.set_extension(name, getter=_of_token(read), force=True)
-
-
-_register()
+# the component and the attributes; those of another package with the same names give way
+Language.factory(
+    "eigentext_const",
+    default_config={"model": None, "decoder": None, "set_tags": False},
+    func=create,
+)
+Doc.set_extension("const_trees", default=None, force=True)
+_ATTRIBUTES: dict[str, Callable[[Span], Any]] = {
+    "labels": _labels,
+    "parse_string": _parse_string,
+    "constituents": _constituents,
+    "parent": _parent,
+    "children": _children,
+}
+for _name, _read in _ATTRIBUTES.items():
+    Span.set_extension(_name, getter=_read, force=True)
+    Token.set_extension(_name, getter=_of_token(_read), force=True)

@@ -30,19 +30,16 @@ finds it by itself.  It needs the extra ``spacy``.
 from __future__ import annotations
 
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from eigentext.dependency import DependencyParser
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
 
 # first, since it says what is missing where spaCy is
-from eigentext.integrations.spacy_component import ModelComponent
+from eigentext.integrations.spacy_component import ModelComponent, sentence_spans, write_links
 
 # isort: split
-from spacy.attrs import DEP, HEAD
 from spacy.language import Language
 from spacy.parts_of_speech import IDS as UNIVERSAL_TAGS
 from spacy.tokens import Doc
@@ -55,7 +52,7 @@ if TYPE_CHECKING:
 _SPACE = "dep"  # spaCy's relation of white space to the word before it
 
 
-class _Sentence(NamedTuple):
+class _SpacySentence(NamedTuple):
     """A sentence on its way through the parser: which Doc, where in it, its words, their tags."""
 
     doc: int
@@ -92,9 +89,11 @@ class DependencyComponent(ModelComponent):
         """Parse every sentence; those of all Docs together."""
         whole = list(chain.from_iterable(map(_sentences, count(), docs)))
         spoken = [sentence for sentence in whole if sentence.positions]
-        known = self._tagged(docs, spoken)
-        heads, relations = self.trained_model.trees(known) if known else ([], [])
-        links: list[list[tuple[int, str]]] = [[(i, "") for i in range(len(doc))] for doc in docs]
+        tagged_sentences = self._tagged(docs, spoken)
+        heads, relations = (
+            self.trained_model.trees(tagged_sentences) if tagged_sentences else ([], [])
+        )
+        links = [[(i, "") for i in range(len(doc))] for doc in docs]  # head and relation
         for sentence, tree, names in zip(spoken, heads, relations, strict=True):
             for position, head, name in zip(sentence.positions, tree, names, strict=True):
                 link = (sentence.positions[head - 1], name) if head else (position, self.root)
@@ -102,7 +101,8 @@ class DependencyComponent(ModelComponent):
         for sentence in whole:
             _hang_space(docs[sentence.doc], sentence, links[sentence.doc], self.root)
         for doc, linked in zip(docs, links, strict=True):
-            _write_links(doc, linked)
+            if linked:
+                write_links(doc, *zip(*linked, strict=True))
             settings = self.trained_model.arcs_.settings if spoken else None
             doc._.dep_approximate = (
                 settings is not None and settings.order == 2 and not settings.projective
@@ -110,11 +110,13 @@ class DependencyComponent(ModelComponent):
         if self.set_tags is False or not spoken or self.trained_model.own_tags_ is None:
             return
         tagged = [self.set_tags is None and _has_tags(doc) for doc in docs]
-        for sentence, columns in zip(spoken, known, strict=True):
+        for sentence, columns in zip(spoken, tagged_sentences, strict=True):
             if not tagged[sentence.doc]:
                 _write_tags(docs[sentence.doc], sentence.positions, columns)
 
-    def _tagged(self, docs: Sequence[Doc], sentences: Sequence[_Sentence]) -> list[TaggedSentence]:
+    def _tagged(
+        self, docs: Sequence[Doc], sentences: Sequence[_SpacySentence]
+    ) -> list[TaggedSentence]:
         """What the parser goes by: its own tags, or those of the Docs."""
         if not sentences:
             return []
@@ -151,17 +153,16 @@ def _words(tokens: Sequence[Token]) -> TaggedSentence:
     )
 
 
-def _sentences(number: int, doc: Doc) -> Iterator[_Sentence]:
-    if not len(doc):
-        return
-    spans = doc.sents if doc.has_annotation("SENT_START") else [doc[:]]
-    for span in spans:
+def _sentences(number: int, doc: Doc) -> Iterator[_SpacySentence]:
+    for span in sentence_spans(doc):
         spoken = [token for token in span if not token.is_space]
         positions = [token.i for token in spoken]
-        yield _Sentence(number, span.start, span.end, positions, _words(spoken))
+        yield _SpacySentence(number, span.start, span.end, positions, _words(spoken))
 
 
-def _hang_space(doc: Doc, sentence: _Sentence, links: list[tuple[int, str]], root: str) -> None:
+def _hang_space(
+    doc: Doc, sentence: _SpacySentence, links: list[tuple[int, str]], root: str
+) -> None:
     """White space hangs from a word of its sentence; where there is none, from its first token."""
     above = sentence.positions[0] if sentence.positions else sentence.start
     for position in range(sentence.start, sentence.end):
@@ -173,16 +174,6 @@ def _hang_space(doc: Doc, sentence: _Sentence, links: list[tuple[int, str]], roo
             links[position] = (position, root)
 
 
-def _write_links(doc: Doc, links: Sequence[tuple[int, str]]) -> None:
-    """All heads and relations at once; spaCy derives the sentence starts from them."""
-    if not len(doc):
-        return
-    offsets = np.array([head - i for i, (head, _) in enumerate(links)], dtype=np.int64)
-    labels = np.array([doc.vocab.strings.add(name) for _, name in links], dtype=np.uint64)
-    columns: Any = np.stack([offsets.view(np.uint64), labels], axis=1)
-    doc.from_array([HEAD, DEP], columns)
-
-
 def _write_tags(doc: Doc, positions: Sequence[int], columns: TaggedSentence) -> None:
     for position, upos, xpos in zip(positions, columns.upos, columns.xpos, strict=True):
         if upos in UNIVERSAL_TAGS:  # spaCy knows no others
@@ -190,21 +181,10 @@ def _write_tags(doc: Doc, positions: Sequence[int], columns: TaggedSentence) -> 
         doc[position].tag_ = upos if xpos == "_" else xpos  # as spaCy's own models without xpos
 
 
-def _register() -> None:
-    Language.factory(
-        "eigentext_dep",
-        assigns=[
-            "token.dep",
-            "token.head",
-            "token.is_sent_start",
-            "doc.sents",
-            "token.pos",
-            "token.tag",
-        ],
-        default_config={"model": None, "set_tags": None, "root": "ROOT"},
-        func=create,
-    )
-    Doc.set_extension("dep_approximate", default=False, force=True)
-
-
-_register()
+Language.factory(
+    "eigentext_dep",
+    assigns="token.dep token.head token.is_sent_start doc.sents token.pos token.tag".split(),
+    default_config={"model": None, "set_tags": None, "root": "ROOT"},
+    func=create,
+)
+Doc.set_extension("dep_approximate", default=False, force=True)

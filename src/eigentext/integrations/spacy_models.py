@@ -24,15 +24,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 # first, since it says what is missing where spaCy is
-from eigentext.integrations.spacy_component import ModelComponent, sentences
+from eigentext.integrations.spacy_component import (
+    ModelComponent,
+    add_entities,
+    registered,
+    sentences,
+)
 
 # isort: split
-from spacy.language import Language
 from spacy.parts_of_speech import IDS as UNIVERSAL_TAGS
-from spacy.tokens import Doc, Span
 
 if TYPE_CHECKING:
-    from spacy.tokens import Token
+    from spacy.tokens import Doc, Token
 
 
 class SentenceComponent(ModelComponent):
@@ -75,13 +78,10 @@ class EntityComponent(SentenceComponent):
         from eigentext.evaluate.ner import entities
 
         tags = self.trained_model.tag([token.text for token in words])
-        taken = {token.i for entity in doc.ents for token in entity}
-        spans = list(doc.ents)
-        for label, start, end in entities(tags):
-            span = Span(doc, words[start].i, words[end - 1].i + 1, label=label)
-            if not taken & {token.i for token in span}:
-                spans.append(span)
-        doc.ents = spans
+        spans = (
+            (kind, words[start].i, words[end - 1].i + 1) for kind, start, end in entities(tags)
+        )
+        add_entities(doc, spans)
 
 
 class LexicalComponent(SentenceComponent):
@@ -109,32 +109,6 @@ class LexicalComponent(SentenceComponent):
             token.set_morph(features)  # type: ignore[attr-defined]
 
 
-def create_tag(nlp: Language, name: str, model: str | None) -> TaggerComponent:
-    """What spaCy calls for ``add_pipe("eigentext_tag")``."""
-    return TaggerComponent(name, model)
-
-
-def create_ner(nlp: Language, name: str, model: str | None) -> EntityComponent:
-    """What spaCy calls for ``add_pipe("eigentext_ner")``."""
-    return EntityComponent(name, model)
-
-
-def create_lex(nlp: Language, name: str, model: str | None) -> LexicalComponent:
-    """What spaCy calls for ``add_pipe("eigentext_lex")``."""
-    return LexicalComponent(name, model)
-
-
-def _register() -> None:
-    config = {"model": None}
-    of_tags = ["token.tag", "token.pos"]
-    Language.factory("eigentext_tag", assigns=of_tags, default_config=config, func=create_tag)
-    Language.factory("eigentext_ner", assigns=["doc.ents"], default_config=config, func=create_ner)
-    Language.factory(
-        "eigentext_lex",
-        assigns=["token.lemma", "token.morph", *of_tags],
-        default_config=config,
-        func=create_lex,
-    )
-
-
-_register()
+create_tag = registered(TaggerComponent, "token.tag", "token.pos")
+create_ner = registered(EntityComponent, "doc.ents")
+create_lex = registered(LexicalComponent, "token.lemma", "token.morph", "token.tag", "token.pos")

@@ -22,16 +22,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-import numpy as np
-
 # first, since it says what is missing where spaCy is
-from eigentext.integrations.spacy_component import ModelComponent
+from eigentext.integrations.spacy_component import ModelComponent, add_entities, write_links
 
 # isort: split
 from spacy.attrs import DEP, HEAD, LEMMA, MORPH, POS, SENT_START, TAG
 from spacy.language import Language
 from spacy.parts_of_speech import IDS as UNIVERSAL_TAGS
-from spacy.tokens import Doc, Span, Token
+from spacy.tokens import Doc, Token
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -56,8 +54,8 @@ class PipeTokenizer:
 
     def __call__(self, text: str) -> Doc:
         """Tokens and white space, and the starts of sentences; nothing else yet."""
-        made: Doc = self.component.segmenter(text).to_spacy(self.vocab)
-        return made
+        doc: Doc = self.component.segmenter(text).to_spacy(self.vocab)
+        return doc
 
     def pipe(self, texts: Iterable[str], batch_size: int = 1000) -> Iterator[Doc]:
         """One after the other."""
@@ -115,9 +113,9 @@ class PipeComponent(ModelComponent):
                 self._annotate_tokens(doc, None)
             return
         for doc, answer in zip(spoken, pipeline.pipe([doc.text for doc in spoken]), strict=True):
-            made = answer.to_spacy(doc.vocab)
-            if _cut(made) == _cut(doc):
-                _copy(made, doc)
+            annotated = answer.to_spacy(doc.vocab)
+            if _cut(annotated) == _cut(doc):
+                _copy(annotated, doc)
                 _write_words(doc, answer)
             else:
                 self._annotate_tokens(doc, answer)
@@ -140,10 +138,8 @@ class PipeComponent(ModelComponent):
                     groups.append([])
                 groups[-1].append(token)
                 pending = False
-        found = self.trained_model(
-            [[token.text for token in group] for group in groups], given="tokens"
-        )
-        _write(doc, groups, found.sentences)
+        forms = [[token.text for token in group] for group in groups]
+        _write(doc, groups, self.trained_model(forms, keep="tokens").sentences)
 
 
 def create(nlp: Language, name: str, model: str | None, retokenize: bool) -> PipeComponent:
@@ -170,14 +166,14 @@ def _starts(doc: Doc, answer: PipelineDoc | None) -> set[int]:
     return starts
 
 
-def _copy(made: Doc, doc: Doc) -> None:
-    """What the one Doc knows, to the other, which has the same tokens."""
-    linked = made.has_annotation("DEP")
+def _copy(annotated: Doc, doc: Doc) -> None:
+    """What the first Doc knows, to the second, which has the same tokens."""
+    linked = annotated.has_annotation("DEP")
     columns = [TAG, POS, LEMMA, MORPH, *((HEAD, DEP) if linked else (SENT_START,))]
-    values: Any = made.to_array(columns)
+    values: Any = annotated.to_array(columns)
     doc.from_array(columns, values)
-    if made.ents:
-        _set_entities(doc, [(span.start, span.end, span.label_) for span in made.ents])
+    if annotated.ents:
+        add_entities(doc, [(span.label_, span.start, span.end) for span in annotated.ents])
 
 
 def _write_words(doc: Doc, answer: PipelineDoc) -> None:
@@ -212,11 +208,11 @@ def _spoken(sentence: Sentence) -> Iterator[_Spoken]:
         for number in range(token.first, token.last + 1)
     }
     for at, token in enumerate(sentence.tokens):
-        own = words[token.first - 1 : token.last]
-        word = next((each for each in own if token_of.get(each.head or 0) != at), own[0])
+        inside = words[token.first - 1 : token.last]
+        word = next((each for each in inside if token_of.get(each.head or 0) != at), inside[0])
         above = token_of[word.head] if word.head else -1
         entity = "O" if sentence.entities is None else sentence.entities[word.id - 1]
-        yield _Spoken(word, above, tuple(each.form for each in own), entity)
+        yield _Spoken(word, above, tuple(each.form for each in inside), entity)
 
 
 def _write(doc: Doc, groups: Sequence[Sequence[Token]], answers: Sequence[Sentence]) -> None:
@@ -225,7 +221,7 @@ def _write(doc: Doc, groups: Sequence[Sequence[Token]], answers: Sequence[Senten
 
     heads = list(range(len(doc)))
     relations = [_SPACE] * len(doc)
-    found = []
+    spans = []
     parsed = any(sentence.columns.heads is not None for sentence in answers)
     above = groups[0][0].i
     starts = {group[0].i for group in groups[1:]} | {0}
@@ -238,22 +234,19 @@ def _write(doc: Doc, groups: Sequence[Sequence[Token]], answers: Sequence[Senten
             heads[token.i] = token.i if head < 0 else group[head].i
             relations[token.i] = "ROOT" if head < 0 else word.deprel
         for label, first, last in entities([each.entity for each in spoken]):
-            found.append((group[first].i, group[last - 1].i + 1, label))
+            spans.append((label, group[first].i, group[last - 1].i + 1))
     for token in doc:
         if not token.is_space:
             above = token.i
         else:
             heads[token.i] = above
     if parsed:
-        offsets = np.array(heads, dtype=np.int64) - np.arange(len(doc))
-        labels = np.array([doc.vocab.strings.add(name) for name in relations], dtype=np.uint64)
-        links: Any = np.stack([offsets.view(np.uint64), labels], axis=1)
-        doc.from_array([HEAD, DEP], links)
+        write_links(doc, heads, relations)
     else:
         for token in doc:
             token.is_sent_start = token.i in starts
-    if found:
-        _set_entities(doc, found)
+    if spans:
+        add_entities(doc, spans)
 
 
 def _write_tags(token: Token, word: Word) -> None:
@@ -265,31 +258,13 @@ def _write_tags(token: Token, word: Word) -> None:
     token.set_morph("" if word.feats == "_" else word.feats)  # type: ignore[attr-defined]
 
 
-def _set_entities(doc: Doc, found: Sequence[tuple[int, int, str]]) -> None:
-    """Entities; those that the Doc has stay where they overlap."""
-    taken = {token.i for entity in doc.ents for token in entity}
-    spans = [Span(doc, start, end, label=label) for start, end, label in found]
-    doc.ents = [*doc.ents, *(span for span in spans if not taken & {t.i for t in span})]
-
-
-def _register() -> None:
-    Language.factory(
-        "eigentext_pipe",
-        assigns=[
-            "token.tag",
-            "token.pos",
-            "token.lemma",
-            "token.morph",
-            "token.dep",
-            "token.head",
-            "token.is_sent_start",
-            "doc.sents",
-            "doc.ents",
-        ],
-        default_config={"model": None, "retokenize": True},
-        func=create,
-    )
-    Token.set_extension("words", default=None, force=True)
-
-
-_register()
+Language.factory(
+    "eigentext_pipe",
+    assigns=[
+        *("token.tag", "token.pos", "token.lemma", "token.morph", "token.dep", "token.head"),
+        *("token.is_sent_start", "doc.sents", "doc.ents"),
+    ],
+    default_config={"model": None, "retokenize": True},
+    func=create,
+)
+Token.set_extension("words", default=None, force=True)

@@ -128,14 +128,14 @@ def _of_records(
 
 def _of_sentences(items: Iterator[Any], holds: str) -> Iterator[Doc]:
     """Documents of what a reader gives."""
-    begins, made = _MADE_OF[holds]
+    begins, doc_of = _MADE_OF[holds]
     together: list[Any] = []
     for item in items:
         if together and begins(item):
-            yield made(together)
+            yield doc_of(together)
             together = []
         together.append(item)
-    yield made(together)
+    yield doc_of(together)
 
 
 def _of_blocks(blocks: list[ConlluBlock]) -> Doc:

@@ -90,11 +90,11 @@ class Candidates:
         observed nothing is a guess any more: the observed labels say ``observed``.
         """
         candidates = self._remembered(check_word(word))
-        seen = self.observed.get(word)
-        if not seen:
+        observed = self.observed.get(word)
+        if not observed:
             return list(candidates)
         by_label = {candidate.label: candidate for candidate in candidates}
-        for label in seen:
+        for label in observed:
             if label not in by_label:
                 by_label[label] = Candidate(label, (), NO_PRIOR, "observed")
             elif by_label[label].is_guess:
@@ -106,12 +106,12 @@ class Candidates:
     @contextmanager
     def keeping_all(self) -> Iterator[None]:
         """No bound in here: training asks for every word several times."""
-        known = self._remembered.answers
-        usual, known.most = known.most, sys.maxsize
+        answers = self._remembered.answers
+        usual, answers.most = answers.most, sys.maxsize
         try:
             yield
         finally:
-            known.most = usual
+            answers.most = usual
 
     def _from_analyzer(self, word: str) -> tuple[Candidate, ...]:
         readings: dict[Label, list[_Leading]] = {}

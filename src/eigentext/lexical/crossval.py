@@ -205,15 +205,15 @@ def cross_validate(
 
     A process analyses a word once for all its folds.
     """
-    wanted = list(range(folds)) if only is None else list(only)
+    numbers = list(range(folds)) if only is None else list(only)
     work = _Folds(list(documents), folds_by_document(documents, folds), make, tuple(without))
-    answers = parallel.in_order(_fold_results, wanted, state=work, jobs=cores_in_use(), chunk=1)
+    answers = parallel.in_order(_fold_results, numbers, state=work, jobs=cores_in_use(), chunk=1)
     if progress:
-        progress(0, len(wanted), "folds")
+        progress(0, len(numbers), "folds")
     for done, (_, result) in enumerate(answers, start=1):
         yield result
         if progress:
-            progress(done, len(wanted), "folds")
+            progress(done, len(numbers), "folds")
 
 
 @dataclass

@@ -76,12 +76,12 @@ def shown_reading(
     )
     if nearest.is_guess:
         return _as_typed(nearest, word)
-    wanted = scheme.settled(nearest, candidate.label)
+    settled = scheme.settled(nearest, candidate.label)
     lemma = scheme.as_mapping(candidate.label).get("lemma", "")
     if lemma != scheme.as_mapping(scheme.project(nearest)[0]).get("lemma"):
         nearest = nearest._replace(gloss="", root="")
-        wanted["lemma"] = lemma
-    return inflect(nearest, wanted)
+        settled["lemma"] = lemma
+    return inflect(nearest, settled)
 
 
 def _as_typed(guess: Analysis, word: RankedWord) -> Analysis:

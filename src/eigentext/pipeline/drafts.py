@@ -28,45 +28,45 @@ if TYPE_CHECKING:
 _new_token = tuple.__new__
 
 
-def checked_given(given: str | None) -> str | None:
+def checked_level(keep: str | None) -> str | None:
     """One of the levels, or None."""
-    if given is not None and given not in GIVEN:
+    if keep is not None and keep not in GIVEN:
         names = ", ".join(GIVEN)
-        raise SettingsError(f"given is {given!r}, expected None or one of {names}")
-    return given
+        raise SettingsError(f"keep is {keep!r}, expected None or one of {names}")
+    return keep
 
 
 def draft(
-    segmenter: Segmenter | None, source: Any, given: str | None, doc_id: str | None = None
+    segmenter: Segmenter | None, source: Any, keep: str | None, doc_id: str | None = None
 ) -> Doc:
     """The Doc that is to be filled."""
-    checked_given(given)
+    checked_level(keep)
     if isinstance(source, str):
         source = Piece(0, source, True, True)
     if isinstance(source, Piece):
-        return _of_text(segmenter, source, given, doc_id)
+        return _of_text(segmenter, source, keep, doc_id)
     if isinstance(source, Doc):
-        return _of_doc(segmenter, source, given)
+        return _of_doc(segmenter, source, keep)
     items = list(source)
     if items and isinstance(items[0], conllu.ConlluBlock):
-        return _of_doc(segmenter, Doc.from_conllu(items, doc_id=doc_id), given)
-    if given != "tokens":
-        raise SettingsError("lists of tokens are annotated with given='tokens'")
+        return _of_doc(segmenter, Doc.from_conllu(items, doc_id=doc_id), keep)
+    if keep != "tokens":
+        raise SettingsError("lists of tokens are annotated with keep='tokens'")
     return of_tokens(segmenter, items, doc_id)
 
 
 def _of_text(
-    segmenter: Segmenter | None, piece: Piece, given: str | None, doc_id: str | None
+    segmenter: Segmenter | None, piece: Piece, keep: str | None, doc_id: str | None
 ) -> Doc:
     """A text, or a stretch of one."""
-    if given is None:
+    if keep is None:
         segmented = _needed(segmenter).segment(piece.text)
-    elif given == "sentences":
+    elif keep == "sentences":
         segmented = _by_line(_needed(segmenter), piece.text)
-    elif given == "tokens":
+    elif keep == "tokens":
         segmented = _by_space(segmenter, piece.text)
     else:
-        raise SettingsError(f"given {given!r}: expected CoNLL-U sentences or a Doc, found text")
+        raise SettingsError(f"keep={keep!r}: expected CoNLL-U sentences or a Doc, found text")
     sentences = sentences_in(piece.text, segmented, last=piece.last)
     if sentences and not piece.new_paragraph:
         sentences = (replace(sentences[0], new_paragraph=False), *sentences[1:])
@@ -76,7 +76,7 @@ def _of_text(
 def _needed(segmenter: Segmenter | None) -> Segmenter:
     if segmenter is None:
         raise SettingsError(
-            "this pipeline has no segmenter: give it tokens (given='tokens') or CoNLL-U"
+            "this pipeline has no segmenter: give it tokens (keep='tokens') or CoNLL-U"
         )
     return segmenter
 
@@ -193,15 +193,15 @@ def of_tokens(
     return replace(doc, sentences=tuple(expanded))
 
 
-def _of_doc(segmenter: Segmenter | None, doc: Doc, given: str | None) -> Doc:
+def _of_doc(segmenter: Segmenter | None, doc: Doc, keep: str | None) -> Doc:
     """Of an annotated Doc, as much as is given; its comments stay."""
-    if given is None:
+    if keep is None:
         return Doc(doc.text, sentences_in(doc.text, _needed(segmenter).segment(doc.text)), doc.id)
-    if given == "sentences":
+    if keep == "sentences":
         return _segmented_anew(_needed(segmenter), doc)
     sentences: list[Sentence] = []
     for sentence in doc.sentences:
-        if given == "tokens":
+        if keep == "tokens":
             sentences.append(_expanded_anew(segmenter, sentence))
         else:
             sentences.append(sentence)

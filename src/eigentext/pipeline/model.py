@@ -29,7 +29,7 @@ from eigentext.pipeline.annotate import (
     filled,
     listed_parses,
 )
-from eigentext.pipeline.drafts import checked_given, draft
+from eigentext.pipeline.drafts import checked_level, draft
 from eigentext.pipeline.settings import TEXT_FEATURES, VALUES, PipelineSettings
 
 if TYPE_CHECKING:
@@ -187,10 +187,10 @@ class Pipeline(Model, PipelineSettings):
         from eigentext.pipeline.training import train_stages
 
         self.check()
-        given = {**(models or {}), **({"const": const} if const is not None else {})}
-        given |= {"ner": ner} if ner is not None else {}
+        stages = {**(models or {}), **({"const": const} if const is not None else {})}
+        stages |= {"ner": ner} if ner is not None else {}
         with nullcontext() if jobs is None else using_cores(jobs):
-            train_stages(self, X, dev=dev, text=text, given=given, work=work, progress=progress)
+            train_stages(self, X, dev=dev, text=text, at_hand=stages, work=work, progress=progress)
         return self
 
     # ------------------------------------------------------------ annotating
@@ -199,14 +199,14 @@ class Pipeline(Model, PipelineSettings):
         self,
         text: Any,
         *,
-        given: str | None = None,
+        keep: str | None = None,
         top: int = 0,
         probabilities: bool = False,
         doc_id: str | None = None,
     ) -> Doc:
         """Annotate a text.
 
-        ``given`` says what is known of it: None: raw text; ``sentences``: one a line; ``tokens``:
+        ``keep`` says what stays as it is: None: raw text; ``sentences``: one a line; ``tokens``:
         text with one sentence a line and white space between tokens, lists of tokens, or CoNLL-U
         whose tokens stay; ``words``: CoNLL-U whose words stay; ``tags``: CoNLL-U whose UPOS,
         XPOS, FEATS and LEMMA stay as well.  CoNLL-U is a Doc or a list of sentences.
@@ -215,7 +215,7 @@ class Pipeline(Model, PipelineSettings):
         ``probabilities`` for those of the answers: see ``sentence.alternatives``.
         """
         return self._annotated(
-            [(text, doc_id)], given, AnswerOptions(given == "tags", top, probabilities)
+            [(text, doc_id)], keep, AnswerOptions(keep == "tags", top, probabilities)
         )[0]
 
     def pipe(
@@ -223,13 +223,13 @@ class Pipeline(Model, PipelineSettings):
         texts: Iterable[Any],
         *,
         jobs: int = 1,
-        given: str | None = None,
+        keep: str | None = None,
         top: int = 0,
         probabilities: bool = False,
     ) -> Iterator[Doc]:
         """The Docs of many texts, in order; they do not depend on ``jobs``, the processes."""
         self.check_fitted()
-        state = (self, checked_given(given), AnswerOptions(given == "tags", top, probabilities))
+        state = (self, checked_level(keep), AnswerOptions(keep == "tags", top, probabilities))
         for _, doc in in_order(_annotate_all, texts, state=state, jobs=jobs, chunk=_CHUNK):
             yield doc
 
@@ -243,8 +243,8 @@ class Pipeline(Model, PipelineSettings):
             raise SettingsError(f"k is {k}, expected a whole number of at least 1")
         sentence = text
         if not isinstance(sentence, Sentence):
-            given = "sentences" if isinstance(text, str) else "tokens"
-            doc = self(text if isinstance(text, str) else [text], given=given)
+            keep = "sentences" if isinstance(text, str) else "tokens"
+            doc = self(text if isinstance(text, str) else [text], keep=keep)
             if len(doc.sentences) != 1:
                 raise SettingsError(f"expected one sentence, found {len(doc.sentences)}")
             sentence = doc.sentences[0]
@@ -287,11 +287,11 @@ class Pipeline(Model, PipelineSettings):
             return arc_marginals(self, sentence, **arcs)
 
     def _annotated(
-        self, texts: Sequence[tuple[Any, str | None]], given: str | None, options: AnswerOptions
+        self, texts: Sequence[tuple[Any, str | None]], keep: str | None, options: AnswerOptions
     ) -> list[Doc]:
         self.check_fitted()
         with _one_at_a_time:
-            drafts = [draft(self.segmenter_, text, given, doc_id) for text, doc_id in texts]
+            drafts = [draft(self.segmenter_, text, keep, doc_id) for text, doc_id in texts]
             return filled(self, drafts, options)
 
     def known_words(self) -> KnownWords | None:
@@ -340,8 +340,8 @@ def _annotate_all(
     state: tuple[Pipeline, str | None, AnswerOptions], texts: list[Any]
 ) -> list[Doc]:
     """What a worker process does."""
-    pipeline, given, options = state
-    return pipeline._annotated([(text, None) for text in texts], given, options)
+    pipeline, keep, options = state
+    return pipeline._annotated([(text, None) for text in texts], keep, options)
 
 
 def _check_of_doc(sentence: object) -> None:

@@ -61,7 +61,7 @@ class Job(NamedTuple):
     """What every process needs to know."""
 
     pipeline: Pipeline
-    given: str | None = None
+    keep: str | None = None
     options: AnswerOptions = AnswerOptions()
     format: Format = "conllu"
     offsets: bool = False
@@ -74,7 +74,7 @@ class Counts(NamedTuple):
     sentences: int = 0
     words: int = 0
     looked_up: int = 0
-    known: int = 0
+    in_vocabulary: int = 0
 
 
 NOTHING = Counts()
@@ -187,7 +187,7 @@ def _work(job: Job, units: list[Unit]) -> list[_Answer]:
 
 
 def _answer(job: Job, unit: Unit) -> _Answer:
-    (doc,) = job.pipeline._annotated([(unit.source, unit.doc_id)], job.given, job.options)
+    (doc,) = job.pipeline._annotated([(unit.source, unit.doc_id)], job.keep, job.options)
     if unit.start:
         doc = replace(doc, start=unit.start)
     vocabulary = job.pipeline.known_words()

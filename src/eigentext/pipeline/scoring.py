@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eigentext.evaluate.conll18 import Measure, evaluate
 from eigentext.language.doc import Doc
 from eigentext.language.formats import conllu
-from eigentext.pipeline.drafts import checked_given
+from eigentext.pipeline.drafts import checked_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,22 +21,22 @@ def score(
     pipeline: Pipeline,
     gold: Sequence[conllu.ConlluBlock],
     *,
-    given: str | None = None,
+    keep: str | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, Measure]:
     """The measures of the pipeline's answers for the raw text of a treebank.
 
-    With ``given``, its sentences, tokens, words or tags are those of the treebank.
+    With ``keep``, its sentences, tokens, words or tags are those of the treebank.
     """
-    return evaluate(gold, answers(pipeline, gold, given=given, jobs=jobs, progress=progress))
+    return evaluate(gold, answers(pipeline, gold, keep=keep, jobs=jobs, progress=progress))
 
 
 def answers(
     pipeline: Pipeline,
     gold: Sequence[conllu.ConlluBlock],
     *,
-    given: str | None = None,
+    keep: str | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> list[conllu.ConlluBlock]:
@@ -45,13 +45,13 @@ def answers(
     from eigentext.tagging.segmentation import raw_text
 
     sources: list[Any]
-    if checked_given(given) is None:
+    if checked_level(keep) is None:
         sources = list(cut(iter([raw_text(gold)])))
     else:
         parts = (gold[at : at + _SENTENCES] for at in range(0, len(gold), _SENTENCES))
-        sources = [_without_answers(Doc.from_conllu(part), given) for part in parts]
+        sources = [_without_answers(Doc.from_conllu(part), keep) for part in parts]
     blocks: list[conllu.ConlluBlock] = []
-    docs = pipeline.pipe(sources, given=given, jobs=jobs)
+    docs = pipeline.pipe(sources, keep=keep, jobs=jobs)
     for done, doc in enumerate(docs, start=1):
         blocks += conllu.parse_sentences(doc.to_conllu(newdoc=False), source="<pipeline>")
         if progress is not None:
@@ -64,12 +64,12 @@ _TREES = ("heads", "deprels", "deps")
 _TAGS = ("lemmas", "upos", "xpos", "feats")
 
 
-def _without_answers(doc: Doc, given: str | None) -> Doc:
+def _without_answers(doc: Doc, keep: str | None) -> Doc:
     """The Doc of a treebank without the columns that are asked for.
 
     Else those would count as right for which the pipeline has no stage.
     """
-    blank: dict[str, Any] = dict.fromkeys(_TREES if given == "tags" else (*_TREES, *_TAGS))
+    blank: dict[str, Any] = dict.fromkeys(_TREES if keep == "tags" else (*_TREES, *_TAGS))
     sentences = (
         replace(sentence.with_columns(**blank), empty_nodes=()) for sentence in doc.sentences
     )

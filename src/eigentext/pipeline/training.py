@@ -76,7 +76,7 @@ def train_stages(
     *,
     dev: conllu.Treebank | None,
     text: Source | Iterable[Source] | None,
-    given: Mapping[str, Any],
+    at_hand: Mapping[str, Any],
     work: Source | None,
     progress: Progress | None,
 ) -> None:
@@ -84,7 +84,7 @@ def train_stages(
     treebank = list(map(without_controls, conllu.each_conllu(sentences)))
     if not treebank:
         raise DataError("<treebank>", None, "no sentences, expected some to learn from")
-    stages = {name: _model_of(name, model) for name, model in given.items()}
+    stages = {name: _model_of(name, model) for name, model in at_hand.items()}
     for name in stages:
         if name in pipeline.without:
             raise SettingsError(f"{name} is given and left out: expected one of them")
@@ -255,7 +255,7 @@ class _SideBySide:
             here = cores_in_use() == 1 and cluster_in_use() is None
             progress = self._progress.of(name) if here else None
             self._works.append(partial(fit, progress=progress))
-        self._results.append((name, lambda found: self._files.made(name, key, found.__next__)))
+        self._results.append((name, lambda models: self._files.made(name, key, models.__next__)))
 
     def tags(
         self, key: str, treebank: list[conllu.ConlluBlock], folds: list[Callable[[], Any]]

@@ -40,8 +40,8 @@ from eigentext.sequences.settings import (
     SpectralHMMSettings,
     TransducerSettings,
 )
-from eigentext.tagging.sequence.settings import TaggerSettings
 from eigentext.tagging.sequence.tagger import SequenceTagger
+from eigentext.tagging.settings import TaggerSettings
 from eigentext.words import (
     LRMVL,
     CCAEmbedding,

@@ -38,7 +38,7 @@ def _lexicon(folder: Path) -> str:
 
 
 def _right(nlp: Pipeline) -> float:
-    found = nlp([[word] for word in UNSEEN], given="tokens").sentences
+    found = nlp([[word] for word in UNSEEN], keep="tokens").sentences
     return sum(s.columns.upos[0] == TAG[s.forms[0]] for s in found) / len(UNSEEN)
 
 

@@ -102,7 +102,7 @@ def test_no_control_character_is_written_whatever_is_known(sentences: list[list[
     parsed = list(parse_sentences(conllu))
     asked += [(parsed, level) for level in ("sentences", "tokens", "words", "tags")]
     for source, level in asked:
-        doc = pipeline()(source, given=level)
+        doc = pipeline()(source, keep=level)
         written = doc.to_conllu(offsets=True)
         assert not CONTROL.search(written)
         back = list(parse_sentences(written))
@@ -113,7 +113,7 @@ def test_no_control_character_is_written_whatever_is_known(sentences: list[list[
         if doc.sentences:
             assert Doc.from_conllu(back).text.split() == doc.text.split()
     if kept:
-        tokens = pipeline()(kept, given="tokens")
+        tokens = pipeline()(kept, keep="tokens")
         assert [[t.form for t in s.tokens] for s in tokens.sentences] == [
             list(map(single_blanks, forms)) for forms in kept
         ]

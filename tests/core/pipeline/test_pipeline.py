@@ -77,27 +77,27 @@ def test_threads_may_share_it() -> None:
 
 def test_what_is_given_stays() -> None:
     nlp, gold = pipeline(), Doc.from_conllu(treebank("treebank-dev"))
-    tagged = nlp(gold, given="tags")
+    tagged = nlp(gold, keep="tags")
     for mine, right in zip(tagged.sentences, gold.sentences, strict=True):
         assert mine.comments == right.comments
         assert mine.tokens == right.tokens
         for column in ("forms", "lemmas", "upos", "xpos", "feats"):
             assert getattr(mine.columns, column) == getattr(right.columns, column)
     assert tagged != gold  # the trees are the parser's
-    words = nlp(treebank("treebank-dev"), given="words")
+    words = nlp(treebank("treebank-dev"), keep="words")
     assert [s.forms for s in words.sentences] == [s.forms for s in gold.sentences]
     assert words != tagged
-    tokens = nlp(gold, given="tokens")
+    tokens = nlp(gold, keep="tokens")
     assert [[t.form for t in s.tokens] for s in tokens.sentences] == [
         [t.form for t in s.tokens] for s in gold.sentences
     ]
-    sentences = nlp(gold, given="sentences")
+    sentences = nlp(gold, keep="sentences")
     assert [s.text for s in sentences.sentences] == [s.text for s in gold.sentences]
     assert [s.sent_id for s in sentences.sentences] == [s.sent_id for s in gold.sentences]
 
 
 def test_tokens_with_white_space_inside() -> None:
-    doc = pipeline()([["10\t000", "dogs"], ["a\n b"]], given="tokens")
+    doc = pipeline()([["10\t000", "dogs"], ["a\n b"]], keep="tokens")
     assert doc.text == "10\t000 dogs\na\n b"
     assert [token.form for s in doc.sentences for token in s.tokens] == ["10 000", "dogs", "a b"]
     for sentence in doc.sentences:
@@ -106,47 +106,47 @@ def test_tokens_with_white_space_inside() -> None:
     back = Doc.from_conllu(doc.to_conllu())
     assert [list(s.forms) for s in back.sentences] == [["10 000", "dogs"], ["a b"]]
     with pytest.raises(SettingsError, match="nothing but white space"):
-        pipeline()([["a", " \t"]], given="tokens")
+        pipeline()([["a", " \t"]], keep="tokens")
 
 
 def test_a_sentence_that_the_segmenter_sees_nothing_in() -> None:
     mark = Doc.from_conllu("1\t\ufeff\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
-    found = pipeline()(mark, given="sentences")
+    found = pipeline()(mark, keep="sentences")
     assert [list(s.forms) for s in found.sentences] == [["\ufeff"]]
 
 
 def test_gold_columns_do_not_count_as_answers() -> None:
     part = Pipeline.from_bytes(pipeline().to_bytes())
     gold = treebank("treebank-dev")
-    assert score(part, gold, given="tags")["Lemmas"].f1 == 100
-    assert score(part, gold, given="words")["LAS"].f1 < 100
+    assert score(part, gold, keep="tags")["Lemmas"].f1 == 100
+    assert score(part, gold, keep="words")["LAS"].f1 < 100
     part.use("parser", None)
-    assert "LAS" not in score(part, gold, given="words")
+    assert "LAS" not in score(part, gold, keep="words")
     part.use("morphology", None)
-    found = score(part, gold, given="words")
+    found = score(part, gold, keep="words")
     assert found["Words"].f1 == 100
     assert found["UPOS"].f1 == 0
-    with_tags = score(part, gold, given="tags")
+    with_tags = score(part, gold, keep="tags")
     assert with_tags["UPOS"].f1 == 100
     assert "LAS" not in with_tags
 
 
 def test_lines_and_lists_of_tokens() -> None:
     nlp = pipeline()
-    lines = nlp("Anna slept. We sang.\n\nThe dog", given="sentences")
+    lines = nlp("Anna slept. We sang.\n\nThe dog", keep="sentences")
     assert [s.text for s in lines.sentences] == ["Anna slept. We sang.", "The dog"]
     assert [s.new_paragraph for s in lines.sentences] == [True, True]
-    spaced = nlp("Anna can't sleep.\nWe sang .", given="tokens")
-    listed = nlp([["Anna", "can't", "sleep."], ["We", "sang", "."]], given="tokens")
+    spaced = nlp("Anna can't sleep.\nWe sang .", keep="tokens")
+    listed = nlp([["Anna", "can't", "sleep."], ["We", "sang", "."]], keep="tokens")
     assert [s.columns for s in spaced.sentences] == [s.columns for s in listed.sentences]
     assert [t.form for t in spaced.sentences[0].tokens] == ["Anna", "can't", "sleep."]
     assert spaced.text == listed.text
     assert spaced.sentences[0].forms == ["Anna", "ca", "n't", "sleep."]
     with pytest.raises(SettingsError, match="given 'words'"):
-        nlp("text", given="words")
+        nlp("text", keep="words")
     with pytest.raises(SettingsError, match="given is 'nothing'"):
-        nlp("text", given="nothing")
-    with pytest.raises(SettingsError, match="given='tokens'"):
+        nlp("text", keep="nothing")
+    with pytest.raises(SettingsError, match="keep='tokens'"):
         nlp([["Anna"]])
 
 
@@ -208,7 +208,7 @@ def test_stages_are_left_out_and_replaced(tmp_path: Path) -> None:
     gold = treebank("treebank-dev")
     assert list(score(tagger, gold)) == list(score(pipeline(), gold))[:8]
     # heads that are given are not lost where there is no parser
-    assert tagger(gold, given="tags").sentences[0].columns.heads == gold[0].heads
+    assert tagger(gold, keep="tags").sentences[0].columns.heads == gold[0].heads
 
     parser = DependencyParser(order=1, epochs=1, bits=12).fit(treebank())
     parser.save(tmp_path / "my.dep")
@@ -218,7 +218,7 @@ def test_stages_are_left_out_and_replaced(tmp_path: Path) -> None:
     stages = taken.stages(), pipeline().stages()
     assert stages[0]["segmenter"].to_bytes() == stages[1]["segmenter"].to_bytes()
     bare = Pipeline(**SMALL, without=("segmenter",)).fit(treebank())
-    assert len(bare([["We", "sang"]], given="tokens").sentences) == 1
+    assert len(bare([["We", "sang"]], keep="tokens").sentences) == 1
     with pytest.raises(SettingsError, match="no segmenter"):
         bare("We sang.")
     with pytest.raises(ModelFileError, match="needs"):
@@ -243,7 +243,7 @@ def test_constituents_and_entities_beside() -> None:
     assert "NER=B-PER" in written
     assert "\n# constituency = (" in written
     assert Doc.from_json(doc.to_json()).to_conllu() == written
-    assert nlp([["(", "10\u00a0000", ")"]], given="tokens").sentences[0].brackets
+    assert nlp([["(", "10\u00a0000", ")"]], keep="tokens").sentences[0].brackets
     with pytest.raises(SettingsError, match="stage 'nonsense'"):
         nlp.use("nonsense", names)
 
@@ -343,12 +343,12 @@ def test_relations_of_another_kind_stay_as_they_are() -> None:
     words = ["a", "b", "."]
     trees = [make_sentence(words, upos=["X", "Y", "Z"], head=[2, 0, 2], deprel=["l", "top", "p"])]
     made = Pipeline(**SMALL).fit(trees * 10)
-    assert list(made([words], given="tokens").sentences[0].columns.deprels or ()) == [
+    assert list(made([words], keep="tokens").sentences[0].columns.deprels or ()) == [
         "l",
         "top",
         "p",
     ]
-    assert pipeline()([words], given="tokens").sentences[0].columns.deprels.count("root") == 1
+    assert pipeline()([words], keep="tokens").sentences[0].columns.deprels.count("root") == 1
 
 
 def test_nothing_to_learn_from(tmp_path: Path) -> None:

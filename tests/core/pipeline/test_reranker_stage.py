@@ -37,7 +37,7 @@ def test_the_tree_is_the_one_that_the_reranker_chooses() -> None:
     assert nlp.parser_.to_bytes() == pipeline().stages()["parser"].to_bytes()
     assert nlp.choices_ == {}
     moved = 0
-    for sentence in nlp(list(treebank("treebank-dev")), given="words").sentences:
+    for sentence in nlp(list(treebank("treebank-dev")), keep="words").sentences:
         others = nlp.morphology_.tag([sentence.columns.forms])[0].others
         tagged = tagged_sentence(sentence, others)
         listed = nlp.parser_.kbest(tagged, k=CHEAP["kbest"])
@@ -66,8 +66,8 @@ def test_a_text_is_parsed_alike_however_it_is_cut() -> None:
 def test_a_sentence_that_is_too_long_has_the_parsers_tree() -> None:
     words = ["dog"] * 401
     nlp = reranked()
-    found = nlp([["We", "sang"], words, ["No"]], given="tokens").sentences
-    plain = pipeline()([words], given="tokens").sentences[0]
+    found = nlp([["We", "sang"], words, ["No"]], keep="tokens").sentences
+    plain = pipeline()([words], keep="tokens").sentences[0]
     assert found[1].columns.heads == plain.columns.heads
     assert [len(sentence) for sentence in found] == [2, 401, 1]
 

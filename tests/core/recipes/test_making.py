@@ -245,7 +245,7 @@ def test_hungarian_is_as_good_as_its_recipe_says(data):
     gold = Doc.from_conllu((data / "dependency/hu-szeged/dev.conllu").read_text("utf-8"))
     said, right = [], []
     for one, known in zip(
-        nlp(gold, given="words", probabilities=True).sentences, gold.sentences, strict=True
+        nlp(gold, keep="words", probabilities=True).sentences, gold.sentences, strict=True
     ):
         said += one.alternatives.arcs_p
         right += [a == b for a, b in zip(one.columns.heads, known.columns.heads, strict=True)]

@@ -227,7 +227,7 @@ def find_tag_fault(tags: Sequence[str], scheme: str) -> tuple[int, str] | None:
     for index, tag in enumerate(tags):
         prefix, dash, entity = tag.partition("-")
         if tag != "O" and (prefix not in rules or not dash or not entity):
-            shapes = ", ".join(f"{known}-TYPE" for known in rules)
+            shapes = ", ".join(f"{mark}-TYPE" for mark in rules)
             return index, f"found tag {shown(tag)}; expected O, {shapes} ({scheme})"
         if (
             scheme == "bioes"
@@ -239,7 +239,7 @@ def find_tag_fault(tags: Sequence[str], scheme: str) -> tuple[int, str] | None:
         if tag != "O":
             follows, may_begin = rules[prefix]
             if not may_begin and not (before in follows and before_type == entity):
-                allowed = " or ".join(f"{known}-{entity}" for known in follows)
+                allowed = " or ".join(f"{mark}-{entity}" for mark in follows)
                 was = tags[index - 1] if index else "the start"
                 why = f"in {scheme} it must follow {allowed}"
                 return index, f"found tag {shown(tag)} after {was!r}; {why}"

@@ -122,8 +122,8 @@ def _kind_of(source: str, schema: Any, name: str, hint: str = "") -> tuple[str, 
     import pyarrow.types as types
 
     if schema.names.count(name) != 1:
-        found = "twice the" if name in schema.names else "no"
-        why = f"{found} column {name!r}, found: {named(schema.names)}{hint}"
+        count = "twice the" if name in schema.names else "no"
+        why = f"{count} column {name!r}, found: {named(schema.names)}{hint}"
         raise DataError(source, None, why)
     kind = schema.field(name).type
     held = kind.value_type if types.is_dictionary(kind) else kind

@@ -156,8 +156,8 @@ def _take(
             return f"{shown}, expected two values"
         lists[_PAIRS[key]].append((values[0], values[1]))
     else:
-        known = ", ".join([*_NUMBERS, *_LABELS, *_PAIRS])
-        return f"unknown key {key[:60]!r}, expected one of {known}"
+        keys = ", ".join([*_NUMBERS, *_LABELS, *_PAIRS])
+        return f"unknown key {key[:60]!r}, expected one of {keys}"
     return ""
 
 

@@ -97,6 +97,6 @@ def format_of(path: str, among: Collection[str], default: str | None = None) -> 
         if each.name in among and name.endswith(each.endings):
             return each.name
     if default is None:
-        known = ", ".join(among)
-        raise SettingsError(f"cannot tell the format of {path!r} by its name: say which ({known})")
+        names = ", ".join(among)
+        raise SettingsError(f"cannot tell the format of {path!r} by its name: say which ({names})")
     return default

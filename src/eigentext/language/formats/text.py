@@ -99,10 +99,10 @@ takes words out of trees
 
 def checked_lines(path: str, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """The lines of a text, after a look at the first that is not empty."""
-    seen = False
+    checked = False
     for number, line in lines:
-        if not seen and line.strip():
-            seen = True
+        if not checked and line.strip():
+            checked = True
             check_text(path, number, line)
         yield number, line
 

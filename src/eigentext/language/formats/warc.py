@@ -41,8 +41,8 @@ def texts(source: str, stream: io.BufferedReader) -> Iterator[str | BadRecord | 
         if not (length.isascii() and length.isdigit() and len(length) < 16):
             raise _fault(source, number, f"Content-Length {length[:40]!r}, expected a number")
         kind = headers.get("warc-type", "").lower()
-        wanted = kind == "conversion" and int(length) <= LONGEST_LINE
-        content = _content(source, number, stream, int(length), keep=wanted)
+        is_text = kind == "conversion" and int(length) <= LONGEST_LINE
+        content = _content(source, number, stream, int(length), keep=is_text)
         if kind in _PAGES:
             yield BadRecord(
                 f"a record of type {kind}, a page as it was sent; expected conversion, "
@@ -50,7 +50,7 @@ def texts(source: str, stream: io.BufferedReader) -> Iterator[str | BadRecord | 
             )
         elif kind != "conversion":
             yield None
-        elif not wanted:
+        elif not is_text:
             yield BadRecord(f"a text of more than {LONGEST_LINE:,} bytes, the most that is read")
         else:
             yield _decoded(content)

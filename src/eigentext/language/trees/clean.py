@@ -72,10 +72,10 @@ def with_root(tree: Tree, label: str = "TOP", wrappers: Collection[str] = WRAPPE
     (TOP (INTJ (UH Oh)))
     """
     labels, sizes = tree.labels, tree.sizes
-    known = {*wrappers, label}
+    tops = {*wrappers, label}
     n_wrappers, top = 0, int(sizes[0])
     # a wrapper over a bare word is its tag: it stays
-    while labels[n_wrappers] in known and sizes[n_wrappers] > 2:
+    while labels[n_wrappers] in tops and sizes[n_wrappers] > 2:
         n_wrappers += 1
         if int(sizes[n_wrappers]) != top - n_wrappers:
             break

@@ -191,11 +191,11 @@ class HeadRules:
         if len(children) == 1:
             return 0
         clauses = self._rules.get(label) or self._rules.get("*") or self._by_name(label, children)
-        for direction, wanted in clauses:
+        for direction, labels in clauses:
             order = range(len(children))
             for at in order if direction == "left" else reversed(order):
                 # the clause without labels takes anything but punctuation
-                if children[at] in wanted or not (wanted or _is_punctuation(children[at])):
+                if children[at] in labels or not (labels or _is_punctuation(children[at])):
                     return self._first_conjunct(children, at)
         return 0 if clauses[-1][0] == "left" else len(children) - 1  # all are punctuation
 

@@ -96,14 +96,14 @@ def _reopen(path: str, backoff: str, spelling: str) -> AlmorAnalyzer:
 
 def _checked(readings: list[Analysis], typed: str) -> list[Analysis]:
     """Each reading once, marked with the distance of its letters from the typed ones."""
-    seen: set[tuple[object, ...]] = set()
+    identities: set[tuple[object, ...]] = set()
     distinct = []
     for reading in readings:
         features = reading.features
         identity = (reading.lemma, reading.vocalised, reading.tag, *features.values())
-        if identity in seen:
+        if identity in identities:
             continue
-        seen.add(identity)
+        identities.add(identity)
         features["spelling"] = str(spelling_cost(typed, bare(reading.vocalised)))  # type: ignore[index]
         distinct.append(reading)
     return distinct

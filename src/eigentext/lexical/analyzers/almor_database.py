@@ -102,7 +102,7 @@ class AlmorDatabase:
 def read_database(path: str | os.PathLike[str]) -> AlmorDatabase:
     """Read a database file (it may be compressed); every fault names its line."""
     database = AlmorDatabase(str(path))
-    section, seen = "", set()
+    section, sections = "", set()
     for number, text in numbered_lines(path):
         if text.startswith("###"):
             heading = _SECTION.match(text)
@@ -110,7 +110,7 @@ def read_database(path: str | os.PathLike[str]) -> AlmorDatabase:
             if section not in _KNOWN:
                 expected = ", ".join(sorted(_KNOWN))
                 raise DataError(database.path, number, f"unknown section {text!r}: {expected}")
-            seen.add(section)
+            sections.add(section)
         elif section in ("STEMS", "PREFIXES", "SUFFIXES"):
             _read_entry(database, section, text, number)
         elif section in _PAIR_TABLES:
@@ -120,7 +120,7 @@ def read_database(path: str | os.PathLike[str]) -> AlmorDatabase:
                 why = f"expected a section such as ###DEFINES###, found {text[:40]!r}"
                 raise DataError(database.path, number, why)
             _read_setting(database, section, text, number)
-    missing = [name for name in _NEEDED if name not in seen]
+    missing = [name for name in _NEEDED if name not in sections]
     if missing:
         raise DataError(database.path, None, f"expected a section ###{missing[0]}###")
     if not database.stems:

@@ -105,9 +105,9 @@ class AlmorEngine:
     def readings(self, key: str) -> list[Analysis]:
         """All readings of the key that the tables know."""
         analyses: list[Analysis] = []
-        known = self.database.stems
+        stems_of = self.database.stems
         for prefix, letters, suffix in self.cuts(key):
-            stems = known.get(letters)
+            stems = stems_of.get(letters)
             if not stems or letters == _PLACEHOLDER:
                 continue
             around = self._pairs(prefix, suffix)
@@ -205,7 +205,10 @@ class AlmorEngine:
         else:
             forms = [(join_suffix(front, around.suffix), features)]
         more = gloss, core.root, core.prior, source
-        analyses += [Analysis(core.lemma, form, segments, tag, own, *more) for form, own in forms]
+        analyses += [
+            Analysis(core.lemma, form, segments, tag, features_of_form, *more)
+            for form, features_of_form in forms
+        ]
 
 
 def _merge(prefix: Affix, suffix: Affix) -> _Around:

@@ -39,7 +39,7 @@ _BROKEN_IN_AA = re.compile("أ..اء$")  # the plural of members, not that of fr
 _CASES = {"n": "NOM", "g": "GEN", "a": "ACC"}
 
 
-def inflected(reading: Analysis, wanted: Mapping[str, str]) -> Analysis:
+def inflected(reading: Analysis, settled: Mapping[str, str]) -> Analysis:
     """The reading with the ending of the case and state that are wanted (``cas``, ``stt``).
 
     With ``lemma`` it also gets that lemma's vowels.
@@ -53,28 +53,28 @@ def inflected(reading: Analysis, wanted: Mapping[str, str]) -> Analysis:
     >>> inflected(city, {"cas": "g", "stt": "i"}).vocalised == "بَغْداد" + FATHA
     True
     """
-    if "lemma" in wanted:
-        vocalised = with_lemma(reading.vocalised, wanted["lemma"])
-        reading = reading._replace(lemma=wanted["lemma"], vocalised=vocalised)
-    case, state = wanted.get("cas", ""), wanted.get("stt", "")
+    if "lemma" in settled:
+        vocalised = with_lemma(reading.vocalised, settled["lemma"])
+        reading = reading._replace(lemma=settled["lemma"], vocalised=vocalised)
+    case, state = settled.get("cas", ""), settled.get("stt", "")
     if case not in _CASES or not reading.segments:
         return reading
     current = reading.features.get("cas"), reading.features.get("stt")
     before, pronoun = _without_pronoun(reading)
     segments = list(reading.segments[: len(reading.segments) - len(pronoun)])
-    own = segments[-1] if segments[-1][1].startswith("CASE_") else None
+    case_ending = segments[-1] if segments[-1][1].startswith("CASE_") else None
     proper = reading.features.get("pos") == "noun_prop"
     name_in_a = proper and state == "i" and bare(before).endswith("ة")
     if current == (case, state) and not name_in_a:
         return reading
-    if own is not None:
-        if not before.endswith(own[0]) or bare(own[0]):
+    if case_ending is not None:
+        if not before.endswith(case_ending[0]) or bare(case_ending[0]):
             return reading  # the ending is written in letters
         segments.pop()
-        before = before.removesuffix(own[0])
+        before = before.removesuffix(case_ending[0])
     elif current[0] != "u":
         return reading
-    ending = _ending(before, case, state, proper=proper, plural=wanted.get("num") == "p")
+    ending = _ending(before, case, state, proper=proper, plural=settled.get("num") == "p")
     if ending:
         segments.append((ending, f"CASE_{'INDEF' if state == 'i' else 'DEF'}_{_CASES[case]}"))
     whole = join_suffix(before, ending)
@@ -126,9 +126,9 @@ def with_lemma(vocalised: str, lemma: str) -> str:
     theirs = _letters(lemma)
     ours = _letters(vocalised)
     shown = [letter for letter, _ in ours]
-    wanted = [letter for letter, _ in theirs]
-    for start in range(len(shown) - len(wanted) + 1):
-        if wanted and shown[start : start + len(wanted)] == wanted:
+    letters = [letter for letter, _ in theirs]
+    for start in range(len(shown) - len(letters) + 1):
+        if letters and shown[start : start + len(letters)] == letters:
             for position, (letter, marks) in enumerate(theirs[:-1], start=start):
                 doubled = SHADDA in ours[position][1] and position == start  # after the article
                 keep = SHADDA if doubled and SHADDA not in marks else ""

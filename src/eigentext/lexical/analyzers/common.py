@@ -36,6 +36,6 @@ class ArabicAnalyzer(RememberingAnalyzer):
         """The key under which words are matched."""
         return matching_key(check_word(word))
 
-    def inflect(self, reading: Analysis, wanted: Mapping[str, str]) -> Analysis:
+    def inflect(self, reading: Analysis, settled: Mapping[str, str]) -> Analysis:
         """The reading with the case ending, and the vowels of the lemma, that a label asks for."""
-        return inflected(reading, wanted)
+        return inflected(reading, settled)

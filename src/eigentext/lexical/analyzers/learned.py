@@ -191,8 +191,8 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
             for key, counts in endings.items()
             if len(key) <= 7 or sum(counts.values()) > 1
         }
-        known = {form: dict(counts) for form, counts in forms.items()}
-        return cls(list(numbers), known, pruned, options)
+        counts_of = {form: dict(counts) for form, counts in forms.items()}
+        return cls(list(numbers), counts_of, pruned, options)
 
     @property
     def known_forms(self) -> frozenset[str]:
@@ -204,37 +204,37 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         return lower(check_word(word), self._language)
 
     def _known_paradigms(self) -> set[tuple[str, str]]:
-        known = set()
+        paradigms = set()
         for form, counts in self._forms.items():
             for number in counts:
                 reading = self._readings[number]
                 lemma = reading.rule.apply(form, self._language)
                 if lemma:
-                    known.add((lemma, self._upos[number]))
-        return known
+                    paradigms.add((lemma, self._upos[number]))
+        return paradigms
 
     def _read(self, word: str) -> tuple[Analysis, ...]:
         """Readings seen with the form, then those of its endings, likelier ones first."""
         analyses: dict[tuple[object, ...], Analysis] = {}
         lowered = lower(word, self._language)
-        seen = False
+        in_training = False
         for form in dict.fromkeys((word, lowered)):
             counts = self._forms.get(form, {})
-            seen = seen or bool(counts)
+            in_training = in_training or bool(counts)
             for number, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
                 lemma = self._readings[number].rule.apply(form, self._language)
                 if lemma is not None:
                     prior = math.log10(count / self._total)
                     self._add(analyses, form, lemma, number, prior, "learned")
         unknown = (Analysis.whole(word, "X", {"upos": "X"}),)
-        if not seen and len(word) > 100:
+        if not in_training and len(word) > 100:
             return unknown
         room = self.settings.limit - len(analyses)
         for weight, number, lemma in self._by_endings(word, lowered):
             if room <= 0:
                 break
             before = len(analyses)
-            source = "learned" if seen else "backoff"
+            source = "learned" if in_training else "backoff"
             self._add(analyses, word, lemma, number, math.log10(weight) - 4.0, source)
             room -= len(analyses) - before
         return tuple(analyses.values()) or unknown

@@ -43,9 +43,9 @@ class MorfeuszAnalyzer(RememberingAnalyzer):
         graph = [entry[2] for entry in self._engine.analyse(word)]
         graph += [
             entry[2]
-            for text, wanted in _with_context(word)
+            for text, tag_start in _with_context(word)
             for entry in self._engine.analyse(text)
-            if entry[2][0] == word and entry[2][2].startswith(wanted)
+            if entry[2][0] == word and entry[2][2].startswith(tag_start)
         ]
         for form, lemma, tag, *_ in graph:
             if tag == "ign":

@@ -265,21 +265,21 @@ class Encoder:
             leave_out = -1 if training is None else training.get(document.id, -1)
             source = (out_of_sample or {}).get(document.id, self._analyzer_only)
             whole = leave_out < 0 and source is self._analyzer_only
-            known = self._known(observed)
+            remembered = self._known(observed)
             for line in document.sentences:
                 for word in line:
                     words.append(word.form)
                     sentence_of.append(sentence)
                     document_of.append(number)
-                    entry = known.get(word.form) if whole else None
+                    entry = remembered.get(word.form) if whole else None
                     if entry is None:
-                        seen = observed.labels(word.form, leave_out)
-                        key = source, word.form, seen
+                        observed_labels = observed.labels(word.form, leave_out)
+                        key = source, word.form, observed_labels
                         entry = None if whole else in_training.get(key)
                         if entry is None:
-                            entry = self._entry(word.form, seen, source)
+                            entry = self._entry(word.form, observed_labels, source)
                         if whole:
-                            known.put(word.form, entry)
+                            remembered.put(word.form, entry)
                         else:
                             in_training[key] = entry
                     entries.append(entry)
@@ -296,8 +296,8 @@ class Encoder:
             self._state = state
         return self._of_form
 
-    def _entry(self, word: str, seen: tuple[Label, ...], source: Candidates) -> _Entry:
-        source.observed = {word: seen}
+    def _entry(self, word: str, observed_labels: tuple[Label, ...], source: Candidates) -> _Entry:
+        source.observed = {word: observed_labels}
         candidates = source(word)
         if not candidates:
             candidates = [Candidate(self.targets.unknown(word), (), NO_PRIOR, "backoff")]

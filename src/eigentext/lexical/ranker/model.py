@@ -41,14 +41,12 @@ from eigentext.lexical.ranker.encoding import (
     hard_elements,
 )
 from eigentext.lexical.ranker.second_pass import (
-    Columns,
     Stage,
     best_rows,
     counted_pairs,
     only_count,
     pass_columns,
     predicted_targets,
-    together,
 )
 from eigentext.lexical.ranker.softmax import (
     Inputs,
@@ -174,8 +172,8 @@ class LexicalRanker(Model, RankerSettings):
                     self.observed_.add(word.form, word.label, number)
         self.seen_ = frozenset(forms)
         others = {a: Candidates(a, self.scheme_) for a in set(out_of_sample.values())}
-        own = {name: others[analyzer] for name, analyzer in out_of_sample.items()}
-        first = self.encoder_(counted, self.observed_, training=numbers, out_of_sample=own)
+        sources = {name: others[analyzer] for name, analyzer in out_of_sample.items()}
+        first = self.encoder_(counted, self.observed_, training=numbers, out_of_sample=sources)
         second = self.encoder_(held_out, self.observed_) if held_out else None
         self._fit_stages(first, second, tell)
 
@@ -198,7 +196,7 @@ class LexicalRanker(Model, RankerSettings):
         self.document_counts_ = self._count_documents(counted) if self.document_counts else None
         self.stages_: list[Stage] = []
         both = [counted] if held_out is None else [counted, held_out]
-        parts: list[Columns | None] = [None for _ in both]
+        parts: list[Inputs | None] = [None for _ in both]
         predicted: list[dict[str, Hashes] | None] = [None, None]
         for number in range(self.passes):
             tell(number + 1, self.passes + 1, f"pass {number + 1}")
@@ -219,7 +217,7 @@ class LexicalRanker(Model, RankerSettings):
                     training=part == 0,
                     with_noise=self.weights == "james-stein",
                 )
-                inputs.append(together(e, columns))
+                inputs.append(columns)
             if last:  # weights of nine tenths are learned beside those of all
                 calibrated = beside(partial(self._calibrated, inputs[-1]))
             weights = self._learn(inputs[-1], self.bits if last else 0)
@@ -259,8 +257,8 @@ class LexicalRanker(Model, RankerSettings):
         for word, document in zip(counted.words, counted.document_of.tolist(), strict=True):
             words[document].append(word)
         for document in range(n):
-            own = countable[counted.document_of[countable] == document]
-            counts.add(words[document], counted.gold_hash[own])
+            rows = countable[counted.document_of[countable] == document]
+            counts.add(words[document], counted.gold_hash[rows])
         counts.finish()
         return counts
 
@@ -270,11 +268,11 @@ class LexicalRanker(Model, RankerSettings):
         counts: CountTable,
         encoded: Encoded,
         predicted: Mapping[str, Hashes] | None,
-        after: Columns | None,
+        after: Inputs | None,
         *,
         training: bool = False,
         with_noise: bool = False,
-    ) -> Columns:
+    ) -> Inputs:
         return pass_columns(
             own_templates,
             counts,
@@ -298,11 +296,11 @@ class LexicalRanker(Model, RankerSettings):
         encoded = self.encoder_(documents, self.observed_)
         decided = {number: self.targets_.hashes(label) for number, label in (fixed or {}).items()}
         predicted: dict[str, Hashes] | None = None
-        part: Columns | None = None
+        part: Inputs | None = None
         row_scores = np.zeros(len(encoded.row_hash))
         for stage in self.stages_:
             part = self._columns(stage.templates, stage.counts, encoded, predicted, part)
-            row_scores = scores(together(encoded, part), stage.weights)
+            row_scores = scores(part, stage.weights)
             predicted = predicted_targets(
                 self.targets_.names,
                 encoded,

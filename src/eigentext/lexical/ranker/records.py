@@ -33,7 +33,7 @@ class Counted(NamedTuple):
     """Counts of features, of values and of both together, as kernels/hash_table.py holds them."""
 
     slots: Hashes
-    own: Hashes  # counts to take off, those of the words' own document; of length 1: none
+    left_out: Hashes  # counts to take off, those of the words' own document; of length 1: none
     n_words: int  # of all counts, without the own
 
 

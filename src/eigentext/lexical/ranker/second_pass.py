@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,7 +30,7 @@ from eigentext.lexical.ranker.templates import PAPER, parse
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from eigentext.base.types import Bools, Float32s, Float64s, Int8s, Int64s
+    from eigentext.base.types import Bools, Float64s, Int64s
     from eigentext.lexical.ranker.encoding import Encoded
     from eigentext.lexical.ranker.records import Weights
 
@@ -44,19 +43,6 @@ class Stage(NamedTuple):
     templates: tuple[str, ...]
     counts: CountTable
     weights: Weights
-
-
-@dataclass
-class Columns:
-    """Features and columns of a pass for some words; the first pass' own come first."""
-
-    atoms: Hashes
-    used: Bools
-    z: Float32s
-    bucket: Int8s
-    first_pass: int  # columns of the first pass
-    first_pass_atoms: int
-    noise: Float32s | None = None  # the variance of z, where it is asked for
 
 
 def counted_pairs(templates: Sequence[str], targets: Sequence[str]) -> Bools:
@@ -91,13 +77,13 @@ def pass_columns(
     encoded: Encoded,
     predicted: Mapping[str, Hashes] | None,
     *,
-    after: Columns | None = None,
+    after: Inputs | None = None,
     training: bool = False,
     documents: DocumentCounts | None = None,
     transform: str = "ratio",
     with_noise: bool = False,
-) -> Columns:
-    """The columns of a pass.
+) -> Inputs:
+    """What stage 2 weighs in a pass.
 
     ``after`` are those of the first pass, or of an earlier one of this width, whose arrays are
     then written over.  ``training`` first adds the words' own to the counts (those of
@@ -112,12 +98,10 @@ def pass_columns(
         left_out = np.split(counted, np.flatnonzero(np.diff(encoded.document_of[counted])) + 1)
     result = _allocated(templates, counts, encoded, after, int(documents is not None))
     if with_noise:
-        before = None if after is None else after.noise
-        result.noise = np.zeros_like(result.z)
-        if before is not None:
-            result.noise[:, : result.first_pass] = before[:, : result.first_pass]
-    # columns, left to right: the first pass' features, the value's own share, that of documents;
-    # a later pass puts its features behind them
+        noises = np.zeros_like(result.z)
+        if after is not None and after.noise is not None:
+            noises[:, : result.first_pass] = after.noise[:, : result.first_pass]
+        result.noise = noises
     start = result.first_pass if after else 0
     result.atoms[:, result.atoms.shape[1] - atoms.shape[1] :] = atoms
     if transform == "ratio":
@@ -155,12 +139,8 @@ def _atoms(
 
 
 def _allocated(
-    templates: Sequence[str],
-    counts: CountTable,
-    encoded: Encoded,
-    after: Columns | None,
-    more: int,
-) -> Columns:
+    templates: Sequence[str], counts: CountTable, encoded: Encoded, after: Inputs | None, more: int
+) -> Inputs:
     """Columns to be filled: those of the first pass, then the pass' own.
 
     The first pass also has the values' own frequency, and ``more`` of documents.
@@ -168,34 +148,22 @@ def _allocated(
     n, n_own = len(encoded.words), len(templates)
     units = len(encoded.unit_hash)
     if after is None:
-        return Columns(
-            np.empty((n, n_own), np.uint64),
-            counts.used,
-            np.empty((units, n_own + 1 + more), np.float32),
-            np.zeros((n, n_own + 1 + more), np.int8),
-            n_own + 1 + more,
-            n_own,
-        )
+        width = n_own + 1 + more
+        atoms = np.empty((n, n_own), np.uint64)
+        z, bucket = np.empty((units, width), np.float32), np.zeros((n, width), np.int8)
+        return Inputs(encoded, atoms, counts.used, z, bucket, None, width, n_own)
     first, n_atoms = after.first_pass, after.first_pass_atoms
     if after.z.shape[1] == first + n_own:
         return after
-    result = Columns(
-        np.empty((n, n_atoms + n_own), np.uint64),
-        np.vstack([after.used[:n_atoms], counts.used]),
-        np.empty((units, first + n_own), np.float32),
-        np.zeros((n, first + n_own), np.int8),
-        first,
-        n_atoms,
-    )
+    atoms = np.empty((n, n_atoms + n_own), np.uint64)
+    used = np.vstack([after.used[:n_atoms], counts.used])
+    z = np.empty((units, first + n_own), np.float32)
+    bucket = np.zeros((n, first + n_own), np.int8)
+    result = Inputs(encoded, atoms, used, z, bucket, None, first, n_atoms)
     result.atoms[:, :n_atoms] = after.atoms[:, :n_atoms]
     result.z[:, :first] = after.z[:, :first]
     result.bucket[:, :first] = after.bucket[:, :first]
     return result
-
-
-def together(encoded: Encoded, part: Columns) -> Inputs:
-    """What stage 2 weighs."""
-    return Inputs(encoded, part.atoms, part.used, part.z, part.bucket, part.noise)
 
 
 def best_rows(first: Int64s, scores: Float64s) -> Int64s:

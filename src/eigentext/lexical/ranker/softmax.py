@@ -30,15 +30,18 @@ _RATE = 0.05  # of AdaGrad's steps
 class Inputs:
     """What is weighed: words and candidates, features, and the columns made of counts.
 
-    ``noise`` [U, A] is the variance of z; only James-Stein weights ask for it.
+    Columns, left to right: the first pass' features, the value's own share, that of documents; a
+    later pass puts its features behind them.
     """
 
     encoded: Encoded
-    atoms: Hashes
-    used: Bools
-    z: Float32s
-    bucket: Int8s
-    noise: Float32s | None = None
+    atoms: Hashes  # [n, A]
+    used: Bools  # [A, T]
+    z: Float32s  # [U, C]
+    bucket: Int8s  # [n, C]
+    noise: Float32s | None = None  # [U, C] the variance of z, for James-Stein weights alone
+    first_pass: int = 0  # columns of the first pass
+    first_pass_atoms: int = 0
 
     @property
     def records(self) -> tuple[FeatureTable, CandidateRows, CountColumns]:

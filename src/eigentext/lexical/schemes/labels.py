@@ -85,7 +85,7 @@ class LabelScheme:
         self._index_of = {name: index for index, name in enumerate(self.elements)}
         if len(self._index_of) < len(self.elements):
             raise SettingsError(f"scheme {self.name}: expected each element once")
-        known = base.elements if base else ()
+        base_elements = base.elements if base else ()
         taken = _taken(settings)
         try:
             self._compute = [
@@ -93,7 +93,7 @@ class LabelScheme:
                     element,
                     self._index_of,
                     settings.missing,
-                    base=known,
+                    base=base_elements,
                     taken=taken,
                     separator=settings.tag_separator,
                 )
@@ -173,7 +173,7 @@ class LabelScheme:
 
     def agreement(self, analysis: Analysis, label: Label) -> int:
         """In how many elements one of the analysis' labels is like this one."""
-        return max(_n_equal(own, label) for own in self.project(analysis))
+        return max(_n_equal(projected, label) for projected in self.project(analysis))
 
     def settled(self, analysis: Analysis, label: Label) -> dict[str, str]:
         """What the label says, by the analysis' own features.
@@ -186,7 +186,7 @@ class LabelScheme:
         """
         if self.base:
             projected = self.base.project(analysis)
-            near = max(projected, key=lambda own: _n_equal(self.refactor(own), label))
+            near = max(projected, key=lambda other: _n_equal(self.refactor(other), label))
             return self.base.settled(analysis, near)
         features = {}
         for element, value in zip(self.settings.elements, label, strict=True):

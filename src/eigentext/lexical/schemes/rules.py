@@ -276,11 +276,11 @@ def _source(
     if element.feature is not None:
         return _reader(element.feature, "")
     if element.tag_part is not None:
-        wanted = frozenset(element.tag_part)
+        parts = frozenset(element.tag_part)
 
         def part(analysis: Analysis) -> str:
             for piece in analysis.tag.split(separator):
-                if piece in wanted:
+                if piece in parts:
                     return piece
             return ""
 

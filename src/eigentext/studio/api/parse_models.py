@@ -280,7 +280,7 @@ def sentences_to_parse(
     check([len(sentence.words) for sentence in sentences])
     if pipeline is None or not sentences:
         return sentences
-    analysed = pipeline([sentence.words for sentence in sentences], given="tokens").sentences
+    analysed = pipeline([sentence.words for sentence in sentences], keep="tokens").sentences
     return [sentence._replace(doc=doc) for sentence, doc in zip(sentences, analysed, strict=True)]
 
 
@@ -299,7 +299,7 @@ def _by_pipeline(
         split = draft(pipeline.segmenter_, request.text, None)
     check([len(sentence.columns.forms) for sentence in split.sentences])
     sentences = []
-    for sentence in pipeline(split, given="words").sentences:
+    for sentence in pipeline(split, keep="words").sentences:
         places = [
             (token.start, token.end)
             for token in sentence.tokens

@@ -144,7 +144,7 @@ def _annotated(pipes: Pipes, name: str, request: Process) -> tuple[Doc, frozense
         options |= _options(request.tokenizer)
         # a parser goes by tags, whether they are wanted or not
         part = pipes.part(name, tagger=tags or trees, parser=trees)
-        doc = part(request.data, given="sentences" if "presegmented" in options else None)
+        doc = part(request.data, keep="sentences" if "presegmented" in options else None)
         return (doc if tags else _without_tags(doc)), options
     if source not in READERS:
         raise SettingsError(f"Unknown input format '{source}'.")
@@ -155,7 +155,7 @@ def _annotated(pipes: Pipes, name: str, request: Process) -> tuple[Doc, frozense
         place = "" if error.line is None else f" at line {error.line}"
         raise SettingsError(f"Cannot read the data as {source}{place}: {error.why}") from error
     doc = Doc.from_conllu(sentences)
-    return part(doc, given="words" if tags else "tags"), frozenset()
+    return part(doc, keep="words" if tags else "tags"), frozenset()
 
 
 def _without_tags(doc: Doc) -> Doc:

@@ -25,9 +25,9 @@ def _pipeline(model: Any) -> None:
     if model.segmenter_ is not None:
         model("Hello, world.", top=2, probabilities=True)
     else:
-        model("Hello , world .", given="tokens", top=2, probabilities=True)
+        model("Hello , world .", keep="tokens", top=2, probabilities=True)
     if model.parser_ is not None:
-        (sentence,) = model([["a", "b"]], given="tokens").sentences
+        (sentence,) = model([["a", "b"]], keep="tokens").sentences
         for k in (1, 2):
             model.parses(sentence, k, required_arcs=[(2, 1)])
         model.marginals(sentence, required_arcs=[(2, 1)])

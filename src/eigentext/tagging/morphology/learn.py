@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s, Int8s, Int64s, UInt64s
     from eigentext.tagging.morphology.kernels.chain import Chain, Text
-    from eigentext.tagging.morphology.settings import MorphTaggerSettings
     from eigentext.tagging.morphology.tags import TagSet
     from eigentext.tagging.morphology.words import Decided, WordTable
+    from eigentext.tagging.settings import MorphTaggerSettings
 
 _GRAMMAR = Grammar("attribute[offset]", MORPHOLOGY.names)
 

@@ -32,9 +32,9 @@ from eigentext.language.formats.conllu import each_conllu
 from eigentext.language.tokenise.typed_forms import familiar_forms
 from eigentext.tagging.morphology import learn, storage
 from eigentext.tagging.morphology.lemmas import Lemmatiser
-from eigentext.tagging.morphology.settings import MorphTaggerSettings
 from eigentext.tagging.morphology.tags import OtherXpos, TagSet, joins_xpos
 from eigentext.tagging.morphology.words import COLUMNS, Lexicon, WordTable, restricted
+from eigentext.tagging.settings import MorphTaggerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

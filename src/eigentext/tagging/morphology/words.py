@@ -227,8 +227,8 @@ class WordTable:
             doubled = (np.concatenate([part, np.zeros_like(part)]) for part in self.lists)
             self.lists = type(self.lists)(*doubled)
         self.keys[first:last] = self._attributes(texts, lower, edges, levels, lists)
-        for part, new in zip(self.lists, lists, strict=True):
-            part[first:last] = new
+        for name in lists._fields:
+            getattr(self.lists, name)[first:last] = getattr(lists, name)
         self._n_rows = last
         return first
 
@@ -295,19 +295,19 @@ def restricted(
     new_rows, followed = rows.copy(), {}
     for at, (word, values) in enumerate(decided.items(), start=len(table.keys)):
         old = int(rows[word])
-        own = lists.tags[old, : lists.n[old]].tolist()
-        chosen, whole = _agreeing(tags, values, own, frequent.tolist())
+        candidates = lists.tags[old, : lists.n[old]].tolist()
+        chosen, whole = _agreeing(tags, values, candidates, frequent.tolist())
         followed[word] = whole
         if not chosen:
             continue
         new_rows[word] = at
-        known = {tag: c for c, tag in enumerate(own)}
+        column_of = {tag: c for c, tag in enumerate(candidates)}
         lists.n[at] = len(chosen)
         for c, tag in enumerate(chosen):
             lists.tags[at, c] = tag
-            if tag in known:
-                lists.shares[at, c] = table.lists.shares[old, known[tag]]
-                lists.keys[at, c] = table.lists.keys[old, known[tag]]
+            if tag in column_of:
+                lists.shares[at, c] = table.lists.shares[old, column_of[tag]]
+                lists.keys[at, c] = table.lists.keys[old, column_of[tag]]
             else:
                 _, flags = lemmatiser.chosen([forms[word]], np.zeros(1, np.int64), np.array([tag]))
                 lists.shares[at, c] = 0.0
@@ -316,25 +316,27 @@ def restricted(
 
 
 def _agreeing(
-    tags: TagSet, values: Mapping[str, str], own: Sequence[int], frequent: Sequence[int]
+    tags: TagSet, values: Mapping[str, str], candidates: Sequence[int], frequent: Sequence[int]
 ) -> tuple[list[int], bool]:
     """Tags that agree, and whether with all that was decided."""
     for left_out in _LEFT_OUT:
-        wanted = {name: value for name, value in values.items() if name not in left_out}
-        if "xpos" in wanted and set(tags.columns[1]) == {"_"}:
-            del wanted["xpos"]  # it is no part of tags here, but told by the form
-        if not wanted and left_out:
+        demands = {name: value for name, value in values.items() if name not in left_out}
+        if "xpos" in demands and set(tags.columns[1]) == {"_"}:
+            del demands["xpos"]  # it is no part of tags here, but told by the form
+        if not demands and left_out:
             return [], False
-        for among in (own, frequent):
-            chosen = [tag for tag in among if _agrees(tags.triples[tag], wanted)]
+        for among in (candidates, frequent):
+            chosen = [tag for tag in among if _agrees(tags.triples[tag], demands)]
             if chosen:
                 return chosen[:MOST_CANDIDATES], not left_out
     return [], False
 
 
-def _agrees(triple: tuple[str, str, str], wanted: Mapping[str, str]) -> bool:
-    found = dict(zip(COLUMNS, triple, strict=True))
+def _agrees(triple: tuple[str, str, str], demands: Mapping[str, str]) -> bool:
+    columns = dict(zip(COLUMNS, triple, strict=True))
     return all(
-        parse_pairs(found[name]) == parse_pairs(value) if name == "feats" else found[name] == value
-        for name, value in wanted.items()
+        parse_pairs(columns[name]) == parse_pairs(value)
+        if name == "feats"
+        else columns[name] == value
+        for name, value in demands.items()
     )

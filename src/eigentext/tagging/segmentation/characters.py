@@ -131,15 +131,15 @@ def decided_places(
     at: dict[int, int] = {}
     lost: dict[int, str] = {}
     for offset, cut in cuts.items():
-        place = int(np.searchsorted(text.at, offset))
-        while place < len(text.at) and text.at[place] == offset and text.classes[place] <= 2:
-            place += 1  # the marks around paragraphs stand where their text does
-        if place >= len(text.at) or text.at[place] != offset:
+        index = int(np.searchsorted(text.at, offset))
+        while index < len(text.at) and text.at[index] == offset and text.classes[index] <= 2:
+            index += 1  # the marks around paragraphs stand where their text does
+        if index >= len(text.at) or text.at[index] != offset:
             lost[offset] = cut
             continue
-        at[offset] = place
-        glue[place] = JOINED if cut == "none" else CUT
-        if cut == "none" and text.classes[place - 1] == PARAGRAPH_CLASS:
+        at[offset] = index
+        glue[index] = JOINED if cut == "none" else CUT
+        if cut == "none" and text.classes[index - 1] == PARAGRAPH_CLASS:
             lost[offset] = cut  # over a blank line no token goes on
     return text._replace(glue=glue), at, lost
 

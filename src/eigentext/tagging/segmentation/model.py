@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.base.model import Model
-from eigentext.base.settings import setting
 from eigentext.base.tokens import checked_tokens
-from eigentext.base.values import Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.conll import controls_as_blanks
 from eigentext.tagging.segmentation import storage
@@ -34,28 +32,15 @@ from eigentext.tagging.segmentation.multiword import MultiwordStage
 from eigentext.tagging.segmentation.raw import lay_out
 from eigentext.tagging.segmentation.sentence_ends import SentenceStage
 from eigentext.tagging.segmentation.tokens import TokenStage
+from eigentext.tagging.settings import SegmenterSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Int64s
+    from eigentext.base.types import Bools, Int64s
     from eigentext.language.formats.conllu import Treebank
     from eigentext.tagging.segmentation.raw import Layout
-
-
-@dataclass
-class SegmenterSettings:
-    """Settings of a segmenter."""
-
-    epochs: int = setting(8, Whole(1, 1000), "Passes over the training text.")
-    bits: int = setting(
-        18,
-        Whole(8, 24),
-        "The weights of each stage lie in a table of 2 to this power.",
-        flag=False,
-    )
-    seed: int = setting(0, Whole(0), "Start of every random choice.")
 
 
 _SPACES = re.compile(r"\s+")
@@ -139,17 +124,19 @@ class Segmenter(Model, SegmenterSettings):
         starts, ends = places[spans[:, 0]], places[spans[:, 1] - 1] + 1
         settings = {"epochs": self.epochs, "bits": self.bits, "seed": self.seed}
 
-        def told(stage: str) -> Callable[[int], None]:
+        def reported(stage: str) -> Callable[[int], None]:
             return lambda epoch: progress(epoch, self.epochs, stage) if progress else None
 
-        self.tokens_ = TokenStage.learn(text, starts, ends, **settings, told=told("tokens"))
+        self.tokens_ = TokenStage.learn(
+            text, starts, ends, **settings, progress=reported("tokens")
+        )
         self.sentences_ = SentenceStage.learn(
             text,
             starts,
             ends,
             np.array(layout.ends, np.int64) - 1,
             **settings,
-            told=told("sentences"),
+            progress=reported("sentences"),
         )
         forms = [form_of(layout.text[start:end]) for start, end in layout.spans]
         self.multiwords_ = MultiwordStage.learn(
@@ -160,19 +147,12 @@ class Segmenter(Model, SegmenterSettings):
     def segment(self, text: str) -> list[SegmentedSentence]:
         """The sentences of raw text; a blank line ends a paragraph."""
         self.check_fitted()
-        given = self._squeezed(text)
-        starts, ends = self.tokens_.answer(given)
+        squeezed_text = self._squeezed(text)
+        starts, ends = self.tokens_.answer(squeezed_text)
         if not len(starts):
             return []
-        is_end, is_last = self.sentences_.answer(given, starts, ends)
-        after = np.flatnonzero(is_end) + 1
-        tokens = self._tokens(text, given.at[starts], given.at[ends - 1] + 1, after.tolist())
-        new = [True, *is_last[after[:-1] - 1].tolist()]
-        bounds = [0, *after.tolist()]
-        return [
-            SegmentedSentence(tuple(tokens[first:last]), paragraph)
-            for (first, last), paragraph in zip(pairwise(bounds), new, strict=True)
-        ]
+        ends_of = self.sentences_.answer(squeezed_text, starts, ends)
+        return self._sentences(text, squeezed_text, starts, ends, *ends_of)
 
     def segment_decided(self, text: str, cuts: Mapping[int, str]) -> DecidedSegmentation:
         """Sentences of raw text in which some places are decided; the others follow from that.
@@ -189,35 +169,29 @@ class Segmenter(Model, SegmenterSettings):
         (1, True)
         """
         self.check_fitted()
-        given, place_of, lost = decided_places(self._squeezed(text), cuts)
-        odds = np.full(len(given.chars), np.nan)
-        starts, ends = self.tokens_.answer(given, odds)
+        squeezed_text, place_of, lost = decided_places(self._squeezed(text), cuts)
+        odds = np.full(len(squeezed_text.chars), np.nan)
+        starts, ends = self.tokens_.answer(squeezed_text, odds)
         if not len(starts):
             return DecidedSegmentation([], {}, not cuts)
-        cut_of = {place: cuts[offset] for offset, place in place_of.items()}
-        next_cut = [cut_of.get(place) for place in starts.tolist()[1:]]
+        cut_of = {index: cuts[offset] for offset, index in place_of.items()}
+        next_cut = [cut_of.get(index) for index in starts.tolist()[1:]]
         decided = np.array([_END_OF.get(cut or "", 0) for cut in next_cut] + [0], np.int8)
         end_odds = np.full(len(starts), np.nan)
-        is_end, is_last = self.sentences_.answer(given, starts, ends, decided, end_odds)
+        is_end, is_last = self.sentences_.answer(squeezed_text, starts, ends, decided, end_odds)
         is_end |= decided > 0
         is_end &= decided >= 0
-        after = np.flatnonzero(is_end) + 1
-        spans = given.at[starts], given.at[ends - 1] + 1
-        tokens = self._tokens(text, *spans, after.tolist(), joined=bool(cuts))
-        bounds = [0, *after.tolist()]
-        new = [True, *is_last[after[:-1] - 1].tolist()]
-        sentences = [
-            SegmentedSentence(tuple(tokens[first:last]), paragraph)
-            for (first, last), paragraph in zip(pairwise(bounds), new, strict=True)
-        ]
-        asked = np.flatnonzero(~np.isnan(odds))
+        spans = text, squeezed_text, starts, ends
+        sentences = self._sentences(*spans, is_end, is_last, joined=bool(cuts))
+        open_places = np.flatnonzero(~np.isnan(odds)).tolist()
         places = {
-            int(given.at[place]): Place(_chance(odds[place]), None) for place in asked.tolist()
+            int(squeezed_text.at[index]): Place(_chance(odds[index]), None)
+            for index in open_places
         }
         for token in np.flatnonzero(~np.isnan(end_odds)).tolist():
-            offset = int(given.at[starts[token + 1]])
-            known = places.get(offset, Place(1.0, None))
-            places[offset] = known._replace(sentence=_chance(end_odds[token]))
+            offset = int(squeezed_text.at[starts[token + 1]])
+            token_place = places.get(offset, Place(1.0, None))
+            places[offset] = token_place._replace(sentence=_chance(end_odds[token]))
         for offset in cuts:
             places.pop(offset, None)
         return DecidedSegmentation(sentences, places, not lost)
@@ -225,10 +199,9 @@ class Segmenter(Model, SegmenterSettings):
     def segment_sentence(self, text: str) -> SegmentedSentence:
         """The tokens of a text that is one sentence, whatever stands in it."""
         self.check_fitted()
-        given = self._squeezed(text, paragraphs=False)
-        starts, ends = self.tokens_.answer(given)
-        tokens = self._tokens(text, given.at[starts], given.at[ends - 1] + 1, ())
-        return SegmentedSentence(tuple(tokens), True)
+        squeezed_text = self._squeezed(text, paragraphs=False)
+        starts, ends = self.tokens_.answer(squeezed_text)
+        return SegmentedSentence(tuple(self._tokens(text, squeezed_text, starts, ends, ())), True)
 
     def words_of(self, forms: Sequence[str]) -> list[tuple[str, ...]]:
         """The words of the tokens of one sentence: none for an ordinary token."""
@@ -237,19 +210,40 @@ class Segmenter(Model, SegmenterSettings):
 
     def _squeezed(self, text: str, *, paragraphs: bool = True) -> Squeezed:
         text = controls_as_blanks(_checked(text))  # as long as it was
-        given = squeezed(text, paragraphs=paragraphs, line_breaks=self.line_breaks_)
-        return glued(given, addresses(text)) if self.addresses_ else given
+        squeezed_text = squeezed(text, paragraphs=paragraphs, line_breaks=self.line_breaks_)
+        return glued(squeezed_text, addresses(text)) if self.addresses_ else squeezed_text
+
+    def _sentences(
+        self,
+        text: str,
+        squeezed_text: Squeezed,
+        starts: Int64s,
+        ends: Int64s,
+        is_end: Bools,
+        is_last: Bools,
+        *,
+        joined: bool = False,
+    ) -> list[SegmentedSentence]:
+        """The tokens as sentences: ``is_end`` of one, ``is_last`` of a paragraph."""
+        after = np.flatnonzero(is_end) + 1
+        tokens = self._tokens(text, squeezed_text, starts, ends, after.tolist(), joined)
+        new = [True, *is_last[after[:-1] - 1].tolist()]
+        return [
+            SegmentedSentence(tuple(tokens[first:last]), paragraph)
+            for (first, last), paragraph in zip(pairwise([0, *after.tolist()]), new, strict=True)
+        ]
 
     def _tokens(
         self,
         text: str,
+        squeezed_text: Squeezed,
         starts: Int64s,
         ends: Int64s,
         sentence_ends: Iterable[int],
         joined: bool = False,
     ) -> list[SurfaceToken]:
         """``joined``: white space may be inside of tokens, whatever the treebank has."""
-        first, last = starts.tolist(), ends.tolist()
+        first, last = squeezed_text.at[starts].tolist(), (squeezed_text.at[ends - 1] + 1).tolist()
         forms = [text[start:end] for start, end in zip(first, last, strict=True)]
         if joined or self.tokens_.spaces:
             forms = list(map(form_of, forms))
@@ -257,7 +251,7 @@ class Segmenter(Model, SegmenterSettings):
 
     def _summary(self) -> str:
         return (
-            f"{len(self.tokens_.known.keys):,} tokens, "
+            f"{len(self.tokens_.vocabulary.keys):,} tokens, "
             f"{len(self.multiwords_.rules) - 1:,} rules of multiword tokens"
         )
 

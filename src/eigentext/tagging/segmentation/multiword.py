@@ -145,7 +145,7 @@ class _Form(NamedTuple):
     ``fixed``  its words where nothing is to be chosen
     ``rules``  candidates, with their ``keys``
     ``codes``  of the form, its first three letters, its last three and its last two
-    ``base``   features of the form;  ``own``: counts for each candidate, see ``_counts``
+    ``base``   features of the form;  ``counts`` for each candidate, see ``_counts``
     """
 
     fixed: tuple[str, ...]
@@ -153,7 +153,7 @@ class _Form(NamedTuple):
     codes: tuple[int, int, int, int]
     base: list[int]
     keys: list[int]
-    own: list[tuple[int, ...]]
+    counts: list[tuple[int, ...]]
     is_known: bool
 
 
@@ -227,25 +227,27 @@ class MultiwordStage:
         rules = [SplitRule("", (), "", "", (), "", False), *order]
         numbers = {rule: number for number, rule in enumerate(rules)}
         gold = [numbers[rule_of[pair]] if pair else _KEEP for pair in splits]
-        seen: dict[str, Counter[int]] = defaultdict(Counter)
-        own: dict[str, Counter[int]] = defaultdict(Counter)  # what was seen in tokens of a form
+        rules_of_form: dict[str, Counter[int]] = defaultdict(Counter)
+        words_of_form: dict[str, Counter[int]] = defaultdict(
+            Counter
+        )  # what was seen in tokens of a form
         for form, number, pair, names in zip(small, gold, splits, lemmas, strict=True):
-            seen[form][number] += 1
-            own[form].update(map(_code, pair[1] if pair else (form,)))
-            own[form].update(_lemma(small_letters(name)) for name in names)
+            rules_of_form[form][number] += 1
+            words_of_form[form].update(map(_code, pair[1] if pair else (form,)))
+            words_of_form[form].update(_lemma(small_letters(name)) for name in names)
         bits = min(bits, 17)
         stage = cls(rules, general, {}, {}, np.zeros(1 << bits, np.int8))
         if len(rules) == 1:
             stage.weights = np.zeros(8, np.int8)
             return stage
         total: Counter[int] = Counter()
-        for counts in own.values():
+        for counts in words_of_form.values():
             total.update(counts)
         stage.words = {key: min(count, 255) for key, count in total.items()}
-        for form, counts in seen.items():
+        for form, counts in rules_of_form.items():
             if len(counts) > 1 or _KEEP not in counts or stage._general_rules(form):
                 stage.forms[_code(form)] = tuple(sorted(counts, key=lambda n: (-counts[n], n)))
-        instances = stage._instances(forms, small, gold, seen, own, ends)
+        instances = stage._instances(forms, small, gold, rules_of_form, words_of_form, ends)
         stage._train(instances, epochs, bits, seed)
         return stage
 
@@ -254,36 +256,36 @@ class MultiwordStage:
         forms: Sequence[str],
         small: Sequence[str],
         gold: Sequence[int],
-        seen: Mapping[str, Counter[int]],
-        own: Mapping[str, Counter[int]],
+        rules_of_form: Mapping[str, Counter[int]],
+        words_of_form: Mapping[str, Counter[int]],
         ends: Sequence[int],
     ) -> list[tuple[_Choice, int]]:
         """Tokens with a choice: of ambiguous forms all, of others some as if they were new."""
         is_first = {0, len(small), *ends}
         taken: Counter[str] = Counter()
         new: dict[str, _Form] = {}
-        known: dict[str, _Form] = {}
+        ambiguous: dict[str, _Form] = {}
         instances = []
         for at, form in enumerate(small):
-            counts = seen[form]
-            made = []
+            counts = rules_of_form[form]
+            entries = []
             if len(counts) > 1:
-                if form not in known:
-                    known[form] = self._analysed(forms[at], tuple(sorted(counts)), {}, True)
-                made.append(known[form])
+                if form not in ambiguous:
+                    ambiguous[form] = self._analysed(forms[at], tuple(sorted(counts)), {}, True)
+                entries.append(ambiguous[form])
             if taken[form] < _TOKENS_OF_A_FORM:
                 taken[form] += 1
                 if form not in new:
                     rules = (_KEEP, *self._general_rules(form))
-                    new[form] = self._analysed(forms[at], rules, own[form], False)
+                    new[form] = self._analysed(forms[at], rules, words_of_form[form], False)
                 if gold[at] in new[form].rules:
-                    made.append(new[form])
-            for one in made:
-                if len(one.rules) > 1:
+                    entries.append(new[form])
+            for entry in entries:
+                if len(entry.rules) > 1:
                     before = _codes(small[at - 1]) if at not in is_first else _NOBODY
                     behind = _codes(small[at + 1]) if at + 1 not in is_first else _NOBODY
-                    choice = one, _sides(before, behind)
-                    instances.append((choice, one.rules.index(gold[at])))
+                    choice = entry, _sides(before, behind)
+                    instances.append((choice, entry.rules.index(gold[at])))
         return instances
 
     def _train(
@@ -291,14 +293,16 @@ class MultiwordStage:
     ) -> None:
         if not instances:
             return
-        base, starts, keys, own = _joined([choice for choice, _ in instances])
+        base, starts, keys, counts = _joined([choice for choice, _ in instances])
         gold = np.array([number for _, number in instances], np.int64)
         weights = np.zeros(1 << bits, np.float32)
         squares = np.ones(1 << bits, np.float32)
         chance = np.random.default_rng(seed)
         for _ in range(epochs):
             order = chance.permutation(len(instances))
-            kernel.train(base, starts, keys, own, gold, order, weights, squares, 64 - bits, _RATE)
+            kernel.train(
+                base, starts, keys, counts, gold, order, weights, squares, 64 - bits, _RATE
+            )
         self.weights = quantised(weights)[0]
 
     # ------------------------------------------------------------ answers
@@ -308,37 +312,37 @@ class MultiwordStage:
         if len(self.rules) == 1:
             return [()] * len(forms)
         get, put = self._memory.get, self._memory.put
-        looked = []
+        entries = []
         for form in forms:
-            known = get(form)
-            if known is None:
-                known = put(form, self._look_at(form))
-            looked.append(known)
-        answers = [one.fixed for one in looked]
-        choices = [at for at, one in enumerate(looked) if len(one.rules) > 1]
+            entry = get(form)
+            if entry is None:
+                entry = put(form, self._look_at(form))
+            entries.append(entry)
+        answers = [entry.fixed for entry in entries]
+        choices = [at for at, entry in enumerate(entries) if len(entry.rules) > 1]
         if choices:
             is_first = {0, len(forms), *ends}
-            asked = []
+            contexts = []
             for at in choices:
-                before = looked[at - 1].codes if at not in is_first else _NOBODY
-                behind = looked[at + 1].codes if at + 1 not in is_first else _NOBODY
-                asked.append((looked[at], _sides(before, behind)))
+                before = entries[at - 1].codes if at not in is_first else _NOBODY
+                behind = entries[at + 1].codes if at + 1 not in is_first else _NOBODY
+                contexts.append((entries[at], _sides(before, behind)))
             shift = 64 - (len(self.weights).bit_length() - 1)
-            base, starts, keys, own = _joined(asked)
-            chosen = kernel.choose(base, starts, keys, own, self.weights, shift)
+            base, starts, keys, counts = _joined(contexts)
+            chosen = kernel.choose(base, starts, keys, counts, self.weights, shift)
             for at, number in zip(choices, chosen.tolist(), strict=True):
-                rule = looked[at].rules[number]
+                rule = entries[at].rules[number]
                 answers[at] = (self.rules[rule].apply(forms[at]) or ()) if rule else ()
         return answers
 
     def _look_at(self, form: str) -> _Form:
         small = small_letters(form)
-        known = self.forms.get(_code(small))
-        if known is None:
+        rules_seen = self.forms.get(_code(small))
+        if rules_seen is None:
             rules: tuple[int, ...] = (_KEEP, *self._general_rules(small))
             return self._analysed(form, rules, {}, False)
         # a hash may be that of another form
-        fitting = tuple(n for n in known if not n or self.rules[n].fits(small)) or (_KEEP,)
+        fitting = tuple(n for n in rules_seen if not n or self.rules[n].fits(small)) or (_KEEP,)
         return self._analysed(form, tuple(sorted(fitting)), {}, True)
 
     def _general_rules(self, small: str) -> list[int]:
@@ -353,12 +357,12 @@ class MultiwordStage:
             for n in range(min(self._longest_back, len(small) - 1) + 1)
             if small[len(small) - n :] in self._backs
         ]
-        found: list[int] = []
+        rules: list[int] = []
         for front in fronts:
             for back in backs:
                 if len(front) + len(back) < len(small):
-                    found += self._by_ends.get((front, back), ())
-        return sorted(found)
+                    rules += self._by_ends.get((front, back), ())
+        return sorted(rules)
 
     def _analysed(
         self, form: str, rules: tuple[int, ...], own_words: Mapping[int, int], is_known: bool
@@ -370,8 +374,8 @@ class MultiwordStage:
             fixed = (self.rules[rules[0]].apply(form) or ()) if rules[0] else ()
             return _Form(fixed, rules, codes, [], [], [], is_known)
         keys = [self._rule_keys[number] for number in rules]
-        own = [_NO_COUNTS] * len(rules) if is_known else self._counts(small, rules, own_words)
-        return _Form((), rules, codes, _base(form, small, is_known), keys, own, is_known)
+        counts = [_NO_COUNTS] * len(rules) if is_known else self._counts(small, rules, own_words)
+        return _Form((), rules, codes, _base(form, small, is_known), keys, counts, is_known)
 
     def _counts(
         self, small: str, rules: tuple[int, ...], own_words: Mapping[int, int]
@@ -393,10 +397,10 @@ class MultiwordStage:
                 continue
             rule = self.rules[number]
             stem = rule.stem(small)
-            known, lemma = count(_code(stem)), count(_lemma(stem), 3)
-            best, best_lemma = max(best, known), max(best_lemma, lemma)
+            is_word, lemma = count(_code(stem)), count(_lemma(stem), 3)
+            best, best_lemma = max(best, is_word), max(best_lemma, lemma)
             kind = 1 + len(rule.before) + 4 * len(rule.after)
-            counts.append((kind, known, whole, min(len(stem), 6), lemma))
+            counts.append((kind, is_word, whole, min(len(stem), 6), lemma))
         if rules[0] != _KEEP:
             return counts
         # to keep the token is no rule of a kind: the best of the others is what counts
@@ -440,10 +444,10 @@ def _sides(before: tuple[int, ...], behind: tuple[int, ...]) -> tuple[int, ...]:
 
 def _joined(choices: Sequence[_Choice]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """What the loops take: base features, candidates of each token, their keys and counts."""
-    base = np.array([one.base for one, _ in choices], np.uint64)
+    base = np.array([entry.base for entry, _ in choices], np.uint64)
     sides = np.array([sides for _, sides in choices], np.uint64)
-    forms = np.array([one.codes[0] if one.is_known else 0 for one, _ in choices], np.uint64)
-    starts = pointers([len(one.rules) for one, _ in choices])
-    keys = np.array([key for one, _ in choices for key in one.keys], np.uint64)
-    own = np.array([counts for one, _ in choices for counts in one.own], np.int64)
-    return kernel.with_sides(base, sides, forms), starts, keys, own
+    forms = np.array([entry.codes[0] if entry.is_known else 0 for entry, _ in choices], np.uint64)
+    starts = pointers([len(entry.rules) for entry, _ in choices])
+    keys = np.array([key for entry, _ in choices for key in entry.keys], np.uint64)
+    counts = np.array([counts for entry, _ in choices for counts in entry.counts], np.int64)
+    return kernel.with_sides(base, sides, forms), starts, keys, counts

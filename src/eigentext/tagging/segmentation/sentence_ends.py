@@ -62,14 +62,14 @@ class SentenceStage:
         epochs: int,
         bits: int,
         seed: int,
-        told: Callable[[int], None],
+        progress: Callable[[int], None],
     ) -> SentenceStage:
         """Learn from tokens, of which ``sentence_ends`` are the last ones of sentences."""
         habits, of_tokens = _habits(text, starts, ends, sentence_ends)
         tokens = _described(text, starts, ends, of_tokens)
         lasts = np.flatnonzero(tokens.gaps == 3)
 
-        def learned(sentences: Int64s, told: Callable[[int], None]) -> Any:
+        def learned(sentences: Int64s, progress: Callable[[int], None]) -> Any:
             weights = np.zeros(1 << bits, np.float32)
             squares = np.full(1 << bits, 1.0, np.float32)
             chance = np.random.default_rng(seed)
@@ -78,11 +78,11 @@ class SentenceStage:
                 kernel.train(
                     tokens, lasts, sentence_ends, order, weights, squares, 64 - bits, _RATE
                 )
-                told(epoch + 1)
+                progress(epoch + 1)
             return quantised(weights)
 
         n = len(sentence_ends)
-        right, found = np.zeros(len(_ODDS), np.int64), np.zeros(len(_ODDS), np.int64)
+        right, guessed = np.zeros(len(_ODDS), np.int64), np.zeros(len(_ODDS), np.int64)
         judged = 0
         for others, fold in _stretches(n):
             if judged >= _JUDGED:
@@ -94,9 +94,9 @@ class SentenceStage:
                 is_end = kernel.answer(tokens, lasts, weights, 64 - bits, least, _OPEN, _UNTOLD)
                 hits, guesses = _hits(is_end, sentence_ends, fold)
                 right[k] += hits
-                found[k] += guesses
-        weights, unit = learned(np.arange(n), told)
-        odds = _ODDS[_best(2 * right / np.maximum(found + judged, 1))] if judged else 0.0
+                guessed[k] += guesses
+        weights, unit = learned(np.arange(n), progress)
+        odds = _ODDS[_best(2 * right / np.maximum(guessed + judged, 1))] if judged else 0.0
         return cls(weights, round(odds / unit), habits)
 
     def answer(
@@ -189,7 +189,7 @@ def _habits(
     is_low, is_high = kinds == _LOWER, (kinds == _UPPER) & ~is_first
     marks = np.stack([is_low, is_high, is_first, is_final, np.ones(len(starts), bool)])
     distinct, number = np.unique(keys, return_inverse=True)
-    counts = np.stack([np.bincount(number[one], minlength=len(distinct)) for one in marks])
+    counts = np.stack([np.bincount(number[mark], minlength=len(distinct)) for mark in marks])
     return HashedCounts.of(distinct, _codes(counts)), _codes(counts[:, number] - marks)
 
 

@@ -103,8 +103,8 @@ class Content:
     token: Int8s = stored(_weights("token"), of="tokens_.weights")
     sentence: Int8s = stored(_weights("sentence"), of="sentences_.weights")
     rule: Int8s = stored(_weights("rule"), of="multiwords_.weights")
-    known_keys: UInt32s = stored(_keys("known"), of="tokens_.known.keys")
-    known_counts: UInt8s = stored(Ints(("known",), ("uint8",)), of="tokens_.known.values")
+    known_keys: UInt32s = stored(_keys("known"), of="tokens_.vocabulary.keys")
+    known_counts: UInt8s = stored(Ints(("known",), ("uint8",)), of="tokens_.vocabulary.values")
     habits: npt.NDArray[np.uint16] = stored(
         Ints(("known",), ("uint16",)), of="sentences_.habits.values"
     )
@@ -119,9 +119,9 @@ class Content:
 
     def restore(self, segmenter: Segmenter) -> None:
         """Set what ``fit`` would have learned."""
-        known = HashedCounts.of(self.known_keys, self.known_counts)
+        vocabulary = HashedCounts.of(self.known_keys, self.known_counts)
         habits = HashedCounts.of(self.known_keys, self.habits)
-        segmenter.tokens_ = TokenStage(self.token, known, self.spaces)
+        segmenter.tokens_ = TokenStage(self.token, vocabulary, self.spaces)
         segmenter.sentences_ = SentenceStage(self.sentence, self.sentence_threshold, habits)
         segmenter.multiwords_ = MultiwordStage(
             self.rules, self.n_general, self.forms, self.words, self.rule

@@ -35,12 +35,12 @@ class TokenStage:
     """What was learned of tokens.
 
     ``weights``  as small numbers; their unit does not matter, only the sign of a sum is asked
-    ``known``    the tokens of the training text
+    ``vocabulary``  the tokens of the training text
     ``spaces``   whether tokens may have spaces inside
     """
 
     weights: Int8s
-    known: HashedCounts
+    vocabulary: HashedCounts
     spaces: bool
 
     @classmethod
@@ -53,18 +53,18 @@ class TokenStage:
         epochs: int,
         bits: int,
         seed: int,
-        told: Callable[[int], None],
+        progress: Callable[[int], None],
     ) -> TokenStage:
         """Learn from tokens ``starts`` to ``ends`` of a squeezed text."""
         n_spaces = np.append(0, np.cumsum(text.classes == SPACE))  # before each place
         spaces = bool(np.any(n_spaces[ends] > n_spaces[starts]))
-        known = _counted(kernel.token_keys(text.chars, starts, ends))
+        vocabulary = _counted(kernel.token_keys(text.chars, starts, ends))
         ended = np.zeros(len(text.chars), np.int64)
         ended[starts] = ends
         token_starts = np.zeros(len(text.chars), np.int64)
         token_starts[starts] = starts
         np.maximum.accumulate(token_starts, out=token_starts)
-        table = kernel.Known(*known.table)
+        table = kernel.Known(*vocabulary.table)
         prepared = _prepared(text, table, ended, spaces)
         weights = np.zeros(1 << bits, np.float32)
         squares = np.full(1 << bits, 1.0, np.float32)
@@ -74,19 +74,19 @@ class TokenStage:
             kernel.train(
                 prepared, table, token_starts, order, weights, squares, 64 - bits, _RATE, spaces
             )
-            told(epoch + 1)
-        return cls(quantised(weights)[0], known, spaces)
+            progress(epoch + 1)
+        return cls(quantised(weights)[0], vocabulary, spaces)
 
     def answer(self, text: Squeezed, odds: Float64s | None = None) -> tuple[Int64s, Int64s]:
         """Where the tokens start and end in a squeezed text.
 
         ``odds`` (places,) gets the score of every place: above 0 a token begins there.
         """
-        table = kernel.Known(*self.known.table)
+        table = kernel.Known(*self.vocabulary.table)
         prepared = _prepared(text, table, np.zeros(len(text.chars), np.int64), self.spaces)
         shift = 64 - (len(self.weights).bit_length() - 1)
-        asked = np.empty(0) if odds is None else odds
-        starts, ends = kernel.answer(prepared, table, self.weights, shift, self.spaces, asked)
+        scores = np.empty(0) if odds is None else odds
+        starts, ends = kernel.answer(prepared, table, self.weights, shift, self.spaces, scores)
         return starts, ends
 
 

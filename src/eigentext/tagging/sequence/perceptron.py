@@ -147,8 +147,8 @@ class Learner:
 
         Features that were never in an update are left out of the tables.
         """
-        rows, seen = int(self._counters[0]), int(self._counters[1])
-        weights, dense = self._rows.first(rows).mean(seen), self._dense.mean(seen)
+        rows, n_tokens = int(self._counters[0]), int(self._counters[1])
+        weights, dense = self._rows.first(rows).mean(n_tokens), self._dense.mean(n_tokens)
         n_static = len(self._table.keys)
         used = self._row_of[:n_static] >= 0
         static_rows = self._row_of[:n_static][used]
@@ -182,7 +182,7 @@ def search(
     answers = kernels.Answers(
         tags=np.zeros((kbest, batch.n_tokens), np.int32),
         scores=np.full((kbest, n_sentences), -np.inf),
-        count=np.zeros(n_sentences, np.int64),
+        counts=np.zeros(n_sentences, np.int64),
     )
     text = kernels.Text(batch.starts, features, cells, templates.n_tags, batch.vector_of, vectors)
     weights = kernels.Weights(model.row_of, model.weights, model.dense)
@@ -190,4 +190,4 @@ def search(
     if allowed is None:
         allowed = np.ones((0, 0), np.bool_)
     kernels.search(text, weights, tag_set.legal(), tag_set.may_end(), allowed, width, answers)
-    return answers.tags, answers.scores, answers.count
+    return answers.tags, answers.scores, answers.counts

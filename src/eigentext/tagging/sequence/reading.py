@@ -39,7 +39,7 @@ class Item:
     with_tags: Callable[[Sequence[str]], str]
 
 
-def format_of(source: str, asked: str = "auto") -> str:
+def format_of(source: str, name: str = "auto") -> str:
     """The format of a file by its name: ``.conllu``, tokens (``.txt``, records), else columns.
 
     >>> format_of("a.conllu.xz"), format_of("train.bio"), format_of("text.txt")
@@ -47,10 +47,10 @@ def format_of(source: str, asked: str = "auto") -> str:
     >>> format_of("text.parquet")
     'tokens'
     """
-    if asked != "auto":
-        if asked not in FORMATS:
-            raise SettingsError(f"format is auto, {', '.join(FORMATS)}, not {asked!r}")
-        return asked
+    if name != "auto":
+        if name not in FORMATS:
+            raise SettingsError(f"format is auto, {', '.join(FORMATS)}, not {name!r}")
+        return name
     name = registry.format_of(source, (*FORMATS, *_RECORDS), "columns")
     return "tokens" if name in _RECORDS else name
 

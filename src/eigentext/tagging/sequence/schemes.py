@@ -28,8 +28,8 @@ def looks_like_entities(tags: Iterable[str]) -> bool:
     >>> looks_like_entities(["O", "B-PER"]), looks_like_entities(["NOUN", "O"])
     (True, False)
     """
-    known = set(tags)
-    return "O" in known and any(tag[:2] in ("B-", "I-") for tag in known)
+    distinct = set(tags)
+    return "O" in distinct and any(tag[:2] in ("B-", "I-") for tag in distinct)
 
 
 def repaired(tags: Sequence[str]) -> list[str]:
@@ -85,10 +85,10 @@ class TagSet:
     @classmethod
     def of(cls, y: Iterable[Sequence[str]], scheme: Scheme) -> TagSet:
         """The tags that these sentences need."""
-        seen = {tag for tags in y for tag in tags}
+        distinct = {tag for tags in y for tag in tags}
         if scheme == "plain":
-            return cls(tuple(sorted(seen)), scheme)
-        kinds = sorted({tag[2:] for tag in seen if tag != "O"})
+            return cls(tuple(sorted(distinct)), scheme)
+        kinds = sorted({tag[2:] for tag in distinct if tag != "O"})
         return cls(("O", *(f"{mark}-{kind}" for kind in kinds for mark in "BILU")), scheme)
 
     def encode(self, y: Sequence[Sequence[str]]) -> Int64s:
@@ -133,8 +133,8 @@ class TagSet:
         """
         outside = to_bio2(self.inside) if self.scheme == "bio2" else list(self.inside)
         mask = np.ones((n, len(outside)), np.bool_)
-        for token, own in tags.items():
-            mask[token] = [tag in own for tag in outside]
+        for token, choices in tags.items():
+            mask[token] = [tag in choices for tag in outside]
         legal = self.legal()[:-1]  # (T, T)
         follows = self.may_end()
         for token in range(n - 1, -1, -1):

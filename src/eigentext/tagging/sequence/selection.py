@@ -56,11 +56,11 @@ def cross_validated(
     for others, inside in held_out(len(sentences), _STRETCHES):
         if not any(tag != "O" for number in others for tag in tags[number]):
             continue  # nothing to learn from
-        known, asked = ([(sentences[k], tags[k]) for k in part] for part in (others, inside))
-        works += [partial(_tried, new_tagger, margin, beams, known, asked) for margin in margins]
+        training, test = ([(sentences[k], tags[k]) for k in part] for part in (others, inside))
+        works += [partial(_tried, new_tagger, margin, beams, training, test) for margin in margins]
     counts = {(margin, beam): np.zeros(3) for margin in margins for beam in beams}
-    for done, found in enumerate(side_by_side(works), start=1):
-        for pair, correct in found.items():
+    for done, counted in enumerate(side_by_side(works), start=1):
+        for pair, correct in counted.items():
             counts[pair] += correct
         if progress is not None:
             progress(done, len(works), "choosing margin and beam")
@@ -71,16 +71,18 @@ def _tried(
     new_tagger: Callable[[float], SequenceTagger],
     margin: float,
     beams: Sequence[int],
-    known: Sequence[Tagged],
-    asked: Sequence[Tagged],
+    training: Sequence[Tagged],
+    test: Sequence[Tagged],
 ) -> dict[Pair, Float64s]:
     """Correct, gold and predicted entities of the sentences asked, for each beam."""
-    tagger = new_tagger(margin).fit([tokens for tokens, _ in known], [tags for _, tags in known])
+    tagger = new_tagger(margin).fit(
+        [tokens for tokens, _ in training], [tags for _, tags in training]
+    )
     counts = {}
     for beam in beams:
         tagger.beam = beam
-        predicted = tagger.predict([tokens for tokens, _ in asked])
-        result = evaluate([tags for _, tags in asked], predicted)
+        predicted = tagger.predict([tokens for tokens, _ in test])
+        result = evaluate([tags for _, tags in test], predicted)
         counts[margin, beam] = np.sum(result.sentence_counts, axis=0)
     return counts
 

@@ -24,7 +24,7 @@ from eigentext.tagging.sequence.features import Templates, WordTable, default_te
 from eigentext.tagging.sequence.perceptron import Learner, LinearModel, search
 from eigentext.tagging.sequence.reading import tagged_of
 from eigentext.tagging.sequence.schemes import TagSet, looks_like_entities, repaired
-from eigentext.tagging.sequence.settings import TaggerSettings
+from eigentext.tagging.settings import TaggerSettings
 
 if TYPE_CHECKING:
     from eigentext.base.files.opening import Source
@@ -212,11 +212,11 @@ class SequenceTagger(Model, TaggerSettings):
                 raise DataError("<training tags>", number, f"token {fault[0] + 1}: {fault[1]}")
         return tags
 
-    def _forget(self, seen: set[str]) -> None:
+    def _forget(self, words: set[str]) -> None:
         """Keep clusters and vectors of these words, and of their small letters, alone."""
-        seen |= {word.lower() for word in seen}
-        self.clusters_ = {word: bits for word, bits in self.clusters_.items() if word in seen}
-        rows = [row for row, word in enumerate(self.vector_words_) if word in seen]
+        words |= {word.lower() for word in words}
+        self.clusters_ = {word: bits for word, bits in self.clusters_.items() if word in words}
+        rows = [row for row, word in enumerate(self.vector_words_) if word in words]
         if self.vector_words_:
             self.vectors_ = self.vectors_[np.array(rows, np.int64)]
             self.vector_words_ = [self.vector_words_[row] for row in rows]

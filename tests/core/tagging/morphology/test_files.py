@@ -14,7 +14,7 @@ from eigentext.errors import ModelFileError, SettingsError
 from eigentext.language.formats.conllu import make_sentence, read_sentences
 from eigentext.tagging.morphology import MorphTagger, jackknifed, learn, storage
 from eigentext.tagging.morphology.learn import _EVERY, _HEATS, ByteWeights, gold_candidates, shares
-from eigentext.tagging.morphology.settings import MorphTaggerSettings
+from eigentext.tagging.settings import MorphTaggerSettings
 from helpers.changed_files import changed
 from helpers.sample_pipeline import treebank
 

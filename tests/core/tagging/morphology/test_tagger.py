@@ -11,7 +11,7 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.conllu import make_sentence
 from eigentext.lexical.analysis import Analysis
 from eigentext.tagging.morphology import Morphology, MorphTagger, jackknifed
-from eigentext.tagging.morphology.settings import MorphTaggerSettings
+from eigentext.tagging.settings import MorphTaggerSettings
 
 NOUNS = ("dog", "cat", "bird", "horse", "cow", "goat", "fox", "wolf")
 VERBS = ("sees", "hears", "likes", "calls")

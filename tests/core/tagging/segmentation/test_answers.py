@@ -51,7 +51,7 @@ def test_a_file_keeps_all_that_was_learned(which, request) -> None:
     assert again.tokens_.spaces == model.tokens_.spaces
     assert again.sentences_.threshold == model.sentences_.threshold
     for ours, theirs in (
-        (again.tokens_.known, model.tokens_.known),
+        (again.tokens_.vocabulary, model.tokens_.vocabulary),
         (again.sentences_.habits, model.sentences_.habits),
     ):
         assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))

@@ -335,15 +335,17 @@ def test_a_stage_holds_each_token_out_of_its_own_dictionary() -> None:
     text = squeezed("ab ab ab")
     starts = np.array([8, 11, 14])
     stage = TokenStage.learn(
-        text, starts, starts + 2, epochs=1, bits=10, seed=0, told=lambda _: None
+        text, starts, starts + 2, epochs=1, bits=10, seed=0, progress=lambda _: None
     )
-    assert stage.known.values.tolist() == [3]
-    assert stage.known.keys.tolist() == shortened(np.array([key_of("ab")], np.uint64)).tolist()
+    assert stage.vocabulary.values.tolist() == [3]
+    assert (
+        stage.vocabulary.keys.tolist() == shortened(np.array([key_of("ab")], np.uint64)).tolist()
+    )
     case = case_of("ab ab", ["ab"], spaces=False, ended={8: 10})
     assert [case.text.longest[at] for at in (8, 11)] == [0, 2]
     assert not stage.spaces
     spaced = TokenStage.learn(
-        text, starts[:2], np.array([10, 16]), epochs=1, bits=10, seed=0, told=lambda _: None
+        text, starts[:2], np.array([10, 16]), epochs=1, bits=10, seed=0, progress=lambda _: None
     )
     assert spaced.spaces
 

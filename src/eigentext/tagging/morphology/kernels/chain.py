@@ -13,7 +13,7 @@ A part that all candidates of a word have is left out: it decides nothing.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,80 +21,63 @@ from eigentext.base.compiling import njit
 from eigentext.features.kernels.hashing import mix_some, place_of_pair
 from eigentext.features.kernels.templates import template_key
 
+if TYPE_CHECKING:
+    from eigentext.base.types import Float32s, Float64s, Int8s, Int64s, UInt64s
+    from eigentext.features.kernels.templates import WordFeatures
+    from eigentext.tagging.morphology.kernels.words import Lists
+
 
 class Text(NamedTuple):
-    """Sentences in numbers; sentence s is the words ``starts[s] : starts[s + 1]``.
+    """Sentences in numbers; sentence s is the words ``starts[s] : starts[s + 1]``."""
 
-    ``rows``  (words,) the row of each word in ``Lists`` and among the slots of words
-    """
-
-    starts: Any
-    rows: Any
+    starts: Int64s
+    rows: Int64s  # (words,) of each word in ``Lists`` and among the attributes of words
 
 
 class Tags(NamedTuple):
-    """What tags are made of; number T stands before the sentence.
+    """What tags are made of; number T stands before the sentence."""
 
-    ``ptr, parts``  parts of tag t: ``parts[ptr[t] : ptr[t + 1]]``; ``part_keys`` by part
-    ``keys, upos``  (T + 1,) keys of the whole tag and of its part of speech
-    ``values``      (T + 1, names) key of the value of each feature, 0 for none
-    """
-
-    ptr: Any
-    parts: Any
-    part_keys: Any
-    keys: Any
-    upos: Any
-    values: Any
+    ptr: Int64s  # parts of tag t: parts[ptr[t] : ptr[t + 1]]
+    parts: Int64s
+    part_keys: UInt64s  # by part
+    keys: UInt64s  # (T + 1,) of the whole tag
+    upos: UInt64s  # (T + 1,) of its part of speech
+    values: UInt64s  # (T + 1, names) of the value of each feature, 0 for none
 
 
 class Weights(NamedTuple):
-    """A table (2 ** bits,), times ``scale``; ``prior`` is the weight v of the log shares."""
+    """A table of weights by hash."""
 
-    table: Any
-    scale: Any
-    prior: Any
+    table: Float32s | Int8s  # (2 ** bits,) in units of scale
+    scale: np.float32
+    prior: float  # the weight v of the log shares
 
 
 class Chain(NamedTuple):
-    """What the candidates of words are scored by.
+    """What the candidates of words are scored by."""
 
-    ``features``  of words (a ``WordFeatures``);  ``lists`` of their candidates (a ``Lists``)
-    ``tags``      what tags are made of (a :class:`Tags`);  ``weights`` (a :class:`Weights`)
-    ``width``     candidates that score so much less than the best of their word are left out
-    """
-
-    features: Any
-    lists: Any
-    tags: Any
-    weights: Any
-    width: Any
+    features: WordFeatures
+    lists: Lists  # of candidates
+    tags: Tags
+    weights: Weights
+    width: float  # candidates that score so much less than the best of their word are left out
 
 
 class Room(NamedTuple):
-    """To work in: n words of the longest sentence, c candidates of the longest list.
+    """To work in: n words of the longest sentence, c candidates of the longest list."""
 
-    ``scores``          (n, c) of candidates by their surroundings
-    ``kept, counts``    (n, c) which candidates are left for the chain, (n,) how many
-    ``pairs``           (n, c, c) scores of each candidate after each one of the word before
-    ``single, double``  (n, c) shares of candidates, (n, c, c) of pairs, if these are asked for
-    ``features, parts`` of one word: keys of templates, numbers of telling parts
-    ``times, sums``     zeros by part
-    ``three, places``   weights of a candidate by itself, and of a pair of tags
-    """
-
-    scores: Any
-    kept: Any
-    counts: Any
-    pairs: Any
-    single: Any
-    double: Any
-    features: Any
-    parts: Any
-    times: Any
-    sums: Any
-    three: Any
-    places: Any
+    scores: Float64s  # (n, c) of candidates by their surroundings
+    kept: Int64s  # (n, c) which candidates are left for the chain
+    counts: Int64s  # (n,) how many
+    pairs: Float64s  # (n, c, c) scores of each candidate after each one of the word before
+    single: Float64s  # (n, c) shares of candidates
+    double: Float64s  # (n, c, c) of pairs, if these are asked for
+    features: UInt64s  # keys of the templates of one word
+    parts: Int64s  # numbers of its telling parts
+    times: Int64s  # zeros by part
+    sums: Float32s  # zeros by part
+    three: UInt64s  # weights of a candidate by itself
+    places: UInt64s  # weights of a pair of tags
 
 
 @njit

@@ -11,13 +11,16 @@ that the rule makes (seen with this part of speech, with another one, never):
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
 from eigentext.features.kernels.hashing import mix_some, place_of_pair
 from eigentext.linear.kernels.steps import adagrad
+
+if TYPE_CHECKING:
+    from eigentext.base.types import Float64s, Int64s, UInt32s, UInt64s
 
 _ONE = np.uint64(1)
 _SMALL = 0.01  # a gradient below this is left out
@@ -26,74 +29,53 @@ FEW_RULES = 3
 
 
 class Words(NamedTuple):
-    """Words in the cases of rules: word i in case c is ``codes[starts[c, i] : starts[c, i] + n]``.
+    """Words in the cases of rules."""
 
-    ``n``          (cases, words) lengths
-    ``endings``    (words, longest) keys of the last 1, 2, ... characters, 0 for none
-    ``features``   (words, F) keys, 0 for none
-    """
-
-    codes: Any
-    starts: Any
-    n: Any
-    endings: Any
-    features: Any
+    codes: UInt32s  # word i in case c: codes[starts[c, i] : starts[c, i] + n[c, i]]
+    starts: Int64s
+    n: Int64s  # (cases, words) lengths
+    endings: UInt64s  # (words, longest) keys of the last 1, 2, ... characters, 0 for none
+    features: UInt64s  # (words, F) keys, 0 for none
 
 
 class Rules(NamedTuple):
-    """``case`` (R,) and the pieces ``codes[at[r, p] : at[r, p + 1]]``: front, new, back, new.
+    """Rules as cases and pieces: front, new front, back, new back."""
 
-    ``keys`` (R,)
-    """
-
-    case: Any
-    at: Any
-    codes: Any
-    keys: Any
+    case: Int64s  # (R,)
+    at: Int64s  # (R, 5) piece p of rule r: codes[at[r, p] : at[r, p + 1]]
+    codes: UInt32s
+    keys: UInt64s  # (R,)
 
 
 class Rows(NamedTuple):
-    """Words with tags: ``word`` (rows,) its number, keys of its ``tag`` and ``upos``.
+    """Words with tags."""
 
-    ``held, held_upos``  keys of a lemma and its part of speech that are held out, 0 for none
-    """
-
-    word: Any
-    tag: Any
-    upos: Any
-    held: Any
-    held_upos: Any
+    word: Int64s  # (rows,) number of the word
+    tag: UInt64s  # key of the tag
+    upos: UInt64s  # key of its part of speech
+    held: UInt64s  # key of a lemma that is held out, 0 for none
+    held_upos: UInt64s  # key of that lemma's part of speech
 
 
 class Room(NamedTuple):
-    """What is found of one word with a tag; to work in.
+    """What is known of one word with a tag; to work in."""
 
-    ``numbers, lemmas``  of rules, and the key of what each makes
-    ``evidence``       2 for a lemma seen with this part of speech, 1 with another, 0 for none
-    ``scores``         of the rules;  ``features, places``  keys and weights
-    """
-
-    numbers: Any
-    lemmas: Any
-    evidence: Any
-    scores: Any
-    features: Any
-    places: Any
+    numbers: Int64s  # of rules
+    lemmas: UInt64s  # the key of what each makes
+    evidence: Int64s  # 2: a lemma seen with this part of speech, 1: with another, 0: never
+    scores: Float64s  # of the rules
+    features: UInt64s  # keys
+    places: UInt64s  # weights
 
 
 class Index(NamedTuple):
-    """Rules by what they cut off and under which tag: those of node v, the most frequent first.
+    """Rules by what they cut off and under which tag: those of node v, the most frequent first."""
 
-    ``keys``         (nodes,) sorted;  ``ptr``, ``rules``
-    ``lemmas``       (L,) sorted keys of lemmas with their part of speech, and of lemmas alone
-    ``lemma_counts`` (L,) how many forms with tags have them
-    """
-
-    keys: Any
-    ptr: Any
-    rules: Any
-    lemmas: Any
-    lemma_counts: Any
+    keys: UInt64s  # (nodes,) sorted
+    ptr: Int64s  # node v has rules[ptr[v] : ptr[v + 1]]
+    rules: Int64s
+    lemmas: UInt64s  # (L,) sorted keys of lemmas with their part of speech, and of lemmas alone
+    lemma_counts: Int64s  # (L,) how many forms with tags have them
 
 
 @njit

@@ -14,12 +14,15 @@ A word of the training text is held out of all counts that it is in.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
 from eigentext.features.kernels.hashing import mix_some
+
+if TYPE_CHECKING:
+    from eigentext.base.types import Float32s, Int32s, Int64s, UInt64s
 
 _ONE = np.uint64(1)
 
@@ -52,23 +55,20 @@ def edge_keys(codes, starts, endings, beginnings):
 
 
 class Counts(NamedTuple):
-    """Counts of tags by node: node v has ``tags[ptr[v] : ptr[v + 1]]`` and their ``counts``."""
+    """Counts of tags by node."""
 
-    ptr: Any
-    tags: Any
-    counts: Any
+    ptr: Int64s  # node v has tags[ptr[v] : ptr[v + 1]]
+    tags: Int32s
+    counts: Float32s  # of each of these
 
 
 class Lists(NamedTuple):
-    """The candidates of each word, best first: ``n`` of them, ``tags`` and log ``shares``.
+    """The candidates of each word, best first."""
 
-    ``keys``  what is known of a candidate by itself: of the lemma that the word would have
-    """
-
-    n: Any
-    tags: Any
-    shares: Any
-    keys: Any
+    n: Int64s  # (rows,) how many there are
+    tags: Int32s  # (rows, most)
+    shares: Float32s  # (rows, most) their logarithms
+    keys: UInt64s  # (rows, most) what is known of the lemma that the word would have
 
 
 @njit

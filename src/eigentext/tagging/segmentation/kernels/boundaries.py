@@ -7,7 +7,7 @@ Where the treebank has spaces inside tokens, the white space before a chunk is s
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from eigentext.tagging.segmentation.kernels.tables import (
     value_of,
 )
 
+if TYPE_CHECKING:
+    from eigentext.base.types import Int64s, UInt8s, UInt32s, UInt64s
+
 N_KEYS = 64  # room for the features of a place
 WHOLE = 48  # a chunk up to this length is looked at as a whole
 LONGEST = 14  # the dictionary is asked for strings up to this length
@@ -30,29 +33,23 @@ GLUED, CUT, JOINED = 1, 2, 3  # in ``Text.glue``: no token begins here; one does
 
 
 class Text(NamedTuple):
-    """A squeezed text: ``chars``, ``classes``, ``glue`` and chunks ``starts`` to ``ends``.
+    """A squeezed text and its chunks."""
 
-    ``glue``     GLUED inside of a grapheme; CUT or JOINED where a person decided
-    ``hashes``   of each chunk
-    ``longest``  at each place the length of the longest known token that begins there
-    ``ended``    in training, where the token ends that begins at each place, 0 for none
-    """
-
-    chars: Any
-    classes: Any
-    glue: Any
-    starts: Any
-    ends: Any
-    hashes: Any
-    longest: Any
-    ended: Any
+    chars: UInt32s
+    classes: UInt8s
+    glue: UInt8s  # GLUED inside of a grapheme; CUT or JOINED where a person decided
+    starts: Int64s  # of chunks
+    ends: Int64s  # of chunks
+    hashes: UInt64s  # of each chunk
+    longest: UInt8s  # at each place the length of the longest known token that begins there
+    ended: Int64s  # in training, where the token ends that begins at each place, 0 for none
 
 
 class Known(NamedTuple):
-    """A table of the hashes of tokens and how often each was seen."""
+    """A table of the hashes of tokens."""
 
-    keys: Any
-    counts: Any
+    keys: UInt32s
+    counts: UInt8s  # how often each was seen
 
 
 @njit

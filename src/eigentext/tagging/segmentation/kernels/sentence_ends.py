@@ -7,7 +7,7 @@ length, its first token, and whether brackets and quotes are open.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,38 +23,29 @@ from eigentext.tagging.segmentation.kernels.tables import (
     value_of,
 )
 
+if TYPE_CHECKING:
+    from eigentext.base.types import Int8s, Int64s, UInt8s, UInt64s
+
 N_KEYS = 64  # room for the features of a place
 LAST_OF_WORDS = 13  # classes up to here are of letters, digits and what is set on them
 
 
 class Tokens(NamedTuple):
-    """The tokens of a squeezed text.
+    """The tokens of a squeezed text."""
 
-    ``hashes``  of the letters;  ``shapes``: of their classes, runs as one;  ``firsts``: class of
-    the first letter;  ``lasts``: hash of the last letter and of the
-                class of the one before it;  ``lengths``
-    ``gaps``    class of what stands behind a token: 0 nothing, 1 white space, 2 a line break,
-                3 the end of the paragraph
-    ``opens``   1 for an opening bracket, -1 for a closing one, 2 for a quote that is both
-    ``cases``   how often it is written small, and with a capital inside a sentence
-    ``begins``  how often it is the first of a sentence, ``finals``: the last word of one
-    ``endings`` hash of the last three letters;  ``tails``, ``heads`` (tokens, 3): hashes of the
-                last 2, 3, 4 letters and of the first 2, 3, 4
-    """
-
-    hashes: Any
-    shapes: Any
-    firsts: Any
-    lasts: Any
-    lengths: Any
-    gaps: Any
-    opens: Any
-    cases: Any
-    begins: Any
-    finals: Any
-    endings: Any
-    tails: Any
-    heads: Any
+    hashes: UInt64s  # of the letters
+    shapes: UInt64s  # of their classes, runs as one
+    firsts: UInt8s  # class of the first letter
+    lasts: UInt64s  # of the last letter, and of the class of the one before it
+    lengths: Int64s
+    gaps: UInt8s  # behind it: 0 nothing, 1 white space, 2 a line break, 3 the end of the paragraph
+    opens: Int8s  # 1 an opening bracket, -1 a closing one, 2 a quote that is both
+    cases: UInt64s  # how often it is written small, and with a capital inside a sentence
+    begins: UInt64s  # how often it is the first of a sentence
+    finals: UInt64s  # how often the last word of one
+    endings: UInt64s  # of the last three letters
+    tails: UInt64s  # (tokens, 3) of the last 2, 3, 4 letters
+    heads: UInt64s  # (tokens, 3) of the first 2, 3, 4 letters
 
 
 @njit

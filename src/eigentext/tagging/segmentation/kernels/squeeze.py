@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+
+if TYPE_CHECKING:
+    from eigentext.base.types import UInt8s, UInt32s
 
 PARAGRAPH = 10  # the character that stands, REACH times, around every paragraph
 LINE_BREAK = 11  # one line break, where the training text has some that matter
@@ -24,11 +27,11 @@ PICTURE = 9  # one joined to another stays with it
 
 
 class Tables(NamedTuple):
-    """Of each code point its class (0: not met), folded letter and way to stick."""
+    """What is known of each code point."""
 
-    class_of: Any
-    folded: Any
-    glue: Any
+    class_of: UInt8s  # 0: not met
+    folded: UInt32s  # letter
+    glue: UInt8s  # the way to stick
 
 
 @njit

@@ -14,54 +14,51 @@ so an update adds Delta to ``weights`` and (c - 1) Delta to ``sums``: cost only 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+
+if TYPE_CHECKING:
+    from eigentext.base.types import Float32s, Float64s, Int32s, Int64s
 
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
 
 
 class Text(NamedTuple):
-    """Sentences in numbers; sentence s is the tokens ``starts[s] : starts[s + 1]``.
+    """Sentences in numbers; sentence s is the tokens ``starts[s] : starts[s + 1]``."""
 
-    ``features``            (tokens, templates) static features, -1 for none
-    ``cells, kinds``        (tokens, templates with tags) first cells, -1 for none; how many tags
-                            before (1 or 2) each template looks at
-    ``vector_of, vectors``  (tokens,) the row of each token's vector, -1 for none; (n, d)
-    """
-
-    starts: Any
-    features: Any
-    cells: Any
-    kinds: Any
-    vector_of: Any
-    vectors: Any
+    starts: Int64s
+    features: Int32s  # (tokens, templates) static features, -1 for none
+    cells: Int64s  # (tokens, templates with tags) first cells, -1 for none
+    kinds: Int64s  # how many tags before, 1 or 2, each of these templates looks at
+    vector_of: Int32s  # (tokens,) the row of each token's vector, -1 for none
+    vectors: Float32s  # (n, d)
 
 
 class Weights(NamedTuple):
-    """``row_of`` (features and cells,);  ``rows`` (rows, T);  ``dense`` (around a token, T, d)."""
+    """Weights of features and of vectors."""
 
-    row_of: Any
-    rows: Any
-    dense: Any
+    row_of: Int32s  # (features and cells,)
+    rows: Float32s  # (rows, T)
+    dense: Float32s  # (places around a token, T, d)
 
 
 class Sums(NamedTuple):
     """(c - 1) Delta_c summed, of ``Weights.rows`` and ``Weights.dense``: what averaging needs."""
 
-    rows: Any
-    dense: Any
+    rows: Float64s
+    dense: Float64s
 
 
 class Answers(NamedTuple):
-    """The n best of each sentence: ``tags`` (n, tokens), ``scores`` (n, sentences), ``count``."""
+    """The n best of each sentence."""
 
-    tags: Any
-    scores: Any
-    count: Any
+    tags: Int32s  # (n, tokens)
+    scores: Float64s  # (n, sentences)
+    counts: Int64s  # (sentences,) how many there are
 
 
 @njit
@@ -271,7 +268,7 @@ def search(text, model, legal, may_end, allowed, width, answers):
             for h in range(n_hypotheses):
                 total[h] = new_total[h]
         n_best = min(answers.tags.shape[0], n_hypotheses) if last > first else 0
-        answers.count[s] = n_best
+        answers.counts[s] = n_best
         for b in range(n_best):
             answers.scores[b, s] = total[b]
             h = b

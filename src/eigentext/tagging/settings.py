@@ -1,4 +1,4 @@
-"""Settings of the tagger, for Python and ``tag train`` alike."""
+"""Settings of the taggers and the segmenter, for Python and the commands alike."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Scheme = Literal["auto", "bio2", "plain"]
 
 
 @dataclass
-class TaggerSettings:
-    """Settings of a tagger."""
+class WordClassSettings:
+    """What a tagger knows of words from text without annotation."""
 
     clusters: str | PathLike[str] | Mapping[str, str] | None = setting(
         None,
@@ -35,6 +35,12 @@ class TaggerSettings:
         kept=True,
         panel="usual",
     )
+
+
+@dataclass
+class TaggerSettings(WordClassSettings):
+    """Settings of a tagger."""
+
     epochs: int = setting(
         8,
         Whole(1),
@@ -84,3 +90,27 @@ class TaggerSettings:
         panel="expert",
     )
     seed: int = setting(0, Whole(0), "Start of every random choice.", panel="expert")
+
+
+@dataclass
+class MorphTaggerSettings(WordClassSettings):
+    """Settings of a morphological tagger."""
+
+    epochs: int = setting(6, Whole(1), "Passes over the data.")
+    rate: float = setting(0.04, Real(0, open=True), "Length of the first step of a weight.")
+    bits: int = setting(21, Whole(10, 26), "The table of weights has 2^bits entries.")
+    seed: int = setting(0, Whole(0), "Start of every random choice.")
+
+
+@dataclass
+class SegmenterSettings:
+    """Settings of a segmenter."""
+
+    epochs: int = setting(8, Whole(1, 1000), "Passes over the training text.")
+    bits: int = setting(
+        18,
+        Whole(8, 24),
+        "The weights of each stage lie in a table of 2 to this power.",
+        flag=False,
+    )
+    seed: int = setting(0, Whole(0), "Start of every random choice.")
