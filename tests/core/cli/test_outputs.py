@@ -150,7 +150,7 @@ MINE = "my own"
 # what takes text that is no file; a `source` is a backup, of which a store is made
 NO_FILES = set(
     """basis beam by contexts data_licence data_name document documents entity_margin experts field
-    from_format heads label language layer memory n_states n_topics ngram_weight observations of
+    from_ heads label language layer memory n_states n_topics ngram_weight observations of
     project rates refine scheduler source statistic structure text_features title to_format
     tokeniser unigram_weight verbs view_weights views without work""".split()
 )
