@@ -112,17 +112,6 @@ class Counts(Stored):
         return hstack([self.matrix(name) for name in self.context_names], format="csr")
 
     @property
-    def n_pairs(self) -> dict[str, int]:
-        """The total of each context matrix."""
-        totals = [int(half.data.sum()) for half in self.halves]
-        if self.contexts.bag:
-            return {self.context_names[0]: 2 * totals[0]}
-        by_distance = {
-            near: total for (near, _), total in zip(self.contexts.spans, totals, strict=True)
-        }
-        return {f"{p:+d}": by_distance[abs(p)] for p in self.contexts.positions}
-
-    @property
     def n_stored(self) -> int:
         """The number of distinct pairs that are kept."""
         return sum(int(half.nnz) for half in self.halves)

@@ -68,7 +68,6 @@ def test_context_matrices(counted):
     wide = counts.context_matrix()
     assert wide.shape == (4, 8)
     assert wide.toarray().tolist() == np.hstack([right.T, right]).tolist()
-    assert counts.n_pairs == {"-1": 2, "+1": 2}
     assert counts.n_stored == 2
     with pytest.raises(SettingsError, match="only: -1, \\+1"):
         counts.matrix(2)

@@ -72,8 +72,8 @@ def test_the_formula_of_section_4():
 
 def test_kneser_ney_by_hand():
     pairs = np.array([[0, 3, 1], [2, 0, 0], [1, 1, 0]])
-    d = 0.5
-    model = KneserNeyBigram(csr_array(pairs), discount=d)
+    d = 3 / 5  # three pairs once, one twice
+    model = KneserNeyBigram(csr_array(pairs))
     kinds_before = (pairs > 0).sum(axis=0)
     lower = np.maximum(kinds_before - d, 0) / kinds_before.sum()
     lower = lower + (1 - lower.sum()) / 3

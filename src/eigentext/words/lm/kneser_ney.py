@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.errors import SettingsError
-
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -23,7 +21,7 @@ class KneserNeyBigram:
     number of different words before y with the uniform distribution in the same way.
     """
 
-    def __init__(self, pairs: Sparse, *, discount: float | None = None) -> None:
+    def __init__(self, pairs: Sparse) -> None:
         from scipy.sparse import csr_array
 
         matrix = csr_array(pairs)
@@ -33,10 +31,7 @@ class KneserNeyBigram:
         data = matrix.data
         ones, twos = int((data == 1).sum()), int((data == 2).sum())
         estimate = ones / (ones + 2 * twos) if ones else 0.5  # Ney, Essen and Kneser 1994
-        self.discount = min(max(estimate, 0.05), 0.95) if discount is None else discount
-        if not 0 < self.discount < 1:
-            raise SettingsError(f"discount {self.discount!r}: expected between 0 and 1")
-        d = self.discount
+        self.discount = d = min(max(estimate, 0.05), 0.95)
         before = np.bincount(matrix.indices, minlength=n).astype(np.float64)
         kinds = max(float(before.sum()), 1.0)
         lower = np.maximum(before - d, 0.0) / kinds  # discounted kinds of words before
