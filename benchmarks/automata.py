@@ -53,8 +53,8 @@ from eigentext.lab.experts import HeadAutomata, dependents
 from eigentext.language.formats.conllu import ConlluBlock, read_sentences
 from eigentext.sequences import HMM, LatentTagger
 from eigentext.tagging.morphology.lemmas import Lemmatiser
-from eigentext.tagging.morphology.tags import TagSet
-from eigentext.tagging.morphology.words import Lexicon
+from eigentext.tagging.morphology.tags import MorphTagSet
+from eigentext.tagging.morphology.words import FormLexicon
 
 TREEBANKS = ("ewt", "fr-sequoia", "tr-imst", "hu-szeged", "pt-bosque")
 Answers = dict[str, tuple[list[str], str]]  # by name, with CPU seconds
@@ -325,7 +325,7 @@ def pairs(treebank: str) -> None:
     learned = thinned(sorted(counts), MOST_PAIRS)
     answers: Answers = {"copy": ([form for form, *_ in asked], "")}
     began = time.process_time()
-    tags = TagSet((tag, "_", "_") for _, tag, _ in learned)
+    tags = MorphTagSet((tag, "_", "_") for _, tag, _ in learned)
     number = {tag: at for at, tag in enumerate(tags.columns[0])}
     numbered = {
         (form, number[tag], lemma): counts[form, tag, lemma] for form, tag, lemma in learned
@@ -333,7 +333,7 @@ def pairs(treebank: str) -> None:
     forms: Counter[tuple[str, int]] = Counter()
     for (form, tag, _), n in numbered.items():
         forms[form, tag] += n
-    lemmatiser = Lemmatiser.learned(Lexicon.counted(forms), tags, numbered)
+    lemmatiser = Lemmatiser.learned(FormLexicon.counted(forms), tags, numbered)
     made = lemmatiser.lemmas(
         [form for form, *_ in asked], [number.get(tag, 0) for _, tag, _ in asked]
     )

@@ -25,9 +25,9 @@ from eigentext.evaluate.ranking import RankedItem, score_ranking
 from eigentext.language.formats.conllu import read_sentences
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.analyzers.learned import LearnedAnalyzer
-from eigentext.lexical.candidates import Candidates
+from eigentext.lexical.candidates import LabelSource
 from eigentext.lexical.crossval import FoldResult, evaluate_ranker, folds_by_document
-from eigentext.lexical.documents import Document, read_conllu_documents, read_words_jsonl
+from eigentext.lexical.documents import LexDocument, read_conllu_documents, read_words_jsonl
 from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.ranker.templates import PAPER
 from eigentext.lexical.schemes.labels import LabelScheme, load_scheme
@@ -106,7 +106,7 @@ class FewerWeighing(LexicalRanker):
 
     share = 1.0
 
-    def _split(self, documents: list[Document]) -> tuple[list[Document], list[Document]]:
+    def _split(self, documents: list[LexDocument]) -> tuple[list[LexDocument], list[LexDocument]]:
         counted, held = super()._split(documents)
         return counted, held[: max(1, round(self.share * len(held)))]
 
@@ -118,16 +118,16 @@ class Setting:
 
     def __init__(
         self,
-        documents: list[Document],
+        documents: list[LexDocument],
         scheme: LabelScheme,
         analyzer: Analyzer,
         *,
-        test: list[Document] | None = None,
+        test: list[LexDocument] | None = None,
     ) -> None:
         self.documents = documents
         self.scheme = scheme
         self.analyzer = analyzer
-        self.candidates = Candidates(analyzer, scheme)
+        self.candidates = LabelSource(analyzer, scheme)
         self.test = test  # else folds
 
     def ranker(
@@ -139,7 +139,7 @@ class Setting:
         made.oracle = oracle
         return made
 
-    def fold(self, number: int) -> tuple[list[Document], list[Document]]:
+    def fold(self, number: int) -> tuple[list[LexDocument], list[LexDocument]]:
         """The documents to train and to test on."""
         if self.test is not None:
             return self.documents, self.test
@@ -148,7 +148,9 @@ class Setting:
         return training, [d for d, f in zip(self.documents, fold, strict=True) if f == number]
 
 
-def most_frequent(setting: Setting, training: list[Document], test: list[Document]) -> FoldResult:
+def most_frequent(
+    setting: Setting, training: list[LexDocument], test: list[LexDocument]
+) -> FoldResult:
     """Candidates by how often the form had the label, then the label at all, then the prior."""
     with_form: defaultdict[str, Counter[Any]] = defaultdict(Counter)
     at_all: Counter[Any] = Counter()
@@ -176,7 +178,7 @@ def most_frequent(setting: Setting, training: list[Document], test: list[Documen
 
 
 def plainly_most_frequent(
-    setting: Setting, training: list[Document], test: list[Document]
+    setting: Setting, training: list[LexDocument], test: list[LexDocument]
 ) -> FoldResult:
     """The form's most frequent labels; for a new form those of the whole training set."""
     with_form: defaultdict[str, Counter[Any]] = defaultdict(Counter)
@@ -200,7 +202,9 @@ def plainly_most_frequent(
     return FoldResult(score_ranking(items(), setting.scheme.elements), 0.0, 0.0, 0.0)
 
 
-def independent(setting: Setting, training: list[Document], test: list[Document]) -> FoldResult:
+def independent(
+    setting: Setting, training: list[LexDocument], test: list[LexDocument]
+) -> FoldResult:
     """M_ind: the lemma by M_lemma, the rest by M_lemma', put together."""
     shared = {"candidates": setting.candidates}
     lemma = setting.ranker(**ROWS["M_lemma"]).fit(training, **shared)
@@ -229,9 +233,9 @@ def independent(setting: Setting, training: list[Document], test: list[Document]
     return FoldResult(score_ranking(items(), setting.scheme.elements), 0.0, 0.0, 0.0)
 
 
-def all_scored(document: Document) -> Document:
+def all_scored(document: LexDocument) -> LexDocument:
     """The document with every labelled word counting, punctuation too."""
-    return Document(
+    return LexDocument(
         document.id,
         [[w._replace(scored=w.label is not None) for w in s] for s in document.sentences],
     )
@@ -299,12 +303,12 @@ def languages(almor: str) -> dict[str, Callable[[], Setting]]:
         """Train and dev serve both the analyzer and the ranker, by ten analyzers out of sample."""
         scheme = load_scheme("turkish")  # lemma, part of speech and features of UD
         folder = data / "dependency" / name
-        training: list[Document] = []
+        training: list[LexDocument] = []
         sentences: list[Any] = []
         for name in ("train", "dev"):
             path = folder / f"{name}.conllu"
             read = read_conllu_documents(path, scheme, documents="sentence")
-            training += [Document(f"{name} {d.id}", d.sentences) for d in read]
+            training += [LexDocument(f"{name} {d.id}", d.sentences) for d in read]
             sentences += read_sentences(path)
         test = read_conllu_documents(folder / "test.conllu", scheme, documents="sentence")
         made = Setting(

@@ -20,7 +20,7 @@ from pathlib import Path
 from eigentext.errors import MissingExtraError
 from eigentext.language.formats.conllu import read_sentences
 from eigentext.lexical import (
-    Candidates,
+    LabelSource,
     load_scheme,
     open_analyzer,
     read_conllu_documents,
@@ -124,12 +124,12 @@ def main():
         print(f"\npeer skipped: {why}")
     for spelling in ("careful", "tolerant", "strict"):
         chosen = open_analyzer("almor", spelling=spelling)
-        measure(f"ar-padt, almor, spelling {spelling}", documents, Candidates(chosen, arabic))
+        measure(f"ar-padt, almor, spelling {spelling}", documents, LabelSource(chosen, arabic))
     turkish, folder = load_scheme("turkish"), data / "dependency/tr-imst"
     learned = LearnedAnalyzer.fit(read_sentences(folder / "train.conllu"), language="tr")
     for part in ("dev", "test"):
         documents = read_conllu_documents(folder / f"{part}.conllu", turkish)
-        measure(f"tr-imst {part}, learned from train", documents, Candidates(learned, turkish))
+        measure(f"tr-imst {part}, learned from train", documents, LabelSource(learned, turkish))
     try:
         morfeusz = open_analyzer("morfeusz2")
     except MissingExtraError as error:
@@ -137,7 +137,7 @@ def main():
         return
     polish = load_scheme("polish")
     documents = read_conllu_documents(data / "lexical/pl-pdb/a.conllu", polish)
-    measure("pl-pdb, morfeusz2", documents, Candidates(morfeusz, polish))
+    measure("pl-pdb, morfeusz2", documents, LabelSource(morfeusz, polish))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from eigentext.lexical.ranker.second_pass import best_rows
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
-    from eigentext.lexical.documents import Document
+    from eigentext.lexical.documents import LexDocument
     from eigentext.lexical.ranker.model import LexicalRanker
     from eigentext.lexical.schemes.labels import Label
 
@@ -48,7 +48,11 @@ def unvocalised(text: str) -> str:
 
 
 def labelled(
-    setting: Setting, source: str, training: list[Document], other: list[Document], **options: Any
+    setting: Setting,
+    source: str,
+    training: list[LexDocument],
+    other: list[LexDocument],
+    **options: Any,
 ) -> dict[str, list[list[Label]]]:
     """The best label of every word of the other documents, by document and sentence."""
     if source == "ranker":

@@ -24,7 +24,7 @@ from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analysis
-    from eigentext.lexical.documents import Word
+    from eigentext.lexical.documents import LexWord
     from eigentext.lexical.ranker.model import LexicalRanker, RankedWord
 
 WAYS = (
@@ -40,7 +40,7 @@ def most_frequent(readings: list[Analysis]) -> str:
     return max(readings, key=lambda r: -99.0 if r.prior is None else r.prior).vocalised
 
 
-def shown(ranker: LexicalRanker, word: RankedWord, gold: Word) -> dict[str, str]:
+def shown(ranker: LexicalRanker, word: RankedWord, gold: LexWord) -> dict[str, str]:
     """The word by each way."""
     every = [reading for candidate in word.candidates for reading in candidate.analyses]
     own = list(word.best.analyses)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from eigentext.errors import SettingsError
 from eigentext.lexical.ranker.kernels import weighing
-from eigentext.lexical.ranker.records import BUCKETS, CountColumns, Weights
+from eigentext.lexical.ranker.records import BUCKETS, CountColumns, RankWeights
 from eigentext.lexical.ranker.second_pass import counted_pairs
 from rivals import chain_kernels
 from rivals.ranking import Rival
@@ -30,8 +30,8 @@ from rivals.ranking import Rival
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.lexical.documents import Document
-    from eigentext.lexical.ranker.encoding import Encoded
+    from eigentext.lexical.documents import LexDocument
+    from eigentext.lexical.ranker.encoding import WordArrays
     from eigentext.lexical.ranker.features import Hashes
 
 __all__ = ["METHODS", "ChainModel", "Lattice"]
@@ -54,7 +54,7 @@ class Lattice:
     sentences: list[tuple[int, int]]
 
     @classmethod
-    def of(cls, encoded: Encoded, morph: int) -> Lattice:
+    def of(cls, encoded: WordArrays, morph: int) -> Lattice:
         """The lattice of encoded words; ``morph`` is the target by which rows are classed."""
         n = len(encoded.words)
         word_of = np.repeat(np.arange(n), np.diff(encoded.first))
@@ -87,7 +87,7 @@ class Lattice:
 class _Work:
     """Words, features and room for the sums of one sentence at a time."""
 
-    def __init__(self, encoded: Encoded, lattice: Lattice, atoms: Hashes, model: ChainModel):
+    def __init__(self, encoded: WordArrays, lattice: Lattice, atoms: Hashes, model: ChainModel):
         self.e, self.lattice, self.atoms, self.model = encoded, lattice, atoms, model
         n_targets = encoded.row_hash.shape[1]
         n_classes = len(lattice.values)
@@ -112,7 +112,7 @@ class _Work:
             e.feature_table(self.atoms, model.used_),
             e.rows,
             self.columns,
-            Weights(self.dense, numeric, weights, model.bits),
+            RankWeights(self.dense, numeric, weights, model.bits),
             self.rows,
         )
         chain_kernels.transitions(
@@ -170,12 +170,12 @@ class ChainModel(Rival):
     change that puts gold above the worst wrong path by as much as that is wrong, in steps of
     ``limit`` at most; ``perceptron`` adds gold less best path.  The last two average weights.
 
-    >>> from eigentext.lexical.documents import Document, Word
+    >>> from eigentext.lexical.documents import LexDocument, Word
     >>> from eigentext.lexical.schemes.labels import load_scheme
     >>> scheme = load_scheme("arabic14")
     >>> def word(form, pos):
     ...     return Word(form, scheme.from_mapping({"lemma": form, "pos": pos, "det": "0"}))
-    >>> text = [Document(f"d{i}", [[word("من", "P"), word("علم", "N")]]) for i in range(4)]
+    >>> text = [LexDocument(f"d{i}", [[word("من", "P"), word("علم", "N")]]) for i in range(4)]
     >>> ChainModel(method="perceptron", bits=10).fit(text).rank(["من", "علم"])[1][0][0][1]
     'N'
     """
@@ -199,11 +199,11 @@ class ChainModel(Rival):
             names.append(("hard", "hard"))
         return np.array([(place[a], place[b]) for a, b in names], np.int64).reshape(-1, 2)
 
-    def _work(self, encoded: Encoded) -> _Work:
+    def _work(self, encoded: WordArrays) -> _Work:
         lattice = Lattice.of(encoded, self.targets_.names.index("morph"))
         return _Work(encoded, lattice, self._atoms(encoded), self)
 
-    def _learn(self, encoded: Encoded, documents: Sequence[Document]) -> None:
+    def _learn(self, encoded: WordArrays, documents: Sequence[LexDocument]) -> None:
         self.pairs_ = self._pairs()
         self.used_ = counted_pairs(self.templates, self.targets_.names)
         size = (1 << self.bits) + (1 << PAIR_BITS)
@@ -221,7 +221,7 @@ class ChainModel(Rival):
                 learner.step(*sentences[number])
         learner.finish()
 
-    def _score(self, encoded: Encoded) -> Floats:
+    def _score(self, encoded: WordArrays) -> Floats:
         work = self._work(encoded)
         out = np.zeros(len(encoded.row_hash))
         for begin, end in work.lattice.sentences:

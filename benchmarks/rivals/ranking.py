@@ -24,8 +24,8 @@ from rivals import chain_kernels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.lexical.documents import Document
-    from eigentext.lexical.ranker.encoding import Encoded
+    from eigentext.lexical.documents import LexDocument
+    from eigentext.lexical.ranker.encoding import WordArrays
 
 __all__ = ["ElementClassifiers", "Rival"]
 
@@ -61,7 +61,7 @@ class Rival(MostFrequent):
                 f"expected bits of 1 to 30 and epochs of 1 or more, found {bits} and {epochs}"
             )
 
-    def _atoms(self, encoded: Encoded) -> features.Hashes:
+    def _atoms(self, encoded: WordArrays) -> features.Hashes:
         known = {"class": encoded.class_hash}
         return features.table(self.templates, encoded.typed, encoded.sentence_of, known)
 
@@ -78,7 +78,7 @@ class ElementClassifiers(Rival):
 
     rate = 0.1
 
-    def _learn(self, encoded: Encoded, documents: Sequence[Document]) -> None:
+    def _learn(self, encoded: WordArrays, documents: Sequence[LexDocument]) -> None:
         names = self.targets_.names
         elements = set(self.scheme_.elements)
         self.columns_ = [column for column, name in enumerate(names) if name in elements]
@@ -115,7 +115,7 @@ class ElementClassifiers(Rival):
         self.mixture_ = fit_mixture(encoded, self._agreements(encoded), tuning)
         self.counts_ = label_counts(documents)
 
-    def _agreements(self, encoded: Encoded) -> Floats:
+    def _agreements(self, encoded: WordArrays) -> Floats:
         """For each row: which elements agree with their classifiers, and the row's numbers."""
         scores = np.zeros(len(encoded.unit_hash))
         chain_kernels.unit_scores(
@@ -146,12 +146,12 @@ class ElementClassifiers(Rival):
         ]
         return np.column_stack([agree, np.array(often, np.float64), encoded.numeric])
 
-    def _score(self, encoded: Encoded) -> Floats:
+    def _score(self, encoded: WordArrays) -> Floats:
         found: Floats = self._agreements(encoded) @ self.mixture_
         return found
 
 
-def fit_mixture(encoded: Encoded, columns: Floats, words: Ints) -> Floats:
+def fit_mixture(encoded: WordArrays, columns: Floats, words: Ints) -> Floats:
     """The weights of columns that make the gold rows of these words most probable."""
     from scipy.optimize import minimize
 

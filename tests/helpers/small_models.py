@@ -343,14 +343,14 @@ def _vectors_answers(model: Any) -> Any:
 def documents() -> list[Any]:
     """Documents whose words have labels."""
     from eigentext.lexical import load_scheme
-    from eigentext.lexical.documents import Document, Word
+    from eigentext.lexical.documents import LexDocument, LexWord
 
     scheme = load_scheme("arabic14")
 
-    def word(form: str, pos: str) -> Word:
-        return Word(form, scheme.from_mapping({"lemma": form, "pos": pos, "det": "0"}))
+    def word(form: str, pos: str) -> LexWord:
+        return LexWord(form, scheme.from_mapping({"lemma": form, "pos": pos, "det": "0"}))
 
-    return [Document(f"d{i}", [[word("من", "P"), word("علم", "N")]]) for i in range(4)]
+    return [LexDocument(f"d{i}", [[word("من", "P"), word("علم", "N")]]) for i in range(4)]
 
 
 def _ranked(ranker: Any) -> Any:

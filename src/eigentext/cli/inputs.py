@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eigentext.counting.raw_text import TypedToken
     from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.language.trees.dependency import DependencyTree
-    from eigentext.tagging.sequence.reading import Item
+    from eigentext.tagging.sequence.reading import TagItem
 
 Field = Annotated[
     str | None,
@@ -141,7 +141,7 @@ class TaggedInput(Flags):
     )
     column: Column = "upos"
 
-    def items(self, sources: list[str], on_error: OnError | None = None) -> Iterator[Item]:
+    def items(self, sources: list[str], on_error: OnError | None = None) -> Iterator[TagItem]:
         """Sentences with their tags, if they have any, and the way to write them with others."""
         from eigentext.tagging.sequence.reading import read_items
 

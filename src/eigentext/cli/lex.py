@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eigentext.evaluate.ranking import RankingScores
     from eigentext.lexical.analysis import Analyzer
     from eigentext.lexical.crossval import FoldResult
-    from eigentext.lexical.documents import Document
+    from eigentext.lexical.documents import LexDocument
     from eigentext.lexical.ranked import RankedWord
     from eigentext.lexical.ranker.model import LexicalRanker
     from eigentext.lexical.schemes.labels import LabelScheme
@@ -242,7 +242,7 @@ def train(
 
 def _labelled(
     sources: list[str], scheme: LabelScheme, documents: str, log: SkipLog | None
-) -> list[Document]:
+) -> list[LexDocument]:
     """The documents of the files; none at all is an error."""
     from eigentext.lexical.documents import read_documents
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from eigentext.base.progress import Progress
-    from eigentext.pipeline.runs import Counts, Job, Unit
+    from eigentext.pipeline.runs import RunCounts, RunJob, RunUnit
 
 _GIVEN_BY = {"lines": "sentences", "horizontal": "tokens", "vertical": "tokens"}
 
@@ -72,7 +72,7 @@ def apply(
     from eigentext.language.formats.spacy_docs import merged
     from eigentext.pipeline import Pipeline
     from eigentext.pipeline.annotate import AnswerOptions
-    from eigentext.pipeline.runs import NOTHING, Job, units_of
+    from eigentext.pipeline.runs import NOTHING, RunJob, units_of
 
     sources = expand(files or ["-"])
     kind = _input_of(sources, input_, level)
@@ -89,7 +89,7 @@ def apply(
     kept = level or (_GIVEN_BY.get(kind) if kind != "conllu" else "words")
     request = AnswerOptions(kept == "tags", top, probabilities)
     pipeline = Pipeline.load(model)
-    job = Job(pipeline, kept, request, format_, offsets)
+    job = RunJob(pipeline, kept, request, format_, offsets)
     with run.reading() as (log, progress), workers.at_work(jobs):
         units = units_of(sources, kind, field=field, on_error=log)
         bar = _Bar(progress, _bytes_of(sources))
@@ -151,16 +151,16 @@ class _Bar:
 
     def __init__(self, progress: Progress, total: int) -> None:
         self.progress, self.total, self.done = progress, total, 0
-        self.counts: Counts | None = None
+        self.counts: RunCounts | None = None
 
-    def add(self, unit: Unit, counts: Counts) -> None:
+    def add(self, unit: RunUnit, counts: RunCounts) -> None:
         self.done, self.counts = self.done + unit.size, counts
         self.progress(min(self.done, self.total or self.done), self.total, "annotating")
 
 
 def _resumably(
-    units: Iterable[Unit],
-    job: Job,
+    units: Iterable[RunUnit],
+    job: RunJob,
     output: str,
     about: list[Any],
     jobs: int,
@@ -182,7 +182,7 @@ def _resumably(
         bar.add(unit, done)
 
 
-def _pieces(units: Iterable[Unit], job: Job, jobs: int, bar: _Bar) -> Iterator[bytes]:
+def _pieces(units: Iterable[RunUnit], job: RunJob, jobs: int, bar: _Bar) -> Iterator[bytes]:
     from eigentext.pipeline.runs import annotated
 
     for unit, content, done in annotated(units, job, jobs=jobs):

@@ -21,7 +21,7 @@ from eigentext.tagging.settings import TaggerSettings
 if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.tagging.sequence import Tagging
-    from eigentext.tagging.sequence.reading import Item
+    from eigentext.tagging.sequence.reading import TagItem
 
 
 @with_flags(TaggerSettings)
@@ -103,7 +103,7 @@ def apply(
     tagger.beam = beam or tagger.beam
     as_json = format_ == "jsonl" or kbest > 1
     counts = {"sentences": 0, "tokens": 0}
-    waiting: deque[Item] = deque()  # what the tagger has taken and not yet answered
+    waiting: deque[TagItem] = deque()  # what the tagger has taken and not yet answered
     sources = expand(files or ["-"])
 
     def tokens(log: SkipLog | None) -> Iterator[list[str]]:

@@ -82,7 +82,7 @@ def read_documents(
             from eigentext.counting.raw_text import tokenise_document
 
             sentences = tokenise_document(text, tokeniser, newlines=newlines)
-            yield [token.text for tokens in sentences for token in tokens]
+            yield [token.form for tokens in sentences for token in tokens]
 
 
 def _of_conllu(source: str, unit: str, on_error: OnError | None) -> Iterator[list[str]]:

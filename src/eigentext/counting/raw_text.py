@@ -8,8 +8,9 @@ from eigentext.base.hashing import fingerprint
 from eigentext.counting.spill import disk_error
 from eigentext.errors import DataError
 from eigentext.language.formats.text import text_lines, write_sentences
+from eigentext.language.token import Token
 from eigentext.language.tokenise.sentences import stretches
-from eigentext.language.tokenise.tokens import Token, tokenise_text
+from eigentext.language.tokenise.tokens import tokenise_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -65,7 +66,7 @@ def read_typed(
     lines = (line for _, line in text_lines(source, field, apart=True, on_error=on_error))
     for _, paragraph in _paragraphs(lines, newlines):
         for tokens in tokenise_text(paragraph, scheme):
-            yield [TypedToken(token.text, paragraph[token.start : token.end]) for token in tokens]
+            yield [TypedToken(token.form, paragraph[token.start : token.end]) for token in tokens]
 
 
 def tokenised_files(
@@ -112,10 +113,10 @@ def tokenise_document(
 
     Their tokens know where they stand in ``text``.
 
-    >>> [[t.text for t in s] for s in tokenise_document("It rains.\r\n\r\nGood!", "ptb")]
+    >>> [[t.form for t in s] for s in tokenise_document("It rains.\r\n\r\nGood!", "ptb")]
     [['It', 'rains', '.'], ['Good', '!']]
-    >>> tokenise_document("It rains.\r\n\r\nGood!", "ptb")[1][0]
-    Token(text='Good', start=13, end=17)
+    >>> tokenise_document("It rains.\r\n\r\nGood!", "ptb")[1][0][:3]
+    ('Good', 13, 17)
     """
     begin = int(text.startswith("\ufeff"))
     whole = text[begin:].replace("\r\n", "\n")
@@ -127,7 +128,7 @@ def tokenise_document(
         for tokens in tokenise_text(paragraph, scheme):
             moved = [
                 Token(form, positions[start + first], positions[start + end - 1] + 1)
-                for form, first, end in tokens
+                for form, first, end, *_ in tokens
             ]
             sentences.append(moved)
     return sentences

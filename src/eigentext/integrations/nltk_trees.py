@@ -99,7 +99,7 @@ def nltk_parser(model: Any, *, kbest: int = 1) -> Any:
     class Parser(ParserI):  # type: ignore[misc]
         """Trees of the model, the best first."""
 
-        def parse(self, sent: Sequence[str], *_: Any, **__: Any) -> Iterator[Any]:
+        def parse(self, sent: Sequence[str], *_: object, **__: object) -> Iterator[Any]:
             parse = model.parse(list(sent), kbest=kbest)
             trees = [candidate.tree for candidate in parse.kbest] or [parse.tree]
             return (to_nltk(tree) for tree in trees)

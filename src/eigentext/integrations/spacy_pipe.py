@@ -61,18 +61,18 @@ class PipeTokenizer:
         """One after the other."""
         return map(self, texts)
 
-    def to_bytes(self, **_: Any) -> bytes:
+    def to_bytes(self, **_: object) -> bytes:
         """Nothing: the component keeps the model."""
         return b""
 
-    def from_bytes(self, data: bytes, **_: Any) -> Self:
+    def from_bytes(self, data: bytes, **_: object) -> Self:
         """Nothing."""
         return self
 
-    def to_disk(self, path: str | Path, **_: Any) -> None:
+    def to_disk(self, path: str | Path, **_: object) -> None:
         """Nothing: the component keeps the model."""
 
-    def from_disk(self, path: str | Path, **_: Any) -> Self:
+    def from_disk(self, path: str | Path, **_: object) -> Self:
         """Nothing."""
         return self
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from eigentext.base.types import Json
     from eigentext.language.formats import conllu
     from eigentext.language.sentence import Sentence
     from eigentext.language.token import Word
@@ -90,7 +91,7 @@ class Doc:
         parts = conllu_parts(self, newdoc=newdoc, offsets=offsets, probabilities=probabilities)
         return numbered(parts, first_id)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """In JSON's own types."""
         from eigentext.language.formats.json_docs import as_dict
 
@@ -156,7 +157,7 @@ class Doc:
         return cls("".join(pieces), tuple(sentences), doc_id)
 
     @classmethod
-    def from_json(cls, source: str | bytes | Mapping[str, Any]) -> Self:
+    def from_json(cls, source: str | bytes | Json) -> Self:
         """What :meth:`to_json` or :meth:`to_dict` gave."""
         from eigentext.language.formats.json_docs import from_json
 

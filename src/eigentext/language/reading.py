@@ -126,10 +126,10 @@ def _of_records(
         yield Doc(text, (), f"{name}:{number}")
 
 
-def _of_sentences(items: Iterator[Any], holds: str) -> Iterator[Doc]:
+def _of_sentences(items: Iterator[object], holds: str) -> Iterator[Doc]:
     """Documents of what a reader gives."""
     begins, doc_of = _MADE_OF[holds]
-    together: list[Any] = []
+    together: list[object] = []
     for item in items:
         if together and begins(item):
             yield doc_of(together)

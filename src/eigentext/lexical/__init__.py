@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analysis as Analysis
     from eigentext.lexical.analysis import Analyzer as Analyzer
     from eigentext.lexical.analyzers import open_analyzer as open_analyzer
-    from eigentext.lexical.candidates import Candidate as Candidate
-    from eigentext.lexical.candidates import Candidates as Candidates
-    from eigentext.lexical.documents import Document as Document
-    from eigentext.lexical.documents import Word as Word
+    from eigentext.lexical.candidates import LabelChoice as LabelChoice
+    from eigentext.lexical.candidates import LabelSource as LabelSource
+    from eigentext.lexical.documents import LexDocument as LexDocument
+    from eigentext.lexical.documents import LexWord as LexWord
     from eigentext.lexical.documents import read_conllu_documents as read_conllu_documents
     from eigentext.lexical.documents import read_words_jsonl as read_words_jsonl
     from eigentext.lexical.ranked import RankedCandidate as RankedCandidate
@@ -34,8 +34,8 @@ __getattr__, __dir__, __all__ = lazy(
     {
         "analysis": "Analysis Analyzer",
         "analyzers": "open_analyzer",
-        "candidates": "Candidate Candidates",
-        "documents": "Document Word read_conllu_documents read_words_jsonl",
+        "candidates": "LabelChoice LabelSource",
+        "documents": "LexDocument LexWord read_conllu_documents read_words_jsonl",
         "ranked": "RankedCandidate RankedWord",
         "ranker.model": "LexicalRanker",
         "schemes.labels": "Label LabelScheme load_scheme scheme_names",

@@ -33,7 +33,7 @@ SPELLING_PENALTY = 0.5
 _Leading = tuple[int, int, Analysis]  # how many labels a reading has, which is this, the reading
 
 
-class Candidate(NamedTuple):
+class LabelChoice(NamedTuple):
     """A label that a word may have, with the readings that lead to it, the most telling first.
 
     ``prior`` is a base-10 logarithm; ``source`` is that of the best reading, or ``observed`` for a
@@ -60,12 +60,12 @@ def tie_order(label: Label) -> int:
     return zlib.crc32("\x1f".join(label).encode("utf-8", "surrogatepass"))
 
 
-class Candidates:
+class LabelSource:
     """The candidates of words under an analyzer and a scheme, with what training showed.
 
     >>> from eigentext.lexical.analyzers import open_analyzer
     >>> from eigentext.lexical.schemes.labels import load_scheme
-    >>> source = Candidates(open_analyzer("sample"), load_scheme("arabic14"))
+    >>> source = LabelSource(open_analyzer("sample"), load_scheme("arabic14"))
     >>> sorted({candidate.label[0] for candidate in source("العلم")})
     ['عَلَم', 'عِلم']
     """
@@ -83,7 +83,7 @@ class Candidates:
         self.observed = observed if observed is not None else {}
         self._remembered = Remembering(self._from_analyzer, cache, len)
 
-    def __call__(self, word: str) -> list[Candidate]:
+    def __call__(self, word: str) -> list[LabelChoice]:
         """All candidates of the word, by prior and then by :func:`tie_order`.
 
         A word that only the training data knows keeps the analyzer's guesses, but after what was
@@ -96,7 +96,7 @@ class Candidates:
         by_label = {candidate.label: candidate for candidate in candidates}
         for label in observed:
             if label not in by_label:
-                by_label[label] = Candidate(label, (), NO_PRIOR, "observed")
+                by_label[label] = LabelChoice(label, (), NO_PRIOR, "observed")
             elif by_label[label].is_guess:
                 by_label[label] = by_label[label]._replace(source="observed")
         return _ordered(by_label.values())
@@ -113,7 +113,7 @@ class Candidates:
         finally:
             answers.most = usual
 
-    def _from_analyzer(self, word: str) -> tuple[Candidate, ...]:
+    def _from_analyzer(self, word: str) -> tuple[LabelChoice, ...]:
         readings: dict[Label, list[_Leading]] = {}
         for analysis in self.analyzer.analyse(word):
             labels = self.scheme.project(analysis)
@@ -127,11 +127,11 @@ def _weight(analysis: Analysis) -> float:
     return prior - SPELLING_PENALTY * int(analysis.features.get("spelling", "0"))
 
 
-def _gathered(label: Label, leading: list[_Leading]) -> Candidate:
+def _gathered(label: Label, leading: list[_Leading]) -> LabelChoice:
     """The reading comes first that says most itself: one with few labels leaves little open."""
     if len(leading) == 1:
         only = leading[0][2]
-        return Candidate(label, (only,), _weight(only), only.source)
+        return LabelChoice(label, (only,), _weight(only), only.source)
     readings = tuple(
         reading
         for _, _, reading in sorted(
@@ -139,10 +139,10 @@ def _gathered(label: Label, leading: list[_Leading]) -> Candidate:
         )
     )
     best = max(readings, key=lambda reading: (not reading.is_guess, _weight(reading)))
-    return Candidate(label, readings, _weight(best), best.source)
+    return LabelChoice(label, readings, _weight(best), best.source)
 
 
-def _ordered(candidates: Iterable[Candidate]) -> list[Candidate]:
+def _ordered(candidates: Iterable[LabelChoice]) -> list[LabelChoice]:
     return sorted(
         candidates,
         key=lambda candidate: (-candidate.prior, tie_order(candidate.label), candidate.label),

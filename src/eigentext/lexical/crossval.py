@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,9 +24,15 @@ from eigentext.base.tokens import checked_tokens
 from eigentext.errors import SettingsError
 from eigentext.evaluate.ranking import RankedItem, RankingScores, in_order, score_ranking
 from eigentext.lexical.analyzers import open_analyzer
-from eigentext.lexical.candidates import Candidates
-from eigentext.lexical.documents import Document, Word
-from eigentext.lexical.ranker.encoding import Encoded, Encoder, Observed, Targets, hard_elements
+from eigentext.lexical.candidates import LabelSource
+from eigentext.lexical.documents import LexDocument, LexWord
+from eigentext.lexical.ranker.encoding import (
+    Observed,
+    Targets,
+    WordArrays,
+    WordEncoder,
+    hard_elements,
+)
 from eigentext.lexical.ranker.second_pass import best_rows
 from eigentext.lexical.ranker.softmax import calibration_error, probabilities
 from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme
@@ -47,10 +53,10 @@ class MostFrequent:
     ``analyzer``   an analyzer, or what ``open_analyzer`` takes
     ``scheme``     a label scheme, or what ``load_scheme`` takes
 
-    >>> from eigentext.lexical.documents import Document, Word
+    >>> from eigentext.lexical.documents import LexDocument, LexWord
     >>> scheme = load_scheme("arabic14")
     >>> noun = scheme.from_mapping({"lemma": "x", "pos": "N"})
-    >>> ranker = MostFrequent().fit([Document("d", [[Word("من", noun)]])])
+    >>> ranker = MostFrequent().fit([LexDocument("d", [[LexWord("من", noun)]])])
     >>> ranker.rank(["من"])[0][0][0] == noun
     True
     """
@@ -63,14 +69,16 @@ class MostFrequent:
         self.analyzer = analyzer
         self.scheme = scheme
 
-    def fit(self, documents: Iterable[Document], *, candidates: Candidates | None = None) -> Self:
+    def fit(
+        self, documents: Iterable[LexDocument], *, candidates: LabelSource | None = None
+    ) -> Self:
         """Learn from documents whose words have labels; ``candidates`` as of the ranker."""
         documents = list(documents)
         forms = [w.form for d in documents for w in d.words() if w.label is not None]
         if not forms:
             raise SettingsError("no word with a label in the training documents: nothing to learn")
         if candidates is None:
-            candidates = Candidates(open_analyzer(self.analyzer), load_scheme(self.scheme))
+            candidates = LabelSource(open_analyzer(self.analyzer), load_scheme(self.scheme))
         self.candidates_, self.scheme_ = candidates, candidates.scheme
         self.hard_ = hard_elements(self.scheme_, candidates, forms)
         self.targets_ = Targets(self.scheme_, hard=self.hard_)
@@ -82,11 +90,11 @@ class MostFrequent:
                 if word.label is not None:
                     self.observed_.add(word.form, word.label, number)
         self.seen_ = frozenset(forms)
-        self.encoder_ = Encoder(candidates, self.targets_)
+        self.encoder_ = WordEncoder(candidates, self.targets_)
         self._learn(self.encoder_(documents, self.observed_, training=numbers), documents)
         return self
 
-    def score_documents(self, documents: Sequence[Document]) -> tuple[Encoded, Float64s]:
+    def score_documents(self, documents: Sequence[LexDocument]) -> tuple[WordArrays, Float64s]:
         """The words as arrays, and the score of every row."""
         if not hasattr(self, "encoder_"):
             raise NotFittedError("nothing was learned yet: call fit first")
@@ -95,8 +103,8 @@ class MostFrequent:
 
     def rank(self, tokens: Sequence[str]) -> list[list[tuple[Label, float]]]:
         """Each token's labels with their scores, best first; ties by the labels' fixed hash."""
-        sentence = [Word(token) for token in checked_tokens(tokens)]
-        encoded, row_scores = self.score_documents([Document("", [sentence])])
+        sentence = [LexWord(token) for token in checked_tokens(tokens)]
+        encoded, row_scores = self.score_documents([LexDocument("", [sentence])])
         ranked = []
         for number, candidates in enumerate(encoded.candidates):
             labels = [candidate.label for candidate in candidates]
@@ -105,10 +113,10 @@ class MostFrequent:
             ranked.append([(label, of[label]) for label in in_order(labels, scores)])
         return ranked
 
-    def _learn(self, encoded: Encoded, documents: Sequence[Document]) -> None:
+    def _learn(self, encoded: WordArrays, documents: Sequence[LexDocument]) -> None:
         self.counts_ = label_counts(documents)
 
-    def _score(self, encoded: Encoded) -> Float64s:
+    def _score(self, encoded: WordArrays) -> Float64s:
         return np.array(
             [
                 1000.0 * self.counts_[word][candidate.label] + candidate.prior
@@ -119,11 +127,11 @@ class MostFrequent:
         )
 
 
-def label_counts(documents: Iterable[Document]) -> defaultdict[str, Counter[Label]]:
+def label_counts(documents: Iterable[LexDocument]) -> defaultdict[str, Counter[Label]]:
     """How often each form had each label.
 
-    >>> from eigentext.lexical.documents import Document, Word
-    >>> label_counts([Document("d", [[Word("a", ("x",)), Word("a", ("x",))]])])["a"]
+    >>> from eigentext.lexical.documents import LexDocument, LexWord
+    >>> label_counts([LexDocument("d", [[LexWord("a", ("x",)), LexWord("a", ("x",))]])])["a"]
     Counter({('x',): 2})
     """
     counts: defaultdict[str, Counter[Label]] = defaultdict(Counter)
@@ -146,7 +154,7 @@ class FoldResult:
 
 def evaluate_ranker(
     ranker: LexicalRanker | MostFrequent,
-    documents: Sequence[Document],
+    documents: Sequence[LexDocument],
     *,
     without: Sequence[str] = ("cas",),
 ) -> FoldResult:
@@ -182,18 +190,18 @@ def evaluate_ranker(
     )
 
 
-def folds_by_document(documents: Sequence[Document], folds: int = 10) -> list[int]:
+def folds_by_document(documents: Sequence[LexDocument], folds: int = 10) -> list[int]:
     """The fold of each document.
 
-    >>> from eigentext.lexical.documents import Document
-    >>> sorted(folds_by_document([Document("a", []), Document("b", []), Document("c", [])], 3))
+    >>> from eigentext.lexical.documents import LexDocument
+    >>> sorted(folds_by_document([LexDocument(name, []) for name in "abc"], 3))
     [0, 1, 2]
     """
     return dealt([document.id for document in documents], folds)
 
 
 def cross_validate(
-    documents: Sequence[Document],
+    documents: Sequence[LexDocument],
     make: Callable[[], LexicalRanker | MostFrequent],
     *,
     folds: int = 10,
@@ -220,11 +228,11 @@ def cross_validate(
 class _Folds:
     """What all folds share; words that were analysed for one are known to the next."""
 
-    documents: list[Document]
+    documents: list[LexDocument]
     fold: list[int]
     make: Callable[[], LexicalRanker | MostFrequent]
     without: tuple[str, ...]
-    candidates: Any = None
+    candidates: LabelSource | None = None
 
     def result(self, number: int) -> FoldResult:
         """Train on the others, evaluate on this one."""

@@ -13,7 +13,7 @@ Sentences of one document are gathered under its id, in the order of the file.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.base.files.opening import numbered_lines, raise_or_tell
 from eigentext.errors import DataError, SettingsError, shortened
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from eigentext.base.files.opening import Source
+    from eigentext.language.token import Word
     from eigentext.lexical.schemes.labels import LabelScheme
 
 _NOT_SCORED = frozenset({"PUNCT", "SYM"})
 _DOCUMENTS = ("auto", "newdoc", "source", "sentence")
 
 
-class Word(NamedTuple):
+class LexWord(NamedTuple):
     """A word as typed, and what is known of it."""
 
     form: str
@@ -41,27 +42,27 @@ class Word(NamedTuple):
     gloss: str = ""
 
 
-class Document(NamedTuple):
+class LexDocument(NamedTuple):
     """The sentences of one document.
 
-    >>> text = Document("d1", [[Word("a"), Word("b")], [Word("c")]])
+    >>> text = LexDocument("d1", [[LexWord("a"), LexWord("b")], [LexWord("c")]])
     >>> [word.form for word in text.words()]
     ['a', 'b', 'c']
     """
 
     id: str
-    sentences: list[list[Word]]
+    sentences: list[list[LexWord]]
 
-    def words(self) -> Iterator[Word]:
+    def words(self) -> Iterator[LexWord]:
         """All words in order."""
         for sentence in self.sentences:
             yield from sentence
 
 
-def _gathered(sentences: Iterable[tuple[str, list[Word]]]) -> list[Document]:
-    documents: dict[str, Document] = {}
+def _gathered(sentences: Iterable[tuple[str, list[LexWord]]]) -> list[LexDocument]:
+    documents: dict[str, LexDocument] = {}
     for name, words in sentences:
-        documents.setdefault(name, Document(name, [])).sentences.append(words)
+        documents.setdefault(name, LexDocument(name, [])).sentences.append(words)
     return list(documents.values())
 
 
@@ -70,7 +71,7 @@ def read_words_jsonl(
     scheme: LabelScheme | None = None,
     *,
     on_error: Callable[[DataError], None] | None = None,
-) -> list[Document]:
+) -> list[LexDocument]:
     """Read documents of labelled words (default scheme: ``arabic14``).
 
     >>> import tempfile, pathlib
@@ -83,7 +84,7 @@ def read_words_jsonl(
     """
     labels = scheme or load_scheme("arabic14")
 
-    def sentences() -> Iterator[tuple[str, list[Word]]]:
+    def sentences() -> Iterator[tuple[str, list[LexWord]]]:
         for number, text in numbered_lines(path):
             if not text.strip():
                 continue
@@ -95,7 +96,7 @@ def read_words_jsonl(
     return _gathered(sentences())
 
 
-def _sentence(text: str, path: str, line: int, scheme: LabelScheme) -> tuple[str, list[Word]]:
+def _sentence(text: str, path: str, line: int, scheme: LabelScheme) -> tuple[str, list[LexWord]]:
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -106,7 +107,7 @@ def _sentence(text: str, path: str, line: int, scheme: LabelScheme) -> tuple[str
     return str(record.get("doc", "")), words
 
 
-def _word(item: Any, path: str, line: int, scheme: LabelScheme) -> Word:
+def _word(item: object, path: str, line: int, scheme: LabelScheme) -> LexWord:
     if not isinstance(item, dict) or not isinstance(item.get("form"), str):
         raise DataError(path, line, f'expected a word with a "form", found {str(item)[:60]}')
     label = item.get("label")
@@ -117,7 +118,7 @@ def _word(item: Any, path: str, line: int, scheme: LabelScheme) -> Word:
             label = scheme.gold_label(label)
         except SettingsError as error:
             raise DataError(path, line, str(error)) from error
-    return Word(
+    return LexWord(
         item["form"],
         label,
         bool(item.get("scored", label is not None)),
@@ -132,7 +133,7 @@ def read_conllu_documents(
     *,
     documents: str = "auto",
     on_error: Callable[[DataError], None] | None = None,
-) -> list[Document]:
+) -> list[LexDocument]:
     """Read a treebank's syntactic words as documents; punctuation and signs are not scored.
 
     ``documents`` says what a document is: ``newdoc`` (its comments), ``source`` (the comment
@@ -142,7 +143,7 @@ def read_conllu_documents(
     if documents not in _DOCUMENTS:
         raise SettingsError(f"documents is one of {', '.join(_DOCUMENTS)}, not {documents!r}")
 
-    def sentences() -> Iterator[tuple[str, list[Word]]]:
+    def sentences() -> Iterator[tuple[str, list[LexWord]]]:
         announced = ""
         for number, sentence in enumerate(read_sentences(path, on_error=on_error), start=1):
             announced = _announced(sentence, number) or announced
@@ -177,11 +178,11 @@ def _source_of(sentence: ConlluBlock) -> str:
     return ""
 
 
-def _gold(token: Any, scheme: LabelScheme) -> Word:
+def _gold(token: Word, scheme: LabelScheme) -> LexWord:
     pairs = dict(item.partition("=")[::2] for item in token.misc.split("|"))
     label = scheme.from_conllu(token)
     scored = token.upos not in _NOT_SCORED
-    return Word(token.form, label, scored, pairs.get("Vform", ""), pairs.get("Gloss", ""))
+    return LexWord(token.form, label, scored, pairs.get("Vform", ""), pairs.get("Gloss", ""))
 
 
 def read_documents(
@@ -190,21 +191,21 @@ def read_documents(
     *,
     documents: str = "auto",
     on_error: Callable[[DataError], None] | None = None,
-) -> list[Document]:
+) -> list[LexDocument]:
     """All documents of the files; those of one id in several files are told apart by a number."""
-    gathered: list[Document] = []
+    gathered: list[LexDocument] = []
     taken: dict[str, int] = {}
     for source in sources:
         for document in _of_file(source, scheme, documents, on_error):
             times = taken[document.id] = taken.get(document.id, 0) + 1
             name = document.id if times == 1 else f"{document.id} ({times})"
-            gathered.append(Document(name, document.sentences))
+            gathered.append(LexDocument(name, document.sentences))
     return gathered
 
 
 def _of_file(
     source: str, scheme: LabelScheme, documents: str, on_error: Callable[[DataError], None] | None
-) -> list[Document]:
+) -> list[LexDocument]:
     file_format = format_of(source, ("conllu", "jsonl"), "")
     if file_format == "conllu":
         return read_conllu_documents(source, scheme, documents=documents, on_error=on_error)
@@ -224,7 +225,7 @@ def _is_sample(source: str) -> bool:
 
 def _sample_documents(
     source: str, scheme: LabelScheme, on_error: Callable[[DataError], None] | None
-) -> list[Document]:
+) -> list[LexDocument]:
     """Each sentence of the sample is a document of its own."""
     from eigentext.datasets import analyse
     from eigentext.lexical.analyzers.sample import SampleAnalyzer
@@ -242,10 +243,10 @@ def _sample_documents(
                     reading = readings.analyse(item["form"])[ids.index(item["analysis"])]
                     label = scheme.project(reading)[0]
                 punctuation = not any(letter.isalnum() for letter in item["form"])
-                words.append(Word(item["form"], label, label is not None and not punctuation))
+                words.append(LexWord(item["form"], label, label is not None and not punctuation))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             why = f"expected words with analyses: {shortened(repr(error), 200)}"
             raise_or_tell(DataError(source, number, why), on_error)
             continue
-        documents.append(Document(str(record.get("id", number)), [words]))
+        documents.append(LexDocument(str(record.get("id", number)), [words]))
     return documents

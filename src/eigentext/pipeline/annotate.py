@@ -13,7 +13,7 @@ from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
 from eigentext.language.formats.ptb import escape, format_tree
-from eigentext.language.sentence import Alternatives, TreeReading, WordReading
+from eigentext.language.sentence import Alternatives, TreeReading
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
@@ -203,10 +203,7 @@ def alternatives(pipeline: Pipeline, sentence: Sentence, options: AnswerOptions)
             ]
         if options.top:
             readings = [
-                [
-                    WordReading(r.upos, r.xpos, sorted_feats(r.feats), r.lemma, r.probability)
-                    for r in word[: options.top]
-                ]
+                [r._replace(feats=sorted_feats(r.feats)) for r in word[: options.top]]
                 for word in analyses
             ]
     if pipeline.parser_ is not None:

@@ -17,7 +17,7 @@ from eigentext.language.formats.conllu_docs import both, one_blank, space_after
 from eigentext.language.formats.text import split_tokens
 from eigentext.language.sentence import Columns, Sentence
 from eigentext.language.token import Token
-from eigentext.pipeline.pieces import Piece
+from eigentext.pipeline.pieces import TextPiece
 from eigentext.pipeline.settings import GIVEN
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def draft(
     """The Doc that is to be filled."""
     checked_level(keep)
     if isinstance(source, str):
-        source = Piece(0, source, True, True)
-    if isinstance(source, Piece):
+        source = TextPiece(0, source, True, True)
+    if isinstance(source, TextPiece):
         return _of_text(segmenter, source, keep, doc_id)
     if isinstance(source, Doc):
         return _of_doc(segmenter, source, keep)
@@ -56,7 +56,7 @@ def draft(
 
 
 def _of_text(
-    segmenter: Segmenter | None, piece: Piece, keep: str | None, doc_id: str | None
+    segmenter: Segmenter | None, piece: TextPiece, keep: str | None, doc_id: str | None
 ) -> Doc:
     """A text, or a stretch of one."""
     if keep is None:

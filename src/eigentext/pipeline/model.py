@@ -1,6 +1,6 @@
 """``Pipeline``: treebanks in, a pipeline out; then text in, a :class:`Doc` out.
 
-1. ``train`` reads CoNLL-U files, ``fit`` takes their sentences: ``training`` makes the stages.
+1. ``fit`` takes CoNLL-U files or their sentences: ``training`` makes the stages.
 2. A call makes a draft of its input (``drafts``) and has the stages fill it (``annotate``).
 3. The file holds the stages as the bytes of their own files.
 """
@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from eigentext.base.files.opening import OnError, Source
+    from eigentext.base.files.opening import Source
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Json
     from eigentext.constituency import LPCFG
     from eigentext.dependency import DependencyParser, Parse, Reranker
     from eigentext.dependency.graph.demands import AnyArc
@@ -100,10 +101,10 @@ class Pipeline(Model, PipelineSettings):
     values_: dict[str, list[str]] = learned(
         Each(As(Strings("n_#", distinct=True), list, list), lambda values: VALUES, "{}")
     )
-    counts_: dict[str, Any] = learned(Named({}))
-    dev_scores_: dict[str, Any] = learned(Named({}))
+    counts_: Json = learned(Named({}))
+    dev_scores_: Json = learned(Named({}))
     universal_: bool = learned(Flag())
-    choices_: dict[str, Any] = learned(As(_CHOICES, lambda choices: choices or None, dict))
+    choices_: Json = learned(As(_CHOICES, lambda choices: choices or None, dict))
 
     def check(self) -> None:
         """Raise SettingsError for settings that no pipeline can have."""
@@ -120,48 +121,15 @@ class Pipeline(Model, PipelineSettings):
 
     # ------------------------------------------------------------ training
 
-    @classmethod
-    def train(
-        cls,
-        treebanks: Source | Iterable[Source],
-        *,
-        dev: Source | Iterable[Source] | None = None,
-        text: Source | Iterable[Source] | None = None,
-        const: Any = None,
-        ner: Any = None,
-        models: Mapping[str, Any] | None = None,
-        work: Source | None = None,
-        jobs: int | None = None,
-        on_error: OnError | None = None,
-        progress: Progress | None = None,
-        **settings: Any,
-    ) -> Self:
-        """A pipeline of the CoNLL-U files ``treebanks``; the rest as :meth:`fit` takes it."""
-        from eigentext.pipeline.training import read_treebanks
-
-        pipeline = cls(**settings)
-        pipeline.check()
-        return pipeline.fit(
-            read_treebanks(treebanks, on_error=on_error),
-            dev=None if dev is None else read_treebanks(dev, on_error=on_error),
-            text=text,
-            const=const,
-            ner=ner,
-            models=models,
-            work=work,
-            jobs=jobs,
-            progress=progress,
-        )
-
     def fit(
         self,
-        X: conllu.Treebank,
+        X: conllu.Treebank | Iterable[Source],
         y: None = None,
         *,
-        dev: conllu.Treebank | None = None,
+        dev: conllu.Treebank | Iterable[Source] | None = None,
         text: Source | Iterable[Source] | None = None,
-        const: Any = None,
-        ner: Any = None,
+        const: Model | Source | None = None,
+        ner: Model | Source | None = None,
         models: Mapping[str, Any] | None = None,
         work: Source | None = None,
         jobs: int | None = None,
@@ -170,7 +138,7 @@ class Pipeline(Model, PipelineSettings):
         """Train the stages on a treebank.
 
         Args:
-            X: a CoNLL-U file, a Doc, or a list of sentences or Docs, with all columns
+            X: a CoNLL-U file or several, a Doc, or a list of sentences or Docs, with all columns
             y: nothing
             dev: the same, sentences that the pipeline is scored on at the end, from their raw text
             text: files of text without annotation: clusters and vectors of its words are
@@ -197,7 +165,7 @@ class Pipeline(Model, PipelineSettings):
 
     def __call__(
         self,
-        text: Any,
+        text: object,
         *,
         keep: str | None = None,
         top: int = 0,
@@ -220,7 +188,7 @@ class Pipeline(Model, PipelineSettings):
 
     def pipe(
         self,
-        texts: Iterable[Any],
+        texts: Iterable[object],
         *,
         jobs: int = 1,
         keep: str | None = None,
@@ -233,7 +201,7 @@ class Pipeline(Model, PipelineSettings):
         for _, doc in in_order(_annotate_all, texts, state=state, jobs=jobs, chunk=_CHUNK):
             yield doc
 
-    def kbest(self, text: Any, k: int = 5) -> Alternatives:
+    def kbest(self, text: str | Sequence[str] | Sentence, k: int = 5) -> Alternatives:
         """The k best readings of each word and trees of a sentence, with probabilities.
 
         ``text`` is one sentence: as it was typed, as a list of tokens, or a :class:`Sentence`.
@@ -287,7 +255,7 @@ class Pipeline(Model, PipelineSettings):
             return arc_marginals(self, sentence, **arcs)
 
     def _annotated(
-        self, texts: Sequence[tuple[Any, str | None]], keep: str | None, options: AnswerOptions
+        self, texts: Sequence[tuple[object, str | None]], keep: str | None, options: AnswerOptions
     ) -> list[Doc]:
         self.check_fitted()
         with _one_at_a_time:
@@ -337,7 +305,7 @@ class Pipeline(Model, PipelineSettings):
 
 
 def _annotate_all(
-    state: tuple[Pipeline, str | None, AnswerOptions], texts: list[Any]
+    state: tuple[Pipeline, str | None, AnswerOptions], texts: list[object]
 ) -> list[Doc]:
     """What a worker process does."""
     pipeline, keep, options = state

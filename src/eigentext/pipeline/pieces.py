@@ -35,7 +35,7 @@ _CUTS = (
 )
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A stretch of a text: where it begins there, in characters, and what it is.
 
     ``new_paragraph``  it begins one, and is not the rest of one that was cut
@@ -55,7 +55,7 @@ def text_pieces(
     most: int = MOST,
     field: str | None = None,
     on_error: OnError | None = None,
-) -> Iterator[Piece]:
+) -> Iterator[TextPiece]:
     r"""The pieces of a file of UTF-8, or of the texts in a file of records, one by one.
 
     Bytes that are none are a DataError with their line, or are told to ``on_error`` and left out.
@@ -78,7 +78,7 @@ def document_pieces(
     most: int = MOST,
     field: str | None = None,
     on_error: OnError | None = None,
-) -> Iterator[tuple[int | None, Piece]]:
+) -> Iterator[tuple[int | None, TextPiece]]:
     """The same pieces, with the number of the record that each is of (``formats.records``).
 
     Where a record begins, ``start`` is 0 again.
@@ -92,7 +92,7 @@ def document_pieces(
             yield None, piece
 
 
-def cut(blocks: Iterator[str], *, size: int = SIZE, most: int = MOST) -> Iterator[Piece]:
+def cut(blocks: Iterator[str], *, size: int = SIZE, most: int = MOST) -> Iterator[TextPiece]:
     """Pieces of a text that comes in blocks; how it is blocked makes no difference."""
     held, start = "", 0
     ended, new_paragraph = False, True
@@ -106,12 +106,12 @@ def cut(blocks: Iterator[str], *, size: int = SIZE, most: int = MOST) -> Iterato
         at, empty_line = _place(held, size, most)
         if not at or at >= len(held):
             break
-        yield Piece(start, held[:at], new_paragraph, False)
+        yield TextPiece(start, held[:at], new_paragraph, False)
         new_paragraph = empty_line
         start += at
         held = held[at:]
     if held:
-        yield Piece(start, held, new_paragraph, True)
+        yield TextPiece(start, held, new_paragraph, True)
 
 
 def _place(text: str, size: int, most: int) -> tuple[int, bool]:

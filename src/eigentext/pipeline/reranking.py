@@ -7,7 +7,7 @@ the other folds choose a tree from each list, and its words with right head and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eigentext.base.hashing import fingerprint
 from eigentext.base.settings import declared
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Json
     from eigentext.dependency import DependencyParser, Reranker
     from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.pipeline.model import Pipeline
+    from eigentext.pipeline.training import WorkFolder
 
 # Unless told: experts look at the endings of rare words of any language.
 _USUAL = {"latent": {"language": "generic"}, "generative": {"language": "generic"}}
@@ -30,9 +32,9 @@ def trained_reranker(
     pipeline: Pipeline,
     trees: Sequence[ConlluBlock],
     parser: DependencyParser,
-    files: Any,
+    files: WorkFolder,
     progress: Progress | None,
-) -> tuple[Reranker | None, dict[str, Any]]:
+) -> tuple[Reranker | None, Json]:
     """The reranker, or None where it does not pay; and what was chosen, with its figures.
 
     ``files`` is the work folder.

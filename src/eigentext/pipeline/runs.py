@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.base.parallel import in_order
@@ -43,21 +43,21 @@ _SENTENCES = 256  # of tokens or CoNLL-U in a unit
 _DONE = "done.json"
 
 
-class Unit(NamedTuple):
+class RunUnit(NamedTuple):
     """A share of the work: a piece of text, sentences of tokens or of CoNLL-U.
 
     ``start``  where its text begins, of tokens; a piece knows that itself
     ``size``   in bytes, as far as it is known
     """
 
-    source: Any
+    source: object
     doc_id: str | None
     begins: bool
     start: int = 0
     size: int = 0
 
 
-class Job(NamedTuple):
+class RunJob(NamedTuple):
     """What every process needs to know."""
 
     pipeline: Pipeline
@@ -67,7 +67,7 @@ class Job(NamedTuple):
     offsets: bool = False
 
 
-class Counts(NamedTuple):
+class RunCounts(NamedTuple):
     """How far a run is: units, sentences and words that are done, and the words looked up."""
 
     units: int = 0
@@ -77,7 +77,7 @@ class Counts(NamedTuple):
     in_vocabulary: int = 0
 
 
-NOTHING = Counts()
+NOTHING = RunCounts()
 
 
 # ---------------------------------------------------------------- in
@@ -89,7 +89,7 @@ def units_of(
     *,
     field: str | None = None,
     on_error: OnError | None = None,
-) -> Iterator[Unit]:
+) -> Iterator[RunUnit]:
     """The units of all files, in order.
 
     A text file is a document, and so is every record of a file of records, whose text stands in
@@ -106,19 +106,19 @@ def units_of(
             for number, piece in document_pieces(source, field=field, on_error=on_error):
                 empty = False
                 doc_id = name if number is None else f"{name or 'record'}:{number}"
-                yield Unit(piece, doc_id, piece.start == 0, size=len(piece.text.encode()))
+                yield RunUnit(piece, doc_id, piece.start == 0, size=len(piece.text.encode()))
             if empty:
                 raise DataError(source, None, "an empty file, expected text")
 
 
-def _of_conllu(source: str, on_error: OnError | None) -> Iterator[Unit]:
+def _of_conllu(source: str, on_error: OnError | None) -> Iterator[RunUnit]:
     sentences = conllu.read_sentences(source, on_error=on_error)
     start = 0
     begins = True
     following = list(islice(sentences, _SENTENCES))
     while chunk := following:
         following = list(islice(sentences, _SENTENCES))
-        yield Unit(chunk, None, begins, start, sum(len(s.verbatim.encode()) for s in chunk))
+        yield RunUnit(chunk, None, begins, start, sum(len(s.verbatim.encode()) for s in chunk))
         if first := following[:1]:  # the white space between the two is as the file says
             start += len(Doc.from_conllu([*chunk, *first]).text) - len(Doc.from_conllu(first).text)
         begins = False
@@ -126,7 +126,7 @@ def _of_conllu(source: str, on_error: OnError | None) -> Iterator[Unit]:
         raise DataError(source, None, "no sentences in this file, expected CoNLL-U")
 
 
-def _of_columns(source: str, name: str | None, on_error: OnError | None) -> Iterator[Unit]:
+def _of_columns(source: str, name: str | None, on_error: OnError | None) -> Iterator[RunUnit]:
     """One token a line, in the first of its columns; an empty line ends a sentence."""
     held: list[list[str]] = []
     tokens: list[str] = []
@@ -143,13 +143,13 @@ def _of_columns(source: str, name: str | None, on_error: OnError | None) -> Iter
             held.append(tokens)
             tokens = []
         if len(held) == _SENTENCES:
-            yield Unit(held, name, begins, start, size)
+            yield RunUnit(held, name, begins, start, size)
             start += sum(len(form) + 1 for sentence in held for form in sentence)
             begins, held, size = False, [], 0
     if tokens:
         held.append(tokens)
     if held:
-        yield Unit(held, name, begins, start, size)
+        yield RunUnit(held, name, begins, start, size)
     elif begins:
         raise DataError(source, None, "no tokens in this file, expected one a line")
 
@@ -168,8 +168,8 @@ class _Answer(NamedTuple):
 
 
 def annotated(
-    units: Iterable[Unit], job: Job, *, jobs: int = 1, done: Counts = NOTHING
-) -> Iterator[tuple[Unit, bytes, Counts]]:
+    units: Iterable[RunUnit], job: RunJob, *, jobs: int = 1, done: RunCounts = NOTHING
+) -> Iterator[tuple[RunUnit, bytes, RunCounts]]:
     """Each unit with its answer as it is written, and how far the run is after it."""
     rest = islice(units, done.units, None)
     for unit, answer in in_order(_work, rest, state=job, jobs=jobs, chunk=1):
@@ -177,16 +177,16 @@ def annotated(
         if job.format == "conllu":
             content = numbered(answer.parts, done.sentences + 1).encode()
         more = 1, answer.sentences, answer.words, *answer.share
-        done = Counts(*map(add, done, more))
+        done = RunCounts(*map(add, done, more))
         yield unit, content, done
 
 
-def _work(job: Job, units: list[Unit]) -> list[_Answer]:
+def _work(job: RunJob, units: list[RunUnit]) -> list[_Answer]:
     """What a worker process does."""
     return [_answer(job, unit) for unit in units]
 
 
-def _answer(job: Job, unit: Unit) -> _Answer:
+def _answer(job: RunJob, unit: RunUnit) -> _Answer:
     (doc,) = job.pipeline._annotated([(unit.source, unit.doc_id)], job.keep, job.options)
     if unit.start:
         doc = replace(doc, start=unit.start)
@@ -237,24 +237,24 @@ class _Record:
         self.folder = folder
         self.data = folder / "data"
 
-    def found(self) -> tuple[Counts, int]:
+    def found(self) -> tuple[RunCounts, int]:
         """What is done, and its bytes; nothing where there is none."""
         try:
             record = json.loads((self.folder / _DONE).read_text(encoding="utf-8"))
             if self.data.stat().st_size >= record["bytes"]:
-                return Counts(*record["done"]), int(record["bytes"])
+                return RunCounts(*record["done"]), int(record["bytes"])
         except (OSError, ValueError, KeyError, TypeError):
             pass
         return NOTHING, 0
 
-    def write(self, done: Counts, size: int) -> None:
+    def write(self, done: RunCounts, size: int) -> None:
         """Tell how far it is, all or nothing."""
         write_record(self.folder, _DONE, json.dumps({"done": list(done), "bytes": size}))
 
 
 def write_resumably(
-    units: Iterable[Unit], job: Job, output: str, key: str, *, resume: bool, jobs: int = 1
-) -> Iterator[tuple[Unit, Counts]]:
+    units: Iterable[RunUnit], job: RunJob, output: str, key: str, *, resume: bool, jobs: int = 1
+) -> Iterator[tuple[RunUnit, RunCounts]]:
     """Annotate to a file; gives each unit when it is safe, and moves the file into its place.
 
     ``key`` says what the file is made of.  With ``resume``, what a run with the same key left is
@@ -279,8 +279,13 @@ def write_resumably(
 
 
 def _written(
-    units: Iterable[Unit], job: Job, record: _Record, out: Any, done: Counts, jobs: int
-) -> Iterator[tuple[Unit, Counts]]:
+    units: Iterable[RunUnit],
+    job: RunJob,
+    record: _Record,
+    out: BinaryIO,
+    done: RunCounts,
+    jobs: int,
+) -> Iterator[tuple[RunUnit, RunCounts]]:
     for unit, content, now in annotated(units, job, jobs=jobs, done=done):
         out.write(content)
         out.flush()

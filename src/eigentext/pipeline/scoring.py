@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eigentext.evaluate.conll18 import Measure, evaluate
 from eigentext.language.doc import Doc
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Json
     from eigentext.pipeline.model import Pipeline
 
 
@@ -44,7 +45,7 @@ def answers(
     from eigentext.pipeline.pieces import cut
     from eigentext.tagging.segmentation import raw_text
 
-    sources: list[Any]
+    sources: list[object]
     if checked_level(keep) is None:
         sources = list(cut(iter([raw_text(gold)])))
     else:
@@ -69,7 +70,7 @@ def _without_answers(doc: Doc, keep: str | None) -> Doc:
 
     Else those would count as right for which the pipeline has no stage.
     """
-    blank: dict[str, Any] = dict.fromkeys(_TREES if keep == "tags" else (*_TREES, *_TAGS))
+    blank: Json = dict.fromkeys(_TREES if keep == "tags" else (*_TREES, *_TAGS))
     sentences = (
         replace(sentence.with_columns(**blank), empty_nodes=()) for sentence in doc.sentences
     )

@@ -9,6 +9,7 @@ from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Listed, Named, Text, Whole
 
 if TYPE_CHECKING:
+    from eigentext.base.types import Json
     from eigentext.lexical.analysis import Analyzer
 
 Stage = Literal["segmenter", "morphology", "parser", "reranker"]
@@ -78,16 +79,16 @@ class PipelineSettings:
         "What that text tells of its words, joined by commas: clusters, vectors.",
         panel="expert",
     )
-    segmenter_settings: dict[str, Any] | None = setting(
+    segmenter_settings: Json | None = setting(
         None, Named({}), "Settings of the segmenter, by name.", flag=False
     )
-    morphology_settings: dict[str, Any] | None = setting(
+    morphology_settings: Json | None = setting(
         None, Named({}), "Settings of the morphological tagger, by name.", flag=False
     )
-    parser_settings: dict[str, Any] | None = setting(
+    parser_settings: Json | None = setting(
         None, Named({}), "Settings of the dependency parser, by name.", flag=False
     )
-    reranker_settings: dict[str, Any] | None = setting(
+    reranker_settings: Json | None = setting(
         None, Named({}), "Settings of the reranker, by name.", flag=False
     )
     seed: int = setting(0, Whole(0), "Start of every random choice.", panel="expert")

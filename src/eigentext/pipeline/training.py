@@ -30,6 +30,7 @@ from eigentext.base.registry import wrong_kind
 from eigentext.dependency.sentence import with_other_upos
 from eigentext.errors import DataError, SettingsError, StorageError
 from eigentext.language.formats import conllu
+from eigentext.language.formats.blocks import is_file
 from eigentext.language.formats.conllu_docs import without_controls
 from eigentext.pipeline.annotate import ROOT, sorted_feats
 from eigentext.pipeline.settings import VALUES
@@ -39,7 +40,10 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError, Source
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Json
+    from eigentext.lexical.analysis import Analyzer
     from eigentext.pipeline.model import Pipeline
+    from eigentext.tagging.morphology import Morphology
 
 # the version of what a work folder holds: raised when the same settings would give another model
 _WORK_VERSION = 3
@@ -63,6 +67,14 @@ def read_treebanks(
     return sentences
 
 
+def treebank_of(source: conllu.Treebank | Iterable[Source]) -> list[conllu.ConlluBlock]:
+    """The sentences of a treebank, or of several files."""
+    names = list(source) if isinstance(source, (list, tuple)) else []
+    if names and all(map(is_file, names)):
+        return read_treebanks(names)
+    return list(conllu.each_conllu(source))
+
+
 def listed(sources: Source | Iterable[Source]) -> list[str]:
     """One source or several, as a list of names."""
     if isinstance(sources, (str, os.PathLike)):
@@ -72,16 +84,16 @@ def listed(sources: Source | Iterable[Source]) -> list[str]:
 
 def train_stages(
     pipeline: Pipeline,
-    sentences: conllu.Treebank,
+    sentences: conllu.Treebank | Iterable[Source],
     *,
-    dev: conllu.Treebank | None,
+    dev: conllu.Treebank | Iterable[Source] | None,
     text: Source | Iterable[Source] | None,
     at_hand: Mapping[str, Any],
     work: Source | None,
     progress: Progress | None,
 ) -> None:
     """Train what was not given and not left out, and score the whole on ``dev``."""
-    treebank = list(map(without_controls, conllu.each_conllu(sentences)))
+    treebank = list(map(without_controls, treebank_of(sentences)))
     if not treebank:
         raise DataError("<treebank>", None, "no sentences, expected some to learn from")
     stages = {name: _model_of(name, model) for name, model in at_hand.items()}
@@ -96,7 +108,7 @@ def train_stages(
         open_analyzer(pipeline.analyzer)  # if it is not there, that is said before long work
     todo = [n for n in _TRAINED if n not in stages and n not in pipeline.without]
     _check_reranker(pipeline, stages, todo)
-    files = _WorkFolder(work)
+    files = WorkFolder(work)
     report = _StageProgress(progress)
     about = fingerprint([sentence.verbatim for sentence in treebank], _WORK_VERSION)
     settings = {"seed": pipeline.seed}
@@ -157,7 +169,7 @@ def train_stages(
     if dev is not None:
         from eigentext.pipeline.scoring import score
 
-        result = score(pipeline, list(conllu.each_conllu(dev)), jobs=cores_in_use())
+        result = score(pipeline, treebank_of(dev), jobs=cores_in_use())
         pipeline.dev_scores_ = {name: measure.f1 for name, measure in result.items()}
 
 
@@ -188,7 +200,7 @@ def _model_of(name: str, model: Any) -> Any:
     return model
 
 
-def _known(cls: type, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _known(cls: type, settings: Mapping[str, Any]) -> Json:
     """Those settings that a model of this class has."""
     from eigentext.base.settings import declared
 
@@ -196,11 +208,11 @@ def _known(cls: type, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name in names}
 
 
-def keyed(settings: Mapping[str, Any]) -> dict[str, Any]:
+def keyed(settings: Mapping[str, Any]) -> Json:
     """Settings for a fingerprint: files by their names, vectors by their numbers."""
     from eigentext.features.word_classes import WordVectors
 
-    keyed: dict[str, Any] = {}
+    keyed: Json = {}
     for name, value in settings.items():
         if isinstance(value, os.PathLike):
             value = os.fspath(value)
@@ -243,7 +255,7 @@ class _SideBySide:
     With one core a training tells its progress, with several each tells that it is done.
     """
 
-    def __init__(self, files: _WorkFolder, progress: _StageProgress) -> None:
+    def __init__(self, files: WorkFolder, progress: _StageProgress) -> None:
         self._files, self._progress = files, progress
         self._works: list[Callable[[], Any]] = []
         self._results: list[tuple[str, Callable[[Iterator[Any]], Any]]] = []
@@ -258,7 +270,10 @@ class _SideBySide:
         self._results.append((name, lambda models: self._files.made(name, key, models.__next__)))
 
     def tags(
-        self, key: str, treebank: list[conllu.ConlluBlock], folds: list[Callable[[], Any]]
+        self,
+        key: str,
+        treebank: list[conllu.ConlluBlock],
+        folds: list[Callable[[], list[Morphology]]],
     ) -> None:
         """The treebank with tags out of sample, one stretch after the other."""
         if not self._files.has(_TAGS, key):
@@ -266,7 +281,7 @@ class _SideBySide:
         report = self._progress.of("out-of-sample tags")
 
         def tagged_treebank(answers: Iterator[Any]) -> list[conllu.ConlluBlock]:
-            tagged: list[Any] = []
+            tagged: list[Morphology] = []
             for way in range(1, len(folds) + 1):
                 tagged += next(answers)
                 if report is not None:
@@ -282,7 +297,7 @@ class _SideBySide:
             )
         )
 
-    def done(self) -> dict[str, Any]:
+    def done(self) -> Json:
         """What was asked for since the last time, each in its file as soon as it is there."""
         results = side_by_side(self._works)
         answers = {name: take(results) for name, take in self._results}
@@ -290,7 +305,7 @@ class _SideBySide:
         return answers
 
 
-def _analyzer_key(analyzer: Any) -> list[Any]:
+def _analyzer_key(analyzer: Analyzer | str) -> list[object]:
     """Its name, and when its file was written."""
     name = analyzer if isinstance(analyzer, str) else analyzer.name
     return [name, about_file(name.partition(":")[2])]
@@ -305,7 +320,7 @@ def about_file(name: str) -> tuple[int, ...]:
 
 
 def _with_tags(
-    treebank: list[conllu.ConlluBlock], taggings: Iterable[Any]
+    treebank: list[conllu.ConlluBlock], taggings: Iterable[Morphology]
 ) -> list[conllu.ConlluBlock]:
     """The treebank with these tags in the place of its own."""
     return [
@@ -355,7 +370,7 @@ class _StageProgress:
         return lambda done, total, stage: progress(done, total, f"{name}: {stage}")
 
 
-class _WorkFolder:
+class WorkFolder:
     """The folder of what is done, if there is one."""
 
     def __init__(self, folder: Source | None) -> None:

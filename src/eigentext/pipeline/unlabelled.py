@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import Source
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Json
     from eigentext.pipeline.model import Pipeline
+    from eigentext.pipeline.training import WorkFolder
+    from eigentext.tagging.segmentation import Segmenter
 
 N_CLUSTERS = 512
 N_DIMENSIONS = 200
@@ -20,11 +23,11 @@ N_DIMENSIONS = 200
 
 def words_of_text(
     pipeline: Pipeline,
-    segmenter: Any,
+    segmenter: Segmenter | None,
     text: Source | Iterable[Source],
-    files: Any,
+    files: WorkFolder,
     progress: Progress | None,
-) -> dict[str, Any]:
+) -> Json:
     """Settings for the stages: ``clusters`` and ``vectors`` of the words of this text.
 
     Vectors come as bits, so that they are halved once and not by every stage and fold.
@@ -38,7 +41,7 @@ def words_of_text(
     segmented_by = "" if segmenter is None else segmenter.fingerprint()
     about = sources, list(map(about_file, sources)), pipeline.text_tokens, segmented_by
     size, seed = pipeline.text_vocabulary, pipeline.seed
-    models: dict[str, Any] = {
+    models: Json = {
         "clusters": SpectralClusters(N_CLUSTERS, vocab_size=size, seed=seed),
         "vectors": CCAEmbedding(N_DIMENSIONS, vocab_size=size, seed=seed),
     }
@@ -57,7 +60,7 @@ def words_of_text(
         key = fingerprint(*about, model.get_params())
         return files.made(name, key, lambda: model.fit(sentences(), progress=progress))
 
-    features: dict[str, Any] = {}
+    features: Json = {}
     if "clusters" in pipeline.text_features:
         features["clusters"] = trained("clusters").word_paths()
     if "vectors" in pipeline.text_features:
@@ -67,7 +70,7 @@ def words_of_text(
 
 
 def _sentences(
-    sources: Iterable[str], segmenter: Any, most: int, progress: Progress | None
+    sources: Iterable[str], segmenter: Segmenter | None, most: int, progress: Progress | None
 ) -> Iterator[list[str]]:
     """Words of sentences, up to so many; without a segmenter, text is tokenised already."""
     from eigentext.language.formats.text import split_tokens

@@ -75,9 +75,8 @@ def _pipeline(target: Path) -> None:
 
     with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
         write_sample(folder)
-        pipeline = Pipeline.train(
-            Path(folder, "sample", "treebank.conllu"), **find_recipe("sample").settings
-        )
+        pipeline = Pipeline(**find_recipe("sample").settings)
+        pipeline.fit(Path(folder, "sample", "treebank.conllu"))
     pipeline.save(target / "english.pipe", data=_ENGLISH)
 
 

@@ -103,24 +103,7 @@ def _trees(files: Sequence[str]) -> list[Any]:
 # ---------------------------------------------------------------- entities
 
 
-<<<<<<< HEAD
 def _train_ner(data: Gathered, progress: Progress | None) -> Any:
-=======
-def _tagger() -> type:
-    from eigentext.tagging.settings import TaggerSettings
-
-    return TaggerSettings
-
-
-def _train_ner(
-    train: Sequence[str],
-    dev: Sequence[str],
-    text: Sequence[str],
-    settings: dict[str, Any],
-    *,
-    progress: Progress | None,
-) -> Any:
->>>>>>> e16fd9d1 (Taggers, ranker and spaCy components share what they had twice; names say what they hold)
     from eigentext.tagging.sequence import SequenceTagger
 
     recipe = data.recipe
@@ -170,12 +153,11 @@ def _train_pipeline(data: Gathered, progress: Progress | None) -> Any:
     from eigentext.pipeline import Pipeline
 
     recipe = data.recipe
-    return Pipeline.train(
+    return Pipeline(**recipe.settings).fit(
         data.paths(recipe.train),
         dev=data.paths(recipe.dev) or None,
         text=data.texts() or None,
         progress=progress,
-        **recipe.settings,
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eigentext.evaluate.ranking import RankingScores
-    from eigentext.lexical import Document
+    from eigentext.lexical import LexDocument
     from eigentext.reports.html import Report
 
 _FOLDS = 4
@@ -53,7 +53,7 @@ def lexical_section(report: Report, target: Path, say: Callable[[str], None]) ->
     )
 
 
-def _folds(report: Report, documents: list[Document], say: Callable[[str], None]) -> None:
+def _folds(report: Report, documents: list[LexDocument], say: Callable[[str], None]) -> None:
     """A1 and A2 of the most frequent label of a word, and of the ranker."""
     makers: dict[str, Callable[[], Any]] = {
         "most frequent label": MostFrequent,
@@ -90,7 +90,7 @@ def _folds(report: Report, documents: list[Document], say: Callable[[str], None]
         )
 
 
-def _sentence(report: Report, ranker: LexicalRanker, held_out: list[Document]) -> None:
+def _sentence(report: Report, ranker: LexicalRanker, held_out: list[LexDocument]) -> None:
     """The longest sentence that the ranker has not seen, with the best readings of its words."""
     document = max(held_out, key=lambda item: (sum(map(len, item.sentences)), item.id))
     sentence = next(item for item in datasets.load_arabic() if item["id"] == document.id)

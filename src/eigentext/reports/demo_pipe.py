@@ -27,7 +27,7 @@ def pipeline_section(report: Report, target: Path, say: Callable[[str], None]) -
     """Add the section, and write ``english.pipe`` and ``parsed.conllu`` to the folder."""
     sample = target / "sample"
     began = time.process_time()
-    trained = Pipeline.train(sample / "treebank.conllu", dev=sample / "treebank-dev.conllu")
+    trained = Pipeline().fit(sample / "treebank.conllu", dev=sample / "treebank-dev.conllu")
     seconds = time.process_time() - began
     trained.save(target / "english.pipe", data={"name": "sample", "licence": "Apache-2.0"})
     nlp = Pipeline.load(target / "english.pipe")

@@ -20,12 +20,12 @@ def test_a_text_and_its_file_agree(text: str, scheme: str) -> None:
         out.write(text.encode())
     found = tokenise_document(text, scheme)
     read = list(read_tokenised("memory://raw-text-test.txt", scheme))
-    assert [[token.text for token in tokens] for tokens in found] == read
+    assert [[token.form for token in tokens] for tokens in found] == read
     end = 0
     for token in (token for tokens in found for token in tokens):
         assert end <= token.start < token.end <= len(text)
         typed = text[token.start : token.end]
-        assert set(token.text) <= set(typed)
+        assert set(token.form) <= set(typed)
         end = token.end
 
 
@@ -34,7 +34,7 @@ def test_a_paragraph_without_end_is_cut_where_the_file_is() -> None:
     with atomic_write("memory://raw-text-long.txt") as out:
         out.write(text.encode())
     found = tokenise_document(text)
-    assert [[t.text for t in s] for s in found] == list(
+    assert [[t.form for t in s] for s in found] == list(
         read_tokenised("memory://raw-text-long.txt")
     )
-    assert all(text[t.start : t.end] == t.text for s in found for t in s)
+    assert all(text[t.start : t.end] == t.form for s in found for t in s)

@@ -33,14 +33,14 @@ def entities():
 
 @pytest.fixture(scope="module")
 def ranker():
-    from eigentext.lexical import Document, LexicalRanker, Word, load_scheme
+    from eigentext.lexical import LexDocument, LexicalRanker, LexWord, load_scheme
 
     scheme = load_scheme("arabic14")
 
     def word(form, pos):
-        return Word(form, scheme.from_mapping({"lemma": form, "pos": pos, "det": "0"}))
+        return LexWord(form, scheme.from_mapping({"lemma": form, "pos": pos, "det": "0"}))
 
-    text = [Document(f"d{i}", [[word("من", "P"), word("علم", "N")]]) for i in range(4)]
+    text = [LexDocument(f"d{i}", [[word("من", "P"), word("علم", "N")]]) for i in range(4)]
     return LexicalRanker(analyzer="sample", scheme="arabic14", bits=0).fit(text)
 
 

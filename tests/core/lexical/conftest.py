@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from eigentext.lexical.analysis import Analysis
-from eigentext.lexical.candidates import Candidates
-from eigentext.lexical.documents import Document, Word
-from eigentext.lexical.ranker.encoding import Encoder, Observed, Targets
+from eigentext.lexical.candidates import LabelSource
+from eigentext.lexical.documents import LexDocument, LexWord
+from eigentext.lexical.ranker.encoding import Observed, Targets, WordEncoder
 from eigentext.lexical.schemes.labels import load_scheme
 
 SCHEME = load_scheme("turkish")
@@ -58,22 +58,22 @@ def documents(n, seed=0, sentences=4):
             a, b, c = (chance.choice(NOUNS) for _ in range(3))
             lines.append(
                 [
-                    Word(a, label(a, "NOUN", "Nom")),
-                    Word("sees", label("sees", "VERB")),
-                    Word(b, label(b, "NOUN", "Acc")),
-                    Word("of", label("of", "ADP")),
-                    Word(c, label(c, "NOUN", "Nom")),
-                    Word(".", None, False),
+                    LexWord(a, label(a, "NOUN", "Nom")),
+                    LexWord("sees", label("sees", "VERB")),
+                    LexWord(b, label(b, "NOUN", "Acc")),
+                    LexWord("of", label("of", "ADP")),
+                    LexWord(c, label(c, "NOUN", "Nom")),
+                    LexWord(".", None, False),
                 ]
             )
-        found.append(Document(f"d{seed}-{number}", lines))
+        found.append(LexDocument(f"d{seed}-{number}", lines))
     return found
 
 
 def encoded_toy(given):
     """The encoder and the arrays of toy documents, each left out of its own candidates."""
-    candidates = Candidates(ToyAnalyzer(), SCHEME)
-    encoder = Encoder(candidates, Targets(SCHEME, hard=("Case", "upos")))
+    candidates = LabelSource(ToyAnalyzer(), SCHEME)
+    encoder = WordEncoder(candidates, Targets(SCHEME, hard=("Case", "upos")))
     observed = Observed()
     numbers = {document.id: number for number, document in enumerate(given)}
     for document in given:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eigentext.lexical.ranker.counts import (
     CountTable,
-    DocumentCounts,
+    LikeDocuments,
     columns,
     ratio_columns,
     shares,
@@ -207,7 +207,7 @@ def test_plain_counts_and_counts_over_variance(toy):
 
 def test_like_documents_count_more(toy):
     _, encoded, atoms = toy
-    counts = DocumentCounts()
+    counts = LikeDocuments()
     words = encoded.countable
     for d in range(12):
         here = [w for w, o in zip(encoded.words, encoded.document_of, strict=True) if o == d]

@@ -11,7 +11,7 @@ from eigentext.datasets import get
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.analyzers import open_analyzer
-from eigentext.lexical.candidates import NO_PRIOR, Candidates, tie_order
+from eigentext.lexical.candidates import NO_PRIOR, LabelSource, tie_order
 from eigentext.lexical.documents import read_conllu_documents, read_documents, read_words_jsonl
 from eigentext.lexical.schemes.labels import LabelScheme, load_scheme
 
@@ -51,7 +51,7 @@ def reading(lemma, cas, prior=None, source="analyzer", **features):
 
 def test_readings_with_one_label_are_one_candidate():
     toy = Toy([reading("a", "n", -3.0), reading("a", "u", -2.0), reading("b", "g", None)])
-    found = Candidates(toy, SCHEME)("x")
+    found = LabelSource(toy, SCHEME)("x")
     assert [(c.label, c.prior, len(c.analyses)) for c in found if c.label[0] == "a"] in (
         [(("a", "n"), -2.0, 2), (("a", "g"), -2.0, 1)],
         [(("a", "g"), -2.0, 1), (("a", "n"), -2.0, 2)],
@@ -63,7 +63,7 @@ def test_readings_with_one_label_are_one_candidate():
 
 def test_spelling_takes_from_the_prior():
     toy = Toy([reading("a", "n", -3.0, spelling="3"), reading("b", "n", -3.5, spelling="0")])
-    found = Candidates(toy, SCHEME)("x")
+    found = LabelSource(toy, SCHEME)("x")
     assert [c.label[0] for c in found] == ["b", "a"]
     assert found[1].prior == pytest.approx(-4.5)
 
@@ -71,7 +71,7 @@ def test_spelling_takes_from_the_prior():
 def test_observed_labels_join_the_candidates():
     toy = Toy([reading("a", "n", -3.0), reading("g", "n", None, "backoff")])
     observed = {"x": {("a", "n"), ("new", "g"), ("g", "n")}}
-    source = Candidates(toy, SCHEME, observed)
+    source = LabelSource(toy, SCHEME, observed)
     found = {c.label: c.source for c in source("x")}
     assert found == {("a", "n"): "analyzer", ("new", "g"): "observed", ("g", "n"): "observed"}
     assert {c.label: c.is_guess for c in source("y")} == {("a", "n"): False, ("g", "n"): True}
@@ -80,8 +80,8 @@ def test_observed_labels_join_the_candidates():
 
 def test_equals_are_ordered_by_a_hash_of_the_label_alone():
     lemmas = [f"l{n}" for n in range(40)]
-    forwards = Candidates(Toy([reading(x, "n", -3.0) for x in lemmas]), SCHEME)("x")
-    backwards = Candidates(Toy([reading(x, "n", -3.0) for x in reversed(lemmas)]), SCHEME)("x")
+    forwards = LabelSource(Toy([reading(x, "n", -3.0) for x in lemmas]), SCHEME)("x")
+    backwards = LabelSource(Toy([reading(x, "n", -3.0) for x in reversed(lemmas)]), SCHEME)("x")
     order = [c.label for c in forwards]
     assert order == [c.label for c in backwards]
     assert order == sorted(order, key=tie_order)
@@ -91,7 +91,7 @@ def test_equals_are_ordered_by_a_hash_of_the_label_alone():
 
 def test_words_are_remembered():
     toy = Toy([reading("a", "n", -3.0)])
-    source = Candidates(toy, SCHEME)
+    source = LabelSource(toy, SCHEME)
     source("x")
     source("x").clear()
     assert len(source("x")) == 1
@@ -101,7 +101,7 @@ def test_words_are_remembered():
 def test_every_sample_word_has_its_right_label_among_the_candidates():
     from eigentext.datasets import load_arabic
 
-    source = Candidates(open_analyzer("sample"), load_scheme("arabic14"))
+    source = LabelSource(open_analyzer("sample"), load_scheme("arabic14"))
     for sentence in load_arabic():
         for word in sentence["words"]:
             assert source(word["form"])

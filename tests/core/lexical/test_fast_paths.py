@@ -12,9 +12,9 @@ from eigentext.datasets.arabic_lexicon import _lexicon
 from eigentext.language.formats.conllu import parse_sentence
 from eigentext.lexical.analyzers import learned
 from eigentext.lexical.analyzers.learned import LearnedAnalyzer
-from eigentext.lexical.candidates import Candidates
-from eigentext.lexical.documents import Document, Word
-from eigentext.lexical.ranker.encoding import Encoder, Observed, Targets
+from eigentext.lexical.candidates import LabelSource
+from eigentext.lexical.documents import LexDocument, LexWord
+from eigentext.lexical.ranker.encoding import Observed, Targets, WordEncoder
 from eigentext.lexical.ranker.kernels import counting
 from eigentext.lexical.ranker.model import LexicalRanker
 
@@ -110,11 +110,11 @@ def test_units_are_the_values_on_which_rows_differ():
 
 
 def test_what_is_remembered_of_forms_ends_when_more_is_observed(language):
-    encoder = Encoder(
-        Candidates(language.analyzer(), language.scheme), Targets(language.scheme, hard=("Case",))
+    encoder = WordEncoder(
+        LabelSource(language.analyzer(), language.scheme), Targets(language.scheme, hard=("Case",))
     )
     observed = Observed()
-    text = [Document("d", [[Word("new")]])]
+    text = [LexDocument("d", [[LexWord("new")]])]
     before = encoder(text, observed)
     observed.add("new", language.label("new", "ADV"), 0)
     after = encoder(text, observed)

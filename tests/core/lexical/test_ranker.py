@@ -12,7 +12,7 @@ from sklearn.base import clone
 from eigentext.base.model import NotFittedError
 from eigentext.errors import DataError, SettingsError
 from eigentext.lexical.crossval import cross_validate, evaluate_ranker, folds_by_document
-from eigentext.lexical.documents import Document, Word
+from eigentext.lexical.documents import LexDocument, LexWord
 from eigentext.lexical.ranker import model
 from eigentext.lexical.ranker.encoding import Observed
 from eigentext.lexical.ranker.model import LexicalRanker
@@ -35,7 +35,9 @@ def rescored(ranker, documents):
 
 def without_gold(documents):
     return [
-        Document(d.id, [[Word(w.form, None, w.scored) for w in line] for line in d.sentences])
+        LexDocument(
+            d.id, [[LexWord(w.form, None, w.scored) for w in line] for line in d.sentences]
+        )
         for d in documents
     ]
 
@@ -43,7 +45,7 @@ def without_gold(documents):
 def with_label(documents, label):
     """Every word as gold of this label."""
     return [
-        Document(d.id, [[Word(w.form, label, True) for w in line] for line in d.sentences])
+        LexDocument(d.id, [[LexWord(w.form, label, True) for w in line] for line in d.sentences])
         for d in documents
     ]
 
@@ -73,8 +75,8 @@ def test_the_oracle_does_see_gold_neighbours(ranker, language):
 
 
 def test_a_label_seen_only_in_its_own_document_is_no_candidate_there(language):
-    planted = Word("canary", language.label("secret", "X"))
-    training = [*language.documents(6), Document("own", [[planted, Word(".", None, False)]])]
+    planted = LexWord("canary", language.label("secret", "X"))
+    training = [*language.documents(6), LexDocument("own", [[planted, LexWord(".", None, False)]])]
     _, encoded = language.encoded(training)
     place = encoded.words.index("canary")
     assert encoded.gold_row[place] == -1
@@ -93,19 +95,19 @@ def test_what_a_training_document_is_weighed_by_does_not_hold_its_gold(language,
     from eigentext.lexical.ranker import model as module
 
     kept = []
-    real = module.together
+    real = module.pass_columns
 
-    def spy(encoded, parts):
-        made = real(encoded, parts)
+    def spy(*arguments, **more):
+        made = real(*arguments, **more)
         kept.append(made)
         return made
 
-    monkeypatch.setattr(module, "together", spy)
+    monkeypatch.setattr(module, "pass_columns", spy)
     monkeypatch.setattr(module, "fit_softmax", _fixed_weights)
     training = language.documents(6)
     changed = list(training)
     other = language.label("zzz", "X")
-    changed[2] = Document(
+    changed[2] = LexDocument(
         training[2].id,
         [
             [
@@ -134,10 +136,12 @@ def test_what_a_training_document_is_weighed_by_does_not_hold_its_gold(language,
 
 
 def _fixed_weights(inputs, words, *, bits=0, **_):
-    from eigentext.lexical.ranker.records import Weights
+    from eigentext.lexical.ranker.records import RankWeights
 
     e = inputs.encoded
-    weights = Weights.full(0.0, inputs.z.shape[1], e.row_hash.shape[1], e.numeric.shape[1], bits)
+    weights = RankWeights.full(
+        0.0, inputs.z.shape[1], e.row_hash.shape[1], e.numeric.shape[1], bits
+    )
     weights.dense[:] = 0.1
     return weights
 
@@ -172,7 +176,10 @@ def test_every_token_gets_an_answer(ranker):
     assert found[1].guessed
     assert not found[6].guessed
     assert ranker.rank([]) == []
-    assert list(ranker.rank_documents([Document("empty", []), Document("e", [[]])])) == [[], [[]]]
+    assert list(ranker.rank_documents([LexDocument("empty", []), LexDocument("e", [[]])])) == [
+        [],
+        [[]],
+    ]
 
 
 def test_what_a_person_decided_holds_and_moves_the_neighbours(ranker, language):
@@ -313,7 +320,7 @@ def test_bad_settings_are_told(settings, why):
 def test_nothing_to_learn_is_told(language):
     made = LexicalRanker(analyzer=language.analyzer(), scheme=language.scheme)
     with pytest.raises(SettingsError, match="nothing to learn"):
-        made.fit([Document("d", [[Word("of")]])])
+        made.fit([LexDocument("d", [[LexWord("of")]])])
     with pytest.raises(SettingsError, match="each document id once"):
         made.fit(language.documents(1) * 2)
 
@@ -350,7 +357,7 @@ def with_stops(documents, language):
     """The documents with a label on every full stop, which figures leave out."""
     stop = language.label(".", "PUNCT")
     return [
-        Document(d.id, [[w._replace(label=w.label or stop) for w in s] for s in d.sentences])
+        LexDocument(d.id, [[w._replace(label=w.label or stop) for w in s] for s in d.sentences])
         for d in documents
     ]
 

@@ -14,7 +14,7 @@ from eigentext.lexical.analysis import READINGS_KEPT
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.analyzers.almor import AlmorAnalyzer
 from eigentext.lexical.analyzers.learned import LearnedAnalyzer
-from eigentext.lexical.documents import Document, Word
+from eigentext.lexical.documents import LexDocument, LexWord
 from eigentext.lexical.ranker import encoding, features
 from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.schemes.labels import load_scheme
@@ -95,7 +95,7 @@ def test_new_words_do_not_make_a_ranker_grow(ranker, language):
 
 
 def test_words_forgotten_within_one_text_are_ranked_all_the_same(ranker, language):
-    given = [Document("d", [[Word(n), Word("sees"), Word(n)] for n in language.nouns])]
+    given = [LexDocument("d", [[LexWord(n), LexWord("sees"), LexWord(n)] for n in language.nouns])]
     before = list(ranker.rank_documents(given))
     memories = remembered(ranker)
     stated = {name: memory.most for name, memory in memories.items()}
@@ -147,7 +147,7 @@ def test_a_ranker_can_be_pickled_before_and_after_it_has_learned(analyzer):
     assert again.analyse(word) == source.analyse(word)
     made = LexicalRanker(analyzer=source, scheme=scheme, **SMALL)
     label = load_scheme(scheme).project(source.analyse(word)[0])[0]
-    text = [Document(str(n), [[Word(word, label), Word(word, label)]]) for n in range(3)]
+    text = [LexDocument(str(n), [[LexWord(word, label), LexWord(word, label)]]) for n in range(3)]
     unfitted = pickle.loads(pickle.dumps(made))
     made.fit(text)
     expected = made.rank([word, "x", word])

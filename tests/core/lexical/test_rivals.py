@@ -14,7 +14,7 @@ from eigentext.base.model import NotFittedError
 from eigentext.errors import SettingsError
 from eigentext.evaluate.ranking import in_order
 from eigentext.lexical.crossval import MostFrequent, evaluate_ranker, label_counts
-from eigentext.lexical.documents import Document, Word
+from eigentext.lexical.documents import LexDocument, LexWord
 
 METHODS = ("crf", "mira", "perceptron")
 
@@ -261,10 +261,10 @@ def test_pairs_of_labels_are_learned(language):
 
 def test_most_frequent_known_answers(language):
     noun, verb = language.label("x", "NOUN", "Nom"), language.label("x", "VERB")
-    lines = [[Word("x", verb), Word("x", noun), Word("x", verb), Word("x")]]
+    lines = [[LexWord("x", verb), LexWord("x", noun), LexWord("x", verb), LexWord("x")]]
     rival = MostFrequent(analyzer=language.analyzer(), scheme=language.scheme)
-    rival.fit([Document("d", lines)])
-    assert label_counts([Document("d", lines)])["x"] == {verb: 2, noun: 1}
+    rival.fit([LexDocument("d", lines)])
+    assert label_counts([LexDocument("d", lines)])["x"] == {verb: 2, noun: 1}
     assert [label for label, _ in rival.rank(["x"])[0]][:2] == [verb, noun]
     new = rival.rank([language.nouns[0]])[0]  # never seen, no priors: ties by the fixed hash
     labels = [label for label, _ in new]
@@ -292,7 +292,7 @@ def test_gold_of_test_documents_is_not_looked_at(language, method):
     test = language.documents(2, seed=8)
     canary = language.label("canary", "X")
     planted = [
-        Document(d.id, [[Word(w.form, canary, w.scored) for w in s] for s in d.sentences])
+        LexDocument(d.id, [[LexWord(w.form, canary, w.scored) for w in s] for s in d.sentences])
         for d in test
     ]
     for rival in (model, MostFrequent(analyzer=language.analyzer(), scheme=language.scheme)):
@@ -307,7 +307,7 @@ def test_own_document_labels_are_no_candidates(language):
     """A label that only one document showed is free to its words, not a row of theirs."""
     given = language.documents(3)
     odd = language.label("odd", "X")
-    given[0].sentences[0][0] = Word(language.nouns[0], odd)
+    given[0].sentences[0][0] = LexWord(language.nouns[0], odd)
     model = chain_model(language, epochs=1)
     seen = []
     model._learn = lambda encoded, documents: seen.append(encoded)

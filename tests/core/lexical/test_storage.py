@@ -6,7 +6,7 @@ import pytest
 
 from eigentext.lexical import LexicalRanker
 from eigentext.lexical.analysis import Analysis
-from eigentext.lexical.documents import Document, Word
+from eigentext.lexical.documents import LexDocument, LexWord
 from eigentext.lexical.schemes.labels import load_scheme, scheme_names
 
 TAGS = ("adj", "adj_comp", "noun", "noun_prop", "verb", "prep", "part_neg", "pron_dem", "foreign")
@@ -16,7 +16,9 @@ TAGS = ("adj", "adj_comp", "noun", "noun_prop", "verb", "prep", "part_neg", "pro
 def test_a_loaded_ranker_projects_as_the_saved_one(name, tmp_path):
     scheme = load_scheme(name)
     label = ("x", *(scheme.missing for _ in scheme.elements[1:]))
-    documents = [Document(str(i), [[Word("كتب", label), Word("من", label)]]) for i in range(3)]
+    documents = [
+        LexDocument(str(i), [[LexWord("كتب", label), LexWord("من", label)]]) for i in range(3)
+    ]
     ranker = LexicalRanker(analyzer="sample", scheme=scheme, passes=1, bits=0).fit(documents)
     ranker.save(tmp_path / "a.model")
     again = LexicalRanker.load(tmp_path / "a.model")

@@ -4,7 +4,7 @@ import pytest
 
 from eigentext.base.model import NotFittedError
 from eigentext.errors import SettingsError
-from eigentext.lexical import Document, LexicalRanker, Word, load_scheme
+from eigentext.lexical import LexDocument, LexicalRanker, LexWord, load_scheme
 from eigentext.lexical.analyzers import open_analyzer
 
 USUAL = "كتب"
@@ -28,7 +28,7 @@ def test_ranker_before_fit():
 @pytest.fixture(scope="module")
 def ranker():
     label = load_scheme("arabic14").from_mapping({"lemma": USUAL, "pos": "N"})
-    return LexicalRanker(passes=1, bits=0).fit([Document("d", [[Word(USUAL, label)]])])
+    return LexicalRanker(passes=1, bits=0).fit([LexDocument("d", [[LexWord(USUAL, label)]])])
 
 
 @pytest.mark.parametrize("decided", ["x", None, ("a",), ["-"] * 14])

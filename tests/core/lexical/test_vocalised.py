@@ -9,7 +9,7 @@ from protocols.vocalisation import VocalisationScores, comparable, join_pieces
 
 from eigentext.lexical.analysis import Analysis
 from eigentext.lexical.analyzers.arabic_endings import inflected, with_lemma
-from eigentext.lexical.candidates import Candidates
+from eigentext.lexical.candidates import LabelSource
 from eigentext.lexical.output import as_conllu, as_record, as_vocalised, shown_reading
 from eigentext.lexical.ranked import RankedCandidate, RankedWord
 from eigentext.lexical.schemes.labels import load_scheme
@@ -46,7 +46,7 @@ class Almost:
 def ranked(analyzer, form="كتاب", observed=(), scheme="arabic14"):
     """The word as a ranker would give it, in no order of merit."""
     known = load_scheme(scheme)
-    source = Candidates(analyzer, known, {form: observed})
+    source = LabelSource(analyzer, known, {form: observed})
     given = [RankedCandidate(c.label, 0.1, 0.0, c.analyses, c.source) for c in source(form)]
     return RankedWord(form, given, 0.0, False), SimpleNamespace(scheme_=known, analyzer_=analyzer)
 
@@ -108,7 +108,7 @@ def test_a_label_of_training_alone_is_vocalised_too():
 
 def test_an_analyzer_that_does_not_inflect_shows_no_reading_for_such_a_label(language):
     label = language.label("x", "ADV")
-    source = Candidates(language.analyzer(), language.scheme, {"bara": (label,)})
+    source = LabelSource(language.analyzer(), language.scheme, {"bara": (label,)})
     given = [RankedCandidate(c.label, 0.1, 0.0, c.analyses, c.source) for c in source("bara")]
     word = RankedWord("bara", given, 0.0, False)
     ranker = SimpleNamespace(scheme_=language.scheme, analyzer_=language.analyzer())

@@ -10,11 +10,11 @@ import pytest
 from eigentext.errors import SettingsError
 from eigentext.features.kernels.hashing import mix_pair
 from eigentext.lexical.crossval import evaluate_ranker
-from eigentext.lexical.ranker.counts import DocumentCounts, Statistics, columns, noise
+from eigentext.lexical.ranker.counts import LikeDocuments, Statistics, columns, noise
 from eigentext.lexical.ranker.kernels import weighing
 from eigentext.lexical.ranker.model import LexicalRanker
-from eigentext.lexical.ranker.records import Weights
-from eigentext.lexical.ranker.softmax import Inputs, probabilities, scores
+from eigentext.lexical.ranker.records import RankWeights
+from eigentext.lexical.ranker.softmax import PassInputs, probabilities, scores
 from eigentext.lexical.ranker.weights import METHODS, design, fit_weights
 from oracle.ranker_columns import ratios_of_counts
 
@@ -28,13 +28,13 @@ def inputs(language):
     used = np.ones((3, encoded.row_hash.shape[1]), np.bool_)
     z = chance.normal(size=(units, 4)).astype(np.float32)
     bucket = chance.integers(0, 4, (n, 4)).astype(np.int8)
-    return Inputs(encoded, atoms, used, z, bucket)
+    return PassInputs(encoded, atoms, used, z, bucket)
 
 
 def random_weights(inputs, bits=6):
     chance = np.random.default_rng(1)
     e = inputs.encoded
-    weights = Weights.full(0.0, 4, e.row_hash.shape[1], e.numeric.shape[1], bits)
+    weights = RankWeights.full(0.0, 4, e.row_hash.shape[1], e.numeric.shape[1], bits)
     weights.dense[:] = chance.normal(size=weights.dense.shape)
     weights.numeric[:] = chance.normal(size=weights.numeric.shape)
     weights.sparse[:] = chance.normal(size=weights.sparse.shape)
@@ -72,7 +72,7 @@ def test_a_step_follows_the_slope_of_the_loss(inputs):
     before = weights.dense.copy()
 
     def loss(dense):
-        moved = Weights(dense, weights.numeric, weights.sparse, weights.bits)
+        moved = RankWeights(dense, weights.numeric, weights.sparse, weights.bits)
         return -np.log(probabilities(e.first, scores(inputs, moved))[e.gold_row[word[0]]])
 
     slope = np.zeros_like(before)
@@ -82,8 +82,10 @@ def test_a_step_follows_the_slope_of_the_loss(inputs):
             up[place] += 1e-5
             down[place] -= 1e-5
             slope[place] = (loss(up) - loss(down)) / 2e-5
-    stepped = Weights(before.copy(), weights.numeric.copy(), weights.sparse.copy(), weights.bits)
-    squares = Weights.full(1.0, 4, e.row_hash.shape[1], e.numeric.shape[1], weights.bits)
+    stepped = RankWeights(
+        before.copy(), weights.numeric.copy(), weights.sparse.copy(), weights.bits
+    )
+    squares = RankWeights.full(1.0, 4, e.row_hash.shape[1], e.numeric.shape[1], weights.bits)
     scratch = np.zeros(len(e.row_hash))
     weighing.learn(word, e.gold_row, *inputs.records, stepped, squares, 1e-6, scratch)
     moved = (stepped.dense - before)[0]
@@ -183,7 +185,7 @@ def test_known_noise(inputs):
 def test_the_noise_of_document_counts_is_theirs_too(language):
     """With the other documents' weights s and counts n, Var(z) = sum s^2 n / (sum s n + k p)^2."""
     _, encoded = language.encoded(language.documents(4))
-    counts, words = DocumentCounts(), []
+    counts, words = LikeDocuments(), []
     for document in range(4):
         there = np.flatnonzero(encoded.document_of == document)
         words.append([encoded.words[place] for place in there])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.errors import DataError
-from eigentext.pipeline.pieces import Piece, cut, text_pieces
+from eigentext.pipeline.pieces import TextPiece, cut, text_pieces
 
 _TEXTS = st.text(st.sampled_from("ab. \n\t\ré"), max_size=120)
 
@@ -44,7 +44,7 @@ def test_where_it_is_cut() -> None:
     assert texts("aaaa bb. cccc dddd", 4, 16) == ["aaaa bb. ", "cccc dddd"]
     assert texts("a" * 10, 4, 6) == ["a" * 6, "a" * 4]
     whole = list(cut(iter(["aaaa. bbbb.\n\ncccc"]), size=2, most=8))
-    assert whole[0] == Piece(0, "aaaa. ", True, False)
+    assert whole[0] == TextPiece(0, "aaaa. ", True, False)
     assert [piece.new_paragraph for piece in whole] == [True, False, True]
 
 

@@ -44,7 +44,7 @@ def test_trained_twice_it_is_the_same_file() -> None:
 def test_files_and_their_dev_scores(tmp_path: Path) -> None:
     write_sentences(treebank(), tmp_path / "a.conllu")
     write_sentences(treebank("treebank-dev"), tmp_path / "dev.conllu")
-    made = Pipeline.train(tmp_path / "a.conllu", dev=[tmp_path / "dev.conllu"], **SMALL)
+    made = Pipeline(**SMALL).fit([tmp_path / "a.conllu"], dev=[tmp_path / "dev.conllu"])
     assert made(TEXT) == pipeline()(TEXT)
     found = score(pipeline(), treebank("treebank-dev"))
     assert made.dev_scores_ == {name: measure.f1 for name, measure in found.items()}
@@ -356,6 +356,8 @@ def test_nothing_to_learn_from(tmp_path: Path) -> None:
         Pipeline().fit([])
     (tmp_path / "empty.conllu").write_bytes(b"")
     with pytest.raises(DataError, match="no sentences in this file"):
-        Pipeline.train(tmp_path / "empty.conllu")
+        Pipeline().fit(tmp_path / "empty.conllu")
+    with pytest.raises(DataError, match="no sentences in this file"):
+        Pipeline().fit([tmp_path / "empty.conllu"])
     with pytest.raises(SettingsError, match="without"):
         Pipeline(without=("nothing",)).fit(treebank())

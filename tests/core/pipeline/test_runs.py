@@ -140,7 +140,7 @@ def test_what_another_run_left_is_not_gone_on_with(folder: Path, parsed: bytes) 
 def test_a_run_with_another_model_or_input_is_not_gone_on_with(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full_disk(self: runs._Record, now: runs.Counts, size: int) -> None:
+    def full_disk(self: runs._Record, now: runs.RunCounts, size: int) -> None:
         write(self, now, size)
         raise StorageError("out", None, "no space left on device")
 

@@ -13,8 +13,8 @@ from eigentext.constituency import LPCFG
 from eigentext.datasets import load_english
 from eigentext.language import Columns, Doc
 from eigentext.language.trees.constituent import Tree
-from eigentext.lexical import Document as Words
-from eigentext.lexical import LexicalRanker, Word
+from eigentext.lexical import LexDocument as Words
+from eigentext.lexical import LexicalRanker, LexWord
 from eigentext.lexical.schemes.labels import load_scheme
 from eigentext.studio.store.store import AnnotationStore
 from eigentext.studio.tasks import open_task
@@ -119,8 +119,8 @@ def _segmentation() -> Case:
 def _lexical() -> Case:
     scheme = load_scheme("arabic14")
 
-    def word(form: str, pos: str) -> Word:
-        return Word(form, scheme.from_mapping({"lemma": form, "pos": pos, "det": "0"}))
+    def word(form: str, pos: str) -> LexWord:
+        return LexWord(form, scheme.from_mapping({"lemma": form, "pos": pos, "det": "0"}))
 
     text = [
         Words(f"d{i}", [[word("من", "P"), word("علم", "N")], [word("علم", "V"), word("من", "P")]])

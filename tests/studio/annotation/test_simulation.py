@@ -17,7 +17,7 @@ from eigentext.dependency import DependencyParser
 from eigentext.language.formats.conllu import make_sentence, read_sentences
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.constituent import Tree
-from eigentext.lexical import Document, LexicalRanker, Word, load_scheme
+from eigentext.lexical import LexDocument, LexicalRanker, LexWord, load_scheme
 from eigentext.lexical.documents import read_documents
 
 SCRIPT = Path(__file__).parents[3] / "examples" / "annotation_simulation.py"
@@ -73,8 +73,8 @@ def words(tmp_path_factory):
     scheme = load_scheme("arabic14")
     documents = read_documents([str(folder / "arabic.jsonl")], scheme)
     # one document of several sentences, so that they could condition each other
-    held_out = [Document("a", [s for d in documents[:4] for s in d.sentences])]
-    held_out.append(Document("b", [s for d in documents[4:8] for s in d.sentences]))
+    held_out = [LexDocument("a", [s for d in documents[:4] for s in d.sentences])]
+    held_out.append(LexDocument("b", [s for d in documents[4:8] for s in d.sentences]))
     return LexicalRanker(analyzer="sample", scheme=scheme).fit(documents[8:]), held_out
 
 
@@ -116,7 +116,7 @@ def test_only_wrong_ones_are_chosen_by_hand(words) -> None:
     assert len(second) > 1
     for place, expected in ((0, (1, 2, 0)), (1, (3, 3, 1))):
         labels = first, second[place].label
-        text = Document("x", [list(map(Word, tokens, labels))])
+        text = LexDocument("x", [list(map(LexWord, tokens, labels))])
         (effort,) = sim.annotate_words(ranker, [text])[arm]
         assert (effort.keys, effort.looked, effort.chosen) == expected
 

@@ -139,7 +139,7 @@ class TestTokenise:
         found = [
             [(t["text"], t["start"], t["end"]) for t in s["tokens"]] for s in answer["sentences"]
         ]
-        assert found == [[tuple(t) for t in s] for s in tokenise_text(text, scheme)]
+        assert found == [[t[:3] for t in s] for s in tokenise_text(text, scheme)]
         assert answer["n_tokens"] == sum(map(len, found))
 
     def test_options(self, client: TestClient) -> None:

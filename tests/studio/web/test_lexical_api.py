@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from eigentext.cli.main import app as command
 from eigentext.errors import EigentextError, SettingsError
-from eigentext.lexical import Document, LexicalRanker, Word
+from eigentext.lexical import LexDocument, LexicalRanker, LexWord
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def refused(client: TestClient, status: int, **request: Any) -> str:
 
 
 def library(ranker: LexicalRanker, sentences: list[list[str]], fixed: Any = None) -> Any:
-    document = Document("d", [[Word(form) for form in tokens] for tokens in sentences])
+    document = LexDocument("d", [[LexWord(form) for form in tokens] for tokens in sentences])
     return next(ranker.rank_documents([document], fixed=fixed))
 
 

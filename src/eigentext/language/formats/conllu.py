@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eigentext.base.files.opening import OnError, Source
+    from eigentext.base.types import Json
     from eigentext.language.doc import Doc
 
     Treebank = Source | Doc | Iterable["ConlluBlock | Doc"]
@@ -267,7 +268,7 @@ def each_conllu(sentences: object) -> Iterator[ConlluBlock]:
     return each_of(ConlluBlock, blocks_of_docs(sentences), "CoNLL-U sentences")
 
 
-def blocks_of_docs(sentences: Any) -> Any:
+def blocks_of_docs(sentences: object) -> object:
     """The same with the sentences of Docs in their place."""
     from eigentext.language.doc import Doc
 
@@ -306,7 +307,7 @@ def make_sentence(
         raise TypeError("forms must be a sequence of words, not one str; did you mean [...]?")
     if not forms:
         raise ValueError("a sentence has at least one word")
-    columns: dict[str, Any] = {"form": forms, "lemma": lemma, "upos": upos, "xpos": xpos}
+    columns: Json = {"form": forms, "lemma": lemma, "upos": upos, "xpos": xpos}
     columns |= {"feats": feats, "head": head, "deprel": deprel, "deps": deps, "misc": misc}
     cells = checked_columns(Word._fields, columns, len(forms))
     lines = conllu_rows([cells.get(at) for at in range(1, N_COLUMNS)])

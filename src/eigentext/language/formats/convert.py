@@ -72,7 +72,7 @@ def convert(
     return write.writer()(items, target)
 
 
-def _of_trees(trees: Iterable[Tree], holds: str, rules: HeadRules) -> Iterable[Any]:
+def _of_trees(trees: Iterable[Tree], holds: str, rules: HeadRules) -> Iterable[object]:
     """Trees as they are, their words, or dependencies by head rules."""
     if holds == "trees":
         return trees

@@ -26,8 +26,7 @@ from eigentext.language.sentence import (
 from eigentext.language.token import Token
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from eigentext.base.types import Json
     from eigentext.language.doc import Doc
 
 # of words, and of the sentence
@@ -40,9 +39,9 @@ def as_json(doc: Doc) -> str:
     return json.dumps(as_dict(doc), ensure_ascii=False, separators=(",", ":"))
 
 
-def as_dict(doc: Doc) -> dict[str, Any]:
+def as_dict(doc: Doc) -> Json:
     """In JSON's own types."""
-    record: dict[str, Any] = {"text": doc.text}
+    record: Json = {"text": doc.text}
     if doc.id is not None:
         record["id"] = doc.id
     if doc.start:
@@ -51,8 +50,8 @@ def as_dict(doc: Doc) -> dict[str, Any]:
     return record
 
 
-def _sentence_as_dict(sentence: Sentence) -> dict[str, Any]:
-    record: dict[str, Any] = {}
+def _sentence_as_dict(sentence: Sentence) -> Json:
+    record: Json = {}
     if sentence.sent_id is not None:
         record["sent_id"] = sentence.sent_id
     if sentence.new_paragraph:
@@ -88,9 +87,7 @@ def _sentence_as_dict(sentence: Sentence) -> dict[str, Any]:
     return record
 
 
-def from_json(
-    source: str | bytes | Mapping[str, Any],
-) -> tuple[str, tuple[Sentence, ...], str | None, int]:
+def from_json(source: str | bytes | Json) -> tuple[str, tuple[Sentence, ...], str | None, int]:
     """The fields of the Doc of a JSON object, or of its text."""
     if isinstance(source, (str, bytes)):
         try:
@@ -111,7 +108,7 @@ def _sentence(record: Any) -> Sentence:
         Token(t["form"], t["start"], t["end"], t["misc"], *t["words"]) for t in record["tokens"]
     ]
     words = record["words"]
-    columns: dict[str, Any] = {
+    columns: Json = {
         column.name: [word[key] for word in words]
         for key, column in _KEYS.items()
         if words and key in words[0]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eigentext.base.files.opening import OnError, Source
+    from eigentext.base.types import Json
 
 _SPACE = " \t\r\v\f"
 _NUMBERS = {
@@ -122,7 +123,7 @@ def read_prm(source: Source, *, on_error: OnError | None = None) -> EvalbSetting
     """
     path = os.fspath(source)
     lists: dict[str, list[Any]] = {field: [] for field in (*_LABELS.values(), *_PAIRS.values())}
-    numbers: dict[str, Any] = {}
+    numbers: Json = {}
     for number, line in numbered_lines(path, on_error=on_error):
         parts = [part for part in re.split(f"[{_SPACE}]+", line) if part]
         if not parts or parts[0].startswith("#"):
@@ -130,13 +131,11 @@ def read_prm(source: Source, *, on_error: OnError | None = None) -> EvalbSetting
         why = _take(parts[0], parts[1:], lists, numbers)
         if why:
             raise_or_tell(DataError(path, number, why), on_error)
-    fields: dict[str, Any] = {**lists, **numbers}
+    fields: Json = {**lists, **numbers}
     return EvalbSettings(**fields)
 
 
-def _take(
-    key: str, values: list[str], lists: dict[str, list[Any]], numbers: dict[str, Any]
-) -> str:
+def _take(key: str, values: list[str], lists: dict[str, list[Any]], numbers: Json) -> str:
     """Put one line where it belongs; what is wrong with it, or nothing."""
     shown = f"{key} {' '.join(values)[:60]!r}"
     if key in _NUMBERS:

@@ -16,6 +16,7 @@ from eigentext.language.sentence import COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from eigentext.base.types import Json
     from eigentext.language.doc import Doc
     from eigentext.language.sentence import Sentence
     from eigentext.language.token import Token
@@ -102,7 +103,7 @@ _COLUMNS = {each.spacy: each for each in COLUMNS if each.spacy and each.name != 
 _SPACE = {"pos": "SPACE", "tags": "_SP", "deps": "dep", "sent_starts": False, "ents": "O"}
 
 
-def _add(columns: dict[str, list[Any]], values: dict[str, Any]) -> None:
+def _add(columns: dict[str, list[Any]], values: Json) -> None:
     """One token more; what is not said of it is empty."""
     for name, column in columns.items():
         column.append(values.get(name, ""))

@@ -7,7 +7,7 @@ Flow of the datum: raw text -> sentences (``sentences``) -> tokens by a scheme:
 - ``ptb`` and ``ud-en``: English (:mod:`eigentext.language.tokenise.english`);
 - ``arabic``: punctuation and digits come off, clitics, tatweel and diacritics stay.
 
-``raw[token.start:token.end]`` is what was typed; ``token.text`` may be a normalised form.  Offsets
+``raw[token.start:token.end]`` is what was typed; ``token.form`` may be a normalised form.  Offsets
 increase, tokens never overlap, and every character that is not white space is in a token; control
 characters are white space, but for the scheme ``whitespace``, whose tokens are as they were given.
 """
@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from eigentext.errors import SettingsError
 from eigentext.language.formats.conll import controls_as_blanks
+from eigentext.language.token import Token
 from eigentext.language.tokenise.characters import (
     ADDRESS,
     IDEOGRAPHS,
@@ -32,20 +33,12 @@ from eigentext.language.tokenise.sentences import split_sentences
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["SCHEMES", "Token", "split_sentences", "tokenise", "tokenise_text"]
-
-
-class Token(NamedTuple):
-    """A token: its (possibly normalised) text and its span in the raw text."""
-
-    text: str
-    start: int
-    end: int
+__all__ = ["SCHEMES", "split_sentences", "tokenise", "tokenise_text"]
 
 
 _LINE = re.compile(r"[^\n]++")
 _WHITESPACE = re.compile(r"[^ \t\n\r\f\v]++")
-# Invisible signs that steer the layout and carry no text: dropped from Token.text.
+# Invisible signs that steer the layout and carry no text: dropped from Token.form.
 _INVISIBLE = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]++")
 
 
@@ -111,7 +104,7 @@ def _by_pattern(pattern: re.Pattern[str], raw: str, start: int, end: int) -> lis
         for match in pattern.finditer(raw, start, end)
     ]
     if pattern is not _WHITESPACE and _INVISIBLE.search(raw, start, end):
-        tokens = [new(_INVISIBLE.sub("", t.text) or t.text, t.start, t.end) for t in tokens]
+        tokens = [new(_INVISIBLE.sub("", t.form) or t.form, t.start, t.end) for t in tokens]
     return tokens
 
 
@@ -146,7 +139,7 @@ def _tokeniser(raw: str, scheme: str) -> tuple[str, Callable[[str, int, int], li
 
 
 def _escaped(tokens: list[Token]) -> list[Token]:
-    return [t._replace(text=_BRACKETS[t.text]) if t.text in _BRACKETS else t for t in tokens]
+    return [t._replace(form=_BRACKETS[t.form]) if t.form in _BRACKETS else t for t in tokens]
 
 
 def tokenise(raw: str, scheme: str = "generic", *, escape_brackets: bool = False) -> list[Token]:
@@ -154,10 +147,10 @@ def tokenise(raw: str, scheme: str = "generic", *, escape_brackets: bool = False
 
     ``escape_brackets`` writes ``-LRB-`` and its kin for single brackets, as treebanks do.
 
-    >>> [token.text for token in tokenise('"I can\\'t," said Mr. Low.', "ptb")]
+    >>> [token.form for token in tokenise('"I can\\'t," said Mr. Low.', "ptb")]
     ['``', 'I', 'ca', "n't", ',', "''", 'said', 'Mr.', 'Low', '.']
-    >>> tokenise("a b")[1]
-    Token(text='b', start=2, end=3)
+    >>> tokenise("a b")[1][:3]
+    ('b', 2, 3)
     """
     raw, cut, _ = _tokeniser(raw, scheme)
     tokens = cut(raw, 0, len(raw) if scheme == "whitespace" else len(raw.rstrip()))
@@ -171,7 +164,7 @@ def tokenise_text(
 
     The scheme ``whitespace`` is for pre-tokenised text, so there every line is a sentence.
 
-    >>> [[t.text for t in s] for s in tokenise_text("It's cold. Isn't it?", "ptb")]
+    >>> [[t.form for t in s] for s in tokenise_text("It's cold. Isn't it?", "ptb")]
     [['It', "'s", 'cold', '.'], ['Is', "n't", 'it', '?']]
     """
     raw, cut, language = _tokeniser(raw, scheme)

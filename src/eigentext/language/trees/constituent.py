@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+Kind = TypeVar("Kind", bound=np.generic)
 _PIECE = re.compile(r"\([^ \t\n\r\f\v()]*|\)|[^ \t\n\r\f\v()]+")
 _UNHELD = re.compile(r"[ \t\n\r\f\v()]")
 _ESCAPES = str.maketrans({"(": "-LRB-", ")": "-RRB-", **dict.fromkeys(" \t\n\r\f\v", "_")})
 
 
-def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _read_only(array: npt.NDArray[Kind]) -> npt.NDArray[Kind]:
     array.setflags(write=False)
     return array
 

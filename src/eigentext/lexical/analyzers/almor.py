@@ -14,7 +14,7 @@ The database is never part of this package: ``eigentext data get almor`` brings 
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eigentext.errors import SettingsError
 from eigentext.lexical.analysis import Analysis
@@ -66,7 +66,7 @@ class AlmorAnalyzer(ArabicAnalyzer):
         self._path, self._backoff, self._spelling = database.path, backoff, spelling
         self._engine = AlmorEngine(database)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _reopen, (self._path, self._backoff, self._spelling)
 
     def _read(self, word: str) -> tuple[Analysis, ...]:

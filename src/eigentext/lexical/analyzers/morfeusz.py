@@ -31,7 +31,7 @@ class MorfeuszAnalyzer(RememberingAnalyzer):
             ) from error
         self._engine: Any = module.Morfeusz(generate=False)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return MorfeuszAnalyzer, ()
 
     def normalise(self, word: str) -> str:

@@ -68,7 +68,7 @@ class PyaramorphAnalyzer(ArabicAnalyzer):
         with contextlib.redirect_stdout(io.StringIO()):  # it reports its loading there
             self._engine: Any = module.Analyzer()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return PyaramorphAnalyzer, ()
 
     def _read(self, word: str) -> tuple[Analysis, ...]:

@@ -7,7 +7,7 @@
 3. Stage 2 weighs log p(value | feature) / p(value) with Dirichlet smoothing, which
    :func:`ratio_columns` has at once, or, as Shah et al. 2010, plain counts (Eq. 5) or counts over
    variance (Eq. 3): :func:`columns`.
-4. :class:`DocumentCounts` scores a value by the documents it was seen in, each weighted by how
+4. :class:`LikeDocuments` scores a value by the documents it was seen in, each weighted by how
    many words it shares with the document at hand: Z_tf.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eigentext.base.types import Bools, Float32s, Int8s, Int32s, Int64s, UInt8s
-    from eigentext.lexical.ranker.encoding import Encoded
+    from eigentext.lexical.ranker.encoding import WordArrays
     from eigentext.lexical.ranker.features import Hashes
 
 _NOTHING = np.zeros(1, np.uint64)
@@ -123,7 +123,7 @@ class Statistics:
 
 
 def statistics(
-    counted: CountTable, encoded: Encoded, atoms: Hashes, *, leave_out: Sequence[Int64s] = ()
+    counted: CountTable, encoded: WordArrays, atoms: Hashes, *, leave_out: Sequence[Int64s] = ()
 ) -> Statistics:
     """Look every unit up.
 
@@ -154,7 +154,7 @@ def statistics(
 
 
 def _parts(
-    counted: CountTable, encoded: Encoded, atoms: Hashes, leave_out: Sequence[Int64s]
+    counted: CountTable, encoded: WordArrays, atoms: Hashes, leave_out: Sequence[Int64s]
 ) -> Iterator[tuple[Int64s, Hashes, int]]:
     """Words with the counts to take off, and of how many words these are."""
     rest = np.ones(len(atoms), np.bool_)  # words of documents that were not counted
@@ -171,7 +171,7 @@ def _parts(
 
 def ratio_columns(
     counted: CountTable,
-    encoded: Encoded,
+    encoded: WordArrays,
     atoms: Hashes,
     z: Float32s,
     bucket: Int8s,
@@ -205,18 +205,18 @@ def ratio_columns(
     return _log_shares(base, words_counted, encoded)
 
 
-def shares(stats: Statistics, encoded: Encoded) -> Float32s:
+def shares(stats: Statistics, encoded: WordArrays) -> Float32s:
     """The logarithm [U] of how often each unit's value is the right one at all."""
     return _log_shares(stats.base, stats.words, encoded)
 
 
-def _log_shares(base: Int32s, words: Int64s, encoded: Encoded) -> Float32s:
+def _log_shares(base: Int32s, words: Int64s, encoded: WordArrays) -> Float32s:
     of_unit = np.repeat(np.maximum(words, 1).astype(np.float32), np.diff(encoded.unit_first))
     log_shares: Float32s = np.log((base + np.float32(0.5)) / (of_unit + np.float32(1.0)))
     return log_shares
 
 
-def columns(stats: Statistics, encoded: Encoded, transform: str) -> Float32s:
+def columns(stats: Statistics, encoded: WordArrays, transform: str) -> Float32s:
     """What stage 2 weighs where it is no ratio: z [U, A + 1], the value's own count last.
 
     ``transform``: ``count``, or ``variance``: counts of features divided by their variance.
@@ -233,7 +233,7 @@ def _counts(stats: Statistics) -> Float32s:
 
 
 def noise(
-    stats: Statistics, encoded: Encoded, *, transform: str = "ratio", strength: float = 1.0
+    stats: Statistics, encoded: WordArrays, *, transform: str = "ratio", strength: float = 1.0
 ) -> Float32s:
     """How much of what stage 2 weighs is chance: its variance [U, A + 1].
 
@@ -254,7 +254,7 @@ def noise(
     return variance
 
 
-def _binomial_variance(stats: Statistics, encoded: Encoded) -> Float32s:
+def _binomial_variance(stats: Statistics, encoded: WordArrays) -> Float32s:
     """v [U, A] = N p (1 - p) of each unit's feature, p its share of the N words."""
     per_unit = np.repeat(np.arange(len(stats.alone)), np.diff(encoded.unit_first))
     words = np.maximum(stats.words[per_unit], 1).astype(np.float32)[:, None]
@@ -263,7 +263,7 @@ def _binomial_variance(stats: Statistics, encoded: Encoded) -> Float32s:
     return variance
 
 
-class DocumentCounts:
+class LikeDocuments:
     """Counts of target values by document, and the words of the documents.
 
     z_u(d) = log (sum_d' s(d, d') n_d'(u) + k p_u) / (sum_d' s(d, d') N_d' + k) - log p_u,
@@ -331,7 +331,7 @@ class DocumentCounts:
 
     def column(
         self,
-        encoded: Encoded,
+        encoded: WordArrays,
         log_share: Float32s,
         numbers: Sequence[int],
         *,

@@ -22,15 +22,15 @@ import numpy.typing as npt
 from eigentext.base.remembering import Remembered
 from eigentext.errors import SettingsError
 from eigentext.lexical.analysis import GUESSES
-from eigentext.lexical.candidates import NO_PRIOR, Candidate, Candidates
+from eigentext.lexical.candidates import NO_PRIOR, LabelChoice, LabelSource
 from eigentext.lexical.ranker.features import Forms, Hashes, Typed, hash64
-from eigentext.lexical.ranker.records import CandidateRows, FeatureTable
+from eigentext.lexical.ranker.records import CandidateRows, UnitTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from eigentext.base.types import Bools, Float32s, Int32s, Int64s
-    from eigentext.lexical.documents import Document
+    from eigentext.lexical.documents import LexDocument
     from eigentext.lexical.schemes.labels import Label, LabelScheme
 
 NUMERIC = ("prior", "no prior", "guess", "only observed", "spelling")
@@ -149,14 +149,14 @@ def _shape(lemma: str) -> str:
     return "".join(c if unicodedata.category(c) == "Mn" else "C" for c in lemma[:40])
 
 
-def tags_of(candidate: Candidate) -> str:
+def tags_of(candidate: LabelChoice) -> str:
     """What the analyzer calls the readings of a candidate."""
     tags = {analysis.tag for analysis in candidate.analyses}
     return "|".join(sorted(tags)[:3]) if len(tags) > 1 else next(iter(tags), "")
 
 
 def hard_elements(
-    scheme: LabelScheme, candidates: Candidates, words: Iterable[str], how_many: int = 4
+    scheme: LabelScheme, candidates: LabelSource, words: Iterable[str], how_many: int = 4
 ) -> tuple[str, ...]:
     """The elements, other than the lemma, that readings of one word disagree on most."""
     doubt: defaultdict[str, float] = defaultdict(float)
@@ -171,7 +171,7 @@ def hard_elements(
 
 
 @dataclass
-class Encoded:
+class WordArrays:
     """Words as arrays; the shapes: n words, R rows, U units, T targets, K numbers."""
 
     words: list[str]
@@ -189,7 +189,7 @@ class Encoded:
     gold_row: Int64s  # [n]: -1 where gold is not among the candidates
     scored: Bools  # [n]: who counts in figures; all with gold are learned from
     class_hash: Hashes  # [n]: what the candidates leave open
-    candidates: list[list[Candidate]]
+    candidates: list[list[LabelChoice]]
 
     @property
     def learnable(self) -> Int64s:
@@ -197,9 +197,9 @@ class Encoded:
         several = np.diff(self.first) > 1
         return np.flatnonzero((self.gold_row >= 0) & several)
 
-    def feature_table(self, atoms: Hashes, used: Bools) -> FeatureTable:
+    def feature_table(self, atoms: Hashes, used: Bools) -> UnitTable:
         """Features of the words beside their units, for compiled loops."""
-        return FeatureTable(atoms, used, self.unit_first, self.unit_hash, self.unit_target)
+        return UnitTable(atoms, used, self.unit_first, self.unit_hash, self.unit_target)
 
     @property
     def rows(self) -> CandidateRows:
@@ -213,7 +213,7 @@ class Encoded:
 
 
 class _Entry(NamedTuple):
-    candidates: list[Candidate]
+    candidates: list[LabelChoice]
     row_of: dict[Label, int]
     unit_hash: Hashes
     unit_target: Int32s
@@ -227,11 +227,11 @@ def _rows(entry: _Entry) -> int:
     return len(entry.candidates)
 
 
-class Encoder:
-    """Turns documents into :class:`Encoded`, remembering what the latest forms gave."""
+class WordEncoder:
+    """Turns documents into :class:`WordArrays`, remembering what the latest forms gave."""
 
     def __init__(
-        self, candidates: Candidates, targets: Targets, clusters: Mapping[str, str] | None = None
+        self, candidates: LabelSource, targets: Targets, clusters: Mapping[str, str] | None = None
     ) -> None:
         self.targets = targets
         self.forms = Forms(candidates.analyzer.normalise, clusters)
@@ -241,12 +241,12 @@ class Encoder:
 
     def __call__(
         self,
-        documents: Sequence[Document],
+        documents: Sequence[LexDocument],
         observed: Observed,
         *,
         training: Mapping[str, int] | None = None,
-        out_of_sample: Mapping[str, Candidates] | None = None,
-    ) -> Encoded:
+        out_of_sample: Mapping[str, LabelSource] | None = None,
+    ) -> WordArrays:
         """Arrays of the documents' words.
 
         ``training`` gives the numbers under which documents stand in ``observed``; what only such
@@ -259,7 +259,7 @@ class Encoder:
         entries: list[_Entry] = []
         gold: list[Label | None] = []
         scored: list[bool] = []
-        in_training: dict[tuple[Candidates, str, tuple[Label, ...]], _Entry] = {}
+        in_training: dict[tuple[LabelSource, str, tuple[Label, ...]], _Entry] = {}
         sentence = 0
         for number, document in enumerate(documents):
             leave_out = -1 if training is None else training.get(document.id, -1)
@@ -296,14 +296,14 @@ class Encoder:
             self._state = state
         return self._of_form
 
-    def _entry(self, word: str, observed_labels: tuple[Label, ...], source: Candidates) -> _Entry:
+    def _entry(self, word: str, observed_labels: tuple[Label, ...], source: LabelSource) -> _Entry:
         source.observed = {word: observed_labels}
         candidates = source(word)
         if not candidates:
-            candidates = [Candidate(self.targets.unknown(word), (), NO_PRIOR, "backoff")]
+            candidates = [LabelChoice(self.targets.unknown(word), (), NO_PRIOR, "backoff")]
         return self._new_entry(candidates)
 
-    def _new_entry(self, candidates: list[Candidate]) -> _Entry:
+    def _new_entry(self, candidates: list[LabelChoice]) -> _Entry:
         from eigentext.lexical.ranker.kernels import counting
 
         n_targets = len(self.targets.names)
@@ -342,7 +342,7 @@ class Encoder:
         entries: list[_Entry],
         gold: list[Label | None],
         scored: list[bool],
-    ) -> Encoded:
+    ) -> WordArrays:
         n, n_targets = len(words), len(self.targets.names)
         first = np.zeros(n + 1, np.int64)
         unit_first = np.zeros(n + 1, np.int64)
@@ -362,7 +362,7 @@ class Encoder:
         row_units += np.where(
             row_units >= 0, np.repeat(unit_first[:-1], np.diff(first))[:, None], 0
         ).astype(np.int32)
-        return Encoded(
+        return WordArrays(
             words=words,
             typed=self.forms(words),
             sentence_of=np.array(sentence_of, np.int64),
@@ -388,7 +388,7 @@ def _stacked(
     return np.concatenate(arrays) if arrays else np.zeros(shape, kind)
 
 
-def _numbers(candidate: Candidate) -> tuple[float, float, float, float, float]:
+def _numbers(candidate: LabelChoice) -> tuple[float, float, float, float, float]:
     priors = [a.prior for a in candidate.analyses if a.prior is not None]
     spelling = [int(a.features.get("spelling", 0)) for a in candidate.analyses]
     return (

@@ -27,21 +27,21 @@ from eigentext.base.values import Flag, Named, Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.word_classes import clusters_of, means_bits, vectors_of
 from eigentext.lexical.analyzers import open_analyzer
-from eigentext.lexical.candidates import Candidates
-from eigentext.lexical.documents import Document, Word
+from eigentext.lexical.candidates import LabelSource
+from eigentext.lexical.documents import LexDocument, LexWord
 from eigentext.lexical.ranked import RankedCandidate, RankedWord, with_decision
 from eigentext.lexical.ranker import storage, templates
-from eigentext.lexical.ranker.counts import CountTable, DocumentCounts
+from eigentext.lexical.ranker.counts import CountTable, LikeDocuments
 from eigentext.lexical.ranker.encoding import (
     GUESS,
-    Encoded,
-    Encoder,
     Observed,
     Targets,
+    WordArrays,
+    WordEncoder,
     hard_elements,
 )
 from eigentext.lexical.ranker.second_pass import (
-    Stage,
+    RankerPass,
     best_rows,
     counted_pairs,
     only_count,
@@ -49,7 +49,7 @@ from eigentext.lexical.ranker.second_pass import (
     predicted_targets,
 )
 from eigentext.lexical.ranker.softmax import (
-    Inputs,
+    PassInputs,
     fit_softmax,
     probabilities,
     scores,
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from eigentext.base.values import Packed
     from eigentext.lexical.analysis import Analyzer
     from eigentext.lexical.ranker.features import Hashes
-    from eigentext.lexical.ranker.records import Weights
+    from eigentext.lexical.ranker.records import RankWeights
 
 __all__ = ["LexicalRanker", "RankedCandidate", "RankedWord"]
 
@@ -77,11 +77,11 @@ __all__ = ["LexicalRanker", "RankedCandidate", "RankedWord"]
 class LexicalRanker(Model, RankerSettings):
     """Ranks every analysis of every word in context.
 
-    >>> from eigentext.lexical.documents import Document, Word
+    >>> from eigentext.lexical.documents import LexDocument, LexWord
     >>> scheme = load_scheme("arabic14")
     >>> def word(form, pos):
-    ...     return Word(form, scheme.from_mapping({"lemma": form, "pos": pos, "det": "0"}))
-    >>> text = [Document(f"d{i}", [[word("من", "P"), word("علم", "N")]]) for i in range(4)]
+    ...     return LexWord(form, scheme.from_mapping({"lemma": form, "pos": pos, "det": "0"}))
+    >>> text = [LexDocument(f"d{i}", [[word("من", "P"), word("علم", "N")]]) for i in range(4)]
     >>> ranker = LexicalRanker(analyzer="sample", scheme=scheme, bits=0).fit(text)
     >>> ranker.rank(["من", "علم"])[1].best.label[1]
     'N'
@@ -89,7 +89,7 @@ class LexicalRanker(Model, RankerSettings):
 
     KIND = "lexical"
     VERSION = 3
-    CONTENT = storage.Content
+    CONTENT = storage.RankerContent
     SIZED_BY = Named({"passes": Whole(1, 5), "document_counts": Flag()})
 
     oracle = False  # benchmarks only: neighbours' gold labels in later passes
@@ -109,10 +109,10 @@ class LexicalRanker(Model, RankerSettings):
 
     def fit(
         self,
-        documents: Iterable[Document],
+        documents: Iterable[LexDocument],
         y: object = None,
         *,
-        candidates: Candidates | None = None,
+        candidates: LabelSource | None = None,
         out_of_sample: Mapping[str, Analyzer] | None = None,
         progress: Progress | None = None,
     ) -> Self:
@@ -124,14 +124,14 @@ class LexicalRanker(Model, RankerSettings):
         learn from that document: training words then look like new ones.
         """
         self.check()
-        counted, held_out = self._split(list(each_of(Document, documents, "documents")))
+        counted, held_out = self._split(list(each_of(LexDocument, documents, "documents")))
         tell = progress or (lambda *_: None)
         tell(0, self.passes + 1, "analyses")
         forms = [w.form for d in counted for w in d.words() if w.label is not None]
         if not forms:
             raise SettingsError("no word with a label in the training documents: nothing to learn")
         if candidates is None:
-            candidates = Candidates(open_analyzer(self.analyzer), load_scheme(self.scheme))
+            candidates = LabelSource(open_analyzer(self.analyzer), load_scheme(self.scheme))
         self.clusters_ = clusters_of(self.clusters)
         if self.vectors is not None:
             self.clusters_ = means_bits(*vectors_of(self.vectors, scale=1.0), seed=self.seed)
@@ -141,12 +141,12 @@ class LexicalRanker(Model, RankerSettings):
             self._fit(counted, held_out, forms, out_of_sample or {}, tell)
         return self
 
-    def _use(self, candidates: Candidates) -> None:
+    def _use(self, candidates: LabelSource) -> None:
         """What follows from the settings and ``hard_``, before and after a file."""
         self.candidates_ = candidates
         self.analyzer_, self.scheme_ = candidates.analyzer, candidates.scheme
         self.targets_ = Targets(self.scheme_, hard=self.hard_, only=self.targets)
-        self.encoder_ = Encoder(candidates, self.targets_, self.clusters_)
+        self.encoder_ = WordEncoder(candidates, self.targets_, self.clusters_)
 
     @property
     def first_templates(self) -> tuple[str, ...]:
@@ -157,8 +157,8 @@ class LexicalRanker(Model, RankerSettings):
 
     def _fit(
         self,
-        counted: list[Document],
-        held_out: list[Document],
+        counted: list[LexDocument],
+        held_out: list[LexDocument],
         forms: list[str],
         out_of_sample: Mapping[str, Analyzer],
         tell: Progress,
@@ -171,13 +171,13 @@ class LexicalRanker(Model, RankerSettings):
                 if word.label is not None and self.observed:
                     self.observed_.add(word.form, word.label, number)
         self.seen_ = frozenset(forms)
-        others = {a: Candidates(a, self.scheme_) for a in set(out_of_sample.values())}
+        others = {a: LabelSource(a, self.scheme_) for a in set(out_of_sample.values())}
         sources = {name: others[analyzer] for name, analyzer in out_of_sample.items()}
         first = self.encoder_(counted, self.observed_, training=numbers, out_of_sample=sources)
         second = self.encoder_(held_out, self.observed_) if held_out else None
         self._fit_stages(first, second, tell)
 
-    def _split(self, documents: list[Document]) -> tuple[list[Document], list[Document]]:
+    def _split(self, documents: list[LexDocument]) -> tuple[list[LexDocument], list[LexDocument]]:
         if len({document.id for document in documents}) < len(documents):
             raise SettingsError("expected each document id once among the training documents")
         if self.holdout is None:
@@ -190,13 +190,15 @@ class LexicalRanker(Model, RankerSettings):
             [d for number, d in enumerate(documents) if number in held],
         )
 
-    def _fit_stages(self, counted: Encoded, held_out: Encoded | None, tell: Progress) -> None:
+    def _fit_stages(
+        self, counted: WordArrays, held_out: WordArrays | None, tell: Progress
+    ) -> None:
         """All passes; ``held_out`` words learn weights, or else the counted ones do."""
         names = self.targets_.names
         self.document_counts_ = self._count_documents(counted) if self.document_counts else None
-        self.stages_: list[Stage] = []
+        self.stages_: list[RankerPass] = []
         both = [counted] if held_out is None else [counted, held_out]
-        parts: list[Inputs | None] = [None for _ in both]
+        parts: list[PassInputs | None] = [None for _ in both]
         predicted: list[dict[str, Hashes] | None] = [None, None]
         for number in range(self.passes):
             tell(number + 1, self.passes + 1, f"pass {number + 1}")
@@ -221,7 +223,7 @@ class LexicalRanker(Model, RankerSettings):
             if last:  # weights of nine tenths are learned beside those of all
                 calibrated = beside(partial(self._calibrated, inputs[-1]))
             weights = self._learn(inputs[-1], self.bits if last else 0)
-            self.stages_.append(Stage(own_templates, counts, weights))
+            self.stages_.append(RankerPass(own_templates, counts, weights))
             if last:
                 self.temperature_ = calibrated()
                 break
@@ -231,7 +233,7 @@ class LexicalRanker(Model, RankerSettings):
                     names, part_inputs.encoded, rows, oracle=self.oracle
                 )
 
-    def _learn(self, inputs: Inputs, bits: int, words: Int64s | None = None) -> Weights:
+    def _learn(self, inputs: PassInputs, bits: int, words: Int64s | None = None) -> RankWeights:
         chosen = inputs.encoded.learnable if words is None else words
         if self.weights != "adagrad":
             from eigentext.lexical.ranker.weights import fit_weights
@@ -239,7 +241,7 @@ class LexicalRanker(Model, RankerSettings):
             return fit_weights(inputs, chosen, self.weights, seed=self.seed)
         return fit_softmax(inputs, chosen, bits=bits, epochs=self.epochs, seed=self.seed)
 
-    def _calibrated(self, inputs: Inputs) -> float:
+    def _calibrated(self, inputs: PassInputs) -> float:
         """The temperature at which a tenth of the documents is most probable, unseen."""
         e = inputs.encoded
         words = e.learnable
@@ -249,8 +251,8 @@ class LexicalRanker(Model, RankerSettings):
         weights = self._learn(inputs, self.bits, words[~tenth])
         return temperature(e.first, scores(inputs, weights), e.gold_row, words[tenth])
 
-    def _count_documents(self, counted: Encoded) -> DocumentCounts:
-        counts = DocumentCounts()
+    def _count_documents(self, counted: WordArrays) -> LikeDocuments:
+        counts = LikeDocuments()
         countable = counted.countable
         n = int(counted.document_of[-1]) + 1 if len(counted.words) else 0
         words: list[list[str]] = [[] for _ in range(n)]
@@ -266,13 +268,13 @@ class LexicalRanker(Model, RankerSettings):
         self,
         own_templates: Sequence[str],
         counts: CountTable,
-        encoded: Encoded,
+        encoded: WordArrays,
         predicted: Mapping[str, Hashes] | None,
-        after: Inputs | None,
+        after: PassInputs | None,
         *,
         training: bool = False,
         with_noise: bool = False,
-    ) -> Inputs:
+    ) -> PassInputs:
         return pass_columns(
             own_templates,
             counts,
@@ -288,15 +290,15 @@ class LexicalRanker(Model, RankerSettings):
     # ---- ranking
 
     def score_documents(
-        self, documents: Sequence[Document], *, fixed: Mapping[int, Label] | None = None
-    ) -> tuple[Encoded, Float64s]:
+        self, documents: Sequence[LexDocument], *, fixed: Mapping[int, Label] | None = None
+    ) -> tuple[WordArrays, Float64s]:
         """The words as arrays, and the score of every row; ``fixed`` is by the word's number."""
         self.check_fitted()
-        documents = list(each_of(Document, documents, "documents"))
+        documents = list(each_of(LexDocument, documents, "documents"))
         encoded = self.encoder_(documents, self.observed_)
         decided = {number: self.targets_.hashes(label) for number, label in (fixed or {}).items()}
         predicted: dict[str, Hashes] | None = None
-        part: Inputs | None = None
+        part: PassInputs | None = None
         row_scores = np.zeros(len(encoded.row_hash))
         for stage in self.stages_:
             part = self._columns(stage.templates, stage.counts, encoded, predicted, part)
@@ -310,7 +312,7 @@ class LexicalRanker(Model, RankerSettings):
             )
         return encoded, row_scores
 
-    def score(self, documents: Sequence[Document], y: object = None) -> float:
+    def score(self, documents: Sequence[LexDocument], y: object = None) -> float:
         """The share of scored words whose right label is first: A1, from 0 to 1."""
         from eigentext.lexical.crossval import evaluate_ranker
 
@@ -333,7 +335,7 @@ class LexicalRanker(Model, RankerSettings):
         """
         self.check_fitted()
         sentences = [checked_tokens(tokens), *map(checked_tokens, document or ())]
-        whole = Document("", [[Word(token) for token in sentence] for sentence in sentences])
+        whole = LexDocument("", [[LexWord(token) for token in sentence] for sentence in sentences])
         n = len(self.scheme_.elements)
         for number, label in (fixed or {}).items():
             if not 0 <= number < len(tokens):
@@ -343,18 +345,22 @@ class LexicalRanker(Model, RankerSettings):
         return next(iter(self.rank_documents([whole], fixed=fixed)))[0]
 
     def rank_documents(
-        self, documents: Iterable[Document], *, fixed: Mapping[int, Label] | None = None
+        self, documents: Iterable[LexDocument], *, fixed: Mapping[int, Label] | None = None
     ) -> Iterator[list[list[RankedWord]]]:
         """Rank every word of documents, sentence by sentence; gold labels are not looked at."""
         self.check_fitted()
-        for document in each_of(Document, documents, "documents"):
+        for document in each_of(LexDocument, documents, "documents"):
             encoded, row_scores = self.score_documents([document], fixed=fixed)
             shares = probabilities(encoded.first, row_scores / self.temperature_)
             ranked = iter(self._ranked(encoded, row_scores, shares, fixed or {}))
             yield [[next(ranked) for _ in sentence] for sentence in document.sentences]
 
     def _ranked(
-        self, encoded: Encoded, row_scores: Float64s, shares: Float64s, fixed: Mapping[int, Label]
+        self,
+        encoded: WordArrays,
+        row_scores: Float64s,
+        shares: Float64s,
+        fixed: Mapping[int, Label],
     ) -> Iterator[RankedWord]:
         """Every word with its candidates in order; equals stay as they are."""
         if not encoded.words:
@@ -394,7 +400,7 @@ class LexicalRanker(Model, RankerSettings):
     def _from_file(cls, file: ModelFile, unstored: Mapping[str, Any]) -> Self:
         """The analyzer is no part of the file: what is wrong with it is not the file's fault."""
         ranker = super()._from_file(file, unstored)
-        ranker._use(Candidates(open_analyzer(ranker.analyzer), load_scheme(ranker.scheme)))
+        ranker._use(LabelSource(open_analyzer(ranker.analyzer), load_scheme(ranker.scheme)))
         return ranker
 
     @classmethod

@@ -19,7 +19,7 @@ BUCKETS = 4
 """Weights differ by how often the feature was seen: once, 2 to 3, 4 to 15, more."""
 
 
-class FeatureTable(NamedTuple):
+class UnitTable(NamedTuple):
     """Words with their features and units."""
 
     atoms: Hashes  # [n, A] hashes of features; 0: none
@@ -52,7 +52,7 @@ class CountColumns(NamedTuple):
     bucket: Int8s  # [n, C] which of the weights counts
 
 
-class Weights(NamedTuple):
+class RankWeights(NamedTuple):
     """Weights of columns, of numbers and of (feature, value) pairs."""
 
     dense: Float64s  # [BUCKETS, C, T]
@@ -63,7 +63,7 @@ class Weights(NamedTuple):
     @classmethod
     def full(
         cls, value: float, n_columns: int, n_targets: int, n_numbers: int, bits: int = 0
-    ) -> Weights:
+    ) -> RankWeights:
         """All of them this value."""
         return cls(
             np.full((BUCKETS, n_columns, n_targets), value, order="F"),  # by target, as it is read

@@ -1,6 +1,6 @@
 """Passes: the first sees what was typed, each later one also what its neighbours were taken for.
 
-1. :class:`Stage` holds the templates of a pass, the counts of their features, and its weights.
+1. :class:`RankerPass` holds the templates of a pass, counts of their features, and its weights.
 2. The first pass' features and columns serve every pass; a later pass adds those of the
    neighbours' labels as the pass before predicted them.
 3. Predictions for training documents come from counts without the document itself and from a few
@@ -16,7 +16,7 @@ import numpy as np
 
 from eigentext.lexical.ranker.counts import (
     CountTable,
-    DocumentCounts,
+    LikeDocuments,
     columns,
     noise,
     ratio_columns,
@@ -24,25 +24,25 @@ from eigentext.lexical.ranker.counts import (
     statistics,
 )
 from eigentext.lexical.ranker.features import Hashes, table
-from eigentext.lexical.ranker.softmax import Inputs
+from eigentext.lexical.ranker.softmax import PassInputs
 from eigentext.lexical.ranker.templates import PAPER, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from eigentext.base.types import Bools, Float64s, Int64s
-    from eigentext.lexical.ranker.encoding import Encoded
-    from eigentext.lexical.ranker.records import Weights
+    from eigentext.lexical.ranker.encoding import WordArrays
+    from eigentext.lexical.ranker.records import RankWeights
 
 _WHOLE = ("label", "lemma", "morph", "hard")
 
 
-class Stage(NamedTuple):
+class RankerPass(NamedTuple):
     """One pass: its own templates and counts, and the weights over all columns it sees."""
 
     templates: tuple[str, ...]
     counts: CountTable
-    weights: Weights
+    weights: RankWeights
 
 
 def counted_pairs(templates: Sequence[str], targets: Sequence[str]) -> Bools:
@@ -64,7 +64,7 @@ def counted_pairs(templates: Sequence[str], targets: Sequence[str]) -> Bools:
 def only_count(
     templates: Sequence[str],
     counts: CountTable,
-    encoded: Encoded,
+    encoded: WordArrays,
     predicted: Mapping[str, Hashes] | None,
 ) -> None:
     """Add the words' own features to the counts of a pass, when nothing else is asked of them."""
@@ -74,15 +74,15 @@ def only_count(
 def pass_columns(
     templates: Sequence[str],
     counts: CountTable,
-    encoded: Encoded,
+    encoded: WordArrays,
     predicted: Mapping[str, Hashes] | None,
     *,
-    after: Inputs | None = None,
+    after: PassInputs | None = None,
     training: bool = False,
-    documents: DocumentCounts | None = None,
+    documents: LikeDocuments | None = None,
     transform: str = "ratio",
     with_noise: bool = False,
-) -> Inputs:
+) -> PassInputs:
     """What stage 2 weighs in a pass.
 
     ``after`` are those of the first pass, or of an earlier one of this width, whose arrays are
@@ -131,7 +131,7 @@ def pass_columns(
 
 
 def _atoms(
-    templates: Sequence[str], encoded: Encoded, predicted: Mapping[str, Hashes] | None
+    templates: Sequence[str], encoded: WordArrays, predicted: Mapping[str, Hashes] | None
 ) -> Hashes:
     """The features of every word, among them the word's class and what was predicted."""
     targets = {**(predicted or {}), "class": encoded.class_hash}
@@ -139,8 +139,12 @@ def _atoms(
 
 
 def _allocated(
-    templates: Sequence[str], counts: CountTable, encoded: Encoded, after: Inputs | None, more: int
-) -> Inputs:
+    templates: Sequence[str],
+    counts: CountTable,
+    encoded: WordArrays,
+    after: PassInputs | None,
+    more: int,
+) -> PassInputs:
     """Columns to be filled: those of the first pass, then the pass' own.
 
     The first pass also has the values' own frequency, and ``more`` of documents.
@@ -151,7 +155,7 @@ def _allocated(
         width = n_own + 1 + more
         atoms = np.empty((n, n_own), np.uint64)
         z, bucket = np.empty((units, width), np.float32), np.zeros((n, width), np.int8)
-        return Inputs(encoded, atoms, counts.used, z, bucket, None, width, n_own)
+        return PassInputs(encoded, atoms, counts.used, z, bucket, None, width, n_own)
     first, n_atoms = after.first_pass, after.first_pass_atoms
     if after.z.shape[1] == first + n_own:
         return after
@@ -159,7 +163,7 @@ def _allocated(
     used = np.vstack([after.used[:n_atoms], counts.used])
     z = np.empty((units, first + n_own), np.float32)
     bucket = np.zeros((n, first + n_own), np.int8)
-    result = Inputs(encoded, atoms, used, z, bucket, None, first, n_atoms)
+    result = PassInputs(encoded, atoms, used, z, bucket, None, first, n_atoms)
     result.atoms[:, :n_atoms] = after.atoms[:, :n_atoms]
     result.z[:, :first] = after.z[:, :first]
     result.bucket[:, :first] = after.bucket[:, :first]
@@ -182,7 +186,7 @@ def best_rows(first: Int64s, scores: Float64s) -> Int64s:
 
 def predicted_targets(
     names: Sequence[str],
-    encoded: Encoded,
+    encoded: WordArrays,
     rows: Int64s,
     *,
     fixed: Mapping[int, Hashes] | None = None,

@@ -16,25 +16,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.lexical.ranker.records import CandidateRows, CountColumns, FeatureTable, Weights
+from eigentext.lexical.ranker.records import CandidateRows, CountColumns, RankWeights, UnitTable
 
 if TYPE_CHECKING:
     from eigentext.base.types import Bools, Float32s, Float64s, Int8s, Int64s
-    from eigentext.lexical.ranker.encoding import Encoded
+    from eigentext.lexical.ranker.encoding import WordArrays
     from eigentext.lexical.ranker.features import Hashes
 
 _RATE = 0.05  # of AdaGrad's steps
 
 
 @dataclass
-class Inputs:
+class PassInputs:
     """What is weighed: words and candidates, features, and the columns made of counts.
 
     Columns, left to right: the first pass' features, the value's own share, that of documents; a
     later pass puts its features behind them.
     """
 
-    encoded: Encoded
+    encoded: WordArrays
     atoms: Hashes  # [n, A]
     used: Bools  # [A, T]
     z: Float32s  # [U, C]
@@ -44,13 +44,13 @@ class Inputs:
     first_pass_atoms: int = 0
 
     @property
-    def records(self) -> tuple[FeatureTable, CandidateRows, CountColumns]:
+    def records(self) -> tuple[UnitTable, CandidateRows, CountColumns]:
         """The same for compiled loops."""
         table = self.encoded.feature_table(self.atoms, self.used)
         return table, self.encoded.rows, CountColumns(self.z, self.bucket)
 
 
-def scores(inputs: Inputs, weights: Weights) -> Float64s:
+def scores(inputs: PassInputs, weights: RankWeights) -> Float64s:
     """The score of every row."""
     from eigentext.lexical.ranker.kernels import weighing
 
@@ -59,13 +59,15 @@ def scores(inputs: Inputs, weights: Weights) -> Float64s:
     return out
 
 
-def fit_softmax(inputs: Inputs, words: Int64s, *, bits: int, epochs: int, seed: int) -> Weights:
+def fit_softmax(
+    inputs: PassInputs, words: Int64s, *, bits: int, epochs: int, seed: int
+) -> RankWeights:
     """Learn weights from these words."""
     from eigentext.lexical.ranker.kernels import weighing
 
     e = inputs.encoded
     sizes = inputs.z.shape[1], e.row_hash.shape[1], e.numeric.shape[1], bits
-    weights, squares = Weights.full(0.0, *sizes), Weights.full(1.0, *sizes)
+    weights, squares = RankWeights.full(0.0, *sizes), RankWeights.full(1.0, *sizes)
     random = np.random.default_rng(seed)
     scratch = np.zeros(len(e.row_hash))
     for _ in range(epochs):

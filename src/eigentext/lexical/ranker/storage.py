@@ -16,10 +16,10 @@ import numpy as np
 from eigentext.base.fields import Array, Bits, Ints, Pointers, Reals, Sparse, Strings
 from eigentext.base.records import As, BitsOfWords, Called, Each, Numbers, Record, When, stored
 from eigentext.base.values import Listed, Real, Text, Whole
-from eigentext.lexical.ranker.counts import CountTable, DocumentCounts
+from eigentext.lexical.ranker.counts import CountTable, LikeDocuments
 from eigentext.lexical.ranker.encoding import NUMERIC, Observed, Targets
-from eigentext.lexical.ranker.records import BUCKETS, Weights
-from eigentext.lexical.ranker.second_pass import Stage, counted_pairs
+from eigentext.lexical.ranker.records import BUCKETS, RankWeights
+from eigentext.lexical.ranker.second_pass import RankerPass, counted_pairs
 from eigentext.lexical.schemes.labels import load_scheme
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class _Pass(NamedTuple):
     pairs: Float32s
 
 
-def _documents(**arrays: Any) -> DocumentCounts:
-    documents = DocumentCounts()
+def _documents(**arrays: Any) -> LikeDocuments:
+    documents = LikeDocuments()
     vars(documents).update(arrays)
     if bool(np.any(np.diff(documents.values) == 0)):
         raise ValueError("array 'documents/values' holds a value twice")
@@ -59,14 +59,14 @@ def _analyzer_name(ranker: LexicalRanker) -> str:
 
 
 @dataclass
-class Content:
+class RankerContent:
     """All that ranking needs, except the analyzer."""
 
     vocabulary: tuple[str, ...] = stored(
         Strings("vocabulary", distinct=True),
         of=lambda ranker: list(getattr(ranker.document_counts_, "vocabulary", ())),
     )
-    document_counts_: DocumentCounts | None = stored(
+    document_counts_: LikeDocuments | None = stored(
         When(
             lambda values: bool(values["document_counts"]),
             Record(
@@ -149,7 +149,7 @@ class Content:
             self.document_counts_.vocabulary = {word: n for n, word in enumerate(self.vocabulary)}
 
 
-def _packed_stage(stage: Stage) -> _Pass:
+def _packed_stage(stage: RankerPass) -> _Pass:
     counts, weights = stage.counts, stage.weights
     size = np.array([counts.filled, counts.n_words])
     return _Pass(counts.packed(), size, weights.dense, weights.numeric, weights.sparse)
@@ -157,7 +157,7 @@ def _packed_stage(stage: Stage) -> _Pass:
 
 def _stage(
     packed: _Pass, number: int, ranker: LexicalRanker, names: Sequence[str], bits: int
-) -> Stage:
+) -> RankerPass:
     templates = ranker.second if number else ranker.first_templates
     used = counted_pairs(templates, names)
     table = CountTable.unpacked(used, packed.counts, *packed.size.tolist())
@@ -167,5 +167,5 @@ def _stage(
     shapes = packed.dense.shape, packed.numeric.shape
     if shapes != ((BUCKETS, columns, len(names)), (len(NUMERIC),)):
         raise ValueError(f"weights of pass {number + 1} have shape {packed.dense.shape}")
-    weights = Weights(np.asfortranarray(packed.dense), packed.numeric, packed.pairs, bits)
-    return Stage(templates, table, weights)
+    weights = RankWeights(np.asfortranarray(packed.dense), packed.numeric, packed.pairs, bits)
+    return RankerPass(templates, table, weights)

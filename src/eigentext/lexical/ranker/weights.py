@@ -20,8 +20,8 @@ import numpy as np
 
 from eigentext.base.ragged import pointers
 from eigentext.errors import SettingsError
-from eigentext.lexical.ranker.records import BUCKETS, Weights
-from eigentext.lexical.ranker.softmax import Inputs, probabilities
+from eigentext.lexical.ranker.records import BUCKETS, RankWeights
+from eigentext.lexical.ranker.softmax import PassInputs, probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int64s
 
 
-def design(inputs: Inputs, words: Int64s) -> tuple[Float64s, Float64s, Int64s]:
+def design(inputs: PassInputs, words: Int64s) -> tuple[Float64s, Float64s, Int64s]:
     """Rows [R, A * T] of these words, which of them are right, and where each word's begin."""
     e = inputs.encoded
     sizes = np.diff(e.first)[words]
@@ -46,7 +46,7 @@ def design(inputs: Inputs, words: Int64s) -> tuple[Float64s, Float64s, Int64s]:
     return x.reshape(len(rows), -1), right, first
 
 
-def fit_weights(inputs: Inputs, words: Int64s, method: str, *, seed: int = 0) -> Weights:
+def fit_weights(inputs: PassInputs, words: Int64s, method: str, *, seed: int = 0) -> RankWeights:
     """The weights that a method gives."""
     if method not in METHODS:
         raise SettingsError(f"weights: expected one of {', '.join(METHODS)}, found {method!r}")
@@ -59,15 +59,15 @@ def fit_weights(inputs: Inputs, words: Int64s, method: str, *, seed: int = 0) ->
     return _weights(inputs, _FITTED[method](x, x / spread, right, first, seed) / spread)
 
 
-def _weights(inputs: Inputs, solution: Float64s) -> Weights:
+def _weights(inputs: PassInputs, solution: Float64s) -> RankWeights:
     """One weight for each (column, target), whatever the frequency class."""
     e = inputs.encoded
-    weights = Weights.full(0.0, inputs.z.shape[1], e.row_units.shape[1], e.numeric.shape[1])
+    weights = RankWeights.full(0.0, inputs.z.shape[1], e.row_units.shape[1], e.numeric.shape[1])
     weights.dense[:] = solution.reshape(1, inputs.z.shape[1], -1).repeat(BUCKETS, axis=0)
     return weights
 
 
-def _james_stein(inputs: Inputs, words: Int64s) -> Float64s:
+def _james_stein(inputs: PassInputs, words: Int64s) -> Float64s:
     """w of every (column, target): nothing is fitted, the right candidates are not looked at."""
     if inputs.noise is None:
         raise SettingsError("james-stein needs the variance of the columns")

@@ -20,7 +20,7 @@ import json
 import os
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eigentext.base.files.opening import open_binary
 from eigentext.base.remembering import Remembered
@@ -38,6 +38,7 @@ from eigentext.lexical.schemes.rules import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from eigentext.base.types import Json
     from eigentext.language.token import Word
 
 Label = tuple[str, ...]
@@ -263,7 +264,7 @@ class LabelScheme:
 
     def to_json(self) -> str:
         """The whole scheme, base included, for a model file."""
-        record: dict[str, Any] = self.settings.model_dump(by_alias=True, exclude_defaults=True)
+        record: Json = self.settings.model_dump(by_alias=True, exclude_defaults=True)
         if self.base:
             record["base"] = json.loads(self.base.to_json())
         return json.dumps(record, ensure_ascii=False)
@@ -287,7 +288,7 @@ class LabelScheme:
     def __hash__(self) -> int:
         return hash((self.name, self.elements))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return LabelScheme.from_json, (self.to_json(), self.name)
 
 

@@ -11,13 +11,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
+    from eigentext.base.types import Json
     from eigentext.lexical.analysis import Analysis
 
 _STRICT = ConfigDict(frozen=True, extra="forbid")
@@ -109,7 +110,7 @@ class SchemeSettings(BaseModel):
     unlabelled: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
 
-def read_settings(text: str, source: str) -> tuple[SchemeSettings, Any]:
+def read_settings(text: str, source: str) -> tuple[SchemeSettings, str | Json | None]:
     """The settings of a scheme file, and its ``base`` (a name, a whole scheme, or None)."""
     import json
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from eigentext.base.remembering import Remembered
 from eigentext.drawing.markup import is_right_to_left
 from eigentext.errors import DataError, SettingsError
-from eigentext.language.tokenise.tokens import Token
+from eigentext.language.token import Token
 from eigentext.lexical.analysis import GUESSES
 from eigentext.reports.morphology import cut, in_plain_words, kinds, segment_words
 from eigentext.studio.api.schemas_lexical import (
@@ -167,9 +167,9 @@ class LexicalService:
         self, sentences: Sentences, fixed: Mapping[Position, Label]
     ) -> list[list[RankedWord]]:
         """The library's ranking of the sentences as one document; the last ones are remembered."""
-        from eigentext.lexical import Document, Word
+        from eigentext.lexical import LexDocument, LexWord
 
-        forms = tuple(tuple(token.text for token in tokens) for tokens in sentences)
+        forms = tuple(tuple(token.form for token in tokens) for tokens in sentences)
         key = forms, tuple(sorted(fixed.items()))
         answer = self._remembered.get(key)
         if answer is not None:
@@ -177,7 +177,7 @@ class LexicalService:
         starts = [0]
         for tokens in forms:
             starts.append(starts[-1] + len(tokens))
-        document = Document("text", [[Word(form) for form in tokens] for tokens in forms])
+        document = LexDocument("text", [[LexWord(form) for form in tokens] for tokens in forms])
         by_place = {starts[s] + w: label for (s, w), label in fixed.items()}
         (ranked,) = self.ranker.rank_documents([document], fixed=by_place)
         return self._remembered.put(key, ranked)
@@ -201,7 +201,7 @@ class LexicalService:
             )
             for s, (words, tokens) in enumerate(zip(ranked, sentences, strict=True))
         ]
-        letters = [t.text for tokens in sentences for t in tokens if is_scored(t.text)]
+        letters = [t.form for tokens in sentences for t in tokens if is_scored(t.form)]
         return RankAnswer(
             direction="rtl" if is_right_to_left(letters) else "ltr",
             language=language,

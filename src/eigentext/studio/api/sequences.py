@@ -182,7 +182,7 @@ def _sentences(
     else:
         text = request.text or ""
         typed = [[text[token.start : token.end] for token in tokens] for tokens in tokenised]
-        sentences = [[token.text for token in tokens] for tokens in tokenised]
+        sentences = [[token.form for token in tokens] for tokens in tokenised]
     n_words, most = sum(map(len, sentences)), limits.max_sequence_words
     if n_words > most:
         raise TooMuchError(f"the text has {n_words:,} words; at most {most:,} are read at once")

@@ -12,7 +12,7 @@ from eigentext.studio.service.workers import BusyError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.language.tokenise.tokens import Token
+    from eigentext.language.token import Token
     from eigentext.studio.service.settings import ServiceSettings
 
 

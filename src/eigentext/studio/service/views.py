@@ -140,7 +140,7 @@ def tokens_view(request: TokeniseRequest, limits: ServiceSettings) -> TokeniseAn
         escape_brackets=request.escape_brackets,
     )
     sentences = [
-        SentenceView(tokens=[TokenView(text=t.text, start=t.start, end=t.end) for t in tokens])
+        SentenceView(tokens=[TokenView(text=t.form, start=t.start, end=t.end) for t in tokens])
         for tokens in token_lists
     ]
     return TokeniseAnswer(

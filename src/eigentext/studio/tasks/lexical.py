@@ -153,8 +153,8 @@ class LexicalTask(Task):
 
     def rank(self, document: Doc, decisions: Decisions) -> list[list[RankedWord]]:
         """All words of a text ranked under the decisions; the latest rankings are remembered."""
-        from eigentext.lexical import Document as Words
-        from eigentext.lexical import Word
+        from eigentext.lexical import LexDocument as Words
+        from eigentext.lexical import LexWord
 
         fixed = self._fixed(document, decisions)
         forms = tuple(tuple(sentence.forms) for sentence in document.sentences)
@@ -165,7 +165,7 @@ class LexicalTask(Task):
         starts = [0]
         for words in forms:
             starts.append(starts[-1] + len(words))
-        text = Words("text", [[Word(form) for form in words] for words in forms])
+        text = Words("text", [[LexWord(form) for form in words] for words in forms])
         by_place = {starts[s] + w: label for (s, w), label in fixed.items()}
         (ranked,) = self.model.rank_documents([text], fixed=by_place)
         return self._remembered.put(key, ranked)
@@ -344,13 +344,13 @@ class LexicalTask(Task):
         return LexicalRanker(**settings).fit(documents, progress=progress)
 
     def _documents(self, examples: Sequence[Finished], taken: set[str]) -> list[Any]:
-        from eigentext.lexical import Document as Words
-        from eigentext.lexical import Word
+        from eigentext.lexical import LexDocument as Words
+        from eigentext.lexical import LexWord
 
         gathered: dict[str, list[list[Any]]] = {}
         for one in examples:
             words = [
-                Word(
+                LexWord(
                     word["form"],
                     None if word.get("label") is None else self.label(word),
                     word.get("label") is not None and _has_letter(word["form"]),

@@ -83,7 +83,7 @@ def document_of_text(name: str, text: str, cut: Segmenter | str = "generic") -> 
     if isinstance(cut, str):
         from eigentext.language.tokenise.tokens import tokenise_text
 
-        rows = (((*token, ()) for token in row) for row in tokenise_text(text, cut))
+        rows = (((*token[:3], ()) for token in row) for row in tokenise_text(text, cut))
     else:
         rows = (((text[a:b], a, b, words) for a, b, words in s.tokens) for s in cut.segment(text))
     return Doc(text, tuple(map(sentence_of_spans, rows)), name)

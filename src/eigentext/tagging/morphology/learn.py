@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s, Int8s, Int64s, UInt64s
     from eigentext.tagging.morphology.kernels.chain import Chain, Text
-    from eigentext.tagging.morphology.tags import TagSet
-    from eigentext.tagging.morphology.words import Decided, WordTable
+    from eigentext.tagging.morphology.tags import MorphTagSet
+    from eigentext.tagging.morphology.words import DecidedRows, MorphTable
     from eigentext.tagging.settings import MorphTaggerSettings
 
 _GRAMMAR = Grammar("attribute[offset]", MORPHOLOGY.names)
@@ -93,10 +93,10 @@ _EVERY, _MOST_LEFT = 20, 300  # sentences that the heat is fitted on
 _HEATS = tuple(2.0 ** (k / 6) for k in range(-6, 19))
 
 
-class Sentences(NamedTuple):
+class ChainText(NamedTuple):
     """Sentences by the ``rows`` (words,) of their words in a table; where each one ``starts``."""
 
-    table: WordTable | Decided
+    table: MorphTable | DecidedRows
     rows: Int64s
     starts: Int64s
 
@@ -107,14 +107,14 @@ class Sentences(NamedTuple):
 
         return Text(self.starts, self.rows)
 
-    def part(self, numbers: Int64s) -> tuple[Sentences, Int64s]:
+    def part(self, numbers: Int64s) -> tuple[ChainText, Int64s]:
         """The sentences of these numbers, and which words of all they have."""
         starts = self.starts
         words = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in numbers])
         lengths = pointers(starts[numbers + 1] - starts[numbers])
-        return Sentences(self.table, self.rows[words], lengths), words
+        return ChainText(self.table, self.rows[words], lengths), words
 
-    def chain(self, tags: TagSet, table: npt.NDArray[Any], scale: float = 1.0) -> Chain:
+    def chain(self, tags: MorphTagSet, table: npt.NDArray[Any], scale: float = 1.0) -> Chain:
         """What their candidates are scored by, with this table of weights."""
         from eigentext.features.kernels.templates import WordFeatures
         from eigentext.tagging.morphology.kernels.chain import Chain, Weights
@@ -124,7 +124,7 @@ class Sentences(NamedTuple):
         return Chain(features, self.table.lists, tags.arrays, weights, WIDTH)
 
 
-def gold_candidates(table: WordTable, rows: Int64s, tags: Int64s) -> Int64s:
+def gold_candidates(table: MorphTable, rows: Int64s, tags: Int64s) -> Int64s:
     """Which candidate of each word is its tag, -1 where none is."""
     hits = table.lists.tags[rows] == tags[:, None]
     hits &= np.arange(hits.shape[1]) < table.lists.n[rows][:, None]
@@ -132,8 +132,8 @@ def gold_candidates(table: WordTable, rows: Int64s, tags: Int64s) -> Int64s:
 
 
 def trained(
-    sentences: Sentences,
-    tags: TagSet,
+    sentences: ChainText,
+    tags: MorphTagSet,
     gold: Int64s,
     settings: MorphTaggerSettings,
     progress: Progress | None = None,
@@ -170,7 +170,7 @@ def trained(
 
 
 def _fitted_heat(
-    sentences: Sentences, words: Int64s, tags: TagSet, gold: Int64s, weights: ByteWeights
+    sentences: ChainText, words: Int64s, tags: MorphTagSet, gold: Int64s, weights: ByteWeights
 ) -> float:
     """The heat that makes the gold candidates of sentences with these words most probable."""
     right = np.flatnonzero(gold[words] >= 0)
@@ -183,7 +183,7 @@ def _fitted_heat(
     return fitted
 
 
-class Tagged(NamedTuple):
+class ChainTags(NamedTuple):
     """Numbers of the tags of words.
 
     ``best``    (words,) of the best sequence
@@ -196,17 +196,19 @@ class Tagged(NamedTuple):
     chances: Float64s
 
 
-def tagged(sentences: Sentences, tags: TagSet, weights: ByteWeights, heat: float) -> Tagged:
+def tagged(
+    sentences: ChainText, tags: MorphTagSet, weights: ByteWeights, heat: float
+) -> ChainTags:
     """The best tag of each word, and the runner-up."""
     from eigentext.tagging.morphology.kernels.training import tag_text
 
     n = len(sentences.rows)
-    answers = Tagged(np.zeros(n, np.int64), np.full(n, -1, np.int64), np.zeros((n, 2)))
+    answers = ChainTags(np.zeros(n, np.int64), np.full(n, -1, np.int64), np.zeros((n, 2)))
     tag_text(sentences.text, sentences.chain(tags, *weights), heat, *answers)
     return answers
 
 
-def shares(sentences: Sentences, tags: TagSet, weights: ByteWeights, heat: float) -> Float64s:
+def shares(sentences: ChainText, tags: MorphTagSet, weights: ByteWeights, heat: float) -> Float64s:
     """(words, candidates) the probability of each candidate in its sentence."""
     from eigentext.tagging.morphology.kernels.training import tag_shares
 

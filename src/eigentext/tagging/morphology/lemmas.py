@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int64s, UInt32s
     from eigentext.tagging.morphology.kernels.lemmas import Index, Rules, Words
     from eigentext.tagging.morphology.levels import Keys
-    from eigentext.tagging.morphology.tags import TagSet
-    from eigentext.tagging.morphology.words import Lexicon
+    from eigentext.tagging.morphology.tags import MorphTagSet
+    from eigentext.tagging.morphology.words import FormLexicon
 
 LEMMA_BITS = 18
 EPOCHS, RATE = 5, 0.2
@@ -89,8 +89,8 @@ class Lemmatiser:
 
     def __init__(
         self,
-        lexicon: Lexicon,
-        tags: TagSet,
+        lexicon: FormLexicon,
+        tags: MorphTagSet,
         rules: Sequence[LemmaRule],
         rule_of: Sequence[int],
         weights: ByteWeights | None = None,
@@ -103,7 +103,7 @@ class Lemmatiser:
 
     @classmethod
     def learned(
-        cls, lexicon: Lexicon, tags: TagSet, counts: Mapping[tuple[str, int, str], int]
+        cls, lexicon: FormLexicon, tags: MorphTagSet, counts: Mapping[tuple[str, int, str], int]
     ) -> Lemmatiser:
         """From counts of (form, tag, lemma)."""
         best: dict[tuple[str, int], tuple[int, str]] = {}

@@ -27,8 +27,8 @@ from eigentext.base.values import Flag, Listed, Real, Text
 from eigentext.errors import EigentextError
 from eigentext.tagging.morphology.learn import ByteWeights
 from eigentext.tagging.morphology.lemmas import CASES, LEMMA_BITS, LemmaRule, Lemmatiser
-from eigentext.tagging.morphology.tags import OtherXpos, TagSet
-from eigentext.tagging.morphology.words import Lexicon
+from eigentext.tagging.morphology.tags import MorphTagSet, OtherXpos
+from eigentext.tagging.morphology.words import FormLexicon
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,16 +83,16 @@ def _bytes(prefix: str, size: Size) -> Record:
 
 
 @dataclass
-class Content:
+class MorphContent:
     """What a file holds."""
 
     tags: tuple[_Tag, ...] = stored(
         Columns(_Tag, upos=Strings("tags"), xpos=Strings("tags"), feats=Strings("tags")),
         of=lambda tagger: list(map(_Tag._make, tagger.tag_set_.triples)),
     )
-    lexicon_: Lexicon = stored(
+    lexicon_: FormLexicon = stored(
         Record(
-            Lexicon,
+            FormLexicon,
             forms=Strings("forms", distinct=True),
             ptr=Called("starts", Pointers("forms", "entries")),
             tags=Ints(("entries",), ("int32",), 0, "tags"),
@@ -142,7 +142,7 @@ class Content:
 
     def restore(self, tagger: MorphTagger) -> None:
         """Set what ``fit`` would have learned."""
-        tagger.tag_set_ = TagSet((tag.upos, tag.xpos, tag.feats) for tag in self.tags)
+        tagger.tag_set_ = MorphTagSet((tag.upos, tag.xpos, tag.feats) for tag in self.tags)
         tagger.lemmatiser_ = Lemmatiser(
             self.lexicon_, tagger.tag_set_, self.rules, self.rule_of, self.lemma_weights
         )

@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,17 +29,19 @@ from eigentext.base.values import Named, Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.word_classes import clusters_of, vector_bits
 from eigentext.language.formats.conllu import each_conllu
+from eigentext.language.sentence import WordReading
 from eigentext.language.tokenise.typed_forms import familiar_forms
 from eigentext.tagging.morphology import learn, storage
 from eigentext.tagging.morphology.lemmas import Lemmatiser
-from eigentext.tagging.morphology.tags import OtherXpos, TagSet, joins_xpos
-from eigentext.tagging.morphology.words import COLUMNS, Lexicon, WordTable, restricted
+from eigentext.tagging.morphology.tags import MorphTagSet, OtherXpos, joins_xpos
+from eigentext.tagging.morphology.words import COLUMNS, FormLexicon, MorphTable, restricted
 from eigentext.tagging.settings import MorphTaggerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Int64s, Json
     from eigentext.language.formats.conllu import ConlluBlock, Treebank
     from eigentext.lexical.analysis import Analyzer
     from eigentext.tagging.morphology.learn import ByteWeights
@@ -62,16 +64,6 @@ class Morphology(NamedTuple):
     others: tuple[str, ...] = ()
 
 
-class Reading(NamedTuple):
-    """One reading of a word, and how probable it is in its sentence."""
-
-    upos: str
-    xpos: str
-    feats: str
-    lemma: str
-    probability: float
-
-
 class DecidedMorphology(NamedTuple):
     """A sentence of which some was decided: the best of the rest, and readings of each word.
 
@@ -79,7 +71,7 @@ class DecidedMorphology(NamedTuple):
     """
 
     best: Morphology
-    readings: list[list[Reading]]
+    readings: list[list[WordReading]]
     followed: dict[int, bool]
 
 
@@ -99,7 +91,7 @@ class MorphTagger(Model, MorphTaggerSettings):
     """
 
     KIND = "morph-tagger"
-    CONTENT = storage.Content
+    CONTENT = storage.MorphContent
     SIZED_BY = Named({"bits": Whole(10, 26)})
 
     def fit(
@@ -123,10 +115,10 @@ class MorphTagger(Model, MorphTaggerSettings):
         triples = [(word[3], word[4], word[5]) for word in words]
         joint = joins_xpos(forms, triples)
         tag_of_word = triples if joint else [(upos, "_", feats) for upos, _, feats in triples]
-        self.tag_set_ = TagSet(tag_of_word)
+        self.tag_set_ = MorphTagSet(tag_of_word)
         tags = np.array([self.tag_set_.number[triple] for triple in tag_of_word], np.int64)
         pairs = list(zip(forms, tags.tolist(), strict=True))
-        self.lexicon_ = Lexicon.counted(Counter(pairs))
+        self.lexicon_ = FormLexicon.counted(Counter(pairs))
         lemmas = Counter((*pair, word[2]) for pair, word in zip(pairs, words, strict=True))
         self.lemmatiser_ = Lemmatiser.learned(self.lexicon_, self.tag_set_, lemmas)
         self.other_xpos_ = None
@@ -141,7 +133,7 @@ class MorphTagger(Model, MorphTaggerSettings):
         rows = table.training_rows(forms, tags)
         starts = pointers(map(len, read))
         gold = learn.gold_candidates(table, rows, tags)
-        text = learn.Sentences(table, rows, starts)
+        text = learn.ChainText(table, rows, starts)
         self.weights_, self.heat_ = learn.trained(text, self.tag_set_, gold, self, progress)
         # each word was held out of the counts that its candidates come from
         alone = np.array([self.lexicon_.form_counts[form] == 1 for form in forms])
@@ -151,21 +143,21 @@ class MorphTagger(Model, MorphTaggerSettings):
         )
         return self
 
-    def _prepare(self) -> WordTable:
+    def _prepare(self) -> MorphTable:
         """The table of words, empty; another one for training."""
         learned = self.lexicon_, self.tag_set_, self.clusters_, self.near_
-        self._words = WordTable(*learned, self.lemmatiser_, self.analyzer_)
-        return WordTable(*learned, self.lemmatiser_, self.analyzer_)
+        self._words = MorphTable(*learned, self.lemmatiser_, self.analyzer_)
+        return MorphTable(*learned, self.lemmatiser_, self.analyzer_)
 
-    def _read(self, sentences: Sequence[Sequence[str]]) -> tuple[list[str], learn.Sentences]:
+    def _read(self, sentences: Sequence[Sequence[str]]) -> tuple[list[str], learn.ChainText]:
         """The words as training spelt them, and as the chain reads them."""
         knows = self.lexicon_.form_counts.__contains__
         forms = [form for words in sentences for form in familiar_forms(words, knows)]
         rows = self._words.rows(forms)
-        return forms, learn.Sentences(self._words, rows, pointers(map(len, sentences)))
+        return forms, learn.ChainText(self._words, rows, pointers(map(len, sentences)))
 
     @property
-    def _learned(self) -> tuple[TagSet, ByteWeights, float]:
+    def _learned(self) -> tuple[MorphTagSet, ByteWeights, float]:
         return self.tag_set_, self.weights_, self.heat_
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[Morphology]:
@@ -175,7 +167,7 @@ class MorphTagger(Model, MorphTaggerSettings):
         return self._morphology(forms, learn.tagged(text, *self._learned), text.starts)
 
     def _morphology(
-        self, forms: Sequence[str], answers: learn.Tagged, starts: Any
+        self, forms: Sequence[str], answers: learn.ChainTags, starts: Int64s
     ) -> list[Morphology]:
         tags = answers.best.tolist()
         columns = [[of_tag[tag] for tag in tags] for of_tag in self.tag_set_.columns]
@@ -188,7 +180,7 @@ class MorphTagger(Model, MorphTaggerSettings):
             for first, last in pairwise(starts.tolist())
         ]
 
-    def _others(self, answers: learn.Tagged) -> list[str]:
+    def _others(self, answers: learn.ChainTags) -> list[str]:
         """The column of the same name."""
         near = 1 + np.searchsorted(_SURE, answers.chances[:, 0])
         upos = self.tag_set_.columns[0]
@@ -225,7 +217,7 @@ class MorphTagger(Model, MorphTaggerSettings):
         table = restricted(
             self._words, self.tag_set_, self.lexicon_, self.lemmatiser_, forms, text.rows, demands
         )
-        text = learn.Sentences(table, table.rows, text.starts)
+        text = learn.ChainText(table, table.rows, text.starts)
         best = self._morphology(forms, learn.tagged(text, *self._learned), text.starts)[0]
         columns = {name: list(getattr(best, name)) for name in (*COLUMNS, "lemmas")}
         readings = self._readings(forms, text, k)
@@ -235,7 +227,7 @@ class MorphTagger(Model, MorphTaggerSettings):
         shown = {name: tuple(column) for name, column in columns.items()}
         return DecidedMorphology(best._replace(**shown), readings, table.followed)
 
-    def nbest(self, sentence: Sequence[str], k: int = 5) -> list[list[Reading]]:
+    def nbest(self, sentence: Sequence[str], k: int = 5) -> list[list[WordReading]]:
         """At most k readings of each word of one sentence, the most probable first.
 
         A probability is that the reading is right.  The sum over all readings is below 1: words
@@ -247,8 +239,8 @@ class MorphTagger(Model, MorphTaggerSettings):
         return self._readings(*self._read([checked_tokens(sentence)]), k)
 
     def _readings(
-        self, forms: Sequence[str], text: learn.Sentences, k: int
-    ) -> list[list[Reading]]:
+        self, forms: Sequence[str], text: learn.ChainText, k: int
+    ) -> list[list[WordReading]]:
         answers = []
         shares = learn.shares(text, *self._learned)
         for form, row, probabilities in zip(forms, text.rows.tolist(), shares, strict=True):
@@ -262,10 +254,10 @@ class MorphTagger(Model, MorphTaggerSettings):
                 xpos = self.other_xpos_.of([form] * len(tags), tags)
             upos, _, feats = zip(*(self.tag_set_.triples[tag] for tag in tags), strict=True)
             columns = upos, xpos, feats, lemmas, probabilities[best].tolist()
-            answers.append([Reading(*reading) for reading in zip(*columns, strict=True)])
+            answers.append([WordReading(*reading) for reading in zip(*columns, strict=True)])
         return answers
 
-    def _restore(self, content: storage.Content) -> None:
+    def _restore(self, content: storage.MorphContent) -> None:
         super()._restore(content)
         self._prepare()
 
@@ -312,7 +304,7 @@ def fold_works(
 
 def _tag_fold(
     read: list[ConlluBlock],
-    settings: dict[str, Any],
+    settings: Json,
     analyzer: Analyzer | str | None,
     others: list[int],
     fold: list[int],

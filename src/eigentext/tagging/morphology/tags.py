@@ -70,10 +70,10 @@ def tells_xpos(counts: Mapping[Any, int]) -> bool:
     return n_words > 0 and n_right >= _GOOD_XPOS * n_words
 
 
-class TagSet:
+class MorphTagSet:
     """The tags of a treebank in the order of their texts; see the module.
 
-    >>> tags = TagSet([("NOUN", "_", "Number=Sing"), ("VERB", "_", "_")])
+    >>> tags = MorphTagSet([("NOUN", "_", "Number=Sing"), ("VERB", "_", "_")])
     >>> tags.number[("VERB", "_", "_")], len(tags)
     (1, 2)
     """

@@ -1,10 +1,10 @@
 """Words in numbers: what is known of each by itself, and the tags it may have.
 
-1. :class:`Lexicon` holds the forms of the training text with the counts of their tags.
+1. :class:`FormLexicon` holds the forms of the training text with the counts of their tags.
 2. From these come counts of tags by level, from coarse to fine: the case of a word, its endings,
    what an analyzer says of it, its form in lower case, the form (``levels.py``); they say which
    tags a word may have, known or not.
-3. :class:`WordTable` has a row for each word met: keys of its attributes, and its candidates.  In
+3. :class:`MorphTable` has a row for each word met: keys of its attributes, and its candidates.  In
    training a row belongs to a form with its gold tag, which is held out of all counts once: so
    training sees words as unknown as those of new text.
 4. A word of which something is decided gets a row of its own, with the candidates of its form that
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from eigentext.tagging.morphology.kernels.words import Lists
     from eigentext.tagging.morphology.lemmas import Lemmatiser
     from eigentext.tagging.morphology.levels import Keys
-    from eigentext.tagging.morphology.tags import TagSet
+    from eigentext.tagging.morphology.tags import MorphTagSet
 
 MOST_CANDIDATES = 12
 LEAST_SHARE = 3e-4  # of the best candidate's
@@ -51,7 +51,7 @@ _N_TYPE_LEVELS = 1 + LONGEST_ENDING + 2  # case, endings, a whole short word, it
 
 
 @dataclass(frozen=True, eq=False)
-class Lexicon:
+class FormLexicon:
     """Forms of the training text: form k has ``tags[ptr[k] : ptr[k + 1]]`` with ``counts``."""
 
     forms: tuple[str, ...]
@@ -60,7 +60,7 @@ class Lexicon:
     counts: Int32s
 
     @classmethod
-    def counted(cls, pairs: Mapping[tuple[str, int], int]) -> Lexicon:
+    def counted(cls, pairs: Mapping[tuple[str, int], int]) -> FormLexicon:
         """Of counts by form and tag."""
         items = sorted(pairs.items())
         sizes: dict[str, int] = {}
@@ -137,7 +137,7 @@ def _level_keys(
     return keys
 
 
-class WordTable:
+class MorphTable:
     """Rows of words met so far; see the module.
 
     ``keys``   (rows, attributes); rows 0 and 1 stand before and behind a sentence
@@ -146,8 +146,8 @@ class WordTable:
 
     def __init__(
         self,
-        lexicon: Lexicon,
-        tags: TagSet,
+        lexicon: FormLexicon,
+        tags: MorphTagSet,
         clusters: Mapping[str, str],
         near: Mapping[str, str],
         lemmatiser: Lemmatiser,
@@ -263,7 +263,7 @@ COLUMNS = ("upos", "xpos", "feats")
 _LEFT_OUT = ((), ("feats",), ("xpos",), ("feats", "xpos"))
 
 
-class Decided(NamedTuple):
+class DecidedRows(NamedTuple):
     """A table with a row more for each decided word; ``followed``: which of them a tag fits."""
 
     keys: Keys
@@ -273,20 +273,20 @@ class Decided(NamedTuple):
 
 
 def restricted(
-    table: WordTable,
-    tags: TagSet,
-    lexicon: Lexicon,
+    table: MorphTable,
+    tags: MorphTagSet,
+    lexicon: FormLexicon,
     lemmatiser: Lemmatiser,
     forms: Sequence[str],
     rows: Int64s,
     decided: Mapping[int, Mapping[str, str]],
-) -> Decided:
+) -> DecidedRows:
     """The table in which word i of ``rows`` may only be what ``decided[i]`` says.
 
     ``decided`` has any of :data:`COLUMNS` for some words.  A word that no tag fits stays open.
     """
     if table.lists.tags.shape[0] == 0 or not decided:
-        return Decided(table.keys, table.lists, rows, {})
+        return DecidedRows(table.keys, table.lists, rows, {})
     frequent = np.argsort(-np.bincount(lexicon.tags, lexicon.counts, len(tags)), kind="stable")
     keys = np.concatenate([table.keys, table.keys[rows[list(decided)]]])
     lists = type(table.lists)(
@@ -312,11 +312,14 @@ def restricted(
                 _, flags = lemmatiser.chosen([forms[word]], np.zeros(1, np.int64), np.array([tag]))
                 lists.shares[at, c] = 0.0
                 lists.keys[at, c] = KNOWN_KEYS[int(flags[0])]
-    return Decided(keys, lists, new_rows, followed)
+    return DecidedRows(keys, lists, new_rows, followed)
 
 
 def _agreeing(
-    tags: TagSet, values: Mapping[str, str], candidates: Sequence[int], frequent: Sequence[int]
+    tags: MorphTagSet,
+    values: Mapping[str, str],
+    candidates: Sequence[int],
+    frequent: Sequence[int],
 ) -> tuple[list[int], bool]:
     """Tags that agree, and whether with all that was decided."""
     for left_out in _LEFT_OUT:

@@ -105,7 +105,7 @@ class Segmenter(Model, SegmenterSettings):
 
     KIND = "segmenter"
     VERSION = 2
-    CONTENT = storage.Content
+    CONTENT = storage.SegmenterContent
 
     def fit(self, sentences: Treebank, *, progress: Progress | None = None) -> Segmenter:
         """Learn from the sentences of a treebank, in their order: a list, a file, or Docs."""

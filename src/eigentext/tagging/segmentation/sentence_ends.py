@@ -12,7 +12,7 @@ scores their places, and the log odds that give the best F1 of sentences are tak
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class SentenceStage:
         tokens = _described(text, starts, ends, of_tokens)
         lasts = np.flatnonzero(tokens.gaps == 3)
 
-        def learned(sentences: Int64s, progress: Callable[[int], None]) -> Any:
+        def learned(sentences: Int64s, progress: Callable[[int], None]) -> tuple[Int8s, float]:
             weights = np.zeros(1 << bits, np.float32)
             squares = np.full(1 << bits, 1.0, np.float32)
             chance = np.random.default_rng(seed)
@@ -167,8 +167,13 @@ def _best(scores: Float64s) -> int:
     return int(good[np.argmin(np.abs(_ODDS[good]))])
 
 
-def _described(text: Squeezed, starts: Any, ends: Any, habits: Any) -> Any:
-    return kernel.describe(text.chars, text.classes, starts, ends, habits, LINE_BREAK)
+def _described(
+    text: Squeezed, starts: Int64s, ends: Int64s, habits: npt.NDArray[np.uint16]
+) -> kernel.Tokens:
+    tokens: kernel.Tokens = kernel.describe(
+        text.chars, text.classes, starts, ends, habits, LINE_BREAK
+    )
+    return tokens
 
 
 def _habits(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eigentext.base.values import Part
     from eigentext.tagging.segmentation.model import Segmenter
 
-__all__ = ["LINE_BREAK", "Content"]
+__all__ = ["LINE_BREAK", "SegmenterContent"]
 
 
 def _used(weights: Int8s) -> SimpleNamespace:
@@ -97,7 +97,7 @@ _RULES = As(
 
 
 @dataclass
-class Content:
+class SegmenterContent:
     """What a file holds."""
 
     token: Int8s = stored(_weights("token"), of="tokens_.weights")

@@ -13,7 +13,7 @@ a space inside, all white space ends a token.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -95,7 +95,7 @@ def _counted(keys: UInt64s) -> HashedCounts:
     return HashedCounts.of(distinct, np.minimum(counts, 255).astype(np.uint8))
 
 
-def _prepared(text: Squeezed, table: Any, ended: Any, spaces: bool) -> Any:
+def _prepared(text: Squeezed, table: kernel.Known, ended: Int64s, spaces: bool) -> kernel.Text:
     longest = kernel.longest_known(text.chars, text.classes, ended, table, spaces)
     starts, ends, hashes = kernel.chunks_of(text.chars, text.classes)
     return kernel.Text(text.chars, text.classes, text.glue, starts, ends, hashes, longest, ended)

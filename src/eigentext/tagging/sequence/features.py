@@ -5,11 +5,11 @@ token to be tagged, such as ``lower[-1]&lower[0]``: its value at a token is one 
 off.  It may also hold ``tag[-1]`` or ``tag[-1]&tag[-2]``, what was decided for the tokens before;
 such features are put together while tagging.
 
-1. :class:`WordTable` looks at each word type once: keys of its attributes (with its cluster, where
+1. :class:`WordRows` looks at each word type once: keys of its attributes (with its cluster, where
    a table of clusters is given), and the row of its vector.
-2. Sentences become arrays of word ids (:class:`Batch`); the kernel forms the key of every
+2. Sentences become arrays of word ids (:class:`TagBatch`); the kernel forms the key of every
    template at every token.
-3. :class:`FeatureTable` numbers keys: those that training saw often enough have a number, all
+3. :class:`KeyNumbers` numbers keys: those that training saw often enough have a number, all
    others none.
 """
 
@@ -56,10 +56,10 @@ def parse_template(name: str) -> tuple[Template, int]:
     return template._replace(items=items), len(tags)
 
 
-class Templates:
+class TagTemplates:
     """Templates as arrays for the kernels; those without tags come first.
 
-    >>> both = Templates(["tag[-1]", "lower[0]"])
+    >>> both = TagTemplates(["tag[-1]", "lower[0]"])
     >>> both.names, both.n_static
     (('lower[0]', 'tag[-1]'), 1)
     """
@@ -135,7 +135,7 @@ def _row_of_keys(word: str, bits: str | None) -> UInt64s:
 
 
 @dataclass(frozen=True)
-class Batch:
+class TagBatch:
     """Sentences as arrays: word ids, where each begins, and the row of each token's vector."""
 
     types: Int64s
@@ -148,7 +148,7 @@ class Batch:
         return len(self.types)
 
 
-class WordTable:
+class WordRows:
     """Words met so far: keys of attributes and vector of each.
 
     ``clusters`` maps words to bit strings.  A word that is not there is looked for in small
@@ -186,7 +186,7 @@ class WordTable:
         self._ids[word] = number
         return number
 
-    def batch(self, sentences: Sequence[Sequence[str]]) -> Batch:
+    def batch(self, sentences: Sequence[Sequence[str]]) -> TagBatch:
         """The sentences as arrays; new words are added to the table."""
         if len(self._ids) > _MOST_TYPES:
             self._start()
@@ -199,9 +199,9 @@ class WordTable:
         starts = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum([len(tokens) for tokens in sentences], out=starts[1:])
         array = np.array(types, np.int64)
-        return Batch(array, starts, self._vectors[array])
+        return TagBatch(array, starts, self._vectors[array])
 
-    def feature_keys(self, batch: Batch, templates: Templates) -> UInt64s:
+    def feature_keys(self, batch: TagBatch, templates: TagTemplates) -> UInt64s:
         """(tokens, templates): the keys that the kernel forms."""
         from eigentext.features.kernels.templates import WordFeatures, feature_keys
 
@@ -212,10 +212,10 @@ class WordTable:
 
 
 @dataclass(frozen=True)
-class FeatureTable:
+class KeyNumbers:
     """Numbers of keys, by an open-addressing table that the kernel reads.
 
-    >>> table = FeatureTable(np.array([7, 9], np.uint64))
+    >>> table = KeyNumbers(np.array([7, 9], np.uint64))
     >>> table.numbers(np.array([[9, 8, 0]], np.uint64)).tolist()
     [[1, -1, -1]]
     """
@@ -244,7 +244,7 @@ class FeatureTable:
         return out
 
     @classmethod
-    def counted(cls, keys: UInt64s, min_count: int) -> FeatureTable:
+    def counted(cls, keys: UInt64s, min_count: int) -> KeyNumbers:
         """The keys that occur so often, in the order of their values."""
         distinct, counts = np.unique(keys, return_counts=True)
         return cls(distinct[(counts >= min_count) & (distinct != 0)])

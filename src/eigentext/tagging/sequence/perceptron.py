@@ -18,13 +18,13 @@ import numpy as np
 
 from eigentext.base.averaging import Averaged
 from eigentext.base.ragged import pointers
-from eigentext.tagging.sequence.features import Batch, FeatureTable, WordTable
+from eigentext.tagging.sequence.features import KeyNumbers, TagBatch, WordRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eigentext.base.types import Bools, Float32s, Float64s, Int32s, Int64s
-    from eigentext.tagging.sequence.features import Templates
+    from eigentext.tagging.sequence.features import TagTemplates
     from eigentext.tagging.sequence.schemes import TagSet
 
 N_OFFSETS = 3  # of vectors: the words at -1, 0 and +1
@@ -44,15 +44,15 @@ class LinearModel:
     ``dense``     (offsets, T, d) weights of the vectors around a token
     """
 
-    table: FeatureTable
-    bases: FeatureTable
+    table: KeyNumbers
+    bases: KeyNumbers
     first: Int64s
     row_of: Int32s
     weights: Float32s
     dense: Float32s
 
     def numbers(
-        self, words: WordTable, batch: Batch, templates: Templates
+        self, words: WordRows, batch: TagBatch, templates: TagTemplates
     ) -> tuple[Int32s, Int64s]:
         """Static features (tokens, n) and first cells (tokens, m) of sentences."""
         keys = words.feature_keys(batch, templates)
@@ -72,9 +72,9 @@ class Learner:
 
     def __init__(
         self,
-        words: WordTable,
-        templates: Templates,
-        batch: Batch,
+        words: WordRows,
+        templates: TagTemplates,
+        batch: TagBatch,
         gold: Int64s,
         vectors: Float32s,
         *,
@@ -88,9 +88,9 @@ class Learner:
         keys = words.feature_keys(batch, templates)
         static = np.ascontiguousarray(keys[:, : templates.n_static])
         dynamic = np.ascontiguousarray(keys[:, templates.n_static :])
-        self._table = FeatureTable.counted(static, min_count)
+        self._table = KeyNumbers.counted(static, min_count)
         self._features = self._table.numbers(static)
-        self._bases = FeatureTable.counted(dynamic, _DYNAMIC_FACTOR * min_count)
+        self._bases = KeyNumbers.counted(dynamic, _DYNAMIC_FACTOR * min_count)
         numbers = self._bases.numbers(dynamic)
         size = np.ones(len(self._bases.keys), np.int64)
         for column, kind in enumerate(self._kinds):
@@ -155,17 +155,17 @@ class Learner:
         cells = self._row_of[n_static:]
         row_of = np.concatenate([static_rows, cells])
         first = self._first - n_static + len(static_rows)
-        table = FeatureTable(self._table.keys[used])
+        table = KeyNumbers(self._table.keys[used])
         return LinearModel(table, self._bases, first, row_of, weights, dense)
 
 
 def search(
     model: LinearModel,
-    words: WordTable,
-    templates: Templates,
+    words: WordRows,
+    templates: TagTemplates,
     tag_set: TagSet,
     vectors: Float32s,
-    batch: Batch,
+    batch: TagBatch,
     *,
     beam: int = 1,
     kbest: int = 1,

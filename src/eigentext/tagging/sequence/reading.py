@@ -1,6 +1,6 @@
 """Tagged and untagged sentences from files, and tags put back into them.
 
-1. :func:`read_items` gives the sentences of a file in any of four formats as :class:`Item`: the
+1. :func:`read_items` gives the sentences of a file in any of four formats as :class:`TagItem`: the
    tokens, the tags where the format has them, and how to write the sentence with other tags.
 2. :func:`read_tagged` gathers what training needs and checks every tag: in entity tags a fault
    is an error that names file and line, or is repaired.
@@ -29,7 +29,7 @@ _RECORDS = registry.names_of("records")
 
 
 @dataclass(frozen=True)
-class Item:
+class TagItem:
     """A sentence of a file; ``with_tags`` gives its text with these tags in their place."""
 
     tokens: Sequence[str]
@@ -61,7 +61,7 @@ def read_items(
     file_format: str = "auto",
     column: str = "upos",
     on_error: OnError | None = None,
-) -> Iterator[Item]:
+) -> Iterator[TagItem]:
     """The sentences of a file; ``column`` is where CoNLL-U keeps the tags: upos or xpos."""
     if column not in ("upos", "xpos"):
         raise SettingsError(f"column is upos or xpos, not {column!r}")
@@ -77,12 +77,12 @@ def read_items(
             yield _from_columns(sentence, source)
 
 
-def bare_item(tokens: Sequence[str], number: int, source: str) -> Item:
+def bare_item(tokens: Sequence[str], number: int, source: str) -> TagItem:
     """A sentence of bare tokens, from line ``number``; its tags are written beside them."""
-    return Item(tokens, None, [number] * len(tokens), source, _bare(tokens))
+    return TagItem(tokens, None, [number] * len(tokens), source, _bare(tokens))
 
 
-def _from_conllu(sentence: conllu.ConlluBlock, column: str) -> Item:
+def _from_conllu(sentence: conllu.ConlluBlock, column: str) -> TagItem:
     lines = [n for n, line in sentence.numbered_lines if line.split("\t", 1)[0].isdigit()]
 
     def with_tags(tags: Sequence[str]) -> str:
@@ -90,10 +90,10 @@ def _from_conllu(sentence: conllu.ConlluBlock, column: str) -> Item:
             return sentence.with_columns(upos=tags).verbatim
         return sentence.with_columns(xpos=tags).verbatim
 
-    return Item(sentence.forms, sentence.column(column), lines, sentence.source, with_tags)
+    return TagItem(sentence.forms, sentence.column(column), lines, sentence.source, with_tags)
 
 
-def _from_columns(sentence: columns.ColumnSentence, source: str) -> Item:
+def _from_columns(sentence: columns.ColumnSentence, source: str) -> TagItem:
     def with_tags(tags: Sequence[str]) -> str:
         lines = sentence.verbatim.split("\n")
         new = iter(zip(sentence.tags, tags, strict=True))
@@ -105,7 +105,7 @@ def _from_columns(sentence: columns.ColumnSentence, source: str) -> Item:
         return "\n".join(lines)
 
     lines = range(sentence.line, sentence.line + len(sentence))
-    return Item(sentence.tokens, sentence.tags, lines, source, with_tags)
+    return TagItem(sentence.tokens, sentence.tags, lines, source, with_tags)
 
 
 def _bare(tokens: Sequence[str]) -> Callable[[Sequence[str]], str]:
@@ -126,7 +126,7 @@ def read_tagged(
     on_error: OnError | None = None,
 ) -> tuple[list[Sequence[str]], list[Sequence[str]], str]:
     """Tokens and tags of all sentences, and the scheme of the tags: bio2 or plain."""
-    items: list[Item] = []
+    items: list[TagItem] = []
     names = list(sources)
     for source in names:
         before = len(items)

@@ -16,7 +16,7 @@ from eigentext.base.fields import Array, Ints, Reals, Sparse, Strings
 from eigentext.base.records import BitsOfWords, stored
 from eigentext.base.values import Named, Real, Text, Whole
 from eigentext.features.word_classes import WordVectors
-from eigentext.tagging.sequence.features import FeatureTable, Templates
+from eigentext.tagging.sequence.features import KeyNumbers, TagTemplates
 from eigentext.tagging.sequence.perceptron import N_OFFSETS, LinearModel
 from eigentext.tagging.sequence.schemes import TagSet
 
@@ -44,7 +44,7 @@ def _first(tagger: SequenceTagger) -> Int64s:
 
 
 @dataclass
-class Content:
+class TaggerContent:
     """What a file holds."""
 
     tags: tuple[str, ...] = stored(Strings("tags", distinct=True), of="tag_set_.inside")
@@ -97,7 +97,7 @@ class Content:
         tagger.entity_margin_ = float(self.chosen["entity_margin"])
         tagger.beam_ = int(self.chosen["beam"])
         tagger.tag_set_ = TagSet(self.tags, self.tag_scheme)
-        tagger.templates_ = templates = Templates(self.templates)
+        tagger.templates_ = templates = TagTemplates(self.templates)
         # a template with tags has a cell for each tag, or pair of tags, that may come before
         most = (len(self.tags) + 1) ** int(templates.n_tags.max(initial=0))
         n_keys = len(self.base_keys)
@@ -106,8 +106,8 @@ class Content:
         cells = np.full(self.n_cells + most, -1, np.int32)  # whatever template meets the last key
         cells[self.cells] = self.cell_rows
         tagger.model_ = LinearModel(
-            FeatureTable(self.keys),
-            FeatureTable(self.base_keys),
+            KeyNumbers(self.keys),
+            KeyNumbers(self.base_keys),
             self.base_first + len(self.keys),
             np.concatenate([self.static_rows, cells]),
             np.ascontiguousarray(self.weights.toarray()),

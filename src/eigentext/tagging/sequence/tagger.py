@@ -20,7 +20,7 @@ from eigentext.evaluate.ner import evaluate
 from eigentext.features.word_classes import WordVectors, clusters_of, vectors_of
 from eigentext.language.formats.columns import find_tag_fault
 from eigentext.tagging.sequence import selection, storage
-from eigentext.tagging.sequence.features import Templates, WordTable, default_templates
+from eigentext.tagging.sequence.features import TagTemplates, WordRows, default_templates
 from eigentext.tagging.sequence.perceptron import Learner, LinearModel, search
 from eigentext.tagging.sequence.reading import tagged_of
 from eigentext.tagging.sequence.schemes import TagSet, looks_like_entities, repaired
@@ -72,7 +72,7 @@ class SequenceTagger(Model, TaggerSettings):
     """
 
     KIND = "tagger"
-    CONTENT = storage.Content
+    CONTENT = storage.TaggerContent
 
     # ------------------------------------------------------------ training
 
@@ -104,7 +104,7 @@ class SequenceTagger(Model, TaggerSettings):
         self.clusters_ = clusters_of(self.clusters)
         self.vector_words_, self.vectors_ = vectors_of(self.vectors, self.vector_scale)
         names = self.templates or default_templates(clusters=bool(self.clusters_))
-        self.templates_ = Templates(names)
+        self.templates_ = TagTemplates(names)
         self._prepare()
         batch, gold = self._words.batch(sentences), self.tag_set_.encode(tags)
         held_out = None
@@ -224,7 +224,7 @@ class SequenceTagger(Model, TaggerSettings):
 
     def _prepare(self) -> None:
         rows = {word: row for row, word in enumerate(self.vector_words_)}
-        self._words = WordTable(self.clusters_, rows)
+        self._words = WordRows(self.clusters_, rows)
 
     # ------------------------------------------------------------ tagging
 
@@ -329,7 +329,7 @@ class SequenceTagger(Model, TaggerSettings):
         names = ("clusters", "vectors") if self.compact else ()
         return super()._not_kept() + [name for name in names if getattr(self, name) is not None]
 
-    def _restore(self, content: storage.Content) -> None:
+    def _restore(self, content: storage.TaggerContent) -> None:
         super()._restore(content)
         self._prepare()
 

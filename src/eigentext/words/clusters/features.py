@@ -86,7 +86,7 @@ class ClusterFeatures(Transformer):
             raise SettingsError("expected a list of texts, not one string")
         for text in X:
             if isinstance(text, str):
-                yield [token.text for token in tokenise(text, self.tokeniser)]
+                yield [token.form for token in tokenise(text, self.tokeniser)]
             else:
                 yield checked_tokens(text, "a text")
 

@@ -73,8 +73,8 @@ def test_readers_and_their_offsets():
         read = read_tokenised("memory://line-breaks.txt", "ptb", newlines=newlines)
         assert [" ".join(tokens) for tokens in read] == sentences
         found = tokenise_document(text, "ptb", newlines=newlines)
-        assert [" ".join(token.text for token in tokens) for tokens in found] == sentences
-        assert all(text[t.start : t.end] == t.text for tokens in found for t in tokens)
+        assert [" ".join(token.form for token in tokens) for tokens in found] == sentences
+        assert all(text[t.start : t.end] == t.form for tokens in found for t in tokens)
     with pytest.raises(SettingsError, match="auto, end, join"):
         list(read_tokenised("memory://line-breaks.txt", "ptb", newlines="never"))
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from eigentext.errors import SettingsError
 from eigentext.language.formats import conllu
-from eigentext.language.tokenise.tokens import SCHEMES, Token, tokenise, tokenise_text
+from eigentext.language.token import Token
+from eigentext.language.tokenise.tokens import SCHEMES, tokenise, tokenise_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +32,7 @@ ASCII_SPACE = set(" \t\n\r\f\v")
 
 
 def words(raw: str, scheme: str = "ptb") -> list[str]:
-    return [token.text for token in tokenise(raw, scheme)]
+    return [token.form for token in tokenise(raw, scheme)]
 
 
 def surfaces(raw: str, scheme: str) -> list[str]:
@@ -43,7 +44,7 @@ def check_offsets(raw: str, tokens: list[Token], scheme: str) -> None:
     covered: set[int] = set()
     for token in tokens:
         assert position <= token.start < token.end <= len(raw)
-        assert token.text
+        assert token.form
         covered.update(range(token.start, token.end))
         position = token.end
     for place, character in enumerate(raw):
@@ -135,10 +136,10 @@ def test_surface_is_what_was_typed() -> None:
 
 def test_brackets_stay_unless_asked() -> None:
     assert words("(a) [b] {c}") == ["(", "a", ")", "[", "b", "]", "{", "c", "}"]
-    escaped = [token.text for token in tokenise("(a) [b]", "ptb", escape_brackets=True)]
+    escaped = [token.form for token in tokenise("(a) [b]", "ptb", escape_brackets=True)]
     assert escaped == ["-LRB-", "a", "-RRB-", "-LSB-", "b", "-RSB-"]
     [sentence] = tokenise_text("(a)", "ptb", escape_brackets=True)
-    assert [token.text for token in sentence] == ["-LRB-", "a", "-RRB-"]
+    assert [token.form for token in sentence] == ["-LRB-", "a", "-RRB-"]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +208,7 @@ def test_text_offsets_are_of_the_whole_text() -> None:
     raw = "It works. \n\n It's fine"
     found = [[raw[t.start : t.end] for t in sentence] for sentence in tokenise_text(raw, "ptb")]
     assert found == [["It", "works", "."], ["It", "'s", "fine"]]
-    one = [[t.text for t in s] for s in tokenise_text("A b. C d.\nE", "ptb", one_per_line=True)]
+    one = [[t.form for t in s] for s in tokenise_text("A b. C d.\nE", "ptb", one_per_line=True)]
     assert one == [["A", "b", ".", "C", "d", "."], ["E"]]
 
 

@@ -15,7 +15,7 @@ from eigentext.tagging.morphology.kernels import chain as kernel
 from eigentext.tagging.morphology.kernels.training import tag_shares, tag_text, train
 from eigentext.tagging.morphology.kernels.words import Lists
 from eigentext.tagging.morphology.learn import TEMPLATES, compiled
-from eigentext.tagging.morphology.tags import TagSet
+from eigentext.tagging.morphology.tags import MorphTagSet
 from oracle.tag_chains import Chain
 
 TRIPLES = [
@@ -23,7 +23,7 @@ TRIPLES = [
     ("NOUN", "NN", "Number=Plur"), ("ADJ", "_", "Number=Sing"), ("VERB", "VB", "_"),
     ("VERB", "_", "Number=Plur"), ("DET", "DET", "_"),
 ]  # fmt: skip
-TAGS = TagSet(TRIPLES).arrays
+TAGS = MorphTagSet(TRIPLES).arrays
 MOST = 12
 SLOT_PARTS = np.array(
     [

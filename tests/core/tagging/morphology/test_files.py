@@ -182,7 +182,7 @@ def test_the_heat_is_the_one_under_which_the_gold_tags_are_most_probable() -> No
     gold = gold_candidates(table, rows, numbers)
     left = np.array([3, 11, 40])
     weights = ByteWeights.rounded(np.random.default_rng(0).normal(0, 1, 1 << 12))
-    text, tags = learn.Sentences(table, rows, starts), tagger.tag_set_
+    text, tags = learn.ChainText(table, rows, starts), tagger.tag_set_
     found = learn._fitted_heat(*text.part(left), tags, gold, weights)
     scores = []
     for heat in _HEATS:
@@ -213,7 +213,7 @@ def test_weights_are_the_mean_of_all_passes_but_the_first(monkeypatch) -> None:
     monkeypatch.setattr(learn, "_fitted_heat", lambda left, *_: float(len(left.starts) - 1))
     settings_of = MorphTaggerSettings(bits=12, epochs=3)
     gold = gold_candidates(table, rows, tags)
-    text = learn.Sentences(table, rows, starts)
+    text = learn.ChainText(table, rows, starts)
     weights, heat = learn.trained(text, tagger.tag_set_, gold, settings_of)
     assert len(calls) == 12
     assert weights.table[3] * weights.scale == pytest.approx(np.mean(range(5, 13)), rel=1e-2)
@@ -233,7 +233,7 @@ def test_the_other_part_of_speech_is_told_by_how_near_it_is(tagger) -> None:
     chances = np.array(
         [[0.5, 0.4], [0.7, 0.3], [0.71, 0.02], [0.9, 0.1], [0.95, 0.03], [0.98, 0.019]]
     )
-    found = learn.Tagged(np.zeros(6, np.int64), np.zeros(6, np.int64), chances)
+    found = learn.ChainTags(np.zeros(6, np.int64), np.zeros(6, np.int64), chances)
     upos = tagger.tag_set_.columns[0][0]
     expected = [f"{near}:{upos}" for near in (1, 1, 2, 2, 3)]
     assert tagger._others(found) == [*expected, "_"]

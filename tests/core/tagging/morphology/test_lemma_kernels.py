@@ -23,8 +23,8 @@ from eigentext.tagging.morphology.lemmas import (
     rule_between,
 )
 from eigentext.tagging.morphology.levels import Edges
-from eigentext.tagging.morphology.tags import TagSet
-from eigentext.tagging.morphology.words import Lexicon
+from eigentext.tagging.morphology.tags import MorphTagSet
+from eigentext.tagging.morphology.words import FormLexicon
 from oracle.tag_chains import address, mix
 
 ITEMS = [
@@ -57,12 +57,12 @@ FORMS = [
 
 
 def learned(items):
-    tags = TagSet({(upos, "_", feats) for _, upos, feats, _ in items})
+    tags = MorphTagSet({(upos, "_", feats) for _, upos, feats, _ in items})
     counts = Counter((f, tags.number[u, "_", x], lemma) for f, u, x, lemma in items)
     pairs: Counter[tuple[str, int]] = Counter()
     for (form, tag, _), n in counts.items():
         pairs[form, tag] += n
-    lexicon = Lexicon.counted(pairs)
+    lexicon = FormLexicon.counted(pairs)
     return tags, lexicon, Lemmatiser.learned(lexicon, tags, counts)
 
 
@@ -93,8 +93,8 @@ def test_the_key_of_what_a_rule_makes_is_that_of_its_letters(form, parts) -> Non
     fits = start <= end and text.startswith(rule.front) and text.endswith(rule.back)
     lemma = rule.new_front + text[start:end] + rule.new_back if fits else ""
     assert rule.apply(form) == (lemma or None)
-    tags = TagSet([("X", "_", "_")])
-    lexicon = Lexicon.counted({("a", 0): 1})
+    tags = MorphTagSet([("X", "_", "_")])
+    lexicon = FormLexicon.counted({("a", 0): 1})
     other = LemmaRule("keep", "a", "b", "", "")
     made = Lemmatiser(lexicon, tags, [other, rule], [1], NO_WEIGHTS)
     found = made._lemma_keys(made._words(["b", form]), np.array([1, 0]), np.array([1, 0]))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.tagging.morphology.lemmas import LemmaRule, Lemmatiser, rule_between
-from eigentext.tagging.morphology.tags import TagSet
-from eigentext.tagging.morphology.words import Lexicon
+from eigentext.tagging.morphology.tags import MorphTagSet
+from eigentext.tagging.morphology.words import FormLexicon
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), min_size=1, max_size=12)
 near = st.text("aAbBßİıé", min_size=1, max_size=8)
@@ -30,11 +30,13 @@ def test_forms_in_any_case_share_a_rule() -> None:
 
 
 def _learned(items):
-    tags = TagSet({(upos, "_", feats) for _, upos, feats, _ in items})
+    tags = MorphTagSet({(upos, "_", feats) for _, upos, feats, _ in items})
     counts = Counter(
         (form, tags.number[upos, "_", feats], lemma) for form, upos, feats, lemma in items
     )
-    lexicon = Lexicon.counted(Counter({(form, tag): n for (form, tag, _), n in counts.items()}))
+    lexicon = FormLexicon.counted(
+        Counter({(form, tag): n for (form, tag, _), n in counts.items()})
+    )
     return tags, Lemmatiser.learned(lexicon, tags, counts)
 
 

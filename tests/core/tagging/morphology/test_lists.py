@@ -17,11 +17,11 @@ from eigentext.tagging.morphology.kernels.words import class_keys
 from eigentext.tagging.morphology.learn import ByteWeights
 from eigentext.tagging.morphology.lemmas import Lemmatiser
 from eigentext.tagging.morphology.levels import Levels
-from eigentext.tagging.morphology.tags import OtherXpos, TagSet, joins_xpos, tells_xpos
+from eigentext.tagging.morphology.tags import MorphTagSet, OtherXpos, joins_xpos, tells_xpos
 from eigentext.tagging.morphology.words import (
     KNOWN_KEYS,
-    Lexicon,
-    WordTable,
+    FormLexicon,
+    MorphTable,
     _agreeing,
     analysis_of,
 )
@@ -36,19 +36,19 @@ FORMS = st.sampled_from(
 PAIRS = st.lists(st.tuples(FORMS, st.integers(0, 3)), min_size=1, max_size=25)
 
 
-def table_of(pairs, **options) -> WordTable:
-    tags = TagSet(TRIPLES)
-    lexicon = Lexicon.counted(Counter(pairs))
+def table_of(pairs, **options) -> MorphTable:
+    tags = MorphTagSet(TRIPLES)
+    lexicon = FormLexicon.counted(Counter(pairs))
     counts = {(form, tag, form.lower()): n for (form, tag), n in Counter(pairs).items()}
     given_tables = options.pop("clusters", {}), options.pop("near", {})
     lemmatiser = Lemmatiser.learned(lexicon, tags, counts)
-    return WordTable(lexicon, tags, *given_tables, lemmatiser, **options)
+    return MorphTable(lexicon, tags, *given_tables, lemmatiser, **options)
 
 
 @settings(max_examples=80)
 @given(PAIRS)
 def test_a_lexicon_counts_forms_with_their_tags(pairs) -> None:
-    lexicon = Lexicon.counted(Counter(pairs))
+    lexicon = FormLexicon.counted(Counter(pairs))
     counts = Counter(pairs)
     assert list(lexicon.entry) == sorted(counts)
     assert lexicon.counts.tolist() == [counts[pair] for pair in lexicon.entry]
@@ -155,7 +155,7 @@ def test_known_lemmas_are_told_of_candidates() -> None:
 @given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.floats(-6, 0)), min_size=1, max_size=4,
                          unique_by=lambda one: one[0]), min_size=1, max_size=6))  # fmt: skip
 def test_classes_of_ambiguity_are_sets_of_parts_of_speech(made) -> None:
-    arrays = TagSet(TRIPLES).arrays
+    arrays = MorphTagSet(TRIPLES).arrays
     table = table_of([("a", 0)])
     lists = type(table.lists)(
         np.array(list(map(len, made))), np.zeros((len(made), 4), np.int32),
@@ -216,7 +216,7 @@ def test_without_counts_all_tags_are_alike() -> None:
 
 
 def test_tags_are_made_of_parts() -> None:
-    tags = TagSet([*TRIPLES, TRIPLES[0]])
+    tags = MorphTagSet([*TRIPLES, TRIPLES[0]])
     arrays = tags.arrays
     assert tags.triples == tuple(sorted(TRIPLES))
     assert [tags.number[triple] for triple in tags.triples] == [0, 1, 2, 3]
@@ -309,7 +309,7 @@ VALUES = {"upos": ["NOUN", "VERB", "X"], "xpos": ["NN", "VB"],
        st.permutations(range(4)), st.integers(0, 4), st.booleans())  # fmt: skip
 def test_tags_that_agree_with_what_was_decided(values, frequent, n_own, no_xpos) -> None:
     triples = [(u, "_" if no_xpos else x, f) for u, x, f in TRIPLES]
-    tags = TagSet(triples)
+    tags = MorphTagSet(triples)
     own = sorted(frequent[:n_own])
 
     def agrees(tag: int, names: set[str]) -> bool:

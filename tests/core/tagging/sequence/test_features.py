@@ -12,9 +12,9 @@ from eigentext.features.attributes import TAGGING, Word
 from eigentext.language.formats.columns import find_tag_fault
 from eigentext.tagging.sequence import features
 from eigentext.tagging.sequence.features import (
-    FeatureTable,
-    Templates,
-    WordTable,
+    KeyNumbers,
+    TagTemplates,
+    WordRows,
     default_templates,
     parse_template,
 )
@@ -28,26 +28,26 @@ sentences = st.lists(words, min_size=1, max_size=6)
 @given(st.lists(sentences, min_size=1, max_size=4), st.booleans())
 def test_the_kernel_forms_the_keys_of_the_plain_twin(given_sentences, clustered):
     clusters = {word: format(n, "07b") for n, word in enumerate(["Ada", "ada", "a", "b"])}
-    table = WordTable(clusters if clustered else None)
-    templates = Templates(default_templates(clusters=clustered))
+    table = WordRows(clusters if clustered else None)
+    templates = TagTemplates(default_templates(clusters=clustered))
     found = table.feature_keys(table.batch(given_sentences), templates).tolist()
     expected = [row for tokens in given_sentences for row in plain_keys(table, tokens, templates)]
     assert found == expected
 
 
 def test_templates_do_not_share_keys():
-    table = WordTable({"a": "0101"})
-    templates = Templates(default_templates(clusters=True))
+    table = WordRows({"a": "0101"})
+    templates = TagTemplates(default_templates(clusters=True))
     row = [key for key in plain_keys(table, ["a", "a", "a"], templates)[1] if key]
     assert len(set(row)) == len(row)
 
 
 def test_a_word_without_cluster_has_no_cluster_feature():
-    table = WordTable({"Cat": "0101", "dog": "11"})
+    table = WordRows({"Cat": "0101", "dog": "11"})
     assert table.cluster_of("CAT") == "0101"
     assert table.cluster_of("Dog") == "11"
     assert table.cluster_of("cow") is None
-    templates = Templates(["bits4[0]", "bits4[-1]&lower[0]"])
+    templates = TagTemplates(["bits4[0]", "bits4[-1]&lower[0]"])
     known, unknown = plain_keys(table, ["dog", "cow"], templates)
     assert all(known)
     assert unknown[0] == 0
@@ -55,9 +55,9 @@ def test_a_word_without_cluster_has_no_cluster_feature():
 
 
 def test_more_words_than_the_table_began_with():
-    table = WordTable()
+    table = WordRows()
     tokens = [f"w{n}" for n in range(3000)]
-    templates = Templates(["word[0]", "suf2[-1]"])
+    templates = TagTemplates(["word[0]", "suf2[-1]"])
     assert table.feature_keys(table.batch([tokens]), templates).tolist() == plain_keys(
         table, tokens, templates
     )
@@ -92,7 +92,7 @@ def test_case_and_kind(word, case, kind):
 @given(st.lists(st.integers(0, 40), max_size=60), st.integers(1, 3))
 def test_numbers_of_keys_are_those_of_a_dict(values, min_count):
     keys = np.array(values, np.uint64).reshape(-1, 1)
-    table = FeatureTable.counted(keys, min_count)
+    table = KeyNumbers.counted(keys, min_count)
     kept = sorted(v for v in set(values) if v and values.count(v) >= min_count)
     numbers = {value: n for n, value in enumerate(kept)}
     assert table.numbers(keys).ravel().tolist() == [numbers.get(v, -1) for v in values]
@@ -144,10 +144,10 @@ def test_a_word_is_looked_at_once_however_many_taggers_learn(monkeypatch):
     attribute_keys = features.attribute_keys
     monkeypatch.setattr(features, "attribute_keys", spy)
     features._row_of_keys.cache_clear()
-    first, second = WordTable(), WordTable()
+    first, second = WordRows(), WordRows()
     batches = [table.batch([["Ants", "run"], ["Ants"]]) for table in (first, second)]
     assert sorted(word for word in seen if word.isalpha()) == ["Ants", "run"]
     assert np.array_equal(first.keys[batches[0].types], second.keys[batches[1].types])
     assert first.keys[batches[0].types].all(axis=0).any()
-    other = WordTable({"Ants": "0110"})
+    other = WordRows({"Ants": "0110"})
     assert not np.array_equal(other.keys[other.batch([["Ants"]]).types[0]], first.keys[2])
