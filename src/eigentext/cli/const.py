@@ -180,7 +180,6 @@ def apply(
     """
     from eigentext.constituency import LPCFG
     from eigentext.features.known_words import KnownWords, Share
-    from eigentext.language.formats.ptb import format_escaped
     from eigentext.language.formats.records import kind_of
 
     parser = LPCFG.load(model)
@@ -223,9 +222,7 @@ def apply(
             elif answer is None:
                 yield ""
             else:
-                yield from map(
-                    format_escaped, [other.tree for other in answer.kbest] or [answer.tree]
-                )
+                yield from map(str, [other.tree for other in answer.kbest] or [answer.tree])
 
     with run.reading("sentences") as (log, progress), workers.at_work(jobs):
         run.write(lines(log, progress))
@@ -249,13 +246,11 @@ def _finite(value: float) -> float | None:
 
 
 def _answer_as_json(answer: Parse | None) -> dict[str, Any]:
-    from eigentext.language.formats.ptb import format_escaped
-
     if answer is None:
         return {"tokens": [], "tree": None}
     record: dict[str, Any] = {
         "tokens": list(answer.tree.words),
-        "tree": format_escaped(answer.tree),
+        "tree": str(answer.tree),
         "log_score": _finite(answer.log_score),
         "log_prob": _finite(answer.log_prob),
         "flags": sorted(answer.flags),
@@ -265,7 +260,7 @@ def _answer_as_json(answer: Parse | None) -> dict[str, Any]:
             {
                 "log_score": other.log_score,
                 "log_prob": _finite(other.log_prob),
-                "tree": format_escaped(other.tree),
+                "tree": str(other.tree),
             }
             for other in answer.kbest
         ]

@@ -119,13 +119,13 @@ def _ranked(
     log: SkipLog | None,
 ) -> Iterator[tuple[int, list[str]]]:
     """The number of words of every sentence, and its lines."""
-    from eigentext.lexical.documents import Document, Word
+    from eigentext.lexical.documents import LexDocument, LexWord
     from eigentext.lexical.ranker.model import LexicalRanker
 
     ranker = LexicalRanker.load(model, analyzer=flags.analyzer)
     sentences = list(text.typed([source], log))
-    words = [[Word(token.text) for token in tokens] for tokens in sentences]
-    ranked = next(ranker.rank_documents([Document(source, words)]))
+    words = [[LexWord(token.text) for token in tokens] for tokens in sentences]
+    ranked = next(ranker.rank_documents([LexDocument(source, words)]))
     readings = [
         [answer._replace(typed=token.typed) for token, answer in zip(*both, strict=True)]
         for both in zip(sentences, ranked, strict=True)

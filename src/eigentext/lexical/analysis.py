@@ -7,7 +7,9 @@ form under which words are matched; it is never shown in place of what was typed
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
+
+from eigentext.base.remembering import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,6 +82,15 @@ class Analyzer(Protocol):
         """The form under which the word is looked up; for matching only."""
 
 
+def table_of(text: str) -> dict[str, str]:
+    """A table that is written as one string.
+
+    >>> table_of("pos:noun gen:m")
+    {'pos': 'noun', 'gen': 'm'}
+    """
+    return dict(pair.split(":", 1) for pair in text.split())
+
+
 def check_word(word: object) -> str:
     """The word, if it is one: analyzers take one ``str`` at a time.
 
@@ -106,3 +117,19 @@ def as_record(analysis: Analysis) -> dict[str, object]:
     record["segments"] = [list(piece) for piece in analysis.segments]
     record["features"] = dict(analysis.features)
     return record
+
+
+class RememberingAnalyzer:
+    """An analyzer that says by ``_read`` what a word can be, and is asked once for each."""
+
+    name: ClassVar[str]
+
+    def __init__(self) -> None:
+        self._remembered = Remembering(self._read, READINGS_KEPT, len)
+
+    def analyse(self, word: str) -> list[Analysis]:
+        """All readings of the word, likelier ones first where the analyzer knows; none of ""."""
+        return list(self._remembered(word)) if check_word(word) else []
+
+    def _read(self, word: str) -> tuple[Analysis, ...]:
+        raise NotImplementedError

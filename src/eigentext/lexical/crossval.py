@@ -205,23 +205,23 @@ def cross_validate(
     make: Callable[[], LexicalRanker | MostFrequent],
     *,
     folds: int = 10,
-    only: Sequence[int] | None = None,
     without: Sequence[str] = ("cas",),
     progress: Progress | None = None,
 ) -> Iterator[FoldResult]:
-    """Train and evaluate fold by fold, ``only`` some of them; in as many processes as cores.
+    """Train and evaluate fold by fold, in as many processes as cores.
 
     A process analyses a word once for all its folds.
     """
-    numbers = list(range(folds)) if only is None else list(only)
     work = _Folds(list(documents), folds_by_document(documents, folds), make, tuple(without))
-    answers = parallel.in_order(_fold_results, numbers, state=work, jobs=cores_in_use(), chunk=1)
+    answers = parallel.in_order(
+        _fold_results, range(folds), state=work, jobs=cores_in_use(), chunk=1
+    )
     if progress:
-        progress(0, len(numbers), "folds")
+        progress(0, folds, "folds")
     for done, (_, result) in enumerate(answers, start=1):
         yield result
         if progress:
-            progress(done, len(numbers), "folds")
+            progress(done, folds, "folds")
 
 
 @dataclass

@@ -72,7 +72,8 @@ def filled(pipeline: Pipeline, docs: Sequence[Doc], options: AnswerOptions) -> l
         sentences, others = _tagged(pipeline.morphology_, sentences)
     if pipeline.parser_ is not None:
         tagged = list(map(tagged_sentence, sentences, others))
-        parses = _trees_of(pipeline.parser_, pipeline.reranker_, tagged)
+        parser, reranker = pipeline.parser_, pipeline.reranker_
+        parses = reranker.trees(parser, tagged) if reranker else parser.trees(tagged)
         sentences = _parsed(sentences, *parses, universal=pipeline.universal_)
     if pipeline.const_ is not None:
         trees = pipeline.const_.predict([_bracketable(s.columns.forms) for s in sentences])
@@ -123,12 +124,6 @@ def _tagged(
         for sentence, (upos, xpos, feats, lemmas, _) in zip(sentences, analyses, strict=True)
     ]
     return tagged, [morphology_of.others for morphology_of in analyses]
-
-
-def _trees_of(
-    parser: DependencyParser, reranker: Reranker | None, tagged: list[TaggedSentence]
-) -> tuple[list[list[int]], list[list[str]]]:
-    return parser.trees(tagged) if reranker is None else reranker.trees(parser, tagged)
 
 
 def _parsed(

@@ -199,13 +199,10 @@ def _of_doc(segmenter: Segmenter | None, doc: Doc, keep: str | None) -> Doc:
         return Doc(doc.text, sentences_in(doc.text, _needed(segmenter).segment(doc.text)), doc.id)
     if keep == "sentences":
         return _segmented_anew(_needed(segmenter), doc)
-    sentences: list[Sentence] = []
-    for sentence in doc.sentences:
-        if keep == "tokens":
-            sentences.append(_expanded_anew(segmenter, sentence))
-        else:
-            sentences.append(sentence)
-    return replace(doc, sentences=tuple(sentences))
+    if keep == "tokens":
+        sentences = (_expanded_anew(segmenter, sentence) for sentence in doc.sentences)
+        return replace(doc, sentences=tuple(sentences))
+    return doc
 
 
 def _segmented_anew(segmenter: Segmenter, doc: Doc) -> Doc:

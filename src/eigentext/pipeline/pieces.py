@@ -8,7 +8,6 @@ lost: the pieces put together are the text.
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +18,7 @@ from eigentext.language.formats.records import documents, kind_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eigentext.base.files.opening import OnError, Source
+    from eigentext.base.files.opening import OnError
 
 SIZE = 1 << 15  # characters of a piece, unless a paragraph is longer
 MOST = 1 << 17  # characters of a paragraph that is not cut
@@ -48,29 +47,6 @@ class TextPiece(NamedTuple):
     last: bool
 
 
-def text_pieces(
-    source: Source,
-    *,
-    size: int = SIZE,
-    most: int = MOST,
-    field: str | None = None,
-    on_error: OnError | None = None,
-) -> Iterator[TextPiece]:
-    r"""The pieces of a file of UTF-8, or of the texts in a file of records, one by one.
-
-    Bytes that are none are a DataError with their line, or are told to ``on_error`` and left out.
-
-    >>> from eigentext.base.files.opening import atomic_write
-    >>> with atomic_write("memory://pieces-example.txt") as out:
-    ...     _ = out.write(b"One.\n\nTwo.\nThree.")
-    >>> [piece.text for piece in text_pieces("memory://pieces-example.txt", size=3)]
-    ['One.\n\n', 'Two.\nThree.']
-    """
-    path = os.fspath(source)
-    for _, piece in document_pieces(path, size=size, most=most, field=field, on_error=on_error):
-        yield piece
-
-
 def document_pieces(
     path: str,
     *,
@@ -79,9 +55,16 @@ def document_pieces(
     field: str | None = None,
     on_error: OnError | None = None,
 ) -> Iterator[tuple[int | None, TextPiece]]:
-    """The same pieces, with the number of the record that each is of (``formats.records``).
+    r"""The pieces of a file of UTF-8, or of the texts in a file of records, with their record.
 
-    Where a record begins, ``start`` is 0 again.
+    Where a record (``formats.records``) begins, ``start`` is 0 again.  Bytes that are not UTF-8
+    are a DataError with their line, or are told to ``on_error`` and left out.
+
+    >>> from eigentext.base.files.opening import atomic_write
+    >>> with atomic_write("memory://pieces-example.txt") as out:
+    ...     _ = out.write(b"One.\n\nTwo.\nThree.")
+    >>> [piece.text for _, piece in document_pieces("memory://pieces-example.txt", size=3)]
+    ['One.\n\n', 'Two.\nThree.']
     """
     if kind_of(path, field):
         for number, text in documents(path, field, on_error=on_error):

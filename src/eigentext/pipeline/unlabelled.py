@@ -74,12 +74,12 @@ def _sentences(
 ) -> Iterator[list[str]]:
     """Words of sentences, up to so many; without a segmenter, text is tokenised already."""
     from eigentext.language.formats.text import split_tokens
-    from eigentext.pipeline.pieces import text_pieces
+    from eigentext.pipeline.pieces import document_pieces
 
     n_words = 0
     one_copy: dict[str, str] = {}  # one str a word, however often it occurs
     for source in sources:
-        for piece in text_pieces(source):
+        for _, piece in document_pieces(source):
             if segmenter is None:
                 sentences = [split_tokens(line) for line in piece.text.split("\n")]
             else:

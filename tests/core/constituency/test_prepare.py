@@ -18,10 +18,10 @@ from eigentext.constituency.treebank import Numbering, _rules
 from eigentext.errors import SettingsError
 from eigentext.features.signatures import signatures
 from eigentext.language.formats.ptb import read_trees
-from eigentext.language.trees.binarise import binarised_heads
 from eigentext.language.trees.clean import WRAPPERS
 from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.heads import HeadRules
+from oracle.binarised import binarised_heads
 from oracle.treebank import build_treebank
 
 

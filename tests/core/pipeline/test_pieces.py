@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.errors import DataError
-from eigentext.pipeline.pieces import TextPiece, cut, text_pieces
+from eigentext.pipeline.pieces import TextPiece, cut, document_pieces
 
 _TEXTS = st.text(st.sampled_from("ab. \n\t\ré"), max_size=120)
 
@@ -53,9 +53,9 @@ def test_bytes_that_are_no_text_are_told_with_their_line(tmp_path: Path, lines: 
     path = tmp_path / "latin.txt"
     path.write_bytes(b"good line\n" * lines + b"caf\xe9 noir\nend\n")
     with pytest.raises(DataError, match=rf":{lines + 1}: not UTF-8: byte 0xe9 at position 4"):
-        list(text_pieces(path))
+        [piece for _, piece in document_pieces(str(path))]
     told: list[DataError] = []
-    text = "".join(piece.text for piece in text_pieces(path, on_error=told.append))
+    text = "".join(piece.text for _, piece in document_pieces(str(path), on_error=told.append))
     assert text == "good line\n" * lines + "end\n"
     assert [error.line for error in told] == [lines + 1]
 
@@ -64,7 +64,9 @@ def test_any_number_of_bad_lines_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "latin.txt"
     path.write_bytes(b"\xe9\n" * 5000 + b"end\n")
     told: list[DataError] = []
-    assert [piece.text for piece in text_pieces(path, on_error=told.append)] == ["end\n"]
+    assert [piece.text for _, piece in document_pieces(str(path), on_error=told.append)] == [
+        "end\n"
+    ]
     assert [error.line for error in told] == list(range(1, 5001))
 
 
@@ -72,9 +74,9 @@ def test_a_line_without_end_is_read_all_the_same(tmp_path: Path) -> None:
     path = tmp_path / "long.txt"
     text = "é 😀 " * 500_000
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
-    pieces = list(text_pieces(path))
+    pieces = [piece for _, piece in document_pieces(str(path))]
     assert "".join(piece.text for piece in pieces) == text
     assert max(len(piece.text) for piece in pieces) <= 1 << 17
     path.write_bytes(text.encode() + b"\xff")
     with pytest.raises(DataError, match=f":1: .* position {len(text.encode()) + 1} of"):
-        list(text_pieces(path))
+        [piece for _, piece in document_pieces(str(path))]

@@ -142,9 +142,9 @@ def test_lines_and_lists_of_tokens() -> None:
     assert [t.form for t in spaced.sentences[0].tokens] == ["Anna", "can't", "sleep."]
     assert spaced.text == listed.text
     assert spaced.sentences[0].forms == ["Anna", "ca", "n't", "sleep."]
-    with pytest.raises(SettingsError, match="given 'words'"):
+    with pytest.raises(SettingsError, match="keep='words'"):
         nlp("text", keep="words")
-    with pytest.raises(SettingsError, match="given is 'nothing'"):
+    with pytest.raises(SettingsError, match="keep is 'nothing'"):
         nlp("text", keep="nothing")
     with pytest.raises(SettingsError, match="keep='tokens'"):
         nlp([["Anna"]])

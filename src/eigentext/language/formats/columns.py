@@ -77,6 +77,17 @@ class ColumnSentence:
         """The last column."""
         return self.column(-1)
 
+    def with_tags(self, tags: Sequence[str]) -> str:
+        """The verbatim text with these tags in the last column."""
+        lines = self.verbatim.split("\n")
+        new = iter(zip(self.tags, tags, strict=True))
+        for index, line in enumerate(lines):
+            content = line.rstrip("\r \t")
+            if content and content.split()[0] != DOCUMENT_MARK:
+                old, tag = next(new)
+                lines[index] = content[: len(content) - len(old)] + tag + line[len(content) :]
+        return "\n".join(lines)
+
     def __len__(self) -> int:
         """Number of tokens."""
         return len(self.rows)

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eigentext.base.files.opening import OnError, Source
-    from eigentext.base.types import Json
     from eigentext.language.doc import Doc
 
     Treebank = Source | Doc | Iterable["ConlluBlock | Doc"]
@@ -288,17 +287,12 @@ def blocks_of_docs(sentences: object) -> object:
 def make_sentence(
     forms: Sequence[str],
     *,
-    lemma: Sequence[str | None] | None = None,
-    upos: Sequence[str | None] | None = None,
-    xpos: Sequence[str | None] | None = None,
-    feats: Sequence[str | None] | None = None,
-    head: Sequence[int | None] | None = None,
-    deprel: Sequence[str | None] | None = None,
-    deps: Sequence[str | None] | None = None,
-    misc: Sequence[str | None] | None = None,
     metadata: Mapping[str, str] | None = None,
+    **columns: Sequence[str | int | None] | None,
 ) -> ConlluBlock:
     """A sentence from its words and what else is known of them; the other columns are ``_``.
+
+    ``columns`` are some of lemma, upos, xpos, feats, head, deprel, deps and misc.
 
     >>> make_sentence(["Birds", "sing"], head=[2, 0]).heads
     (2, 0)
@@ -307,9 +301,7 @@ def make_sentence(
         raise TypeError("forms must be a sequence of words, not one str; did you mean [...]?")
     if not forms:
         raise ValueError("a sentence has at least one word")
-    columns: Json = {"form": forms, "lemma": lemma, "upos": upos, "xpos": xpos}
-    columns |= {"feats": feats, "head": head, "deprel": deprel, "deps": deps, "misc": misc}
-    cells = checked_columns(Word._fields, columns, len(forms))
+    cells = checked_columns(Word._fields, {"form": forms, **columns}, len(forms))
     lines = conllu_rows([cells.get(at) for at in range(1, N_COLUMNS)])
     comments = ""
     for key, value in (metadata or {}).items():

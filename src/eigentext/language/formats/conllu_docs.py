@@ -247,11 +247,12 @@ def _sentence(
     inside = ["_"] * len(rows)  # what words of multiword tokens have in MISC
     for unit in sentence.ranges:
         inside[unit.start - 1 : unit.end] = (row[9] for row in rows[unit.start - 1 : unit.end])
+    columns = {name: tuple(row[at] for row in rows) for name, at in _READ}
     laid_out = Sentence(
         tokens,
         Columns(
             sentence.forms,
-            **{name: _column(rows, column) for name, column in _READ},
+            **{name: None if set(cells) == {"_"} else cells for name, cells in columns.items()},
             heads=sentence.heads,
             misc=inside if set(inside) != {"_"} else None,
         ),
@@ -269,11 +270,6 @@ _READ = [
     for column in COLUMNS
     if column.conllu in Word._fields and column.name not in ("forms", "heads", "misc")
 ]
-
-
-def _column(rows: list[list[str]], at: int) -> tuple[str, ...] | None:
-    cells = tuple(row[at] for row in rows)
-    return None if set(cells) == {"_"} else cells
 
 
 def _spaces(misc: str) -> dict[str, str]:

@@ -50,7 +50,9 @@ def texts(
 ) -> Iterator[str | BadRecord]:
     """One column of the row groups ``first`` to ``last`` (which is not among them), row by row."""
     with _opened(source) as file:
-        _check_text(source, file.schema_arrow, field)
+        kind, shown = _kind_of(source, file.schema_arrow, field, hint=" (--field chooses one)")
+        if kind != "strings":
+            raise DataError(source, None, f"column {field!r} holds {shown}, expected strings")
         last = file.metadata.num_row_groups if last is None else last
         batches = file.iter_batches(
             batch_size=_ROWS,
@@ -108,13 +110,6 @@ def write_columns(
     with atomic_write(path) as out, pq.ParquetWriter(out, schema, compression="zstd") as writer:
         for block in blocks:
             writer.write_batch(pa.record_batch(dict(block), schema=schema))
-
-
-def _check_text(source: str, schema: Any, field: str) -> None:
-    """Refuse a table without this column, or where it holds no strings."""
-    kind, shown = _kind_of(source, schema, field, hint=" (--field chooses one)")
-    if kind != "strings":
-        raise DataError(source, None, f"column {field!r} holds {shown}, expected strings")
 
 
 def _kind_of(source: str, schema: Any, name: str, hint: str = "") -> tuple[str, str]:

@@ -276,16 +276,6 @@ def format_tree(tree: Tree) -> str:
     return str(tree)
 
 
-def format_escaped(tree: Tree) -> str:
-    """The tree on one line; words that brackets cannot hold are escaped.
-
-    >>> from eigentext.language.trees.constituent import Tree
-    >>> format_escaped(Tree.from_nested(("NP", ("X", "("), ("NN", "dog"))))
-    '(NP (X -LRB-) (NN dog))'
-    """
-    return str(tree)
-
-
 def _why_unwritable(tree: Tree) -> str | None:
     labels, sizes = tree.labels, tree.sizes
     if _UNWRITABLE.search("".join(labels)):

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from eigentext.base.types import Json
     from eigentext.language.doc import Doc
     from eigentext.language.sentence import Sentence
-    from eigentext.language.token import Token
 
 
 class _Unit(NamedTuple):
@@ -30,10 +29,6 @@ class _Unit(NamedTuple):
     words: tuple[int, ...]
 
 
-def _spelled(token: Token, forms: Sequence[str]) -> bool:
-    return "".join(forms) == token.form
-
-
 def _units(doc: Doc, sentence: Sentence, following: int) -> list[_Unit]:
     """The tokens of a sentence, and of the white space after each of them."""
     units: list[_Unit] = []
@@ -41,7 +36,7 @@ def _units(doc: Doc, sentence: Sentence, following: int) -> list[_Unit]:
     for token, begin in zip(sentence.tokens, nexts, strict=True):
         numbers = tuple(range(token.first, token.last + 1))
         forms = sentence.columns.forms[token.first - 1 : token.last]
-        if len(numbers) > 1 and _spelled(token, forms):
+        if len(numbers) > 1 and "".join(forms) == token.form:
             units += (_Unit(form, False, (n,)) for form, n in zip(forms, numbers, strict=True))
         else:
             units.append(_Unit(doc.text[token.start : token.end], False, numbers))

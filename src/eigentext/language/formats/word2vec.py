@@ -79,48 +79,38 @@ class Word2VecReader:
         if self._stream.closed:
             raise ValueError(f"{self.path}: these vectors were gone through already; open it anew")
         with self:
-            if self.size is None:
-                yield from self._lines_without_header()
-            elif self.binary:
+            if self.binary and self.size is not None:
                 yield from self._records(self.size)
             else:
                 yield from self._lines(self.size)
 
-    def _lines_without_header(self) -> Iterator[tuple[str, np.ndarray]]:
+    def _lines(self, size: int | None) -> Iterator[tuple[str, np.ndarray]]:
+        """Vectors of lines; without a header there is no size, and the first line is one."""
         limit = _LONGEST_WORD + 100 * self.dim
-        number, line = 1, self._first
+        number = 1 if size is None else 2
+        line = self._first if size is None else self._line(number, limit)
         while line:
             content = line.removesuffix(b"\n")
             try:
-                if content.strip():
-                    yield _parsed_line(self.path, number, content, self.dim, spaces=True)
+                if size is not None and number > size + 1:
+                    if content.strip():
+                        why = f"more vectors than the {size} that the first line announces"
+                        raise DataError(self.path, number, why)
+                elif size is not None or content.strip():
+                    yield _parsed_line(self.path, number, content, self.dim, spaces=size is None)
             except DataError as error:
-                if self._on_error is None or len(content) >= limit:
+                if (
+                    self._on_error is None
+                    or len(content) >= limit
+                    or number > (size or number) + 1
+                ):
                     raise
                 self._on_error(error)
             number += 1
             line = self._line(number, limit)
-
-    def _lines(self, size: int) -> Iterator[tuple[str, np.ndarray]]:
-        limit = _LONGEST_WORD + 100 * self.dim
-        number = 1
-        while line := self._line(number + 1, limit):
-            number += 1
-            line = line.removesuffix(b"\n")
-            if number > size + 1:
-                if line.strip():
-                    why = f"more vectors than the {size} that the first line announces"
-                    raise DataError(self.path, number, why)
-                continue
-            try:
-                yield _parsed_line(self.path, number, line, self.dim)
-            except DataError as error:
-                if self._on_error is None or len(line) >= limit:
-                    raise
-                self._on_error(error)
-        if number < size + 1:
-            why = f"the file ends after {number - 1} vectors, expected {size}"
-            raise DataError(self.path, number, why)
+        if size is not None and number < size + 2:
+            why = f"the file ends after {number - 2} vectors, expected {size}"
+            raise DataError(self.path, number - 1, why)
 
     def _line(self, number: int, limit: int) -> bytes:
         try:

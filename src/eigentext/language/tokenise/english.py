@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from eigentext.language.tokenise.characters import ADDRESS, emoji_pattern
 from eigentext.language.tokenise.sentences import keeps_period
@@ -48,48 +48,22 @@ _PIECE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CONTRACTION = re.compile(r"(?i)(?<=[^\W_])(?:n['’]t|['’](?:s|m|d|re|ve|ll))\Z")
-_WHOLE_CUTS = {
-    "cannot": (3,),
-    "gonna": (3,),
-    "gotta": (3,),
-    "wanna": (3,),
-    "gimme": (3,),
-    "lemme": (3,),
-    "dunno": (2, 3),
-    "y'all": (2,),
-    "d'you": (2,),
-    "d'ye": (2,),
-    "more'n": (4,),
-}
+
+
+def _cut_at_bars(words: str) -> dict[str, tuple[int, ...]]:
+    """Words, and where the bars in them are: there they are cut."""
+    pieces = {word.replace("|", ""): word.split("|")[:-1] for word in words.split()}
+    return {word: tuple(accumulate(map(len, parts))) for word, parts in pieces.items()}
+
+
+_WHOLE_CUTS = _cut_at_bars(
+    "can|not gon|na got|ta wan|na gim|me lem|me du|n|no y'|all d'|you d'|ye more|'n"
+)
 # In UD informal spellings are cut too.
-_UD_CUTS = {
-    "dont": (2,),
-    "cant": (2,),
-    "didnt": (3,),
-    "doesnt": (4,),
-    "isnt": (2,),
-    "arent": (3,),
-    "wasnt": (3,),
-    "werent": (4,),
-    "couldnt": (5,),
-    "wouldnt": (5,),
-    "shouldnt": (6,),
-    "havent": (4,),
-    "hasnt": (3,),
-    "aint": (2,),
-    "lotta": (3,),
-    "outta": (3,),
-    "hafta": (3,),
-    "wont": (2,),
-    "im": (1,),
-    "ive": (1,),
-    "youll": (3,),
-    "youre": (3,),
-    "theyre": (4,),
-    "thats": (4,),
-    "whats": (4,),
-    "theres": (5,),
-}
+_UD_CUTS = _cut_at_bars(
+    "do|nt ca|nt did|nt does|nt is|nt are|nt was|nt were|nt could|nt would|nt should|nt have|nt "
+    "has|nt ai|nt lot|ta out|ta haf|ta wo|nt i|m i|ve you|ll you|re they|re that|s what|s there|s"
+)
 # A word that begins so keeps its hyphen in UD.
 _UD_PREFIXES = re.compile(
     "non|e|re|co|anti|pre|mid|pro|cross|post|over|semi|sub|multi|ex|counter|mini|inter|intra|super"

@@ -103,9 +103,7 @@ def is_acronym(word: str) -> bool:
     return _ACRONYM.fullmatch(word) is not None
 
 
-def keeps_period(
-    word: str, *, before_number: bool, last: bool, cut_last: bool = False, language: str = "en"
-) -> bool:
+def keeps_period(word: str, *, before_number: bool, last: bool, cut_last: bool = False) -> bool:
     """Whether a period after this word belongs to the word.
 
     ``before_number`` says that a digit comes next, ``last`` that nothing comes next; with
@@ -119,7 +117,7 @@ def keeps_period(
     False
     """
     lowered = word.lower()
-    titles, numeric, others = _ABBREVIATIONS_OF[language]
+    titles, numeric, others = _ABBREVIATIONS_OF["en"]
     if last and cut_last:
         return False
     if lowered in numeric and before_number:

@@ -15,14 +15,8 @@ if TYPE_CHECKING:
 
 _OPENING, _CLOSING = ("``", "“", '"', "''"), ("''", "”", '"', "``")
 _OTHERS: dict[str, tuple[str, ...]] = {
-    "“": _OPENING,
-    "„": _OPENING,
-    "‟": _OPENING,
-    "«": _OPENING,
-    "``": _OPENING,
-    "”": _CLOSING,
-    "»": _CLOSING,
-    "''": _CLOSING,
+    **dict.fromkeys(("“", "„", "‟", "«", "``"), _OPENING),
+    **dict.fromkeys(("”", "»", "''"), _CLOSING),
     "‘": ("`", "'"),
     "’": ("'",),
     "`": ("‘", "'"),
@@ -38,13 +32,8 @@ _OTHERS: dict[str, tuple[str, ...]] = {
     "]": ("-RSB-", "-RRB-"),
     "{": ("-LCB-", "-LRB-"),
     "}": ("-RCB-", "-RRB-"),
-    "-LRB-": ("(",),
-    "-RRB-": (")",),
-    "-LSB-": ("[",),
-    "-RSB-": ("]",),
-    "-LCB-": ("{",),
-    "-RCB-": ("}",),
 }
+_OTHERS |= {names[0]: (sign,) for sign, names in _OTHERS.items() if sign in "()[]{}"}
 _SIGN = re.compile("[\"'’‘`“”„‟«»–—…()\\[\\]{}]|-[LR][RSC]B-|--|\\.\\.\\.")
 
 

@@ -31,16 +31,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from eigentext.errors import SettingsError
 from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.heads import WORD, HeadRules
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 SEPARATOR = ">"
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -331,44 +328,3 @@ def unbinarise(tree: Tree) -> Tree:
         elif size > 1:
             labels[node] = _base(label)
     return tree.keep(keep, labels)
-
-
-def binarised_heads(tree: Tree, heads: HeadRules | None = None) -> npt.NDArray[np.int32]:
-    """(n_nodes,): the head word of each node of a tree binarised head-outward.
-
-    An intermediate label says on which side the last sibling joined: the head is on the other.
-
-    >>> tree = binarise(Tree.from_brackets("(S (NP I) (MD can) (VP go) (. .))"))
-    >>> binarised_heads(tree).tolist()
-    [2, 0, 0, 2, 1, 1, 2, 2, 2, 3, 3]
-    """
-    rules = heads if heads is not None else _english()
-    labels, sizes = tree.labels, tree.sizes.tolist()
-    children = _children(sizes)
-    head_of = [0] * len(sizes)
-    word = len(tree.words)
-    for node in range(len(sizes) - 1, -1, -1):
-        below = children[node]
-        if not below:
-            word -= sizes[node] == 1
-            head_of[node] = word
-            continue
-        chosen = 0
-        if len(below) > 1:
-            grown = [
-                k
-                for k, child in enumerate(below)
-                if sizes[child] > 2 and is_intermediate(labels[child])
-            ]
-            if len(grown) == 1:
-                chosen = grown[0]
-            elif is_intermediate(labels[node]) and len(below) == 2:
-                chosen = int(labels[node][1:2] == "<")
-            else:
-                names = [
-                    split_chain(_base(labels[child]))[0] if sizes[child] > 1 else WORD
-                    for child in below
-                ]
-                chosen = rules.head_child(split_chain(_base(labels[node]))[-1], names)
-        head_of[node] = head_of[below[chosen]]
-    return np.array(head_of, dtype=np.int32)

@@ -326,7 +326,8 @@ class Tree(TreeWords):
         return "".join(pieces)[1:]
 
     def __repr__(self) -> str:
-        return f"Tree.from_brackets({_short(str(self))})"
+        text = str(self)
+        return f"Tree.from_brackets({text if len(text) <= 60 else text[:60] + '...'!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +395,3 @@ def _check_sizes(sizes: list[int]) -> None:
             )
         if size > 1:
             ends.append(node + size)
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:60] + "...")

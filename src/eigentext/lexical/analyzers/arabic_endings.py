@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from eigentext.lexical.analysis import RememberingAnalyzer, check_word
 from eigentext.lexical.analyzers.arabic_spelling import (
     DAMMA,
     FATHA,
@@ -25,6 +26,7 @@ from eigentext.lexical.analyzers.arabic_spelling import (
     SHADDA,
     bare,
     join_suffix,
+    matching_key,
 )
 
 if TYPE_CHECKING:
@@ -148,3 +150,15 @@ def _letters(word: str) -> list[tuple[str, str]]:
         else:
             letters.append((char, ""))
     return letters
+
+
+class ArabicAnalyzer(RememberingAnalyzer):
+    """An analyzer of Arabic words."""
+
+    def normalise(self, word: str) -> str:
+        """The key under which words are matched."""
+        return matching_key(check_word(word))
+
+    def inflect(self, reading: Analysis, settled: Mapping[str, str]) -> Analysis:
+        """The reading with the case ending, and the vowels of the lemma, that a label asks for."""
+        return inflected(reading, settled)

@@ -31,8 +31,7 @@ from eigentext.base.remembering import Remembering
 from eigentext.base.values import Named, Text, Whole
 from eigentext.errors import SettingsError
 from eigentext.language.formats.conllu import each_conllu
-from eigentext.lexical.analysis import Analysis, check_word
-from eigentext.lexical.analyzers.common import RememberingAnalyzer
+from eigentext.lexical.analysis import Analysis, RememberingAnalyzer, check_word
 from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule, fold, folds, lower, shape
 from eigentext.lexical.settings import LearnedAnalyzerSettings
 

@@ -12,8 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from eigentext.errors import MissingExtraError
-from eigentext.lexical.analysis import Analysis, check_word
-from eigentext.lexical.analyzers.common import RememberingAnalyzer
+from eigentext.lexical.analysis import Analysis, RememberingAnalyzer, check_word
 
 
 class MorfeuszAnalyzer(RememberingAnalyzer):

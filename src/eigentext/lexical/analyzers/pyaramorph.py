@@ -14,40 +14,21 @@ from importlib import import_module
 from typing import Any
 
 from eigentext.errors import MissingExtraError
-from eigentext.lexical.analysis import Analysis
+from eigentext.lexical.analysis import Analysis, table_of
 from eigentext.lexical.analyzers.almor import unknown_word
+from eigentext.lexical.analyzers.arabic_endings import ArabicAnalyzer
 from eigentext.lexical.analyzers.arabic_spelling import bare, is_arabic, plain
-from eigentext.lexical.analyzers.common import ArabicAnalyzer
 
 _SCRIPT = str.maketrans(
     "'|>&<}AbptvjHxd*rzs$SDTZEg_fqklmnhwYyFNKaui~o`{", "ءآأؤإئابةتثجحخدذرزسشصضطظعغـفقكلمنهوىيًٌٍَُِّْٰٱ"
 )
 _SOLUTION = re.compile(r"solution: \((\S+) \S+\) \[(\S+)\]\s+pos: (.*)\s+gloss: (.*)")
-_POS = {
-    "NOUN": "noun",
-    "NOUN_PROP": "noun_prop",
-    "ADJ": "adj",
-    "ADV": "adv",
-    "PREP": "prep",
-    "CONJ": "conj",
-    "SUB_CONJ": "conj_sub",
-    "ABBREV": "abbrev",
-    "INTERJ": "interj",
-    "DEM_PRON": "pron_dem",
-    "REL_PRON": "pron_rel",
-    "INTERROG": "pron_interrog",
-    "NEG_PART": "part_neg",
-    "FUT_PART": "part_fut",
-    "FUNC_WORD": "part",
-}
-_VERBS = {
-    "VERB_PERFECT": "p",
-    "VERB_IMPERFECT": "i",
-    "VERB_IMPERATIVE": "c",
-    "PV": "p",
-    "IV": "i",
-    "CV": "c",
-}
+_POS = table_of(
+    "NOUN:noun NOUN_PROP:noun_prop ADJ:adj ADV:adv PREP:prep CONJ:conj SUB_CONJ:conj_sub "
+    "ABBREV:abbrev INTERJ:interj DEM_PRON:pron_dem REL_PRON:pron_rel INTERROG:pron_interrog "
+    "NEG_PART:part_neg FUT_PART:part_fut FUNC_WORD:part"
+)
+_VERBS = table_of("VERB_PERFECT:p VERB_IMPERFECT:i VERB_IMPERATIVE:c PV:p IV:i CV:c")
 _SUBJECT = re.compile(r"(?:IV|SUFF_SUBJ:)([123])([MF]?)([SDP])")
 _PRONOUN = re.compile(r"(?:POSS_PRON_|SUFF_DO:|PRON_)([123])([MF]?)([SDP])")
 
@@ -126,21 +107,9 @@ def features_of_tags(segments: list[tuple[str, str]]) -> dict[str, str]:
     >>> features_of_tags([("وَ", "CONJ"), ("ال", "DET"), ("كِتاب", "NOUN")])["prc2"]
     'wa_conj'
     """
-    features = {
-        "pos": "noun",
-        "prc2": "0",
-        "prc1": "0",
-        "prc0": "0",
-        "enc0": "0",
-        "asp": "na",
-        "mod": "u",
-        "vox": "a",
-        "per": "3",
-        "gen": "m",
-        "num": "s",
-        "cas": "u",
-        "stt": "u",
-    }
+    features = table_of(
+        "pos:noun prc2:0 prc1:0 prc0:0 enc0:0 asp:na mod:u vox:a per:3 gen:m num:s cas:u stt:u"
+    )
     cores = [index for index, (_, tag) in enumerate(segments) if tag in _POS or tag in _VERBS]
     core = cores[-1] if cores else 0
     for index, (surface, tag) in enumerate(segments):

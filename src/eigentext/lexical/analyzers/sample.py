@@ -7,48 +7,20 @@ from __future__ import annotations
 
 import re
 
-from eigentext.lexical.analysis import Analysis
+from eigentext.lexical.analysis import Analysis, table_of
 from eigentext.lexical.analyzers.almor import unknown_word
+from eigentext.lexical.analyzers.arabic_endings import ArabicAnalyzer
 from eigentext.lexical.analyzers.arabic_spelling import plain
-from eigentext.lexical.analyzers.common import ArabicAnalyzer
 
-_POS = {
-    "N": "noun",
-    "A": "adj",
-    "V": "verb",
-    "P": "prep",
-    "C": "conj",
-    "D": "adv",
-    "S": "pron",
-    "F": "part",
-    "Q": "noun_num",
-    "I": "interj",
-    "Y": "abbrev",
-    "G": "punc",
-}
-_PROCLITIC = {
-    "و": "wa_conj",
-    "ف": "fa_conj",
-    "ب": "bi_prep",
-    "ل": "li_prep",
-    "ك": "ka_prep",
-    "س": "sa_fut",
-}
+_POS = table_of(
+    "N:noun A:adj V:verb P:prep C:conj D:adv S:pron F:part Q:noun_num I:interj Y:abbrev G:punc"
+)
+_PROCLITIC = table_of("و:wa_conj ف:fa_conj ب:bi_prep ل:li_prep ك:ka_prep س:sa_fut")
 _MARKS = "[\u064b-\u0652\u0670]*"
-_PRONOUNS = {
-    "1s": "نِي|ي|يَ",
-    "1p": "نَا",
-    "2ms": "كَ",
-    "2fs": "كِ",
-    "2md": "كُمَا",
-    "2mp": "كُمْ",
-    "2fp": "كُنَّ",
-    "3ms": "هُ|هِ|ه",
-    "3fs": "هَا",
-    "3md": "هُمَا|هِمَا",
-    "3mp": "هُمْ|هِمْ",
-    "3fp": "هُنَّ|هِنَّ",
-}
+_PRONOUNS = table_of(
+    "1s:نِي|ي|يَ 1p:نَا 2ms:كَ 2fs:كِ 2md:كُمَا 2mp:كُمْ 2fp:كُنَّ "
+    "3ms:هُ|هِ|ه 3fs:هَا 3md:هُمَا|هِمَا 3mp:هُمْ|هِمْ 3fp:هُنَّ|هِنَّ"
+)
 _LONGEST = 60
 _RENAMED = {"asp": "asp", "mood": "mod", "vox": "vox", "per": "per", "gen": "gen", "num": "num"}
 

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -275,7 +276,6 @@ class LikeDocuments:
         self.vocabulary: dict[str, int] = {}
         self._words: list[dict[int, int]] = []
         self._values: list[Hashes] = []
-        self._turned: Any = None
 
     def add(self, words: Sequence[str], gold: Hashes) -> None:
         """One more document: its words, and the targets [m, T] of its labelled ones."""
@@ -323,11 +323,10 @@ class LikeDocuments:
         times /= np.maximum(length, 1e-12)[row]
         return csr_array((times, cells, first), shape=(len(documents), len(self.vocabulary)))
 
+    @cached_property
     def _by_word(self) -> Any:
-        """The training documents' rows turned over, made once."""
-        if self._turned is None:
-            self._turned = self.matrix.T.tocsr()
-        return self._turned
+        """The training documents' rows turned over."""
+        return self.matrix.T.tocsr()
 
     def column(
         self,
@@ -350,7 +349,7 @@ class LikeDocuments:
             number = self.vocabulary.get(word)
             if number is not None:
                 word_counts[document][number] = word_counts[document].get(number, 0) + 1
-        similar = (self._rows(word_counts) @ self._by_word()).toarray()
+        similar = (self._rows(word_counts) @ self._by_word).toarray()
         for document, number in enumerate(numbers):  # no document tells of itself
             if number >= 0:
                 similar[document, number] = 0.0

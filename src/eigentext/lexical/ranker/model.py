@@ -210,13 +210,15 @@ class LexicalRanker(Model, RankerSettings):
                 if last and part == 0 and held_out is not None:  # predicts for no further pass
                     only_count(own_templates, counts, e, predicted[part])
                     continue
-                parts[part] = columns = self._columns(
+                parts[part] = columns = pass_columns(
                     own_templates,
                     counts,
                     e,
                     predicted[part],
-                    parts[part],
+                    after=parts[part],
                     training=part == 0,
+                    documents=None if parts[part] else self.document_counts_,
+                    transform=self.transform,
                     with_noise=self.weights == "james-stein",
                 )
                 inputs.append(columns)
@@ -264,29 +266,6 @@ class LexicalRanker(Model, RankerSettings):
         counts.finish()
         return counts
 
-    def _columns(
-        self,
-        own_templates: Sequence[str],
-        counts: CountTable,
-        encoded: WordArrays,
-        predicted: Mapping[str, Hashes] | None,
-        after: PassInputs | None,
-        *,
-        training: bool = False,
-        with_noise: bool = False,
-    ) -> PassInputs:
-        return pass_columns(
-            own_templates,
-            counts,
-            encoded,
-            predicted,
-            after=after,
-            training=training,
-            documents=self.document_counts_ if after is None else None,
-            transform=self.settings_.transform,
-            with_noise=with_noise,
-        )
-
     # ---- ranking
 
     def score_documents(
@@ -301,7 +280,15 @@ class LexicalRanker(Model, RankerSettings):
         part: PassInputs | None = None
         row_scores = np.zeros(len(encoded.row_hash))
         for stage in self.stages_:
-            part = self._columns(stage.templates, stage.counts, encoded, predicted, part)
+            part = pass_columns(
+                stage.templates,
+                stage.counts,
+                encoded,
+                predicted,
+                after=part,
+                documents=None if part else self.document_counts_,
+                transform=self.settings_.transform,
+            )
             row_scores = scores(part, stage.weights)
             predicted = predicted_targets(
                 self.targets_.names,

@@ -23,16 +23,12 @@ from eigentext.lexical.ranker.second_pass import RankerPass, counted_pairs
 from eigentext.lexical.schemes.labels import load_scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from eigentext.base.types import Float32s, Float64s, Int64s, UInt8s
     from eigentext.lexical.ranker.model import LexicalRanker
 
 _MOST = 10**12  # words counted
-
-
-def _n_pairs(values: Mapping[str, Any]) -> int:
-    return 1 << int(values["weight_bits"][values["#"]])
 
 
 class _Pass(NamedTuple):
@@ -51,11 +47,6 @@ def _documents(**arrays: Any) -> LikeDocuments:
     if bool(np.any(np.diff(documents.values) == 0)):
         raise ValueError("array 'documents/values' holds a value twice")
     return documents
-
-
-def _analyzer_name(ranker: LexicalRanker) -> str:
-    analyzer = ranker.settings_.analyzer
-    return analyzer if isinstance(analyzer, str) else analyzer.name
 
 
 @dataclass
@@ -92,7 +83,11 @@ class RankerContent:
                 size=Ints((2,), low=0, below=_MOST),
                 dense=Reals(("buckets", "columns#", "targets"), low=-1e9, high=1e9),
                 numeric=Reals(("numbers",), low=-1e9, high=1e9),
-                pairs=Reals((_n_pairs,), ("float16",), held="float32"),
+                pairs=Reals(
+                    (lambda values: 1 << values["weight_bits"][values["#"]],),
+                    ("float16",),
+                    held="float32",
+                ),
             ),
             "weight_bits",
             "{}/",
@@ -117,7 +112,10 @@ class RankerContent:
             map(ranker.scheme_.encode, chain(*ranker.observed_.documents.values()))
         ),
     )
-    analyzer: str = stored(Text(), of=_analyzer_name)
+    analyzer: str = stored(
+        Text(),
+        of=lambda ranker: getattr(ranker.settings_.analyzer, "name", ranker.settings_.analyzer),
+    )
     # as text: its rules depend on the order of keys
     scheme: str = stored(Text(), of=lambda ranker: ranker.scheme_.to_json())
     hard_: tuple[str, ...] = stored(Listed(Text()))

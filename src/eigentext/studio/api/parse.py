@@ -16,7 +16,6 @@ from eigentext.constituency.chart.constraints import Constraints
 from eigentext.constituency.inspection import Inventory, inventory
 from eigentext.drawing.constituents import tree_svg
 from eigentext.errors import SettingsError
-from eigentext.language.formats.ptb import format_escaped
 from eigentext.studio.api.dependency import arc_drawing, arc_probabilities, finite
 from eigentext.studio.api.parse_models import (
     BLANKS,
@@ -174,7 +173,7 @@ def _constituents(
         )
     best = _spans(parse.tree, parse)
     return ConstituentsView(
-        brackets=format_escaped(parse.tree),
+        brackets=str(parse.tree),
         log_score=finite(parse.log_score),
         log_prob=finite(parse.log_prob),
         flags=sorted(parse.flags),
@@ -265,7 +264,7 @@ def _choice(
         rank=rank,
         log_score=finite(scores[0]),
         log_prob=finite(scores[1]),
-        brackets=format_escaped(tree),
+        brackets=str(tree),
         spans=spans,
         added=[spans[k] for k in added],
         missing=[best[k] for k in missing],

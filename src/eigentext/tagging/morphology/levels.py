@@ -58,6 +58,14 @@ def mixed_keys(keys: Keys, more: Keys) -> Keys:
     return np.where(keys != 0, np.maximum(mixed, np.uint64(1)), np.uint64(0))
 
 
+def empty_lists(n: int, most: int) -> Lists:
+    """Room for the candidates of n words."""
+    from eigentext.tagging.morphology.kernels.words import Lists
+
+    kinds = (np.int32, np.float32, np.uint64)
+    return Lists(np.zeros(n, np.int64), *(np.zeros((n, most), kind) for kind in kinds))
+
+
 @dataclass(frozen=True, eq=False)
 class Levels:
     """Counts of outcomes by node.
@@ -113,15 +121,10 @@ class Levels:
 
         See ``candidate_lists`` for the others; ``least`` is a share of the best one's.
         """
-        from eigentext.tagging.morphology.kernels.words import Counts, Lists, candidate_lists
+        from eigentext.tagging.morphology.kernels.words import Counts, candidate_lists
 
         n = len(keys)
-        lists = Lists(
-            np.zeros(n, np.int64),
-            np.zeros((n, most), np.int32),
-            np.zeros((n, most), np.float32),
-            np.zeros((n, most), np.uint64),
-        )
+        lists = empty_lists(n, most)
         candidate_lists(
             self.nodes(keys),
             n_types,

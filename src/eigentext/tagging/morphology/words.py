@@ -28,7 +28,13 @@ from eigentext.features.known_words import KnownWords
 from eigentext.features.shapes import case_of, lowered
 from eigentext.features.symbols import looked_up
 from eigentext.language.formats.conllu import parse_pairs
-from eigentext.tagging.morphology.levels import LONGEST_ENDING, Edges, Levels, mixed_keys
+from eigentext.tagging.morphology.levels import (
+    LONGEST_ENDING,
+    Edges,
+    Levels,
+    empty_lists,
+    mixed_keys,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -160,17 +166,10 @@ class MorphTable:
         self._start()
 
     def _start(self) -> None:
-        from eigentext.tagging.morphology.kernels.words import Lists
-
         self._row_of: dict[str, int] = {}
-        room, most = 1024, MOST_CANDIDATES
-        self.keys = np.zeros((room, len(MORPHOLOGY)), np.uint64)
-        self.lists = Lists(
-            np.ones(room, np.int64),
-            np.zeros((room, most), np.int32),
-            np.zeros((room, most), np.float32),
-            np.zeros((room, most), np.uint64),
-        )
+        self.keys = np.zeros((1024, len(MORPHOLOGY)), np.uint64)
+        self.lists = empty_lists(1024, MOST_CANDIDATES)
+        self.lists.n[:] = 1
         self._n_rows = 2
         for row, text in enumerate((_BEFORE, _AFTER)):
             self.keys[row] = key_of(text)

@@ -122,25 +122,18 @@ class Segmenter(Model, SegmenterSettings):
         places[text.at[real]] = np.flatnonzero(real)
         spans = np.array(layout.spans, np.int64)
         starts, ends = places[spans[:, 0]], places[spans[:, 1] - 1] + 1
-        settings = {"epochs": self.epochs, "bits": self.bits, "seed": self.seed}
 
         def reported(stage: str) -> Callable[[int], None]:
             return lambda epoch: progress(epoch, self.epochs, stage) if progress else None
 
-        self.tokens_ = TokenStage.learn(
-            text, starts, ends, **settings, progress=reported("tokens")
-        )
+        self.tokens_ = TokenStage.learn(text, starts, ends, self, reported("tokens"))
+        lasts = np.array(layout.ends, np.int64) - 1
         self.sentences_ = SentenceStage.learn(
-            text,
-            starts,
-            ends,
-            np.array(layout.ends, np.int64) - 1,
-            **settings,
-            progress=reported("sentences"),
+            text, starts, ends, lasts, self, reported("sentences")
         )
         forms = [form_of(layout.text[start:end]) for start, end in layout.spans]
         self.multiwords_ = MultiwordStage.learn(
-            forms, layout.words, layout.lemmas, layout.ends, **settings
+            forms, layout.words, layout.lemmas, layout.ends, self
         )
         return self
 
@@ -209,7 +202,9 @@ class Segmenter(Model, SegmenterSettings):
         return self.multiwords_.answer(list(map(form_of, checked_tokens(forms))), ())
 
     def _squeezed(self, text: str, *, paragraphs: bool = True) -> Squeezed:
-        text = controls_as_blanks(_checked(text))  # as long as it was
+        if not isinstance(text, str):
+            raise SettingsError(f"a text is a string, not {type(text).__name__}")
+        text = controls_as_blanks(text)  # as long as it was
         squeezed_text = squeezed(text, paragraphs=paragraphs, line_breaks=self.line_breaks_)
         return glued(squeezed_text, addresses(text)) if self.addresses_ else squeezed_text
 
@@ -275,9 +270,3 @@ def form_of(piece: str) -> str:
 
 def _chance(score: float) -> float:
     return float(1.0 / (1.0 + np.exp(-np.clip(_UNIT * score, -30.0, 30.0))))
-
-
-def _checked(text: str) -> str:
-    if not isinstance(text, str):
-        raise SettingsError(f"a text is a string, not {type(text).__name__}")
-    return text

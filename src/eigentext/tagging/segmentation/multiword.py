@@ -28,12 +28,13 @@ from eigentext.base.hashing import mixed, text_key
 from eigentext.base.ragged import pointers
 from eigentext.base.remembering import Remembered
 from eigentext.tagging.segmentation.kernels import multiword as kernel
-from eigentext.tagging.segmentation.tables import quantised
+from eigentext.tagging.segmentation.tables import quantised, started
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eigentext.base.types import Int8s
+    from eigentext.tagging.settings import SegmenterSettings
 
 
 def small_letters(text: str) -> str:
@@ -203,10 +204,7 @@ class MultiwordStage:
         words: Sequence[tuple[str, ...]],
         lemmas: Sequence[tuple[str, ...]],
         ends: Sequence[int],
-        *,
-        epochs: int,
-        bits: int,
-        seed: int,
+        settings: SegmenterSettings,
     ) -> MultiwordStage:
         """Learn from the tokens of sentences and their words, none for an ordinary token.
 
@@ -235,7 +233,7 @@ class MultiwordStage:
             rules_of_form[form][number] += 1
             words_of_form[form].update(map(_code, pair[1] if pair else (form,)))
             words_of_form[form].update(_lemma(small_letters(name)) for name in names)
-        bits = min(bits, 17)
+        bits = min(settings.bits, 17)
         stage = cls(rules, general, {}, {}, np.zeros(1 << bits, np.int8))
         if len(rules) == 1:
             stage.weights = np.zeros(8, np.int8)
@@ -248,7 +246,7 @@ class MultiwordStage:
             if len(counts) > 1 or _KEEP not in counts or stage._general_rules(form):
                 stage.forms[_code(form)] = tuple(sorted(counts, key=lambda n: (-counts[n], n)))
         instances = stage._instances(forms, small, gold, rules_of_form, words_of_form, ends)
-        stage._train(instances, epochs, bits, seed)
+        stage._train(instances, settings, bits)
         return stage
 
     def _instances(
@@ -289,20 +287,16 @@ class MultiwordStage:
         return instances
 
     def _train(
-        self, instances: list[tuple[_Choice, int]], epochs: int, bits: int, seed: int
+        self, instances: list[tuple[_Choice, int]], settings: SegmenterSettings, bits: int
     ) -> None:
         if not instances:
             return
         base, starts, keys, counts = _joined([choice for choice, _ in instances])
         gold = np.array([number for _, number in instances], np.int64)
-        weights = np.zeros(1 << bits, np.float32)
-        squares = np.ones(1 << bits, np.float32)
-        chance = np.random.default_rng(seed)
-        for _ in range(epochs):
-            order = chance.permutation(len(instances))
-            kernel.train(
-                base, starts, keys, counts, gold, order, weights, squares, 64 - bits, _RATE
-            )
+        weights, squares, orders = started(settings, len(instances), bits)
+        shift = 64 - bits
+        for order in orders:
+            kernel.train(base, starts, keys, counts, gold, order, weights, squares, shift, _RATE)
         self.weights = quantised(weights)[0]
 
     # ------------------------------------------------------------ answers

@@ -20,7 +20,7 @@ from eigentext.base.folds import held_out
 from eigentext.tagging.segmentation.kernels import boundaries
 from eigentext.tagging.segmentation.kernels import sentence_ends as kernel
 from eigentext.tagging.segmentation.kernels.squeeze import LINE_BREAK
-from eigentext.tagging.segmentation.tables import HashedCounts, quantised, shortened
+from eigentext.tagging.segmentation.tables import HashedCounts, quantised, shortened, started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Bools, Float64s, Int8s, Int64s
     from eigentext.tagging.segmentation.characters import Squeezed
+    from eigentext.tagging.settings import SegmenterSettings
 
 _RATE = 0.2
 _FOLDS, _JUDGED = 4, 1500  # stretches; sentences that are enough to judge by
@@ -58,27 +59,23 @@ class SentenceStage:
         starts: Int64s,
         ends: Int64s,
         sentence_ends: Int64s,
-        *,
-        epochs: int,
-        bits: int,
-        seed: int,
+        settings: SegmenterSettings,
         progress: Callable[[int], None],
     ) -> SentenceStage:
         """Learn from tokens, of which ``sentence_ends`` are the last ones of sentences."""
         habits, of_tokens = _habits(text, starts, ends, sentence_ends)
         tokens = _described(text, starts, ends, of_tokens)
         lasts = np.flatnonzero(tokens.gaps == 3)
+        shift = 64 - settings.bits
 
         def learned(sentences: Int64s, progress: Callable[[int], None]) -> tuple[Int8s, float]:
-            weights = np.zeros(1 << bits, np.float32)
-            squares = np.full(1 << bits, 1.0, np.float32)
-            chance = np.random.default_rng(seed)
-            for epoch in range(epochs):
-                order = sentences[chance.permutation(len(sentences))]
+            weights, squares, orders = started(settings, len(sentences))
+            for epoch, order in enumerate(orders, start=1):
+                examples = sentences[order]
                 kernel.train(
-                    tokens, lasts, sentence_ends, order, weights, squares, 64 - bits, _RATE
+                    tokens, lasts, sentence_ends, examples, weights, squares, shift, _RATE
                 )
-                progress(epoch + 1)
+                progress(epoch)
             return quantised(weights)
 
         n = len(sentence_ends)
@@ -91,7 +88,7 @@ class SentenceStage:
             weights, unit = learned(others, lambda _: None)
             for k, odds in enumerate(_ODDS):
                 least = round(odds / unit)
-                is_end = kernel.answer(tokens, lasts, weights, 64 - bits, least, _OPEN, _UNTOLD)
+                is_end = kernel.answer(tokens, lasts, weights, shift, least, _OPEN, _UNTOLD)
                 hits, guesses = _hits(is_end, sentence_ends, fold)
                 right[k] += hits
                 guessed[k] += guesses

@@ -9,9 +9,12 @@ import numpy as np
 from eigentext.tagging.segmentation.kernels import tables as kernel
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
-    from eigentext.base.types import Int8s, UInt32s, UInt64s
+    from eigentext.base.types import Float32s, Int8s, Int64s, UInt32s, UInt64s
+    from eigentext.tagging.settings import SegmenterSettings
 
 
 class HashedCounts(NamedTuple):
@@ -53,3 +56,13 @@ def quantised(weights: npt.NDArray[Any]) -> tuple[Int8s, float]:
     largest = float(np.abs(weights).max(initial=0.0))
     unit = largest / 127 if largest else 1.0
     return np.round(weights / unit).astype(np.int8), unit
+
+
+def started(
+    settings: SegmenterSettings, n: int, bits: int = 0
+) -> tuple[Float32s, Float32s, Iterator[Int64s]]:
+    """Weights, their squares so far, and the order of n examples in each pass."""
+    weights, squares = np.zeros((2, 1 << (bits or settings.bits)), np.float32)
+    squares += 1.0
+    chance = np.random.default_rng(settings.seed)
+    return weights, squares, (chance.permutation(n) for _ in range(settings.epochs))

@@ -19,13 +19,14 @@ import numpy as np
 
 from eigentext.tagging.segmentation.kernels import boundaries as kernel
 from eigentext.tagging.segmentation.kernels.squeeze import SPACE
-from eigentext.tagging.segmentation.tables import HashedCounts, quantised, shortened
+from eigentext.tagging.segmentation.tables import HashedCounts, quantised, shortened, started
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eigentext.base.types import Float64s, Int8s, Int64s, UInt64s
     from eigentext.tagging.segmentation.characters import Squeezed
+    from eigentext.tagging.settings import SegmenterSettings
 
 _RATE = 0.2
 
@@ -49,10 +50,7 @@ class TokenStage:
         text: Squeezed,
         starts: Int64s,
         ends: Int64s,
-        *,
-        epochs: int,
-        bits: int,
-        seed: int,
+        settings: SegmenterSettings,
         progress: Callable[[int], None],
     ) -> TokenStage:
         """Learn from tokens ``starts`` to ``ends`` of a squeezed text."""
@@ -66,15 +64,13 @@ class TokenStage:
         np.maximum.accumulate(token_starts, out=token_starts)
         table = kernel.Known(*vocabulary.table)
         prepared = _prepared(text, table, ended, spaces)
-        weights = np.zeros(1 << bits, np.float32)
-        squares = np.full(1 << bits, 1.0, np.float32)
-        chance = np.random.default_rng(seed)
-        for epoch in range(epochs):
-            order = chance.permutation(len(prepared.starts))
+        weights, squares, orders = started(settings, len(prepared.starts))
+        shift = 64 - settings.bits
+        for epoch, order in enumerate(orders, start=1):
             kernel.train(
-                prepared, table, token_starts, order, weights, squares, 64 - bits, _RATE, spaces
+                prepared, table, token_starts, order, weights, squares, shift, _RATE, spaces
             )
-            progress(epoch + 1)
+            progress(epoch)
         return cls(quantised(weights)[0], vocabulary, spaces)
 
     def answer(self, text: Squeezed, odds: Float64s | None = None) -> tuple[Int64s, Int64s]:

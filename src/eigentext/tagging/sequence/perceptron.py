@@ -21,8 +21,6 @@ from eigentext.base.ragged import pointers
 from eigentext.tagging.sequence.features import KeyNumbers, TagBatch, WordRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from eigentext.base.types import Bools, Float32s, Float64s, Int32s, Int64s
     from eigentext.tagging.sequence.features import TagTemplates
     from eigentext.tagging.sequence.schemes import TagSet
@@ -108,7 +106,7 @@ class Learner:
         self._counters = np.zeros(3, np.int64)  # rows used, tokens seen, mistakes
         self._epoch = 0
 
-    def run_epoch(self, progress: Callable[[int, int, str], None] | None = None) -> int:
+    def run_epoch(self) -> int:
         """One pass over the sentences in a shuffled order; returns the number of mistakes."""
         from eigentext.tagging.sequence.kernels.perceptron import Sums, Text, Weights, train
 
@@ -138,8 +136,6 @@ class Learner:
             if done < n_sentences:  # too few rows for the longest that may come
                 self._rows = self._rows.doubled()
         self._epoch += 1
-        if progress is not None:
-            progress(self._epoch, 0, "training")
         return int(self._counters[2])
 
     def average(self) -> LinearModel:

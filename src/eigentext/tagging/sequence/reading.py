@@ -74,46 +74,26 @@ def read_items(
             yield bare_item(tokens, number, source)
     else:
         for sentence in columns.read_columns(source, on_error=on_error):
-            yield _from_columns(sentence, source)
+            lines = range(sentence.line, sentence.line + len(sentence))
+            yield TagItem(sentence.tokens, sentence.tags, lines, source, sentence.with_tags)
 
 
 def bare_item(tokens: Sequence[str], number: int, source: str) -> TagItem:
     """A sentence of bare tokens, from line ``number``; its tags are written beside them."""
-    return TagItem(tokens, None, [number] * len(tokens), source, _bare(tokens))
 
-
-def _from_conllu(sentence: conllu.ConlluBlock, column: str) -> TagItem:
-    lines = [n for n, line in sentence.numbered_lines if line.split("\t", 1)[0].isdigit()]
-
-    def with_tags(tags: Sequence[str]) -> str:
-        if column == "upos":
-            return sentence.with_columns(upos=tags).verbatim
-        return sentence.with_columns(xpos=tags).verbatim
-
-    return TagItem(sentence.forms, sentence.column(column), lines, sentence.source, with_tags)
-
-
-def _from_columns(sentence: columns.ColumnSentence, source: str) -> TagItem:
-    def with_tags(tags: Sequence[str]) -> str:
-        lines = sentence.verbatim.split("\n")
-        new = iter(zip(sentence.tags, tags, strict=True))
-        for index, line in enumerate(lines):
-            content = line.rstrip("\r \t")
-            if content and content.split()[0] != columns.DOCUMENT_MARK:
-                old, tag = next(new)
-                lines[index] = content[: len(content) - len(old)] + tag + line[len(content) :]
-        return "\n".join(lines)
-
-    lines = range(sentence.line, sentence.line + len(sentence))
-    return TagItem(sentence.tokens, sentence.tags, lines, source, with_tags)
-
-
-def _bare(tokens: Sequence[str]) -> Callable[[Sequence[str]], str]:
     def with_tags(tags: Sequence[str]) -> str:
         pairs = zip(tokens, tags, strict=True)
         return "".join(f"{token}\t{tag}\n" for token, tag in pairs) + "\n"
 
-    return with_tags
+    return TagItem(tokens, None, [number] * len(tokens), source, with_tags)
+
+
+def _from_conllu(sentence: conllu.ConlluBlock, column: str) -> TagItem:
+    def with_tags(tags: Sequence[str]) -> str:
+        return sentence.with_columns(**{column: tags}).verbatim
+
+    lines = [n for n, line in sentence.numbered_lines if line.split("\t", 1)[0].isdigit()]
+    return TagItem(sentence.forms, sentence.column(column), lines, sentence.source, with_tags)
 
 
 def read_tagged(

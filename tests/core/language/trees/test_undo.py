@@ -13,7 +13,6 @@ from eigentext.errors import SettingsError
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.binarise import (
     binarise,
-    binarised_heads,
     collapse,
     expand,
     is_intermediate,
@@ -22,6 +21,7 @@ from eigentext.language.trees.binarise import (
 )
 from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.heads import HeadRules
+from oracle.binarised import binarised_heads
 
 if TYPE_CHECKING:
     from pathlib import Path

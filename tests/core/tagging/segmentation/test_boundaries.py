@@ -21,6 +21,7 @@ from eigentext.tagging.segmentation.kernels import boundaries as kernel
 from eigentext.tagging.segmentation.kernels.tables import bucket
 from eigentext.tagging.segmentation.tables import HashedCounts, shortened
 from eigentext.tagging.segmentation.tokens import TokenStage, _counted
+from eigentext.tagging.settings import SegmenterSettings
 from helpers.partitions import check_partitions, pair
 
 SEED = 0x51A7
@@ -335,7 +336,7 @@ def test_a_stage_holds_each_token_out_of_its_own_dictionary() -> None:
     text = squeezed("ab ab ab")
     starts = np.array([8, 11, 14])
     stage = TokenStage.learn(
-        text, starts, starts + 2, epochs=1, bits=10, seed=0, progress=lambda _: None
+        text, starts, starts + 2, SegmenterSettings(epochs=1, bits=10, seed=0), lambda _: None
     )
     assert stage.vocabulary.values.tolist() == [3]
     assert (
@@ -345,7 +346,11 @@ def test_a_stage_holds_each_token_out_of_its_own_dictionary() -> None:
     assert [case.text.longest[at] for at in (8, 11)] == [0, 2]
     assert not stage.spaces
     spaced = TokenStage.learn(
-        text, starts[:2], np.array([10, 16]), epochs=1, bits=10, seed=0, progress=lambda _: None
+        text,
+        starts[:2],
+        np.array([10, 16]),
+        SegmenterSettings(epochs=1, bits=10, seed=0),
+        lambda _: None,
     )
     assert spaced.spaces
 

@@ -20,6 +20,7 @@ from eigentext.tagging.segmentation.multiword import (
     _codes,
     _sides,
 )
+from eigentext.tagging.settings import SegmenterSettings
 from helpers.partitions import check_partitions
 
 STEMS = ["dar", "ver", "ser", "ter", "por", "cor", "mar"]
@@ -34,7 +35,11 @@ def learned(forms: list[str], ends: list[int] | None = None, *, epochs: int = 6,
     parts = [(words or WORDS).get(form.lower(), ()) for form in forms]
     lemmas = [found or (form,) for form, found in zip(forms, parts, strict=True)]
     return MultiwordStage.learn(
-        forms, parts, lemmas, ends or [len(forms)], epochs=epochs, bits=14, seed=0
+        forms,
+        parts,
+        lemmas,
+        ends or [len(forms)],
+        SegmenterSettings(epochs=epochs, bits=14, seed=0),
     )
 
 
@@ -96,7 +101,9 @@ def test_neighbours_decide_and_not_those_of_another_sentence() -> None:
     parts = [("em", "os"), (), (), (), ()] * 12
     ends = [n for at in range(12) for n in (5 * at + 2, 5 * at + 4, 5 * at + 5)]
     lemmas = [found or (form,) for form, found in zip(forms, parts, strict=True)]
-    found = MultiwordStage.learn(forms, parts, lemmas, ends, epochs=8, bits=14, seed=0)
+    found = MultiwordStage.learn(
+        forms, parts, lemmas, ends, SegmenterSettings(epochs=8, bits=14, seed=0)
+    )
     two = ("em", "os")
     assert found.answer(["nos", "mares"], ()) == [two, ()]
     assert found.answer(["nos", "foram"], ()) == [(), ()]

@@ -111,25 +111,33 @@ def train(order, text, gold, chain, squares, rate):
 
 
 @njit
+def score_and_share(s, text, chain, heat, room):
+    """Score sentence s and fill ``room.single``; where its words begin and end."""
+    first, last = text.starts[s], text.starts[s + 1]
+    if first < last:
+        score_sentence(first, last, text, chain, np.empty(0, np.int64), room)
+        length = last - first
+        n, scores = room.counts[:length], room.scores[:length]
+        shares_of(n, scores, room.pairs, room.single, room.double, heat)
+    return first, last
+
+
+@njit
 def tag_text(text, chain, heat, best, others, chances):
     """The ``best`` tag (words,) of each word, and what :func:`runners_up` says."""
     room = room_for(text, chain, False)
-    counts, kept, lists = room.counts, room.kept, chain.lists
-    names = np.empty(kept.shape, np.int64)
-    path, gold = np.empty(len(counts), np.int64), np.empty(0, np.int64)
+    kept, lists = room.kept, chain.lists
+    names, path = np.empty(kept.shape, np.int64), np.empty(len(room.counts), np.int64)
     for s in range(len(text.starts) - 1):
-        first, last = text.starts[s], text.starts[s + 1]
-        length = last - first
-        if length == 0:
+        first, last = score_and_share(s, text, chain, heat, room)
+        if first == last:
             continue
-        score_sentence(first, last, text, chain, gold, room)
-        n = counts[:length]
+        n = room.counts[: last - first]
         best_path(n, room.scores, room.pairs, path)
-        for i in range(length):
-            for c in range(counts[i]):
+        for i in range(last - first):
+            for c in range(n[i]):  # the tag of each candidate that is left
                 names[i, c] = lists.tags[text.rows[first + i], kept[i, c]]
             best[first + i] = names[i, path[i]]
-        shares_of(n, room.scores[:length], room.pairs, room.single, room.double, heat)
         seconds, chance = others[first:last], chances[first:last]
         runners_up(names, n, room.single, path, chain.tags.upos, seconds, chance)
 
@@ -138,16 +146,9 @@ def tag_text(text, chain, heat, best, others, chances):
 def tag_shares(text, chain, heat, shares):
     """The share (words, most) of each candidate; 0 of those that are not kept."""
     room = room_for(text, chain, False)
-    gold = np.empty(0, np.int64)
     shares[:] = 0.0
     for s in range(len(text.starts) - 1):
-        first, last = text.starts[s], text.starts[s + 1]
-        length = last - first
-        if length == 0:
-            continue
-        score_sentence(first, last, text, chain, gold, room)
-        n = room.counts[:length]
-        shares_of(n, room.scores[:length], room.pairs, room.single, room.double, heat)
-        for i in range(length):
-            for c in range(n[i]):
+        first, last = score_and_share(s, text, chain, heat, room)
+        for i in range(last - first):
+            for c in range(room.counts[i]):
                 shares[first + i, room.kept[i, c]] = room.single[i, c]
