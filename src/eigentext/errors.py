@@ -8,6 +8,7 @@ command line turns those into one line on stderr and exit code 2; anything else 
 from __future__ import annotations
 
 import copyreg
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -135,3 +136,12 @@ class MissingExtraError(EigentextError):
         names = list(modules)
         hint = "" if extra is None else f" (in eigentext's sources: pip install '.[{extra}]')"
         super().__init__(f"{what} need {', '.join(names)}: pip install {' '.join(names)}{hint}")
+
+
+def import_extra(module: str, what: str, extra: str | None = None) -> Any:
+    """A module of an optional package; where that is not installed, a MissingExtraError."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingExtraError(what, modules=[package], extra=extra) from error

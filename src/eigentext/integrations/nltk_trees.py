@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from eigentext.errors import MissingExtraError
+from eigentext.errors import import_extra
 from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:
@@ -74,10 +74,7 @@ def from_nltk(tree: Any) -> Tree:
 
 def to_nltk(tree: Tree | _HasTree) -> Any:
     """An ``nltk.Tree`` from a tree, or from the tree of a parse."""
-    try:
-        from nltk import Tree as NltkTree  # type: ignore[import-untyped]
-    except ImportError as missing:
-        raise MissingExtraError("NLTK trees", modules=["nltk"]) from missing
+    new_tree = import_extra("nltk", "NLTK trees").Tree
     source = tree if isinstance(tree, Tree) else tree.tree
     built: list[Any] = [None] * source.n_nodes
     for node in range(source.n_nodes - 1, -1, -1):
@@ -85,18 +82,15 @@ def to_nltk(tree: Tree | _HasTree) -> Any:
             built[node] = source.labels[node]
         else:
             below = [built[child] for child in source.children(node)]
-            built[node] = NltkTree(source.labels[node], below)
+            built[node] = new_tree(source.labels[node], below)
     return built[0]
 
 
 def nltk_parser(model: Any, *, kbest: int = 1) -> Any:
     """An ``nltk.parse.api.ParserI`` over an LPCFG; ``parse`` gives the ``kbest`` best trees."""
-    try:
-        from nltk.parse.api import ParserI  # type: ignore[import-untyped]
-    except ImportError as missing:
-        raise MissingExtraError("parsers of NLTK", modules=["nltk"]) from missing
+    base: Any = import_extra("nltk.parse.api", "parsers of NLTK").ParserI
 
-    class Parser(ParserI):  # type: ignore[misc]
+    class Parser(base):  # type: ignore[misc]
         """Trees of the model, the best first."""
 
         def parse(self, sent: Sequence[str], *_: object, **__: object) -> Iterator[Any]:
@@ -109,12 +103,9 @@ def nltk_parser(model: Any, *, kbest: int = 1) -> Any:
 
 def nltk_tagger(model: Any) -> Any:
     """An ``nltk.tag.api.TaggerI`` over a SequenceTagger or a LatentTagger."""
-    try:
-        from nltk.tag.api import TaggerI  # type: ignore[import-untyped]
-    except ImportError as missing:
-        raise MissingExtraError("taggers of NLTK", modules=["nltk"]) from missing
+    base: Any = import_extra("nltk.tag.api", "taggers of NLTK").TaggerI
 
-    class Tagger(TaggerI):  # type: ignore[misc]
+    class Tagger(base):  # type: ignore[misc]
         """(word, tag) pairs."""
 
         def tag(self, tokens: Sequence[str]) -> list[tuple[str, str]]:

@@ -138,7 +138,7 @@ class Doc:
         return cls(text, laid_out, doc_id)
 
     @classmethod
-    def joined(cls, docs: Iterable[Doc], *, doc_id: str | None = None) -> Self:
+    def joined(cls, docs: Iterable[Doc]) -> Self:
         r"""Several as one: a blank line between them, but between pieces of one text nothing.
 
         >>> Doc.joined([Doc.from_tokens([["Hi"]]), Doc.from_tokens([["Go"]])]).text
@@ -154,7 +154,7 @@ class Doc:
             sentences += (sentence.moved(at) for sentence in doc.sentences)
             pieces.append(doc.text)
             at += len(doc.text)
-        return cls("".join(pieces), tuple(sentences), doc_id)
+        return cls("".join(pieces), tuple(sentences))
 
     @classmethod
     def from_json(cls, source: str | bytes | Json) -> Self:

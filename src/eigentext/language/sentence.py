@@ -68,20 +68,13 @@ class Alternatives(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A value for each word, and where it goes: one more is a field, a row, and what fills it.
+    """A value for each word, and where it goes: one more is a field, a row, and what fills it."""
 
-    ``name``    its field in :class:`Columns` or :class:`Alternatives`
-    ``conllu``  its column of CoNLL-U, or how it stands in MISC: ``NER={}``
-    ``json``    its key in each word; with ``[]`` behind it a list in the sentence
-    ``spacy``   what ``spacy.tokens.Doc`` calls it
-    ``when``    the option that has it written to CoNLL-U; none: whenever it is known
-    """
-
-    name: str
-    conllu: str
-    json: str
-    spacy: str = ""
-    when: str = ""
+    name: str  # its field in Columns or Alternatives
+    conllu: str  # its column of CoNLL-U, or how it stands in MISC: NER={}
+    json: str  # its key in each word; with [] behind it a list in the sentence
+    spacy: str = ""  # what spacy.tokens.Doc calls it
+    when: str = ""  # the option that has it written to CoNLL-U; none: whenever it is known
 
     def of(self, sentence: Sentence) -> Sequence[Any] | None:
         """The values of the words of a sentence; None: not known."""

@@ -119,6 +119,7 @@ class MostFrequent:
     def _score(self, encoded: WordArrays) -> Float64s:
         return np.array(
             [
+                # counts first, the prior among equals
                 1000.0 * self.counts_[word][candidate.label] + candidate.prior
                 for word, candidates in zip(encoded.words, encoded.candidates, strict=True)
                 for candidate in candidates
@@ -165,8 +166,8 @@ def evaluate_ranker(
     shares = probabilities(encoded.first, row_scores / ranker.temperature_)
     gold = [word.label for document in documents for word in document.words()]
     scored = np.flatnonzero(encoded.scored)
-    best = best_rows(encoded.first, row_scores)
-    right = best[scored] == encoded.gold_row[scored]
+    best = best_rows(encoded.first, row_scores)  # [n] the row of each word's answer
+    right = best[scored] == encoded.gold_row[scored]  # -1, no row, is never right
 
     def items() -> Iterator[RankedItem]:
         for token in scored.tolist():
@@ -240,7 +241,7 @@ class _Folds:
         pairs = list(zip(self.documents, self.fold, strict=True))
         training = [document for document, fold in pairs if fold != number]
         ranker = self.make().fit(training, candidates=self.candidates)
-        self.candidates = ranker.candidates_
+        self.candidates = ranker.candidates_  # with what it remembers of words
         spent = time.process_time() - began
         test = [document for document, fold in pairs if fold == number]
         result = evaluate_ranker(ranker, test, without=self.without)

@@ -34,16 +34,11 @@ _MOST_SORTED = 1 << 16
 
 
 class AnswerOptions(NamedTuple):
-    """What the answers hold besides the best ones.
+    """What the answers hold besides the best ones."""
 
-    ``keep_tags``      UPOS, XPOS, FEATS and LEMMA are given
-    ``top``            so many readings of each word and trees of each sentence; 0: none
-    ``probabilities``  of the tags and heads that are given
-    """
-
-    keep_tags: bool = False
-    top: int = 0
-    probabilities: bool = False
+    keep_tags: bool = False  # UPOS, XPOS, FEATS and LEMMA are given
+    top: int = 0  # so many readings of each word and trees of each sentence; 0: none
+    probabilities: bool = False  # of the tags and heads that are given
 
 
 def sorted_feats(feats: str) -> str:

@@ -271,12 +271,8 @@ class Pipeline(Model, PipelineSettings):
 
     def _take(self, stages: Mapping[str, Any]) -> None:
         """Have these models; a stage that is not named is left out."""
-        self.segmenter_ = stages.get("segmenter")
-        self.morphology_ = stages.get("morphology")
-        self.parser_ = stages.get("parser")
-        self.reranker_ = stages.get("reranker")
-        self.const_ = stages.get("const")
-        self.ner_ = stages.get("ner")
+        for name in KIND_OF:
+            setattr(self, f"{name}_", stages.get(name))
 
     def stages(self) -> dict[str, Any]:
         """The models there are, by the name of their stage."""

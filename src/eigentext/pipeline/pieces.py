@@ -35,16 +35,12 @@ _CUTS = (
 
 
 class TextPiece(NamedTuple):
-    """A stretch of a text: where it begins there, in characters, and what it is.
-
-    ``new_paragraph``  it begins one, and is not the rest of one that was cut
-    ``last``           nothing follows it
-    """
+    """A stretch of a text: where it begins there, in characters, and what it is."""
 
     start: int
     text: str
-    new_paragraph: bool
-    last: bool
+    new_paragraph: bool  # it begins one, and is not the rest of one that was cut
+    last: bool  # nothing follows it
 
 
 def document_pieces(

@@ -44,17 +44,13 @@ _DONE = "done.json"
 
 
 class RunUnit(NamedTuple):
-    """A share of the work: a piece of text, sentences of tokens or of CoNLL-U.
-
-    ``start``  where its text begins, of tokens; a piece knows that itself
-    ``size``   in bytes, as far as it is known
-    """
+    """A share of the work: a piece of text, sentences of tokens or of CoNLL-U."""
 
     source: object
     doc_id: str | None
     begins: bool
-    start: int = 0
-    size: int = 0
+    start: int = 0  # where its text begins, of tokens; a piece knows that itself
+    size: int = 0  # in bytes, as far as it is known
 
 
 class RunJob(NamedTuple):

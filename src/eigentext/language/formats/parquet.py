@@ -18,7 +18,7 @@ from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import atomic_write
 from eigentext.base.files.outputs import check_input
 from eigentext.base.files.storage import driver_errors, filesystem_of, is_url, reason
-from eigentext.errors import DataError, EigentextError, MissingExtraError, StorageError
+from eigentext.errors import DataError, EigentextError, StorageError, import_extra
 from eigentext.language.formats.jsonl import BadRecord, named
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def write_columns(
     integers: Sequence[str] = (),
 ) -> None:
     """Write blocks of columns, whole or not at all, each block by itself."""
-    pa, pq = _libraries()
+    pa, pq = _pyarrow(), _pyarrow(".parquet")
     kinds = dict.fromkeys(strings, pa.string()) | dict.fromkeys(integers, pa.int64())
     schema = pa.schema(kinds.items())
     with atomic_write(path) as out, pq.ParquetWriter(out, schema, compression="zstd") as writer:
@@ -142,7 +142,7 @@ def _text(value: Any, field: str) -> str | BadRecord:
 @contextlib.contextmanager
 def _opened(source: str) -> Iterator[Any]:
     """A ``pyarrow.parquet.ParquetFile``; what goes wrong with it is a DataError."""
-    pa, pq = _libraries()
+    pa, pq = _pyarrow(), _pyarrow(".parquet")
     check_input(source)
     if suffix_of(source):
         raise DataError(source, None, "a packed Parquet file: unpack it, it is packed inside")
@@ -189,13 +189,8 @@ def _check_marks(source: str, file: Any) -> None:
     file.seek(0)
 
 
-def _libraries() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError("Parquet files", modules=["pyarrow"], extra="parquet") from error
-    return pyarrow, pyarrow.parquet
+def _pyarrow(module: str = "") -> Any:
+    return import_extra(f"pyarrow{module}", "Parquet files", "parquet")
 
 
 def _brief(error: Exception) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eigentext.errors import MissingExtraError
+from eigentext.errors import import_extra
 from eigentext.language.sentence import COLUMNS
 
 if TYPE_CHECKING:
@@ -49,18 +49,9 @@ def _units(doc: Doc, sentence: Sentence, following: int) -> list[_Unit]:
     return units
 
 
-def _spacy_tokens() -> Any:
-    try:
-        import spacy.tokens
-    except ImportError as missing:
-        what = "spaCy's documents"
-        raise MissingExtraError(what, extra="spacy", modules=["spacy"]) from missing
-    return spacy.tokens
-
-
 def as_spacy(doc: Doc, vocab: Any = None) -> Any:
     """A ``spacy.tokens.Doc``."""
-    tokens = _spacy_tokens()
+    tokens = import_extra("spacy.tokens", "spaCy's documents", "spacy")
     from spacy.parts_of_speech import IDS as UNIVERSAL_TAGS
     from spacy.vocab import Vocab
 
@@ -134,7 +125,7 @@ def _add_sentence(
 
 def doc_bin(docs: Iterable[Doc]) -> Any:
     """A ``spacy.tokens.DocBin`` of all these."""
-    tokens = _spacy_tokens()
+    tokens = import_extra("spacy.tokens", "spaCy's documents", "spacy")
     from spacy.vocab import Vocab
 
     vocab = Vocab()
@@ -143,7 +134,7 @@ def doc_bin(docs: Iterable[Doc]) -> Any:
 
 def merged(parts: Iterable[bytes]) -> bytes:
     """One DocBin, from the bytes of several."""
-    tokens = _spacy_tokens()
+    tokens = import_extra("spacy.tokens", "spaCy's documents", "spacy")
     whole = tokens.DocBin()
     for part in parts:
         whole.merge(tokens.DocBin().from_bytes(part))

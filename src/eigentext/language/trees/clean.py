@@ -63,7 +63,7 @@ def strip_traces(tree: Tree, trace_labels: Collection[str] = (TRACE,)) -> Tree |
     return tree.keep(covers) if covers[0] else None
 
 
-def with_root(tree: Tree, label: str = "TOP", wrappers: Collection[str] = WRAPPERS) -> Tree:
+def with_root(tree: Tree, label: str = "TOP") -> Tree:
     """Give the tree exactly one root node ``label`` in place of any wrappers it has.
 
     >>> print(with_root(Tree.from_brackets("( (ROOT (INTJ (UH Oh))))")))
@@ -72,7 +72,7 @@ def with_root(tree: Tree, label: str = "TOP", wrappers: Collection[str] = WRAPPE
     (TOP (INTJ (UH Oh)))
     """
     labels, sizes = tree.labels, tree.sizes
-    tops = {*wrappers, label}
+    tops = {*WRAPPERS, label}
     n_wrappers, top = 0, int(sizes[0])
     # a wrapper over a bare word is its tag: it stays
     while labels[n_wrappers] in tops and sizes[n_wrappers] > 2:
@@ -92,11 +92,10 @@ def clean(
     tag_functions: bool = False,
     repeats: bool = False,
     root: str | None = None,
-    trace_labels: Collection[str] = (TRACE,),
 ) -> Tree | None:
     """Strip what a parser does not learn; None if the tree holds nothing but traces.
 
-    ``traces``         drop words under ``trace_labels`` and constituents emptied by that
+    ``traces``         drop words under ``-NONE-`` and constituents emptied by that
     ``functions``      cut function tags and indices off the labels of phrases
     ``tag_functions``  do so on the labels right above words, too
     ``repeats``        merge X over nothing but X
@@ -106,7 +105,7 @@ def clean(
     >>> print(clean(tree, root="TOP"))
     (TOP (S (NP (NNP Ann)) (VP (VBZ is))))
     """
-    stripped = strip_traces(tree, trace_labels) if traces else tree
+    stripped = strip_traces(tree) if traces else tree
     if stripped is None:
         return None
     if functions and tag_functions:

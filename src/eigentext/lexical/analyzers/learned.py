@@ -185,7 +185,7 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
                 for key in _endings(form, language, folded=folded):
                     for number in counts:  # once a form: new words are like rare ones
                         endings[key][number] += 1
-        pruned = {
+        pruned = {  # long endings that came once tell no more than shorter ones
             key: dict(sorted(counts.items(), key=lambda c: (-c[1], c[0]))[:_KEPT_RULES])
             for key, counts in endings.items()
             if len(key) <= 7 or sum(counts.values()) > 1
@@ -228,7 +228,7 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         unknown = (Analysis.whole(word, "X", {"upos": "X"}),)
         if not in_training and len(word) > 100:
             return unknown
-        room = self.settings.limit - len(analyses)
+        room = self.settings.limit - len(analyses)  # how many more readings may be told
         for weight, number, lemma in self._by_endings(word, lowered):
             if room <= 0:
                 break
@@ -274,7 +274,7 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         ranked = []
         for number, p in share.items():
             rule_id = self._rule_of[number]
-            if rule_id in lemmas:
+            if rule_id in lemmas:  # many readings share a rule
                 lemma = lemmas[rule_id]
             else:
                 rule = self._rules[rule_id]
@@ -310,7 +310,7 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
             rule = self._rules[rule_id]
             is_name = self._upos[number] == "PROPN" and not rule.lowered
             text = word if is_name else lowered
-            lemma = text[: len(text) - len(back)] + rule.new_back
+            lemma = text[: len(text) - len(back)] + rule.new_back  # the ending as long, folded
             if lemma:
                 weight = self._weight(number, lemma, _FOLDED_COUNTS * p)
                 ranked.append((weight, number, lemma))
@@ -331,10 +331,10 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         if counts is None:
             return before
         total, kinds = sum(counts.values()), len(counts)
-        weight = kinds / (total + kinds)
+        weight = kinds / (total + kinds)  # T / (N + T), what the shorter ending keeps
         share = {number: p * weight for number, p in before.items()}
         for number, count in counts.items():
-            share[number] = share.get(number, 0.0) + count / (total + kinds)
+            share[number] = share.get(number, 0.0) + count / (total + kinds)  # + c / (N + T)
         if len(key) > _KEPT_ENDING + 1:
             return share
         return {number: p for number, p in share.items() if self._may_fit(number, key)}

@@ -8,10 +8,9 @@ as treebanks cut them; so do the segments alone (``em``), and abbreviations with
 from __future__ import annotations
 
 import itertools
-from importlib import import_module
 from typing import Any
 
-from eigentext.errors import MissingExtraError
+from eigentext.errors import import_extra
 from eigentext.lexical.analysis import Analysis, RememberingAnalyzer, check_word
 
 
@@ -22,12 +21,7 @@ class MorfeuszAnalyzer(RememberingAnalyzer):
 
     def __init__(self) -> None:
         super().__init__()
-        try:
-            module = import_module("morfeusz2")
-        except ImportError as error:
-            raise MissingExtraError(
-                "analyses by morfeusz2", extra="polish", modules=["morfeusz2"]
-            ) from error
+        module = import_extra("morfeusz2", "analyses by morfeusz2", "polish")
         self._engine: Any = module.Morfeusz(generate=False)
 
     def __reduce__(self) -> tuple[object, ...]:

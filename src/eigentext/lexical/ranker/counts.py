@@ -245,7 +245,7 @@ def noise(
     ``variance``  z = c / v                    Var(z) = c / v^2, v as in :func:`columns`
     ``ratio``     z = log (c/p + k)/(n + k)    Var(z) = c / (c + k p)^2, by the slope of z in c
     """
-    variance = _counts(stats)
+    variance = _counts(stats)  # Var(c) = c
     if transform == "ratio":
         share = np.exp(shares(stats, encoded))[:, None]
         variance[:, :-1] /= (stats.together + np.float32(strength) * share) ** 2
@@ -259,7 +259,7 @@ def _binomial_variance(stats: Statistics, encoded: WordArrays) -> Float32s:
     """v [U, A] = N p (1 - p) of each unit's feature, p its share of the N words."""
     per_unit = np.repeat(np.arange(len(stats.alone)), np.diff(encoded.unit_first))
     words = np.maximum(stats.words[per_unit], 1).astype(np.float32)[:, None]
-    share = stats.alone[per_unit] / words
+    share = stats.alone[per_unit] / words  # p
     variance: Float32s = np.maximum(words * share * (1 - share), 1e-3)
     return variance
 
@@ -319,6 +319,7 @@ class LikeDocuments:
         times = np.array([t for counts in documents for t in counts.values()], np.float64)
         times *= self.rarity[cells]
         row = np.repeat(np.arange(len(documents)), sizes)
+        # the norm of each row
         length = np.sqrt(np.bincount(row, times * times, minlength=len(documents)))
         times /= np.maximum(length, 1e-12)[row]
         return csr_array((times, cells, first), shape=(len(documents), len(self.vocabulary)))
@@ -349,7 +350,7 @@ class LikeDocuments:
             number = self.vocabulary.get(word)
             if number is not None:
                 word_counts[document][number] = word_counts[document].get(number, 0) + 1
-        similar = (self._rows(word_counts) @ self._by_word).toarray()
+        similar = (self._rows(word_counts) @ self._by_word).toarray()  # s(d, d')
         for document, number in enumerate(numbers):  # no document tells of itself
             if number >= 0:
                 similar[document, number] = 0.0
@@ -374,6 +375,7 @@ class LikeDocuments:
             )
             # Var of a sum of s n with Var(n) = n is the sum of s^2 n; then the slope of the log
             noise[:] = spread / (together + strength * np.exp(log_share)) ** 2
+        # the equation of the class
         ratio = (together * np.exp(-log_share) + strength) / (mass[of_unit] + strength)
         out: Float32s = np.log(ratio).astype(np.float32)
         return out

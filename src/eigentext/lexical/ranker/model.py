@@ -247,7 +247,7 @@ class LexicalRanker(Model, RankerSettings):
         """The temperature at which a tenth of the documents is most probable, unseen."""
         e = inputs.encoded
         words = e.learnable
-        tenth = e.document_of[words] % 10 == 9
+        tenth = e.document_of[words] % 10 == 9  # every tenth document
         if not tenth.any() or tenth.all():
             return 1.0
         weights = self._learn(inputs, self.bits, words[~tenth])
@@ -278,7 +278,7 @@ class LexicalRanker(Model, RankerSettings):
         decided = {number: self.targets_.hashes(label) for number, label in (fixed or {}).items()}
         predicted: dict[str, Hashes] | None = None
         part: PassInputs | None = None
-        row_scores = np.zeros(len(encoded.row_hash))
+        row_scores = np.zeros(len(encoded.row_hash))  # [R] of the last pass so far
         for stage in self.stages_:
             part = pass_columns(
                 stage.templates,
@@ -354,7 +354,7 @@ class LexicalRanker(Model, RankerSettings):
             return
         first = encoded.first.tolist()
         of_row = np.repeat(np.arange(len(encoded.words)), np.diff(encoded.first))
-        order = np.lexsort((-row_scores, of_row)).tolist()
+        order = np.lexsort((-row_scores, of_row)).tolist()  # by word, the best row first
         shares_of, score_of = shares.tolist(), row_scores.tolist()
         guesses = np.logical_and.reduceat(encoded.numeric[:, GUESS] > 0, encoded.first[:-1])
         for token, (form, candidates, guessed) in enumerate(

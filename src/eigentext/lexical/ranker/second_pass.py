@@ -95,6 +95,7 @@ def pass_columns(
     left_out: Sequence[Int64s] = ()
     if training:
         counts.add(atoms, encoded.gold_hash, counted)
+        # the counted words of each document
         left_out = np.split(counted, np.flatnonzero(np.diff(encoded.document_of[counted])) + 1)
     result = _allocated(templates, counts, encoded, after, int(documents is not None))
     if with_noise:
@@ -102,7 +103,7 @@ def pass_columns(
         if after is not None and after.noise is not None:
             noises[:, : result.first_pass] = after.noise[:, : result.first_pass]
         result.noise = noises
-    start = result.first_pass if after else 0
+    start = result.first_pass if after else 0  # the first column of this pass
     result.atoms[:, result.atoms.shape[1] - atoms.shape[1] :] = atoms
     if transform == "ratio":
         own_column = log_share = ratio_columns(
@@ -114,7 +115,7 @@ def pass_columns(
         result.z[:, start : start + atoms.shape[1]] = z[:, :-1]
         own_column, log_share = z[:, -1], shares(stats, encoded)
     if after is None:
-        result.z[:, atoms.shape[1]] = own_column
+        result.z[:, atoms.shape[1]] = own_column  # log p(u)
     last = None
     if result.noise is not None:
         stats = statistics(counts, encoded, atoms, leave_out=left_out)
@@ -122,7 +123,7 @@ def pass_columns(
         result.noise[:, start : start + n_new] = noise(stats, encoded, transform=transform)[
             :, :n_new
         ]
-        last = result.noise[:, -1]
+        last = result.noise[:, -1]  # of the column of documents
     if documents is not None:
         n = int(encoded.document_of[-1]) + 1 if len(encoded.words) else 0
         number_of = range(n) if training else [-1] * n
@@ -152,12 +153,12 @@ def _allocated(
     n, n_own = len(encoded.words), len(templates)
     units = len(encoded.unit_hash)
     if after is None:
-        width = n_own + 1 + more
+        width = n_own + 1 + more  # features, log p(u), documents
         atoms = np.empty((n, n_own), np.uint64)
         z, bucket = np.empty((units, width), np.float32), np.zeros((n, width), np.int8)
         return PassInputs(encoded, atoms, counts.used, z, bucket, None, width, n_own)
     first, n_atoms = after.first_pass, after.first_pass_atoms
-    if after.z.shape[1] == first + n_own:
+    if after.z.shape[1] == first + n_own:  # a pass of this width was before: its arrays serve
         return after
     atoms = np.empty((n, n_atoms + n_own), np.uint64)
     used = np.vstack([after.used[:n_atoms], counts.used])
@@ -178,7 +179,7 @@ def best_rows(first: Int64s, scores: Float64s) -> Int64s:
     """
     if len(scores) == 0:
         return np.zeros(0, np.int64)
-    top = np.repeat(np.maximum.reduceat(scores, first[:-1]), np.diff(first))
+    top = np.repeat(np.maximum.reduceat(scores, first[:-1]), np.diff(first))  # of each row's word
     at_top = np.flatnonzero(scores == top)
     _, first_of_word = np.unique(np.searchsorted(first, at_top, side="right"), return_index=True)
     return at_top[first_of_word]
@@ -195,6 +196,7 @@ def predicted_targets(
     """The targets of every word's predicted label; ``fixed`` ones are as a person decided."""
     hashes = encoded.row_hash[rows] if len(rows) else encoded.gold_hash
     if oracle:
+        # the right labels, as far as they are known
         hashes = np.where(encoded.gold_hash != 0, encoded.gold_hash, hashes)
     if fixed:
         hashes = hashes.copy()

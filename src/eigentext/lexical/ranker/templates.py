@@ -9,107 +9,43 @@ from __future__ import annotations
 
 from eigentext.features.templates import Grammar
 
-PAPER = (
-    "form@0",
-    "form@0 form@-1",
-    "form@0 form@1",
-    "form@0 first@-1",
-    "form@0 first@1",
-    "form@0 last@-1",
-    "form@0 last@1",
-    "form@-1",
-    "form@1",
-    "first@-1",
-    "first@1",
-    "last@-1",
-    "last@1",
+
+def _listed(text: str) -> tuple[str, ...]:
+    """Templates of a list written as one string."""
+    return tuple(text.split(", "))
+
+
+PAPER = _listed(
+    "form@0, form@0 form@-1, form@0 form@1, form@0 first@-1, form@0 first@1, form@0 last@-1, "
+    "form@0 last@1, form@-1, form@1, first@-1, first@1, last@-1, last@1"
 )
 """The seven statistics of Shah et al. 2010 (table 3), and contexts without the word (2)."""
 
-WIDE = (
-    "form@0",
-    "form@0 form@-1",
-    "form@0 form@1",
-    "norm@0",
-    "class@0",
-    "class@-1",
-    "class@1",
-    "class@0 class@-1",
-    "class@0 class@1",
-    "class@-1 class@0 class@1",
-    "class@0 form@-1",
-    "class@0 form@1",
-    "class@0 class@-1 class@-2",
-    "form@-1",
-    "form@1",
-    "form@-2",
-    "form@2",
-    "form@-1 form@1",
-    "start2@0",
-    "start3@0",
-    "end1@0",
-    "end2@0",
-    "end3@0",
-    "start2@0 end1@0",
-    "start2@0 end2@0",
-    "start2@0 form@-1",
-    "start2@0 form@1",
-    "start2@0 form@-2",
-    "start2@0 start2@-1",
-    "start2@0 start2@1",
-    "start2@0 end2@-1",
-    "start2@0 end2@1",
-    "start2@0 end1@0 form@-1",
-    "start2@-1 end1@-1 start2@1",
-    "form@-2 form@-1",
+WIDE = _listed(
+    "form@0, form@0 form@-1, form@0 form@1, norm@0, class@0, class@-1, class@1, class@0 "
+    "class@-1, class@0 class@1, class@-1 class@0 class@1, class@0 form@-1, class@0 form@1, "
+    "class@0 class@-1 class@-2, form@-1, form@1, form@-2, form@2, form@-1 form@1, start2@0, "
+    "start3@0, end1@0, end2@0, end3@0, start2@0 end1@0, start2@0 end2@0, start2@0 form@-1, "
+    "start2@0 form@1, start2@0 form@-2, start2@0 start2@-1, start2@0 start2@1, start2@0 "
+    "end2@-1, start2@0 end2@1, start2@0 end1@0 form@-1, start2@-1 end1@-1 start2@1, form@-2 "
+    "form@-1"
 )
 """With token-free contexts, the word's own affixes, and what its candidates leave open."""
 
-CLUSTERED = (
-    "cluster@0",
-    "cluster@-1",
-    "cluster@1",
-    "cluster6@0 cluster6@-1",
-    "cluster6@0 cluster6@1",
-    "cluster3@-1 cluster3@1",
-    "class@0 cluster@-1",
-    "class@0 cluster@1",
-    "start2@0 cluster@-1",
+CLUSTERED = _listed(
+    "cluster@0, cluster@-1, cluster@1, cluster6@0 cluster6@-1, cluster6@0 cluster6@1, "
+    "cluster3@-1 cluster3@1, class@0 cluster@-1, class@0 cluster@1, start2@0 cluster@-1"
 )
 """What clusters of the words add, where there are some."""
 
-SECOND_PASS = (
-    "lemma@-1",
-    "lemma@1",
-    "morph@-1",
-    "morph@1",
-    "hard@-1",
-    "hard@1",
-    "hard@-2",
-    "hard@-1 hard@-2",
-    "hard@-1 hard@1",
-    "hard@1 hard@2",
-    "hard@-1 start2@0 end1@0",
-    "morph@-1 start2@0 end1@0",
-    "hard@-1 start2@0 hard@1",
-    "lemma@-1 start2@0",
-    "lemma@-1 hard@1",
-    "lemma@-2 hard@-1",
-    "lemma@-2 hard@-1 start2@0",
-    "hard@-3 hard@-2 hard@-1",
-    "lemma@-2 lemma@-1",
-    "form@0 hard@-1",
-    "form@0 hard@1",
-    "class@0 hard@-1",
-    "class@0 hard@1",
-    "class@0 hard@-1 hard@1",
-    "class@0 hard@-1 hard@-2",
-    "class@0 hard@1 hard@2",
-    "class@0 morph@-1",
-    "class@0 morph@1",
-    "class@0 lemma@-1",
-    "class@0 lemma@1",
-    "class@0 lemma@-2 hard@-1",
+SECOND_PASS = _listed(
+    "lemma@-1, lemma@1, morph@-1, morph@1, hard@-1, hard@1, hard@-2, hard@-1 hard@-2, hard@-1 "
+    "hard@1, hard@1 hard@2, hard@-1 start2@0 end1@0, morph@-1 start2@0 end1@0, hard@-1 "
+    "start2@0 hard@1, lemma@-1 start2@0, lemma@-1 hard@1, lemma@-2 hard@-1, lemma@-2 hard@-1 "
+    "start2@0, hard@-3 hard@-2 hard@-1, lemma@-2 lemma@-1, form@0 hard@-1, form@0 hard@1, "
+    "class@0 hard@-1, class@0 hard@1, class@0 hard@-1 hard@1, class@0 hard@-1 hard@-2, "
+    "class@0 hard@1 hard@2, class@0 morph@-1, class@0 morph@1, class@0 lemma@-1, class@0 "
+    "lemma@1, class@0 lemma@-2 hard@-1"
 )
 """What the neighbours' predicted labels add."""
 

@@ -36,12 +36,12 @@ def design(inputs: PassInputs, words: Int64s) -> tuple[Float64s, Float64s, Int64
     first = pointers(sizes)
     rows = np.concatenate([np.arange(e.first[w], e.first[w + 1]) for w in words.tolist()])
     n_columns, n_targets = inputs.z.shape[1], e.row_units.shape[1]
-    x = np.zeros((len(rows), n_columns, n_targets))
+    x = np.zeros((len(rows), n_columns, n_targets))  # 0 where the word's candidates agree
     for t in range(n_targets):
         units = e.row_units[rows, t]
         there = units >= 0
         x[there, :, t] = inputs.z[units[there]]
-    right = np.zeros(len(rows))
+    right = np.zeros(len(rows))  # 1 for the gold row of each word
     right[first[:-1] + (e.gold_row[words] - e.first[words])] = 1.0
     return x.reshape(len(rows), -1), right, first
 
@@ -111,11 +111,12 @@ def _softmax(x: Float64s, scaled: Float64s, right: Float64s, first: Int64s, seed
     from scipy.optimize import minimize
 
     gold = np.flatnonzero(right)
-    strength = 1e-4 * len(gold)
+    strength = 1e-4 * len(gold)  # of the L2 penalty
 
     def loss(weights: Float64s) -> tuple[float, Float64s]:
         shares = probabilities(first, scaled @ weights)
         value = -np.log(np.maximum(shares[gold], 1e-300)).sum() + strength * weights @ weights
+        # d/dw = sum over rows of (p - [right]) x
         slope = scaled.T @ (shares - right) + 2 * strength * weights
         return float(value) / len(gold), slope / len(gold)
 

@@ -184,16 +184,11 @@ def _fitted_heat(
 
 
 class ChainTags(NamedTuple):
-    """Numbers of the tags of words.
+    """Numbers of the tags of words."""
 
-    ``best``    (words,) of the best sequence
-    ``others``   (words,) a tag of the most probable other part of speech; -1: there is none
-    ``chances``  (words, 2) of the part of speech of the best tag, and of the other
-    """
-
-    best: Int64s
-    others: Int64s
-    chances: Float64s
+    best: Int64s  # (words,) of the best sequence
+    others: Int64s  # (words,) a tag of the most probable other part of speech; -1: there is none
+    chances: Float64s  # (words, 2) of the part of speech of the best tag, and of the other
 
 
 def tagged(

@@ -83,8 +83,7 @@ def rule_between(form: str, lemma: str) -> LemmaRule:
 class Lemmatiser:
     """Lemmas by form and tag; see the module.
 
-    ``rules``    all rules
-    ``rule_of``  (entries,) the rule of each entry of the lexicon, a form with a tag
+    ``rule_of`` (entries,) is the rule of each entry of the lexicon, a form with a tag.
     """
 
     def __init__(
@@ -141,7 +140,7 @@ class Lemmatiser:
         backs = Edges.of([lowered(rule.back) for rule in self.rules]).endings
         length = np.array([len(lowered(rule.back)) for rule in self.rules])
         fits = length <= backs.shape[1]
-        rows = np.arange(len(backs))
+        rows = np.arange(len(backs))  # the key of what each rule cuts off; 1: nothing
         back = np.where(length == 0, 1, backs[rows, np.clip(length, 1, backs.shape[1]) - 1])
         used = fits[rule_numbers]
         cut = back.astype(np.uint64)[rule_numbers][used]
@@ -156,7 +155,7 @@ class Lemmatiser:
             np.stack([nodes, which.astype(np.uint64)], axis=1), axis=0, return_counts=True
         )
         node, rule = pairs[:, 0], pairs[:, 1].astype(np.int64)
-        order = np.lexsort((rule, -counts, node))
+        order = np.lexsort((rule, -counts, node))  # by node, the most frequent rule first
         node, rule = node[order], rule[order]
         first = np.flatnonzero(np.concatenate([[True], node[1:] != node[:-1]]))
         rank = np.arange(len(node)) - np.repeat(first, np.diff([*first.tolist(), len(node)]))
@@ -213,7 +212,7 @@ class Lemmatiser:
         for epoch in range(EPOCHS):
             order = np.random.default_rng(epoch).permutation(len(tags))
             train_rules(order, rows, self._entries, self._rules, self._known, table, squares, RATE)
-            if epoch:
+            if epoch:  # the mean is over all passes but the first
                 total += table
         return ByteWeights.rounded(total / (EPOCHS - 1))
 
@@ -226,7 +225,7 @@ class Lemmatiser:
         """
         from eigentext.tagging.morphology.kernels.lemmas import Rows, choose_rules
 
-        gold, upos = np.zeros((2, len(which)), np.uint64)
+        gold, upos = np.zeros((2, len(which)), np.uint64)  # 0: nothing is held out
         if held is not None:
             gold[held >= 0] = self._gold[held[held >= 0]]
             upos[held >= 0] = self._upos[held[held >= 0]]

@@ -68,26 +68,21 @@ def empty_lists(n: int, most: int) -> Lists:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Counts of outcomes by node.
+    """Counts of outcomes by node."""
 
-    ``keys``          (nodes,) sorted
-    ``tags, counts``  those of node v: ``tags[ptr[v] : ptr[v + 1]]``
-    ``n_tags``        how many outcomes there are
-    """
-
-    keys: Keys
-    ptr: Int64s
+    keys: Keys  # (nodes,) sorted
+    ptr: Int64s  # those of node v: tags[ptr[v] : ptr[v + 1]], and their counts
     tags: Int32s
     counts: Float32s
-    n_tags: int
+    n_tags: int  # how many outcomes there are
 
     @classmethod
     def counted(cls, keys: Keys, tags: Int64s, counts: Float64s, n_tags: int) -> Levels:
         """Sums of ``counts`` (rows, levels) by key and tag (rows,); key 0 counts for nothing."""
         distinct, node = np.unique(keys, return_inverse=True)
-        cell = node.reshape(keys.shape) * n_tags + tags[:, None]
+        cell = node.reshape(keys.shape) * n_tags + tags[:, None]  # of a table (nodes, tags)
         cells, at = np.unique(cell, return_inverse=True)
-        total = np.bincount(at.ravel(), counts.ravel(), len(cells))
+        total = np.bincount(at.ravel(), counts.ravel(), len(cells))  # c(node, tag)
         n_before = int(distinct[0] == 0)  # the key 0, if it is there, is the first
         keep = cells >= n_before * n_tags
         cells, total = cells[keep] - n_before * n_tags, total[keep]
@@ -104,7 +99,7 @@ class Levels:
         """The node of each key, -1 for none."""
         if not len(self.keys):
             return np.full(keys.shape, -1, np.int64)
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)  # keys are sorted
         return np.where(self.keys[at] == keys, at, -1)
 
     def lists(

@@ -135,7 +135,7 @@ def _level_keys(
     """(words, levels) keys of the levels of words, coarse to fine; 0 for none."""
     case = np.array([key_of(f"case\t{case_of(form)}") for form in forms], np.uint64)
     keys = np.zeros((len(forms), _N_TYPE_LEVELS + 2), np.uint64)
-    keys[:, 0] = case
+    keys[:, 0] = case  # the coarsest level
     keys[:, 1 : LONGEST_ENDING + 2] = mixed_keys(edges.endings, case[:, None])
     keys[:, -3] = [analysis_of(analyzer, form) for form in forms]
     keys[:, -2] = [key_of(f"lower\t{text}") for text in lower]
@@ -146,8 +146,8 @@ def _level_keys(
 class MorphTable:
     """Rows of words met so far; see the module.
 
-    ``keys``   (rows, attributes); rows 0 and 1 stand before and behind a sentence
-    ``lists``  the candidates of each row
+    ``keys`` (rows, attributes): rows 0 and 1 stand before and behind a sentence; ``lists`` has the
+    candidates of each row.
     """
 
     def __init__(
@@ -202,6 +202,7 @@ class MorphTable:
         levels = _level_keys(texts, lower, edges, self._analyzer)
         entry, counts = self._lexicon.entry, self._lexicon.counts
         pairs = list(zip(forms, gold, strict=True))
+        # the only word of its form and tag: held out of the counts of types too
         alone = [pair[1] >= 0 and counts[entry[pair]] == 1 for pair in pairs]
         lists = self._levels.lists(
             levels,

@@ -61,18 +61,12 @@ _glue = np.zeros(_SIZE, np.uint8)
 
 
 class Squeezed(NamedTuple):
-    """A text without what does not matter: every run of white space is one space.
+    """A text without what does not matter: every run of white space is one space."""
 
-    ``chars``    lower case, every digit a 0; ``kernel.PARAGRAPH`` around each paragraph
-    ``classes``  of each character
-    ``glue``     whether a token may not begin there, inside of a grapheme
-    ``at``       where each stands in the text
-    """
-
-    chars: UInt32s
-    classes: UInt8s
-    glue: UInt8s
-    at: Int64s
+    chars: UInt32s  # lower case, every digit a 0; kernel.PARAGRAPH around each paragraph
+    classes: UInt8s  # of each character
+    glue: UInt8s  # whether a token may not begin there, inside of a grapheme
+    at: Int64s  # where each stands in the text
 
 
 def code_points(text: str) -> UInt32s:

@@ -141,20 +141,14 @@ _KEEP = 0  # the rule that leaves a token as it is
 
 
 class _Form(NamedTuple):
-    """A form with its candidates.
+    """A form with its candidates."""
 
-    ``fixed``  its words where nothing is to be chosen
-    ``rules``  candidates, with their ``keys``
-    ``codes``  of the form, its first three letters, its last three and its last two
-    ``base``   features of the form;  ``counts`` for each candidate, see ``_counts``
-    """
-
-    fixed: tuple[str, ...]
-    rules: tuple[int, ...]
-    codes: tuple[int, int, int, int]
-    base: list[int]
-    keys: list[int]
-    counts: list[tuple[int, ...]]
+    fixed: tuple[str, ...]  # its words where nothing is to be chosen
+    rules: tuple[int, ...]  # candidates
+    codes: tuple[int, int, int, int]  # of the form, its first three, last three, last two letters
+    base: list[int]  # features of the form
+    keys: list[int]  # of the rules
+    counts: list[tuple[int, ...]]  # for each candidate, see _counts
     is_known: bool
 
 
@@ -163,19 +157,13 @@ _Choice = tuple[_Form, tuple[int, ...]]  # a token with a choice, and the codes 
 
 @dataclass
 class MultiwordStage:
-    """What was learned of multiword tokens.
+    """What was learned of multiword tokens."""
 
-    ``rules``    all ways to split; number 0 is to leave the token as it is
-    ``general``  how many of them, from 1 on, are for forms that were never seen
-    ``forms``    key of a form in small letters -> the rules that it was seen with; of forms that
-                 are never split only those are kept that some rule would fit
-    ``words``    key of a word, or of a lemma (``_lemma``) -> how often it was seen
-    """
-
-    rules: list[SplitRule]
-    general: int
+    rules: list[SplitRule]  # all ways to split; number 0 is to leave the token as it is
+    general: int  # how many of them, from 1 on, are for forms that were never seen
+    # rules by key of a form in small letters; of forms never split those that some rule would fit
     forms: dict[int, tuple[int, ...]]
-    words: dict[int, int]
+    words: dict[int, int]  # key of a word, or of a lemma (_lemma) -> how often it was seen
     weights: Int8s
     _memory: Remembered[str, _Form] = field(
         default_factory=lambda: Remembered(_REMEMBERED), repr=False, compare=False

@@ -46,17 +46,14 @@ class Surface(NamedTuple):
 class Layout(NamedTuple):
     """A text with its gold answer.
 
-    ``spans``  (start, end) of each token in the text
-    ``words``  of each token its syntactic words, none of an ordinary token
     ``lemmas`` of each token those of its words, of an ordinary token its own
-    ``ends``   for each sentence the number of tokens up to its end
     """
 
     text: str
-    spans: list[tuple[int, int]]
-    words: list[tuple[str, ...]]
+    spans: list[tuple[int, int]]  # (start, end) of each token in the text
+    words: list[tuple[str, ...]]  # of each token its syntactic words, none of an ordinary token
     lemmas: list[tuple[str, ...]]
-    ends: list[int]
+    ends: list[int]  # for each sentence the number of tokens up to its end
 
 
 def surface(sentence: ConlluBlock) -> Surface:

@@ -41,16 +41,11 @@ _OPEN, _UNTOLD = np.empty(0, np.int8), np.empty(0)  # nothing is decided; no odd
 
 @dataclass
 class SentenceStage:
-    """What was learned of the ends of sentences.
+    """What was learned of the ends of sentences."""
 
-    ``weights``    as small numbers
-    ``threshold``  a sentence ends where their sum is above it
-    ``habits``     of a word: written small or with a capital, at which places of a sentence
-    """
-
-    weights: Int8s
-    threshold: int
-    habits: HashedCounts
+    weights: Int8s  # as small numbers
+    threshold: int  # a sentence ends where their sum is above it
+    habits: HashedCounts  # of a word: written small or with a capital, where in a sentence
 
     @classmethod
     def learn(
@@ -87,7 +82,7 @@ class SentenceStage:
             judged += len(fold)
             weights, unit = learned(others, lambda _: None)
             for k, odds in enumerate(_ODDS):
-                least = round(odds / unit)
+                least = round(odds / unit)  # the threshold in steps of the weights
                 is_end = kernel.answer(tokens, lasts, weights, shift, least, _OPEN, _UNTOLD)
                 hits, guesses = _hits(is_end, sentence_ends, fold)
                 right[k] += hits

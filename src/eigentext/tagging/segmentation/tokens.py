@@ -33,16 +33,11 @@ _RATE = 0.2
 
 @dataclass
 class TokenStage:
-    """What was learned of tokens.
+    """What was learned of tokens."""
 
-    ``weights``  as small numbers; their unit does not matter, only the sign of a sum is asked
-    ``vocabulary``  the tokens of the training text
-    ``spaces``   whether tokens may have spaces inside
-    """
-
-    weights: Int8s
-    vocabulary: HashedCounts
-    spaces: bool
+    weights: Int8s  # as small numbers; their unit does not matter, only the sign of a sum is asked
+    vocabulary: HashedCounts  # the tokens of the training text
+    spaces: bool  # whether tokens may have spaces inside
 
     @classmethod
     def learn(
@@ -57,11 +52,11 @@ class TokenStage:
         n_spaces = np.append(0, np.cumsum(text.classes == SPACE))  # before each place
         spaces = bool(np.any(n_spaces[ends] > n_spaces[starts]))
         vocabulary = _counted(kernel.token_keys(text.chars, starts, ends))
-        ended = np.zeros(len(text.chars), np.int64)
+        ended = np.zeros(len(text.chars), np.int64)  # where the token ends that begins here
         ended[starts] = ends
         token_starts = np.zeros(len(text.chars), np.int64)
         token_starts[starts] = starts
-        np.maximum.accumulate(token_starts, out=token_starts)
+        np.maximum.accumulate(token_starts, out=token_starts)  # of the token that a place is in
         table = kernel.Known(*vocabulary.table)
         prepared = _prepared(text, table, ended, spaces)
         weights, squares, orders = started(settings, len(prepared.starts))
@@ -80,7 +75,7 @@ class TokenStage:
         """
         table = kernel.Known(*self.vocabulary.table)
         prepared = _prepared(text, table, np.zeros(len(text.chars), np.int64), self.spaces)
-        shift = 64 - (len(self.weights).bit_length() - 1)
+        shift = 64 - (len(self.weights).bit_length() - 1)  # the upper bits of a key are its place
         scores = np.empty(0) if odds is None else odds
         starts, ends = kernel.answer(prepared, table, self.weights, shift, self.spaces, scores)
         return starts, ends

@@ -32,22 +32,14 @@ _DYNAMIC_FACTOR = 2  # the static part of a template with tags must occur so muc
 
 @dataclass(frozen=True)
 class LinearModel:
-    """All that scoring needs.
+    """All that scoring needs."""
 
-    ``table``     numbers of the static features; feature n < F has the number n
-    ``bases``     numbers of the static parts of templates with tags
-    ``first``     (bases,) first cell of each, from F on
-    ``row_of``    (F + cells,) row of the weights, -1 for none
-    ``weights``   (rows, T)
-    ``dense``     (offsets, T, d) weights of the vectors around a token
-    """
-
-    table: KeyNumbers
-    bases: KeyNumbers
-    first: Int64s
-    row_of: Int32s
-    weights: Float32s
-    dense: Float32s
+    table: KeyNumbers  # numbers of the static features; feature n < F has the number n
+    bases: KeyNumbers  # numbers of the static parts of templates with tags
+    first: Int64s  # (bases,) first cell of each, from F on
+    row_of: Int32s  # (F + cells,) row of the weights, -1 for none
+    weights: Float32s  # (rows, T)
+    dense: Float32s  # (offsets, T, d) weights of the vectors around a token
 
     def numbers(
         self, words: WordRows, batch: TagBatch, templates: TagTemplates
@@ -93,11 +85,12 @@ class Learner:
         size = np.ones(len(self._bases.keys), np.int64)
         for column, kind in enumerate(self._kinds):
             here = numbers[:, column]
-            size[here[here >= 0]] = (n_tags + 1) ** kind
+            size[here[here >= 0]] = (n_tags + 1) ** kind  # a cell for each tag, or pair, before
         n_static = len(self._table.keys)
         self._first = n_static + pointers(size)[:-1]
         self._first = self._first[: len(size)]
         self._cells = _cells(numbers, self._first)
+        # -1: no row of weights until an update
         self._row_of = np.full(n_static + int(size.sum()), -1, np.int32)
         rows = max(_FIRST_ROWS, n_static)
         self._rows = Averaged.zeros((rows, n_tags))
@@ -146,7 +139,7 @@ class Learner:
         rows, n_tokens = int(self._counters[0]), int(self._counters[1])
         weights, dense = self._rows.first(rows).mean(n_tokens), self._dense.mean(n_tokens)
         n_static = len(self._table.keys)
-        used = self._row_of[:n_static] >= 0
+        used = self._row_of[:n_static] >= 0  # features that were in an update
         static_rows = self._row_of[:n_static][used]
         cells = self._row_of[n_static:]
         row_of = np.concatenate([static_rows, cells])

@@ -110,7 +110,7 @@ class TagSet:
             return allowed
         for row, before in enumerate((*self.inside, "O")):
             for column, tag in enumerate(self.inside):
-                if before[0] in "BI":
+                if before[0] in "BI":  # inside an entity, which goes on or ends
                     allowed[row, column] = tag[0] in "IL" and tag[1:] == before[1:]
                 else:
                     allowed[row, column] = tag[0] in "OBU"
@@ -136,8 +136,8 @@ class TagSet:
         for token, choices in tags.items():
             mask[token] = [tag in choices for tag in outside]
         legal = self.legal()[:-1]  # (T, T)
-        follows = self.may_end()
-        for token in range(n - 1, -1, -1):
+        follows = self.may_end()  # (T,) which tags the rest of the sentence may go on after
+        for token in range(n - 1, -1, -1):  # a[i] depends on a[i + 1]
             mask[token] &= follows
             follows = (legal & mask[token]).any(axis=1)
         return mask

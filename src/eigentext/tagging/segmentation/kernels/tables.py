@@ -32,7 +32,7 @@ def short(key):
 @njit
 def fill(keys, values, table_keys, table_values):
     """Put distinct 32-bit keys into an empty table (a power of two, at most half full)."""
-    mask = np.uint32(len(table_keys) - 1)
+    mask = np.uint32(len(table_keys) - 1)  # its size is a power of two
     for n in range(len(keys)):
         at = (keys[n] * np.uint32(0x9E3779B1)) & mask
         while table_keys[at] != 0:
