@@ -82,7 +82,7 @@ def cut(blocks: Iterator[str], *, size: int = SIZE, most: int = MOST) -> Iterato
                 ended = True
             else:
                 held += block
-        at, empty_line = _place(held, size, most)
+        at, empty_line = _first_cut(held, size, most)
         if not at or at >= len(held):
             break
         yield TextPiece(start, held[:at], new_paragraph, False)
@@ -93,7 +93,7 @@ def cut(blocks: Iterator[str], *, size: int = SIZE, most: int = MOST) -> Iterato
         yield TextPiece(start, held, new_paragraph, True)
 
 
-def _place(text: str, size: int, most: int) -> tuple[int, bool]:
+def _first_cut(text: str, size: int, most: int) -> tuple[int, bool]:
     """Where the first piece ends, 0: the text is one; and whether an empty line is there.
 
     It looks no further than ``most + size`` characters.

@@ -60,7 +60,7 @@ def trained_reranker(
     def fitted() -> Reranker:
         return reranker.fit(short, parser, folder=folder, measure=measure, progress=progress)
 
-    model: Reranker = files.made("reranker", key, fitted)
+    model: Reranker = files.get_or_make("reranker", key, fitted)
     if not measure or model.held_out_ is None:
         return model, {}
     held_out = model.held_out_

@@ -233,7 +233,7 @@ class _Record:
         self.folder = folder
         self.data = folder / "data"
 
-    def found(self) -> tuple[RunCounts, int]:
+    def counts(self) -> tuple[RunCounts, int]:
         """What is done, and its bytes; nothing where there is none."""
         try:
             record = json.loads((self.folder / _DONE).read_text(encoding="utf-8"))
@@ -261,7 +261,7 @@ def write_resumably(
         with opened(f"{target}.work") as work:
             record = _Record(stage(work, "result", key))
             record.folder.mkdir(exist_ok=True)
-            done, size = record.found() if resume else (NOTHING, 0)
+            done, size = record.counts() if resume else (NOTHING, 0)
             with open(record.data, "r+b" if size else "wb") as out:
                 out.truncate(size)
                 out.seek(size)

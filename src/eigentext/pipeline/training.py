@@ -117,7 +117,9 @@ def train_stages(
     if "segmenter" in todo:
         from eigentext.tagging.segmentation import Segmenter
 
-        segmenter = Segmenter(**_known(Segmenter, settings) | (pipeline.segmenter_settings or {}))
+        segmenter = Segmenter(
+            **_settings_of(Segmenter, settings) | (pipeline.segmenter_settings or {})
+        )
         key = fingerprint(about, segmenter.get_params())
         works.model("segmenter", key, partial(segmenter.fit, treebank))
     shared = {"clusters": pipeline.clusters, "vectors": pipeline.vectors}
@@ -148,10 +150,10 @@ def train_stages(
         from eigentext.dependency import DependencyParser
 
         parser = DependencyParser(
-            **_known(DependencyParser, settings) | (pipeline.parser_settings or {})
+            **_settings_of(DependencyParser, settings) | (pipeline.parser_settings or {})
         )
         key = fingerprint([s.verbatim for s in trees], keyed(parser.get_params()))
-        stages["parser"] = files.made(
+        stages["parser"] = files.get_or_make(
             "parser", key, lambda: parser.fit(trees, progress=report.of("parser"))
         )
     pipeline.choices_ = {}
@@ -200,7 +202,7 @@ def _model_of(name: str, model: Any) -> Any:
     return model
 
 
-def _known(cls: type, settings: Mapping[str, Any]) -> Json:
+def _settings_of(cls: type, settings: Mapping[str, Any]) -> Json:
     """Those settings that a model of this class has."""
     from eigentext.base.settings import declared
 
@@ -234,7 +236,9 @@ def _morphology(
     """The tagger, and the treebank as the parser is to see it, added to what is to be done."""
     from eigentext.tagging.morphology import MorphTagger, fold_works
 
-    tagger = MorphTagger(**_known(MorphTagger, settings) | (pipeline.morphology_settings or {}))
+    tagger = MorphTagger(
+        **_settings_of(MorphTagger, settings) | (pipeline.morphology_settings or {})
+    )
     analyzer = pipeline.analyzer
     key = fingerprint(about, keyed(tagger.get_params()))
     if analyzer is not None:
@@ -267,7 +271,9 @@ class _SideBySide:
             here = cores_in_use() == 1 and cluster_in_use() is None
             progress = self._progress.of(name) if here else None
             self._works.append(partial(fit, progress=progress))
-        self._results.append((name, lambda models: self._files.made(name, key, models.__next__)))
+        self._results.append(
+            (name, lambda models: self._files.get_or_make(name, key, models.__next__))
+        )
 
     def tags(
         self,
@@ -288,14 +294,13 @@ class _SideBySide:
                     report(way, len(folds), "tagging out of sample")
             return _with_tags(treebank, tagged)
 
-        self._results.append(
-            (
-                _TAGS,
-                lambda answers: self._files.sentences(
-                    _TAGS, key, lambda: tagged_treebank(answers)
-                ),
+        def take(answers: Iterator[Any]) -> Any:
+            make = partial(tagged_treebank, answers)
+            return self._files.get_or_make(
+                _TAGS, key, make, _read_sentences, conllu.write_sentences
             )
-        )
+
+        self._results.append((_TAGS, take))
 
     def done(self) -> Json:
         """What was asked for since the last time, each in its file as soon as it is there."""
@@ -390,24 +395,23 @@ class WorkFolder:
         path = self._path(name, key)
         return path is not None and path.exists()
 
-    def made(self, name: str, key: str, make: Callable[[], Any]) -> Any:
-        """A model, from its file if that is there."""
+    def get_or_make(
+        self,
+        name: str,
+        key: str,
+        make: Callable[[], Any],
+        read: Callable[[Path], Any] = load,
+        write: Callable[[Any, Path], Any] = lambda model, path: model.save(path),
+    ) -> Any:
+        """A model, from its file if that is there; else it is made and written."""
         path = self._path(name, key)
         if path is not None and path.exists():
-            return load(path)
+            return read(path)
         model = make()
         if path is not None:
-            model.save(path)
+            write(model, path)
         return model
 
-    def sentences(
-        self, name: str, key: str, make: Callable[[], list[conllu.ConlluBlock]]
-    ) -> list[conllu.ConlluBlock]:
-        """Sentences, from their file if that is there."""
-        path = self._path(name, key)
-        if path is not None and path.exists():
-            return list(conllu.read_sentences(path))
-        sentences = make()
-        if path is not None:
-            conllu.write_sentences(sentences, path)
-        return sentences
+
+def _read_sentences(path: Path) -> list[conllu.ConlluBlock]:
+    return list(conllu.read_sentences(path))

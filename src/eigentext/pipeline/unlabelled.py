@@ -58,7 +58,7 @@ def words_of_text(
     def trained(name: str) -> Any:
         model = models[name]
         key = fingerprint(*about, model.get_params())
-        return files.made(name, key, lambda: model.fit(sentences(), progress=progress))
+        return files.get_or_make(name, key, lambda: model.fit(sentences(), progress=progress))
 
     features: Json = {}
     if "clusters" in pipeline.text_features:

@@ -265,7 +265,7 @@ class WordEncoder:
             leave_out = -1 if training is None else training.get(document.id, -1)
             source = (out_of_sample or {}).get(document.id, self._analyzer_only)
             whole = leave_out < 0 and source is self._analyzer_only
-            remembered = self._known(observed)
+            remembered = self._remembered_for(observed)
             for line in document.sentences:
                 for word in line:
                     words.append(word.form)
@@ -288,7 +288,7 @@ class WordEncoder:
                 sentence += 1
         return self._joined(words, sentence_of, document_of, entries, gold, scored)
 
-    def _known(self, observed: Observed) -> Remembered[str, _Entry]:
+    def _remembered_for(self, observed: Observed) -> Remembered[str, _Entry]:
         """The entries of forms as long as nothing more is observed."""
         state = (id(observed), observed.changes)
         if state != self._state:

@@ -252,7 +252,7 @@ class Lemmatiser:
                 pair for pair, text in zip(pairs, remembered, strict=True) if text is None
             )
         )
-        new_lemmas = dict(zip(new, self._found(new), strict=True)) if new else {}
+        new_lemmas = dict(zip(new, self._new_lemmas(new), strict=True)) if new else {}
         for pair, lemma in new_lemmas.items():
             self._lemmas.put(pair, lemma)
         return [
@@ -260,7 +260,7 @@ class Lemmatiser:
             for pair, lemma in zip(pairs, remembered, strict=True)
         ]
 
-    def _found(self, pairs: Sequence[tuple[str, int]]) -> list[str]:
+    def _new_lemmas(self, pairs: Sequence[tuple[str, int]]) -> list[str]:
         entry = self._lexicon.entry
         unseen = [pair for pair in pairs if pair not in entry]
         numbers: dict[tuple[str, int], int] = {}

@@ -30,19 +30,6 @@ if TYPE_CHECKING:
 _SPACES = re.compile(r"\s+")
 
 
-class Surface(NamedTuple):
-    """One sentence: ``text[start:end]`` of each token, and the words of multiword tokens.
-
-    ``lemmas`` are those of all words; ``after`` is the white space behind the sentence.
-    """
-
-    text: str
-    spans: list[tuple[int, int]]
-    words: list[tuple[str, ...]]
-    lemmas: list[tuple[str, ...]]
-    after: str
-
-
 class Layout(NamedTuple):
     """A text with its gold answer.
 
@@ -54,9 +41,10 @@ class Layout(NamedTuple):
     words: list[tuple[str, ...]]  # of each token its syntactic words, none of an ordinary token
     lemmas: list[tuple[str, ...]]
     ends: list[int]  # for each sentence the number of tokens up to its end
+    after: str = ""  # the white space behind a sentence
 
 
-def surface(sentence: ConlluBlock) -> Surface:
+def surface(sentence: ConlluBlock) -> Layout:
     """The tokens of a sentence in its text; the text is made of the forms where they differ."""
     rows = sentence.rows
     tokens = sentence.tokens
@@ -66,7 +54,7 @@ def surface(sentence: ConlluBlock) -> Surface:
     words = [tuple(row[1] for row in part) if len(part) > 1 else () for part in words_of]
     lemmas = [tuple(row[2] for row in part) for part in words_of]
     text = sentence.text
-    spans = _found(text, forms)
+    spans = _spans_of(text, forms)
     if spans is None:
         gaps = [_space(misc) for misc in miscs]
         text, spans = "", []
@@ -74,10 +62,10 @@ def surface(sentence: ConlluBlock) -> Surface:
             spans.append((len(text), len(text) + len(form)))
             text += form + gap
         text = text[: spans[-1][1]]
-    return Surface(text[: spans[-1][1]], spans, words, lemmas, _space(miscs[-1]))
+    return Layout(text[: spans[-1][1]], spans, words, lemmas, [len(spans)], _space(miscs[-1]))
 
 
-def _found(text: str, forms: list[str]) -> list[tuple[int, int]] | None:
+def _spans_of(text: str, forms: list[str]) -> list[tuple[int, int]] | None:
     """Where the forms stand in the text, one after the other with white space between them."""
     spans = []
     at = 0
