@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.sequences import HMM, BlockedHMM
     from eigentext.sequences.tagger.model import LatentTagger, TagAnswer
-    from eigentext.tagging.sequence.reading import Item
+    from eigentext.tagging.sequence.reading import TagItem
 
 _CHUNK = 32  # sentences tagged at a time
 
@@ -89,7 +89,7 @@ def apply(
 
     def lines(log: SkipLog | None, progress: Progress) -> Iterator[str]:
         nonlocal negative, share
-        waiting: deque[Item] = deque()  # read, and not written yet
+        waiting: deque[TagItem] = deque()  # read, and not written yet
 
         def sentences() -> Iterator[Sequence[str]]:
             for item in tagged.items(expand(files or ["-"]), log):

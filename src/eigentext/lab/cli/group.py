@@ -72,10 +72,8 @@ def bracket_lines(
     bracketer: Bracketer, files: list[str], column: str, on_error: OnError | None
 ) -> Iterator[str]:
     """Brackets of tagged sentences, one tree a line; every bracket is X."""
-    from eigentext.language.formats.ptb import format_escaped
-
     for tokens, tags in _tagged(expand(files), column, on_error):
-        yield format_escaped(bracketer.bracket(tokens, tags))
+        yield str(bracketer.bracket(tokens, tags))
 
 
 def _tagged(
