@@ -98,10 +98,13 @@ def test_readings_are_ranked_and_sum_to_one(tagger) -> None:
 
 
 def test_quotes_and_composed_letters_are_those_of_the_treebank() -> None:
-    quoted = make_sentence(['"', "café", '"'], upos=["PUNCT", "NOUN", "PUNCT"])
+    upos = ["PUNCT", "NOUN", "PUNCT"]
+    quoted = make_sentence(['"', "café", '"'], lemma=['"', "café", '"'], upos=upos)
     tagger = MorphTagger(bits=10).fit([quoted, *TREEBANK])
     answer = tagger.tag([["“", "cafe\u0301", "”"]])[0]
     assert answer.upos == ("PUNCT", "NOUN", "PUNCT")
+    assert answer.lemmas[::2] == ('"', '"')
+    assert answer == tagger.tag([['"', "cafe\u0301", '"']])[0]
 
 
 def test_xpos_that_words_tell_is_part_of_the_tag() -> None:
