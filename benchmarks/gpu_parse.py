@@ -136,7 +136,7 @@ def parts(card: CardParser, sentences: Sequence[Sequence[str]]) -> dict[str, flo
 
     spent: Counter[str] = Counter()
     engine: Any = card.engine
-    launch, arrays, room, trees = engine.launch, module.sentence_arrays, card._room_for, card.trees
+    launch, arrays, room = engine.launch, module.sentence_arrays, card._room_for
 
     def waiting(name: str, function: Any) -> Any:
         def work(*given: Any, **named: Any) -> Any:
@@ -157,21 +157,12 @@ def parts(card: CardParser, sentences: Sequence[Sequence[str]]) -> dict[str, flo
     card._room_for = waiting("room", room)  # type: ignore[method-assign]
     try:
         total, job = timed(lambda: card.job(words, DECODER))
-        got, found = timed(lambda: trees(job))
+        making, _ = timed(lambda: card.answers(job, words, several))
     finally:
         engine.launch, module.sentence_arrays = launch, arrays
         del card._room_for
     rest = total - sum(spent.values()) + forms
-    label, rule, node = found.label.tolist(), found.rule.tolist(), 0
-    start = time.perf_counter()
-    for b, tokens in enumerate(several):
-        after = node + 2 * len(tokens) - 1
-        if not found.status[b]:
-            tree = card._tree(label[node:after], rule[node:after], tokens)
-            card._answer(words[b], tree, 0.0, 0.0)
-        node = after
-    making = time.perf_counter() - start
-    return {**spent, "transfers and the rest": rest, "answers back": got, "trees": making}
+    return {**spent, "transfers and the rest": rest, "trees": making}
 
 
 def rivals(parser: LPCFG, sentences: Sequence[Sequence[str]], n: int) -> dict[str, Any]:

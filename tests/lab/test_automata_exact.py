@@ -14,7 +14,7 @@ from eigentext.lab.automata.hankel import (
     spectral_automaton,
     strings_of,
 )
-from oracle.hankel import all_pieces, exact_hankel
+from oracle.hankel import all_pieces, exact_hankel, known_automaton
 
 
 def random_automaton(k: int, V: int, seed: int) -> Automaton:
@@ -25,7 +25,7 @@ def random_automaton(k: int, V: int, seed: int) -> Automaton:
     leaving /= leaving.sum(axis=1, keepdims=True)
     matrices = leaving[:, :-1].reshape(k, V, k).transpose(1, 2, 0)
     start = rng.random(k) ** 2
-    return Automaton.known(start / start.sum(), leaving[:, -1], matrices)
+    return known_automaton(start / start.sum(), leaving[:, -1], matrices)
 
 
 def basis_of(statistic: str, V: int, longest: int) -> Basis:
@@ -68,7 +68,7 @@ def test_a_smaller_rank_is_the_leading_part() -> None:
 
 def test_blocks_of_an_automaton_are_sums_over_strings() -> None:
     """By enumeration: strings of up to 12 symbols have nearly all of the weight."""
-    true = Automaton.known(
+    true = known_automaton(
         [0.7, 0.3], [0.6, 0.8], [[[0.1, 0.1], [0.1, 0.0]], [[0.1, 0.0], [0.1, 0.1]]]
     )
     strings = {string: true.weight(string) for string in all_pieces(2, 12)}

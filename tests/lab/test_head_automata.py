@@ -14,7 +14,7 @@ from eigentext.lab.automata.model import STOP
 from eigentext.lab.experts import ROOT, HeadAutomata, dependents
 from eigentext.language.formats.conllu import make_sentence
 from oracle.dependency_trees import projective_trees
-from oracle.hankel import all_pieces, exact_hankel
+from oracle.hankel import all_pieces, exact_hankel, known_automaton
 
 
 def test_strings_go_outwards() -> None:
@@ -29,7 +29,7 @@ def _automaton(rng: np.random.Generator) -> Automaton:
     leaving[:, -1] += 1.0
     leaving /= leaving.sum(axis=1, keepdims=True)
     matrices = leaving[:, :-1].reshape(2, 2, 2).transpose(1, 2, 0)
-    return Automaton.known([0.5, 0.5], leaving[:, -1], matrices)
+    return known_automaton([0.5, 0.5], leaving[:, -1], matrices)
 
 
 @pytest.mark.parametrize("seed", range(3))

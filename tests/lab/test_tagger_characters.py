@@ -11,7 +11,7 @@ import pytest
 
 from eigentext.cli.main import run
 from eigentext.errors import ModelFileError, SettingsError
-from eigentext.lab.automata.classes import POWERS, RANKS, CharacterTags, ClassAutomata
+from eigentext.lab.automata.classes import POWERS, RANKS, CharacterAutomata, ClassAutomata
 from eigentext.lab.automata.model import STOP
 from eigentext.sequences.tagger.model import LatentTagger
 from eigentext.sequences.tagger.words import WordTags
@@ -48,10 +48,10 @@ def tagger() -> LatentTagger:
 
 
 @pytest.fixture(scope="module")
-def small() -> CharacterTags:
+def small() -> CharacterAutomata:
     """Automata of short words; no word has the tag B."""
     words = [("ab", 0), ("aab", 0), ("abb", 0), ("b", 2), ("ba", 2), ("bba", 2), ("bab", 0)]
-    return CharacterTags.learned(NAMES, words, 0.3)
+    return CharacterAutomata.learned(NAMES, words, 0.3)
 
 
 def test_the_product_is_that_of_bayes_over_all_strings(small):
@@ -99,7 +99,7 @@ def test_a_larger_rank_is_taken_where_it_is_better(small, monkeypatch):
         rank = self.automata.n_states
         return np.full((15, 3), 1 / 3) if rank == 25 else 0.01 / 3 + 0.99 * np.eye(3)[tags]
 
-    monkeypatch.setattr(CharacterTags, "p", p)
+    monkeypatch.setattr(CharacterAutomata, "p", p)
     assert small.chosen(words, tags, np.full((15, 3), 1 / 3)) == (1.0, 50)
 
 
@@ -126,9 +126,9 @@ def test_what_is_held_out_is_not_learned_from(monkeypatch):
         asked.extend(words)
         return 0.5, 7
 
-    true = CharacterTags.learned
-    monkeypatch.setattr(CharacterTags, "learned", classmethod(spy))
-    monkeypatch.setattr(CharacterTags, "chosen", spy_best)
+    true = CharacterAutomata.learned
+    monkeypatch.setattr(CharacterAutomata, "learned", classmethod(spy))
+    monkeypatch.setattr(CharacterAutomata, "chosen", spy_best)
     found = WordTags.count(
         NAMES, X, [[NAMES.index(t) for t in row] for row in y], characters="automata"
     )
@@ -186,7 +186,7 @@ def test_power_zero_and_known_words_are_as_before(tagger):
 
 
 def test_a_model_file_gives_the_same_answers(tmp_path, monkeypatch):
-    monkeypatch.setattr(CharacterTags, "chosen", lambda self, *held_out: (0.35, 10))
+    monkeypatch.setattr(CharacterAutomata, "chosen", lambda self, *held_out: (0.35, 10))
     tagger = LatentTagger(1, characters="automata").fit(*hidden_in_the_middle(100, 0))
     tagger.save(tmp_path / "one", data={"name": "made"})
     again = LatentTagger.load(tmp_path / "one")
@@ -206,7 +206,7 @@ def test_half_of_it_is_no_model(tagger, missing):
 
 
 def test_automata_of_other_tags_are_refused(tagger):
-    other = CharacterTags.learned(["Z"], [("ab", 0)]).automata.to_bytes()
+    other = CharacterAutomata.learned(["Z"], [("ab", 0)]).automata.to_bytes()
     raw = changed(tagger, arrays={"characters": np.frombuffer(other, np.uint8)})
     with pytest.raises(ModelFileError, match="the tag 'Z', which is not known"):
         LatentTagger.from_bytes(raw)
@@ -237,7 +237,7 @@ def test_held_out_words_are_judged_as_the_tagger_judges(monkeypatch):
         seen.append(p)
         return 0.0, RANKS[0]
 
-    monkeypatch.setattr(CharacterTags, "chosen", spy)
+    monkeypatch.setattr(CharacterAutomata, "chosen", spy)
     numbers = [[NAMES.index(t) for t in row] for row in y]
     for k_shape in (3.0, 300.0):
         WordTags.count(NAMES, X, numbers, characters="automata", k_shape=k_shape)

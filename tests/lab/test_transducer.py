@@ -21,7 +21,7 @@ from eigentext.lab.automata.ngrams import BEFORE, KneserNey
 from eigentext.lab.automata.transducer import Transduced, sequences_of_pairs
 from eigentext.sequences.observations import Symbols
 from helpers.changed_files import changed
-from oracle.hankel import all_pieces, exact_hankel
+from oracle.hankel import all_pieces, exact_hankel, known_automaton
 
 
 @given(st.text("abC", max_size=6), st.text("abc", max_size=6))
@@ -228,7 +228,7 @@ def known_transducer(seed: int) -> tuple[StringTransducer, Automaton]:
     rng = np.random.default_rng(seed)
     leaving = rng.random((2, 9)) + 0.02
     leaving /= leaving.sum(axis=1, keepdims=True)
-    true = Automaton.known(
+    true = known_automaton(
         [0.6, 0.4], leaving[:, -1], leaving[:, :-1].reshape(2, 4, 2).transpose(1, 2, 0)
     )
     pieces = all_pieces(4, 1)

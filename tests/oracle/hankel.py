@@ -47,3 +47,11 @@ def all_pieces(n_symbols: int, longest: int) -> list[Piece]:
     [(), (0,), (1,)]
     """
     return [piece for n in range(longest + 1) for piece in product(range(n_symbols), repeat=n)]
+
+
+def known_automaton(start, stop, matrices) -> Automaton:
+    """Of given parameters; the weights of all strings together must be finite."""
+    b, c, B = (np.asarray(values, np.float64) for values in (start, stop, matrices))
+    rest = np.linalg.inv(np.eye(len(b)) - B.sum(axis=0))
+    places, total = rest @ b, rest.T @ c
+    return Automaton(b, c, total, places / float(total @ places), B)

@@ -15,7 +15,7 @@ The code asks for what numpy, CuPy and torch have in common; what they call by o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from eigentext.sequences.hmm.batches import StateCounts, check_symbols
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eigentext.base.types import Float64s, Int64s
+    from eigentext.base.types import AnyArray, Float64s, Int64s, Sparse
     from eigentext.linalg.backend import Backend
     from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Precision
@@ -88,7 +88,7 @@ class DeviceMachine:
             total += backend.to_host(part)
         return (-np.inf if missed else value), missed
 
-    def _forward(self, batch: _Batch) -> tuple[Any, Any]:
+    def _forward(self, batch: _Batch) -> tuple[AnyArray, AnyArray]:
         """``alpha`` (rows, k) and ``scale`` (rows,)."""
         backend, rows = self.backend, batch.rows
         n = rows[-1]
@@ -112,7 +112,9 @@ class DeviceMachine:
             )
         return alpha, scale
 
-    def _backward(self, batch: _Batch, alpha: Any, scale: Any) -> tuple[Any, Any]:
+    def _backward(
+        self, batch: _Batch, alpha: AnyArray, scale: AnyArray
+    ) -> tuple[AnyArray, AnyArray]:
         """``p(h_t | x)`` and ``W``, both (rows, k)."""
         backend, rows = self.backend, batch.rows
         posteriors = backend.zeros(alpha.shape, self.dtype)
@@ -138,7 +140,7 @@ class DeviceMachine:
             beta = now
         return posteriors, W
 
-    def _shown(self, batch: _Batch) -> Any:
+    def _shown(self, batch: _Batch) -> Sparse:
         """(V, rows) with a 1 where the token of a row is the symbol; CSR."""
         from scipy.sparse import csr_array
 

@@ -13,9 +13,12 @@ Nothing is added by atomics: the order of the sums is fixed, and the bytes are t
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from eigentext.base.types import AnyArray, Int32s, Int64s
 
 _PIECE = 1024  # nonzeros of a warp at most
 
@@ -114,7 +117,9 @@ def _kernels(char: str, lanes: int) -> tuple[Any, Any]:
 class CardRows:
     """A CSR matrix on the card, with its rows cut into pieces."""
 
-    def __init__(self, indptr: Any, indices: Any, values: Any, shape: tuple[int, int]) -> None:
+    def __init__(
+        self, indptr: AnyArray, indices: AnyArray, values: AnyArray, shape: tuple[int, int]
+    ) -> None:
         import cupy
 
         self.indices = indices.astype(cupy.int32, copy=False)
@@ -129,7 +134,7 @@ class CardRows:
         self.targets = cupy.asarray(targets)
         self.long_rows, self.firsts = cupy.asarray(rows), cupy.asarray(firsts)
 
-    def times(self, x: Any) -> Any:
+    def times(self, x: AnyArray) -> AnyArray:
         """The product with a dense block in row order."""
         import cupy
 
@@ -174,7 +179,7 @@ class CardRows:
         return y
 
 
-def _pieces(starts: np.ndarray[Any, Any]) -> tuple[Any, Any, Any, Any, Any]:
+def _pieces(starts: Int64s) -> tuple[Int64s, Int64s, Int32s, Int32s, Int32s]:
     """Where pieces begin and end, and where they go; the rows of several, and their first parts.
 
     A row of one piece is its own target; the others' pieces go to part ``target - rows``.

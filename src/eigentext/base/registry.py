@@ -109,7 +109,7 @@ PARTS = {
     "HMM passes on a card": "accel.hmm:DeviceMachine",
     "constituency parser on a card": "accel.constituency.parser:CardParser",
     "why no constituency parser on a card": "accel.constituency.parser:why_not_card",
-    "automata of characters": "lab.automata.classes:CharacterTags",
+    "automata of characters": "lab.automata.classes:CharacterAutomata",
     "automata of dependents": "lab.experts:HeadAutomata",
     "generative parser of trees and text": "lab.unlabelled.learn:fit_generative",
     "HMM of paths": "lab.experts:PathHMM",

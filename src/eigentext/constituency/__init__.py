@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from eigentext.base.lazy import lazy
 
 if TYPE_CHECKING:
-    from eigentext.constituency.answer import Candidate as Candidate
     from eigentext.constituency.answer import Parse as Parse
+    from eigentext.constituency.answer import RankedTree as RankedTree
     from eigentext.constituency.chart.constraints import Constraints as Constraints
     from eigentext.constituency.model import LPCFG as LPCFG
 
 __getattr__, __dir__, __all__ = lazy(
-    __name__, {"answer": "Candidate Parse", "chart.constraints": "Constraints", "model": "LPCFG"}
+    __name__, {"answer": "Parse RankedTree", "chart.constraints": "Constraints", "model": "LPCFG"}
 )

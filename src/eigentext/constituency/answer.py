@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _STAND_IN = 1e-3  # weight of a word's own tags beside one that is required
 
 
-class Request(NamedTuple):
+class ParseRequest(NamedTuple):
     """A sentence to be parsed: tokens, their forms in the treebank, and all that is known."""
 
     tokens: Sequence[str]
@@ -39,9 +39,9 @@ class Request(NamedTuple):
     masks: Masks
     constraints: Constraints
 
-    def part(self, start: int, end: int) -> Request:
+    def part(self, start: int, end: int) -> ParseRequest:
         """Some of the words as a sentence of their own."""
-        return Request(
+        return ParseRequest(
             self.tokens[start:end],
             self.words[start:end],
             [of_model[start:end] for of_model in self.emissions],
@@ -50,7 +50,7 @@ class Request(NamedTuple):
         )
 
 
-class Candidate(NamedTuple):
+class RankedTree(NamedTuple):
     """One of the k best: the decoder's score, the tree, and log p(tree) under the model."""
 
     log_score: float
@@ -86,7 +86,7 @@ class Parse:
     tree: Tree
     log_score: float
     log_prob: float = float("-inf")
-    kbest: tuple[Candidate, ...] = ()
+    kbest: tuple[RankedTree, ...] = ()
     marginals: dict[tuple[int, int, str], float] = field(default_factory=dict)
     flags: frozenset[str] = frozenset()
 
@@ -113,7 +113,7 @@ def constituent_marginals(
     return posteriors
 
 
-def single_word(request: Request, grammar: Grammar) -> Parse:
+def single_word(request: ParseRequest, grammar: Grammar) -> Parse:
     """A word under its likeliest tag, where the grammar has no such tree."""
     lexicon, (emission,) = grammar.lexicon, request.emissions[0]
     share = emission.scores * lexicon.p_tag[emission.tags]

@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from eigentext.base.averaging import Averaged
 from eigentext.base.cores import each, row_blocks
 from eigentext.base.hashing import text_key
 from eigentext.base.ragged import pointers
-from eigentext.base.remembering import Remembered
+from eigentext.base.remembering import Remembering
 from eigentext.constituency.chart.constraints import span_number
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ _RATE = 0.1
 _START = 0.1  # of AdaGrad's sums of squares
 _SEEN = 2  # a feature of fewer spans of the treebank's trees is not learned
 _LONGEST = 80  # words of a sentence to learn from
-_PAD = 2  # as in the kernels
-_FEATURES_OF_A_SPAN, _FEATURES_OF_A_BORDER = 14, 14  # as in the kernels
+PAD = 2  # keys of nothing before the first word and behind the last
+N_BORDER, N_SPAN = 7, 14  # templates of the begin of a span, as many of its end, and of both
 _STEPS_OF_A_PASS = 250  # groups of sentences, or more
 _MOST_AT_ONCE = 32  # sentences of a group
 _SENTENCES_OF_A_BLOCK = 4  # that one thread is handed
@@ -75,7 +75,7 @@ class BracketWords(NamedTuple):
     marks: Int64s
 
 
-class Brackets(NamedTuple):
+class SpanScores(NamedTuple):
     """What the model says of a sentence, by numbers of spans.
 
     ``score``  (S,) s(i, j);  ``marginal`` (S,) p(the span is a constituent, or made by
@@ -106,35 +106,28 @@ class BracketKeys:
 
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon = lexicon
-        self._of_words: Remembered[tuple[str, bool, bool], tuple[int, int, bool]] = Remembered(
-            _MOST_WORDS
-        )
-        self._of_shapes: Remembered[str, tuple[int, int]] = Remembered(_MOST_WORDS)
+        self._of_words = Remembering(self._keys, _MOST_WORDS)
+        self._of_shapes = Remembering(self._shape_keys, _MOST_WORDS)
 
     def of_sentence(self, words: Sequence[str], *, folded: bool = False) -> BracketWords:
         """The keys of a sentence; ``folded``: its capitals say nothing."""
         n = len(words)
-        keys = [self._of_word(word, i == 0, folded) for i, word in enumerate(words)]
-        word, tag = np.zeros((2, n + 2 * _PAD), np.uint64)
+        keys = [self._of_words((word, i == 0, folded)) for i, word in enumerate(words)]
+        word, tag = np.zeros((2, n + 2 * PAD), np.uint64)
         marks = np.zeros(n + 1, np.int64)
         if n:
             of_word, of_tag, mark = zip(*keys, strict=True)
-            word[_PAD : n + _PAD], tag[_PAD : n + _PAD] = of_word, of_tag
+            word[PAD : n + PAD], tag[PAD : n + PAD] = of_word, of_tag
             marks[1:] = np.cumsum(mark)
         return BracketWords(word, tag, marks)
 
-    def _of_word(self, word: str, first: bool, folded: bool) -> tuple[int, int, bool]:
-        key = (word, first, folded)
-        return self._of_words.get_or(key, lambda: self._keys(*key))
-
-    def _keys(self, word: str, first: bool, folded: bool) -> tuple[int, int, bool]:
-        lexicon = self.lexicon
+    def _keys(self, key: tuple[str, bool, bool]) -> tuple[int, int, bool]:
+        lexicon, (word, first, folded) = self.lexicon, key
         count, shares = lexicon.base_counts(word, first=first, folded=folded)
         if count >= _FREQUENT:
             of_word, of_tag = text_key("word " + word.lower()), _tag_key(shares)
         else:
-            shape = lexicon.shape(word, first, folded)
-            of_word, of_tag = self._of_shapes.get_or(shape, lambda: self._shape_keys(shape))
+            of_word, of_tag = self._of_shapes(lexicon.shape(word, first, folded))
         return of_word, of_tag, not any(map(str.isalnum, word))
 
     def _shape_keys(self, shape: str) -> tuple[int, int]:
@@ -175,7 +168,7 @@ class BracketModel:
         *,
         folded: bool = False,
         required: Sequence[Span] = (),
-    ) -> Brackets:
+    ) -> SpanScores:
         """Scores of all spans of a sentence, and marginals among the trees with those required."""
         from eigentext.constituency.kernels.brackets import bracket_marginals, bracket_scores
 
@@ -188,7 +181,7 @@ class BracketModel:
         for start, end, *_ in required:
             demanded[span_number(start, end, n)] += _SURELY
         bracket_marginals(n, demanded, inside, marginal)
-        return Brackets(score, marginal)
+        return SpanScores(score, marginal)
 
 
 class _Sentences(NamedTuple):
@@ -206,7 +199,7 @@ class _Sentences(NamedTuple):
     spans: Int64s
 
     @classmethod
-    def of(cls, sentences: Sequence[tuple[BracketWords, Any]]) -> _Sentences:
+    def of(cls, sentences: Sequence[tuple[BracketWords, Bools]]) -> _Sentences:
         """From the keys and the gold spans of each sentence."""
         words = [keys for keys, _ in sentences]
         return cls(
@@ -222,7 +215,7 @@ class _Sentences(NamedTuple):
         """For all gradients that these sentences could have; what is not used takes no memory."""
         n_spans = (self.spans[numbers + 1] - self.spans[numbers]).sum()
         n_borders = (self.first[numbers + 1] - self.first[numbers] + 1).sum()
-        most = _FEATURES_OF_A_SPAN * n_spans + _FEATURES_OF_A_BORDER * n_borders
+        most = N_SPAN * n_spans + 2 * N_BORDER * n_borders
         return _Gradients(
             np.empty(most, np.int64), np.empty(most, np.float32), np.empty(len(numbers), np.int64)
         )
@@ -297,7 +290,7 @@ def _step(sentences: _Sentences, numbers: Int64s, table: _Table, time: int) -> N
     each(steps, row_blocks(1 << BITS, (1 << BITS) // _PARTS_OF_THE_TABLE))
 
 
-def _gold_spans(bank: Treebank, *, longest: int) -> list[tuple[tuple[str, ...], Any]]:
+def _gold_spans(bank: Treebank, *, longest: int) -> list[tuple[tuple[str, ...], Bools]]:
     """The words of each sentence, and whether each of its spans is in its tree."""
     sentences = []
     bounds = np.append(bank.roots, len(bank.label)).tolist()

@@ -86,7 +86,9 @@ def _outside_features(bank: Treebank, groups: Collection[str]) -> UInt64s:
     rule = np.append(bank.rule, -1)
     label = np.append(bank.label, -1)
     side = np.append(bank.side, -1)
-    parent, grand, great = _chain(bank.parent, 3)
+    up = np.append(bank.parent, -1)  # -1 beyond the root
+    parent, grand = bank.parent, up[bank.parent]
+    great = up[grand]
     base, tag, word = bank.offset, bank.tag_at, bank.word_at
     before, after = bank.start, bank.length - bank.end
     at_left = np.where(before > 0, base + bank.start - 1, -1)
@@ -119,15 +121,6 @@ def _outside_features(bank: Treebank, groups: Collection[str]) -> UInt64s:
         ],
     }
     return _columns(templates, groups)
-
-
-def _chain(parent: Int64s, depth: int) -> list[Int64s]:
-    """Indices of the parent, the grandparent, ...; -1 beyond the root."""
-    extended = np.append(parent, -1)
-    ancestors = [extended[:-1]]
-    for _ in range(depth - 1):
-        ancestors.append(extended[ancestors[-1]])
-    return ancestors
 
 
 def _head_above(bank: Treebank) -> Int64s:

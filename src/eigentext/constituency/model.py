@@ -24,9 +24,9 @@ from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item, checked_tokens, each_sentence
 from eigentext.base.values import Named, Whole
 from eigentext.constituency.answer import (
-    Candidate,
     Parse,
-    Request,
+    ParseRequest,
+    RankedTree,
     constituent_marginals,
     pieces,
     put_together,
@@ -63,7 +63,7 @@ from eigentext.constituency.scoring import (
     words_log_p,
 )
 from eigentext.constituency.settings import DECODERS, MOST_WORDS, Decoder, LPCFGSettings, Smoothing
-from eigentext.constituency.storage import MOST_MODELS, Content
+from eigentext.constituency.storage import MOST_MODELS, ParserContent
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank, restore
 from eigentext.errors import SettingsError
 from eigentext.language.formats.ptb import each_tree
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.constituency.chart.coarse import Chart
     from eigentext.constituency.chart.constraints import Masks
-    from eigentext.constituency.chart.decode import Forest, Skeleton
+    from eigentext.constituency.chart.decode import DerivationForest, Skeleton
     from eigentext.constituency.chart.fine import FinePass
     from eigentext.constituency.learn.semi import FreeText, SemiResult
     from eigentext.constituency.lexicon import Emission
@@ -119,7 +119,7 @@ class LPCFG(Model, LPCFGSettings):
     """
 
     KIND = "lpcfg"
-    CONTENT = Content
+    CONTENT = ParserContent
     SIZED_BY = Named({"n_models": Whole(1, MOST_MODELS)})
 
     def check(self) -> None:
@@ -245,12 +245,12 @@ class LPCFG(Model, LPCFGSettings):
         words = grammar.forms(sentence)
         options = _Options(chosen, kbest, marginals)
 
-        def request_for(constraints: Constraints, *, stand_ins: bool = False) -> Request:
+        def request_for(constraints: Constraints, *, stand_ins: bool = False) -> ParseRequest:
             emissions = word_emissions(
                 grammar.params, grammar.labels, words, constraints, stand_ins=stand_ins
             )
             spans = replace(constraints, tags=None) if stand_ins else constraints
-            return Request(sentence, words, emissions, self._masks(words, spans), spans)
+            return ParseRequest(sentence, words, emissions, self._masks(words, spans), spans)
 
         usual = request_for(constraints)
         answer = self._parsed(usual, options)
@@ -265,7 +265,7 @@ class LPCFG(Model, LPCFGSettings):
         return answer
 
     def _parsed(
-        self, request: Request, options: _Options, steps: Sequence[float] = STEPS
+        self, request: ParseRequest, options: _Options, steps: Sequence[float] = STEPS
     ) -> Parse | None:
         """The best tree of the grammar; None where it has none."""
         chosen, kbest, marginals = options
@@ -274,7 +274,7 @@ class LPCFG(Model, LPCFGSettings):
         if chart is None:
             return None
         flags = {"relaxed"} if chart.relaxed else set()
-        candidates: list[Candidate] = []
+        candidates: list[RankedTree] = []
         if passes:
             skeletons = self._decode(chart, passes, emissions, chosen, kbest, words)
             candidates = self._distinct(skeletons, kbest, tokens, words, emissions, flags)
@@ -305,7 +305,7 @@ class LPCFG(Model, LPCFGSettings):
             frozenset(flags),
         )
 
-    def _in_pieces(self, request: Request, options: _Options) -> Parse:
+    def _in_pieces(self, request: ParseRequest, options: _Options) -> Parse:
         """A tree of the best pieces, each parsed as it is or again in pieces."""
         grammar, n = self.grammar_, len(request.words)
         if n == 1:
@@ -356,7 +356,8 @@ class LPCFG(Model, LPCFGSettings):
         self.check_fitted()
         if self.why_not_card(device, decoder, kbest=kbest, marginals=marginals) is None:
             chosen = decoder or self.decoder or self._usual_decoder
-            checked = map(_checked_or_none, each_sentence(sentences))
+            # a sentence without tokens is one to be passed over
+            checked = (_checked_sentence(s) if s else s for s in each_sentence(sentences))
             parses: Iterator[Parse | None] = self._on_the_card().parse_many(checked, chosen)
             return parses
         work = partial(_parse_all, kbest=kbest, marginals=marginals, decoder=decoder)
@@ -488,7 +489,7 @@ class LPCFG(Model, LPCFGSettings):
             self._label_table = cached
         return cached[1]
 
-    def forest(self, tokens: Sequence[str], k: int) -> Forest | None:
+    def forest(self, tokens: Sequence[str], k: int) -> DerivationForest | None:
         """The k best trees by max-rule-product as a forest; None where the models have none."""
         self.check_fitted()
         grammar = self.grammar_
@@ -511,7 +512,7 @@ class LPCFG(Model, LPCFGSettings):
         words: Sequence[str],
         emissions: Emissions,
         flags: set[str] | None = None,
-    ) -> list[Candidate]:
+    ) -> list[RankedTree]:
         """The first k that are still different when the binarisation is undone.
 
         ``tokens`` stand in the trees, ``words`` are their forms in the treebank.  ``flags`` say
@@ -519,7 +520,7 @@ class LPCFG(Model, LPCFGSettings):
         """
         grammar = self.grammar_
         trees: set[Tree] = set()
-        candidates: list[Candidate] = []
+        candidates: list[RankedTree] = []
         of_words = words_log_p(words, grammar)
         for score, skeleton, log_p in decoded:
             tree = restore(skeleton.tree(grammar.labels, tokens), grammar.wrapper)
@@ -532,7 +533,7 @@ class LPCFG(Model, LPCFGSettings):
                 log_p = plain_log_p(grammar, skeleton, emissions[0])
                 if flags is not None and not candidates:
                     flags.add("negative")
-            candidates.append(Candidate(score, tree, log_p + of_words))
+            candidates.append(RankedTree(score, tree, log_p + of_words))
             if len(candidates) == kbest:
                 break
         return candidates
@@ -597,7 +598,7 @@ def _parse_all(
 def _with_flag(answer: Parse, flag: str, kbest: int = 1) -> Parse:
     """The same with one flag more; with several trees asked for, the only one there is."""
     kept = answer.kbest or (
-        (Candidate(answer.log_score, answer.tree, answer.log_prob),) if kbest > 1 else ()
+        (RankedTree(answer.log_score, answer.tree, answer.log_prob),) if kbest > 1 else ()
     )
     return replace(answer, flags=answer.flags | {flag}, kbest=kept)
 
@@ -611,19 +612,14 @@ def _retagged(answer: Parse, tags: Mapping[int, str]) -> Parse:
 
 
 def _followed_by(
-    candidates: Sequence[Candidate], more: Iterable[Candidate], kbest: int
-) -> list[Candidate]:
+    candidates: Sequence[RankedTree], more: Iterable[RankedTree], kbest: int
+) -> list[RankedTree]:
     """The first k of both lists; scores of two charts differ a little, and still do not rise."""
     earlier = {candidate.tree for candidate in candidates}
     least = min(candidate.log_score for candidate in candidates)
     new = [candidate for candidate in more if candidate.tree not in earlier]
     following = [each._replace(log_score=min(each.log_score, least)) for each in new]
     return [*candidates, *following][:kbest]
-
-
-def _checked_or_none(tokens: list[str]) -> list[str]:
-    """The same, but a sentence without tokens is one to be passed over."""
-    return _checked_sentence(tokens) if tokens else tokens
 
 
 def _checked_sentence(tokens: Any) -> list[str]:

@@ -147,7 +147,7 @@ class LatentCounts(NamedTuple):
     roots: Float64s
 
 
-class Totals(NamedTuple):
+class RuleTotals(NamedTuple):
     """(Expected) counts without states.
 
     ``rules``  (R,);  ``labels, over_words, roots`` (labels,) all nodes of a label, those of them
@@ -160,7 +160,7 @@ class Totals(NamedTuple):
     roots: Float64s
 
     @classmethod
-    def of(cls, bank: Treebank) -> Totals:
+    def of(cls, bank: Treebank) -> RuleTotals:
         """Counts of a treebank."""
         n = len(bank.labels)
         return cls(
@@ -170,9 +170,9 @@ class Totals(NamedTuple):
             np.bincount(bank.label[bank.roots], minlength=n).astype(float),
         )
 
-    def plus(self, other: Totals) -> Totals:
+    def plus(self, other: RuleTotals) -> RuleTotals:
         """The sum of both."""
-        return Totals(*(mine + more for mine, more in zip(self, other, strict=True)))
+        return RuleTotals(*(mine + more for mine, more in zip(self, other, strict=True)))
 
 
 def root_prior(labels: Sequence[str], count: Float64s) -> Float64s:
@@ -218,7 +218,7 @@ def estimate(
     counts: LatentCounts,
     lexicon: Lexicon,
     smoothing: Smoothing,
-    totals: Totals | None = None,
+    totals: RuleTotals | None = None,
     *,
     least: float | None = None,
 ) -> LatentParams:
@@ -230,7 +230,7 @@ def estimate(
     from eigentext.constituency.kernels.tensors import smooth_rules
 
     rule_ptr = tensor_layout(bank.rules, m)
-    totals = Totals.of(bank) if totals is None else totals
+    totals = RuleTotals.of(bank) if totals is None else totals
     proper = totals.over_words == totals.labels
     strengths = smoothing.C_rule, smoothing.C_pair, smoothing.C_single
     kept = None
@@ -297,7 +297,7 @@ def rounded(numbers: Float64s) -> Float64s:
 
 
 def _emits(
-    totals: Totals,
+    totals: RuleTotals,
     m: Int64s,
     counts: LatentCounts,
     lexicon: Lexicon,

@@ -21,7 +21,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.base.types import Bools, Float64s, Int32s, Int64s, UInt64s
-    from eigentext.constituency.chart.decode import Forest
+    from eigentext.constituency.chart.decode import DerivationForest
     from eigentext.constituency.kernels.tree_features import FlatTrees
+    from eigentext.constituency.model import LPCFG
     from eigentext.features.signatures import Language
     from eigentext.language.trees.constituent import Tree
     from eigentext.language.trees.heads import HeadRules
@@ -108,7 +109,7 @@ class TreeList(NamedTuple):
     scores: Float64s
 
 
-def tree_list(forest: Forest, table: LabelTable) -> TreeList:
+def tree_list(forest: DerivationForest, table: LabelTable) -> TreeList:
     """The trees of a forest."""
     from eigentext.constituency.kernels.tree_features import FlatTrees, flatten
 
@@ -285,17 +286,6 @@ class Reranker:
         return np.argsort(-total, kind="stable")
 
 
-class ListParser(Protocol):
-    """Such as ``LPCFG``."""
-
-    @property
-    def label_table(self) -> LabelTable:
-        """What the reranker knows of its labels."""
-
-    def forest(self, tokens: Sequence[str], k: int) -> Forest | None:
-        """The k best trees; None where there are none."""
-
-
 class ParsedList(NamedTuple):
     """The best trees of a training sentence, and its gold tree."""
 
@@ -316,7 +306,7 @@ class ParsedList(NamedTuple):
 
 def learn_reranker(
     trees: Sequence[Tree],
-    fit: Callable[[Sequence[Tree]], ListParser],
+    fit: Callable[[Sequence[Tree]], LPCFG],
     language: Language,
     *,
     progress: Progress | None = None,
@@ -341,7 +331,7 @@ def frequent_words(trees: Sequence[Tree]) -> tuple[str, ...]:
 
 def parsed_lists(
     trees: Sequence[Tree],
-    fit: Callable[[Sequence[Tree]], ListParser],
+    fit: Callable[[Sequence[Tree]], LPCFG],
     *,
     progress: Progress | None = None,
 ) -> Iterator[ParsedList]:
@@ -360,7 +350,7 @@ def parsed_lists(
                 progress(min(done, len(trees)), len(trees), "parsing for the reranker")
 
 
-def _lists_of(parser: ListParser, trees: Sequence[Tree]) -> list[ParsedList]:
+def _lists_of(parser: LPCFG, trees: Sequence[Tree]) -> list[ParsedList]:
     """The lists of some sentences; one with a single tree says nothing."""
     lists, table = [], parser.label_table
     for tree in trees:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.types import Float64s, Int64s
-    from eigentext.constituency.chart.decode import Forest, Skeleton
+    from eigentext.constituency.chart.decode import DerivationForest, Skeleton
     from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.lexicon import Emission
     from eigentext.constituency.params import LatentParams
@@ -114,7 +114,7 @@ def plain_log_p(grammar: Grammar, skeleton: Skeleton, emissions: Sequence[Emissi
 
 
 def forest_log_p(
-    grammar: Grammar, forest: Forest, emissions: Sequence[Sequence[Emission]]
+    grammar: Grammar, forest: DerivationForest, emissions: Sequence[Sequence[Emission]]
 ) -> Float64s:
     """(k,) the same for all trees of a forest at once: what they share is worked out once."""
     from eigentext.constituency.kernels.trees import bottom_up
@@ -141,7 +141,7 @@ class _Rows(NamedTuple):
 
 
 def _forest_log_scores(
-    forest: Forest, rows: _Rows, params: LatentParams, emissions: Sequence[Emission]
+    forest: DerivationForest, rows: _Rows, params: LatentParams, emissions: Sequence[Emission]
 ) -> list[float]:
     from eigentext.constituency.kernels.trees import inside_rows
 

@@ -3,7 +3,7 @@
 1. :class:`ModelContent` is one model: tensors as counts, whole or in low rank, its lexicon and
    the vectors of words where it has them;
 2. :class:`ParamsContent` is all models of a file, with the words that they share;
-3. :class:`Content` is a file: the plain grammar, the models, brackets and a reranker.
+3. :class:`ParserContent` is a file: the plain grammar, the models, brackets and a reranker.
 """
 
 from __future__ import annotations
@@ -348,7 +348,7 @@ class ParamsContent:
 
 
 @dataclass
-class Content:
+class ParserContent:
     """What the file of a parser holds; one without a reranker has none of its parts."""
 
     labels: tuple[str, ...] = stored(Strings("labels", distinct=True), of="grammar_.labels")

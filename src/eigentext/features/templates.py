@@ -1,8 +1,8 @@
 """Templates of features: the language in which all models say what they look at.
 
 A template is a text of items, each of which names an attribute of a word (``attributes``) and a
-place; the values of its items together are one feature.  A model's :class:`Grammar` says how it is
-written, and what it may name:
+place; the values of its items together are one feature.  A model's :class:`TemplateGrammar` says
+how it is written, and what it may name:
 
     lower[-1]&case[0]          places around the word in question              (taggers)
     h.xpos h+1.xpos d.lower    words by their role, and words beside these     (parser)
@@ -60,7 +60,7 @@ class Template(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Grammar:
+class TemplateGrammar:
     """How a model writes its templates.
 
     ``written``     one item: ``attribute[offset]``, ``role.attribute`` or ``attribute@offset``
@@ -70,7 +70,7 @@ class Grammar:
     ``most``        items with one role, or if ``together``, items in all
     ``reach``       the largest offset to either side; None: any
 
-    >>> grammar = Grammar("attribute[offset]", ("lower", "case"))
+    >>> grammar = TemplateGrammar("attribute[offset]", ("lower", "case"))
     >>> grammar.parse("lower[-1]&case[0]").items[0]
     Item(attribute='lower', offset=-1, role='')
     """

@@ -172,7 +172,7 @@ class Backend:
 
     def inner(self, X: AnyArray, Y: AnyArray) -> AnyArray:
         """``X' Y`` of two tall blocks: the blocks' products, added in order."""
-        parts = each(lambda rows: X[rows].T @ Y[rows], tall_blocks(X.shape[0]))
+        parts = each(lambda rows: X[rows].T @ Y[rows], tall_blocks(X.shape[0]))  # small matrices
         return _sum_in_order(parts, (X.shape[1], Y.shape[1]), X.dtype)
 
     def times(self, X: AnyArray, h: AnyArray) -> AnyArray:
@@ -241,7 +241,7 @@ class Backend:
 
     def sparse(self, matrix: Sparse) -> Products:
         """Products with a CSR matrix, from the left and from the right."""
-        transpose = matrix.T.tocsr()
+        transpose = matrix.T.tocsr()  # by rows too: products gather, and never scatter
         return matrix.__matmul__, transpose.__matmul__
 
     def gram(self, W: AnyArray) -> Float64s:

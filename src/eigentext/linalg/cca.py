@@ -109,16 +109,18 @@ def generalised_cca(
         prepared = [_View(X, ridge, f"view {i}") for i, X in enumerate(views)]
     else:
         masks = [np.asarray(mask, dtype=bool) for mask in present]
-        _same_masks(views, masks)
+        shapes = [mask.shape for mask in masks]
+        if shapes != [(X.shape[0],) for X in views]:
+            raise ValueError(f"present has shapes {shapes}: one number for each row of each view")
         rows = [_only(X, mask) for X, mask in zip(views, masks, strict=True)]
         prepared = [_View(X, ridge, f"view {i}") for i, X in enumerate(rows)]
     if len({view.n for view in prepared}) != 1:
         raise ValueError(f"views with {[view.n for view in prepared]} rows: one number is needed")
     shares = _shares(weights, len(views))
-    D = np.ones(prepared[0].n)
+    D = np.ones(prepared[0].n)  # (n,) the diagonal of D
     if present is not None:
         D = np.einsum("v,vn->n", shares, np.asarray(masks, dtype=np.float64))
-    scale = inverse_sqrt_totals(D, 0.0)
+    scale = inverse_sqrt_totals(D, 0.0)  # D^(-1/2); 0 for a row without any view
     # U are the leading eigenvectors of D^(-1/2) (sum of the views' projectors by their shares)
     # D^(-1/2): the left singular vectors of the whitened views side by side
     base = HStack(
@@ -135,7 +137,7 @@ def generalised_cca(
         view.root.times(block * (svd.S / np.sqrt(share)))
         for view, block, share in zip(prepared, blocks, shares.tolist(), strict=True)
     )
-    correlations = np.square(svd.S.astype(np.float64))
+    correlations = np.square(svd.S.astype(np.float64))  # eigenvalues of D^(-1/2) sum D^(-1/2)
     consensus = svd.U * scale.astype(svd.U.dtype)[:, None]
     return CCAResult(projections, correlations, svd.report, consensus)
 
@@ -146,12 +148,6 @@ def _shares(weights: Sequence[float] | None, n_views: int) -> Float64s:
     if raw.shape != (n_views,) or not (np.isfinite(raw).all() and (raw > 0).all()):
         raise SettingsError(f"weights {weights!r}: expected {n_views} numbers above 0")
     return np.asarray(raw / raw.sum())
-
-
-def _same_masks(views: Sequence[MatrixLike], masks: Sequence[Bools]) -> None:
-    shapes = [mask.shape for mask in masks]
-    if shapes != [(X.shape[0],) for X in views]:
-        raise ValueError(f"present has shapes {shapes}: one number for each row of each view")
 
 
 def _only(X: MatrixLike, present: Bools) -> MatrixLike:
@@ -178,7 +174,7 @@ class _Root:
                 raise DataError(symbol, None, "found a negative or non-finite variance")
             return cls(inverse_sqrt_totals(C, ridge))
         # directions without variance are left out: they carry no correlation
-        return cls(guarded_inverse_sqrt(C, ridge=ridge, on_rank="ignore", symbol=symbol)[0])
+        return cls(guarded_inverse_sqrt(C, ridge=ridge, symbol=symbol))
 
     @property
     def size(self) -> int:
@@ -219,7 +215,7 @@ class _View:
             )
         second = X.T @ X
         dense = np.asarray(second.toarray() if hasattr(second, "toarray") else second)
-        return dense.astype(np.float64) / self.n
+        return dense.astype(np.float64) / self.n  # X' X / n
 
     def whitened_t(self) -> Operator:
         """``root X' / sqrt(n)``, (d, n)."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Numbers
 
 OnRank = Literal["error", "warn", "ignore"]
+_MAX_CONDITION = 1e10
 
 
 @dataclass(frozen=True)
@@ -36,22 +37,11 @@ class ConditionReport:
     rank: int
     condition: float
 
-    @property
-    def dropped(self) -> int:
-        """How many directions were left out."""
-        return int(self.singular_values.shape[0]) - self.rank
-
-    def __str__(self) -> str:
-        return (
-            f"{self.symbol}: condition {self.condition:.1e}, rank {self.rank}, "
-            f"{self.dropped} directions at or below {self.cutoff:.1e} left out"
-        )
-
 
 def guarded_pinv(
     M: Numbers,
     *,
-    max_condition: float = 1e10,
+    max_condition: float = _MAX_CONDITION,
     ridge: float = 0.0,
     need_rank: int | None = None,
     on_rank: OnRank = "error",
@@ -69,38 +59,41 @@ def guarded_pinv(
     """
     from scipy.linalg import svd
 
+    if on_rank not in ("error", "warn", "ignore"):
+        raise SettingsError(f"on_rank {on_rank!r}: expected error, warn or ignore")
     matrix = _checked(M, symbol, max_condition=max_condition, ridge=ridge)
     with single_threaded():
         U, s, Vt = svd(matrix, full_matrices=False)
-        report = _report(s, max_condition, symbol)
-        _require(report, s.shape[0] if need_rank is None else need_rank, on_rank)
-        s, U, Vt = s[: report.rank], U[:, : report.rank], Vt[: report.rank]
+        largest = float(s[0]) if s.size else 0.0
+        cutoff = largest / max_condition  # directions below are left out
+        rank = int((s > cutoff).sum()) if largest > 0 else 0  # how many directions stay
+        condition = largest / float(s[rank - 1]) if rank else float("inf")
+        report = ConditionReport(symbol, s.astype(np.float64), cutoff, rank, condition)
+        need_rank = s.shape[0] if need_rank is None else need_rank
+        if rank < need_rank and on_rank != "ignore":
+            error = RankError(symbol, rank=need_rank, got=rank)
+            if on_rank == "error":
+                raise error
+            warnings.warn(RankWarning(str(error)), stacklevel=2)
+        s, U, Vt = s[:rank], U[:, :rank], Vt[:rank]
         # s / (s^2 + ridge) without squaring: a small s would underflow
         inverse = (Vt.T / (s + ridge / s)) @ U.T
     return np.asarray(inverse), report
 
 
-def guarded_inverse_sqrt(
-    C: Numbers,
-    *,
-    max_condition: float = 1e10,
-    ridge: float = 0.0,
-    need_rank: int | None = None,
-    on_rank: OnRank = "error",
-    symbol: str = "C",
-) -> tuple[Float64s, ConditionReport]:
+def guarded_inverse_sqrt(C: Numbers, *, ridge: float = 0.0, symbol: str = "C") -> Float64s:
     """``W`` with ``W (C + ridge I) W = I`` on the kept directions; C symmetric and >= 0.
 
-    The symmetric root: the whitened view stays as near as can be to the view.
+    The symmetric root: the whitened view stays as near as can be to the view.  Eigenvalues at or
+    below 1e-10 of the largest are left out.
 
-    >>> W, _ = guarded_inverse_sqrt(np.diag([4.0, 1.0]))
-    >>> W.tolist()
+    >>> guarded_inverse_sqrt(np.diag([4.0, 1.0])).tolist()
     [[0.5, 0.0], [0.0, 1.0]]
     """
     from scipy.linalg import eigh
 
-    matrix = _checked(C, symbol, max_condition=max_condition, ridge=ridge)
-    largest = float(np.abs(matrix).max(initial=0.0))
+    matrix = _checked(C, symbol, max_condition=_MAX_CONDITION, ridge=ridge)
+    largest = float(np.abs(matrix).max(initial=0.0))  # the scale by which symmetry is judged
     if matrix.shape[0] != matrix.shape[1] or not np.allclose(
         matrix, matrix.T, rtol=0, atol=1e-8 * largest
     ):
@@ -111,12 +104,11 @@ def guarded_inverse_sqrt(
         values, vectors = values[::-1] + ridge, vectors[:, ::-1]
         if values.size and values[-1] < -1e-8 * max(largest, ridge):
             raise DataError(symbol, None, f"found eigenvalue {values[-1]:.1e}: expected >= 0")
-        report = _report(np.maximum(values, 0.0), max_condition, symbol)
-        _require(report, values.shape[0] if need_rank is None else need_rank, on_rank)
+        rank = int((values > max(values.max(initial=0.0), 0.0) / _MAX_CONDITION).sum())
         # W = V diag(1 / sqrt(values)) V'
-        directions = vectors[:, : report.rank]
-        root = (directions / np.sqrt(values[: report.rank])) @ directions.T
-    return np.asarray(root), report
+        directions = vectors[:, :rank]
+        root = (directions / np.sqrt(values[:rank])) @ directions.T
+    return np.asarray(root)
 
 
 def _checked(M: Numbers, symbol: str, *, max_condition: float, ridge: float) -> Numbers:
@@ -130,23 +122,3 @@ def _checked(M: Numbers, symbol: str, *, max_condition: float, ridge: float) -> 
     if not np.isfinite(matrix).all():
         raise DataError(symbol, None, "found NaN or infinity: expected finite numbers")
     return matrix
-
-
-def _report(values: Numbers, max_condition: float, symbol: str) -> ConditionReport:
-    """Values come descending and >= 0."""
-    largest = float(values[0]) if values.size else 0.0
-    cutoff = largest / max_condition
-    rank = int((values > cutoff).sum()) if largest > 0 else 0
-    condition = largest / float(values[rank - 1]) if rank else float("inf")
-    return ConditionReport(symbol, values.astype(np.float64), cutoff, rank, condition)
-
-
-def _require(report: ConditionReport, need_rank: int, on_rank: OnRank) -> None:
-    if on_rank not in ("error", "warn", "ignore"):
-        raise SettingsError(f"on_rank {on_rank!r}: expected error, warn or ignore")
-    if report.rank >= need_rank or on_rank == "ignore":
-        return
-    error = RankError(report.symbol, rank=need_rank, got=report.rank)
-    if on_rank == "error":
-        raise error
-    warnings.warn(RankWarning(str(error)), stacklevel=3)

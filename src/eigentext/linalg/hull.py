@@ -56,7 +56,7 @@ def corners(
             if not length[x] > nothing**2 * largest:
                 break
             along = far[x] / np.sqrt(length[x])
-            far = far - np.outer(far @ along, along)
+            far = far - np.outer(far @ along, along)  # what is left beside the new direction
         else:  # one point alone has no direction, and need not be far from anything
             largest = float(length[x])
             far = points - points[x]
@@ -88,7 +88,7 @@ def simplex_weights(points: Float64s, corners: Float64s) -> Float64s:
     system = np.ones((corners.shape[1] + 1, k))
     weights = np.empty((len(points), k))
     for x, point in enumerate(points):
-        system[:-1] = (corners - point).T
+        system[:-1] = (corners - point).T  # rows of (a_j - v), and a row of ones below
         weights[x] = nnls(system, target)[0]
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
@@ -107,11 +107,11 @@ def convex_weights(points: Float64s, corners: Float64s, n_iter: int = 100) -> Fl
     bordered = np.block([[G, np.ones((m, 1))], [np.ones((1, m)), np.zeros((1, 1))]])
     sides = np.hstack([target, np.ones((len(points), 1))])
     X = _on_simplex(np.linalg.lstsq(bordered, sides.T, rcond=None)[0][:m].T)
-    step = 1.0 / max(float(np.linalg.eigvalsh(G)[-1]), 1e-30)
+    step = 1.0 / max(float(np.linalg.eigvalsh(G)[-1]), 1e-30)  # 1 / Lipschitz constant
     ahead, t = X, 1.0
     for _ in range(n_iter):
         new = _on_simplex(ahead - step * (ahead @ G - target))
-        t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2
+        t_new = (1 + np.sqrt(1 + 4 * t * t)) / 2  # Nesterov's sequence
         ahead = new + (t - 1) / t_new * (new - X)
         X, t = new, t_new
     return X
@@ -119,7 +119,7 @@ def convex_weights(points: Float64s, corners: Float64s, n_iter: int = 100) -> Fl
 
 def _on_simplex(X: Float64s) -> Float64s:
     """The nearest rows that are not negative and sum to one."""
-    falling = -np.sort(-X, axis=1)
+    falling = -np.sort(-X, axis=1)  # the largest first
     over = np.cumsum(falling, axis=1) - 1
     used = (falling * np.arange(1, X.shape[1] + 1) > over).sum(axis=1)
     cut = np.take_along_axis(over, used[:, None] - 1, axis=1) / used[:, None]

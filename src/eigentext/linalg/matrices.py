@@ -357,7 +357,7 @@ class Rows:
                 ),
                 shape=(last - first, n_rows),
             )
-            by_row = by_column.T.tocsr()
+            by_row = by_column.T.tocsr()  # the tile's entries, row after row
             starts[tile] = by_row.indptr
             starts[tile] += start
             indices[start:end] = by_row.indices
@@ -412,7 +412,7 @@ class Rows:
 def column_tiles(matrix: Sparse) -> list[slice]:
     """The columns in tiles: one is worth while that has some entries of each row."""
     n_rows, n_columns = matrix.shape
-    most = max(int(matrix.nnz) // (4 * max(n_rows, 1)), 1)
+    most = max(int(matrix.nnz) // (4 * max(n_rows, 1)), 1)  # tiles: four entries a row in each
     return row_blocks(n_columns, int(max(_TILE_COLUMNS, -(-n_columns // most))))
 
 
@@ -434,8 +434,8 @@ def even_blocks(indptr: NDArray[np.integer[Any]], n_blocks: int = _ROW_BLOCKS) -
     >>> even_blocks(np.array([0, 1000, 1001, 1002]))
     [slice(0, 1, None), slice(1, 3, None)]
     """
-    work = indptr.astype(np.int64) + _ROW_WORK * np.arange(indptr.shape[0])
-    goals = np.linspace(work[0], work[-1], n_blocks + 1)
+    work = indptr.astype(np.int64) + _ROW_WORK * np.arange(indptr.shape[0])  # nonzeros and rows
+    goals = np.linspace(work[0], work[-1], n_blocks + 1)  # equal shares of the work
     edges = np.unique(np.searchsorted(work, goals))
     return [slice(int(first), int(end)) for first, end in itertools.pairwise(edges)]
 

@@ -136,10 +136,10 @@ class RankOneCorrected(Operator):
         self.u, self.v = u.astype(self.dtype), v.astype(self.dtype)
 
     def matmat(self, x: AnyArray) -> AnyArray:
-        return self.base.matmat(x) - self.u[:, None] * (self.v @ x)[None, :]
+        return self.base.matmat(x) - self.u[:, None] * (self.v @ x)[None, :]  # A x - u (v' x)
 
     def rmatmat(self, x: AnyArray) -> AnyArray:
-        return self.base.rmatmat(x) - self.v[:, None] * (self.u @ x)[None, :]
+        return self.base.rmatmat(x) - self.v[:, None] * (self.u @ x)[None, :]  # A' x - v (u' x)
 
     def astype(self, dtype: DTypeLike) -> Operator:
         return RankOneCorrected(self.base.astype(dtype), self.u, self.v)
@@ -184,7 +184,7 @@ class HStack(Operator):
         starts = [0, *self.ends[:-1].tolist()]
         total = None
         for part, start, end in zip(self.parts, starts, self.ends.tolist(), strict=True):
-            product = part.matmat(x[start:end])
+            product = part.matmat(x[start:end])  # [A B] (x; y) = A x + B y
             total = product if total is None else total + product
         return total
 

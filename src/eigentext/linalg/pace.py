@@ -53,7 +53,7 @@ class Pace:
         self.change_rate = -decay
         if not np.isfinite(decay):
             return 1.0
-        left = float(np.exp(-decay * step))
+        left = float(np.exp(-decay * step))  # share of the error that one more such step leaves
         # convergence gets faster as it goes, so that this errs on the safe side
         return change * max(left / (1 - left), 0.25)
 
@@ -81,7 +81,7 @@ def _decay(change_1: float, step_1: int, change_2: float, step_2: int) -> float:
     if not (change_1 > 0 and step_1 > 0 and step_2 > 0):
         return float("nan")
     ratio = change_2 / change_1
-    low, high = 0.0, 20.0 / min(step_1, step_2)
+    low, high = 0.0, 20.0 / min(step_1, step_2)  # the ratio falls as the rate rises: by bisection
     if ratio >= step_2 / step_1:
         return float("nan")
     for _ in range(50):

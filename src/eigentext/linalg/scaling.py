@@ -41,7 +41,7 @@ def cca_scale(
     if not kappa >= 0:
         raise SettingsError(f"kappa {kappa!r}: expected a number of at least 0")
     left, right = inverse_sqrt_totals(rows, kappa), inverse_sqrt_totals(columns, kappa)
-    values = matrix.data * np.repeat(left, np.diff(matrix.indptr)) * right[matrix.indices]
+    values = matrix.data * np.repeat(left, np.diff(matrix.indptr)) * right[matrix.indices]  # Omega
     return _with_values(matrix, values.astype(dtype, copy=False))
 
 
@@ -99,7 +99,7 @@ def ppmi(
     matrix, rows, columns = _checked(counts, row_totals, col_totals)
     nonzero = matrix.copy()
     nonzero.eliminate_zeros()
-    row_of = np.repeat(np.arange(nonzero.shape[0]), np.diff(nonzero.indptr))
+    row_of = np.repeat(np.arange(nonzero.shape[0]), np.diff(nonzero.indptr))  # of each entry
     for totals, ids, side in ((rows, row_of, "row"), (columns, nonzero.indices, "column")):
         if nonzero.nnz and not (totals[ids] > 0).all():
             raise DataError("counts", None, f"a {side} with counts has total 0: expected more")
@@ -111,7 +111,7 @@ def ppmi(
         - np.log(columns[nonzero.indices])
     )
     result = _with_values(nonzero, np.maximum(pmi - np.log(shift), 0.0))
-    result.eliminate_zeros()
+    result.eliminate_zeros()  # what chance explains is no entry
     return result
 
 

@@ -113,7 +113,7 @@ class _Shards:
             first = 0
             for part in self.cluster.map(_times, [(shard, block) for shard in self.shards]):
                 product[first : first + part.shape[0], columns] = part
-                first += part.shape[0]
+                first += part.shape[0]  # shards come in the order of their rows
         return product
 
 

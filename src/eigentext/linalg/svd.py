@@ -170,7 +170,7 @@ def truncated_svd(
     rank_tol = _RANK_TOL[kind.char] if rank_tol is None else rank_tol
     shorter = min(operator.shape)
     reachable = min(rank, int(operator.row_support().sum()), int(operator.column_support().sum()))
-    turned = operator.shape[0] > operator.shape[1]
+    turned = operator.shape[0] > operator.shape[1]  # the iteration lives on the shorter side
     wide = operator.T if turned else operator
     if method == "auto":
         small = shorter <= _DENSE_SIDE and operator.shape[0] * operator.shape[1] <= _DENSE_CELLS
@@ -199,7 +199,7 @@ def truncated_svd(
         kept_sides = {"both": "both", "left": "right" if turned else "left"}[sides]
         U, S, V, residuals = _finish(wide, route, backend, rank_tol=rank_tol, sides=kept_sides)
         route = replace(route, U=None)
-    got = S.shape[0]
+    got = S.shape[0]  # the numerical rank
     if got < rank:
         if on_rank == "error":
             raise RankError(symbol, rank=rank, got=got)
@@ -370,7 +370,7 @@ def _dense(A: Operator, rank: int) -> _Route:
         if first < rank < end:  # the rank cuts through a tie: which part is kept must be fixed
             left[:, first:end] = left[:, first:end] @ canonical_turn(left[:, first:end])
     U = np.zeros((A.shape[0], rank), dtype=A.dtype)
-    U[rows] = left[:, :rank]
+    U[rows] = left[:, :rank]  # exactly 0 elsewhere
     return _Route("dense", U, True, 1, 0, 0, A.shape[0], 1.0)
 
 
@@ -391,7 +391,7 @@ def _finish(
     alive = np.flatnonzero(lengths > rank_tol * lengths.max(initial=0.0))
     W, U, g = backend.columns(W, alive), backend.columns(U, alive), g[np.ix_(alive, alive)]
     S, turn, chosen = _rotation(g, A.dtype, backend)
-    n_above = int((rank_tol * S.max(initial=0.0) < S).sum())
+    n_above = int((rank_tol * S.max(initial=0.0) < S).sum())  # the others are rounding
     S, turn = S[:n_above], turn[:, :n_above]  # W turn = V diag(S)
     dtype = A.dtype
     residuals = route.residuals

@@ -23,7 +23,7 @@ from eigentext.features.attributes import (
     Word,
 )
 from eigentext.features.kernels.hashing import mix, mix_some, slot_of_sum
-from eigentext.features.templates import Grammar, Item, distinct, seeds_of
+from eigentext.features.templates import Item, TemplateGrammar, distinct, seeds_of
 
 TABLES = (TAGGING, MORPHOLOGY, PARSING, RANKING)
 
@@ -84,9 +84,9 @@ def test_any_word_has_texts(form):
             assert set(table.texts(Word(form))) <= set(table.names)
 
 
-AROUND = Grammar("attribute[offset]", ("lower", "case", "suf2"), most=2, reach=3)
-ROLES = Grammar("role.attribute", ("upos", "end2"), "hds", ("~kinds",), most=2, reach=2)
-OPEN = Grammar("attribute@offset")
+AROUND = TemplateGrammar("attribute[offset]", ("lower", "case", "suf2"), most=2, reach=3)
+ROLES = TemplateGrammar("role.attribute", ("upos", "end2"), "hds", ("~kinds",), most=2, reach=2)
+OPEN = TemplateGrammar("attribute@offset")
 
 
 def test_the_three_ways_to_write_a_template():

@@ -20,8 +20,8 @@ import numpy as np
 
 from eigentext.base.hashing import MIXER
 from eigentext.base.ragged import pointers
-from eigentext.base.remembering import Remembered
-from eigentext.constituency.brackets import BITS, BracketKeys
+from eigentext.base.remembering import Remembering
+from eigentext.constituency.brackets import BITS, PAD, BracketKeys
 from eigentext.constituency.chart.coarse import beam_for
 from eigentext.constituency.forms import capitals_tell
 from eigentext.constituency.low_rank import LowRank
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     Arrays = dict[str, Any]
 
 _MOST_WORDS = 50_000  # of the latest words
-_PAD = 2  # places before and behind a sentence, as in the bracket model's kernels
 
 
 def grammar_arrays(grammar: Grammar) -> Arrays:
@@ -90,14 +89,11 @@ class EmissionTable:
         self.lexicon = grammar.params[0].lexicon
         self.keys = BracketKeys(self.lexicon.tag_level)
         self._n_states = np.diff(self.lexicon.tag_ptr)
-        self._rows: Remembered[tuple[str, bool, bool], _Emission] = Remembered(_MOST_WORDS)
+        #: of a word, whether it is the first, and whether capitals say nothing: its emissions
+        self.row = Remembering(self._row, _MOST_WORDS)
 
-    def row(self, key: tuple[str, bool, bool]) -> _Emission:
-        """The word, whether it is the first, and whether capitals say nothing: its emissions."""
-        return self._rows.get_or(key, lambda: self._row(*key))
-
-    def _row(self, word: str, first: bool, folded: bool) -> _Emission:
-        lexicon = self.lexicon
+    def _row(self, key: tuple[str, bool, bool]) -> _Emission:
+        lexicon, (word, first, folded) = self.lexicon, key
         emission = lexicon.emission(word, first=first, folded=folded)
         label = lexicon.tags[emission.tags]
         n_states = self._n_states[emission.tags]
@@ -116,7 +112,7 @@ def sentence_arrays(
     first_word = pointers(n)
     numbers: dict[tuple[str, bool, bool], int] = {}
     row = np.empty(int(first_word[-1]), np.int32)
-    keys = np.zeros((2, len(row) + 2 * _PAD * len(n)), np.uint64)
+    keys = np.zeros((2, len(row) + 2 * PAD * len(n)), np.uint64)
     marks = np.zeros(len(row) + len(n), np.int64)
     of_brackets = table.grammar.brackets is not None
     for b, (words, at) in enumerate(zip(sentences, first_word.tolist(), strict=False)):
@@ -127,7 +123,7 @@ def sentence_arrays(
         ]
         if of_brackets and len(words) > 2:
             of = table.keys.of_sentence(words, folded=folded)
-            into = at + 2 * _PAD * b
+            into = at + 2 * PAD * b
             keys[0, into : into + len(of.word)], keys[1, into : into + len(of.tag)] = of[:2]
             marks[at + b : at + b + len(of.marks)] = of.marks
     rows = [table.row(key) for key in numbers]

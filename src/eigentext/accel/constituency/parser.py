@@ -15,7 +15,7 @@ differ where two are equally good.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eigentext.base.cores import Device
-    from eigentext.base.types import Float64s, Int32s
     from eigentext.constituency.grammar import Grammar
     from eigentext.constituency.model import LPCFG
     from eigentext.constituency.settings import Decoder
@@ -98,20 +97,6 @@ def _left_to_processor(parser: LPCFG, decoder: Decoder, kbest: int, marginals: b
     return None
 
 
-class CardTrees(NamedTuple):
-    """What the card answers for a batch.
-
-    ``status``  (B,) 0 where there is a tree;  ``score, log_p`` (B,)
-    ``label, rule``  nodes in preorder: those of sentence b from 2 first_word[b] - b on
-    """
-
-    status: Int32s
-    score: Float64s
-    log_p: Float64s
-    label: Int32s
-    rule: Int32s
-
-
 class CardParser:
     """A fitted parser whose grammar is on a card."""
 
@@ -164,20 +149,25 @@ class CardParser:
         self, sentences: Sequence[Sequence[str]], decoder: Decoder
     ) -> list[Parse | None]:
         words = [self.grammar.forms(tokens) for tokens in sentences]
-        trees = self.trees(self.job(words, decoder))
-        label, rule = trees.label.tolist(), trees.rule.tolist()
-        score, log_p = trees.score.tolist(), trees.log_p.tolist()
+        return self.answers(self.job(words, decoder), words, sentences)
+
+    def answers(
+        self, job: CardJob, words: Sequence[Sequence[str]], sentences: Sequence[Sequence[str]]
+    ) -> list[Parse | None]:
+        """Parses of the sentences of a job; None where the card leaves one to the processor."""
+        names = ("node_label", "node_rule", "status", "score", "log_p")
+        label, rule, *of_sentence = (self.engine.get(job[name]).tolist() for name in names)
         answers: list[Parse | None] = []
-        node = 0
-        for b, status in enumerate(trees.status.tolist()):
-            after = node + 2 * len(words[b]) - 1
+        node = 0  # nodes in preorder, 2 n - 1 of a sentence of n words
+        pairs = zip(words, sentences, *of_sentence, strict=True)
+        for forms, tokens, status, score, log_p in pairs:
+            of_tree = slice(node, node + 2 * len(tokens) - 1)
+            nodes, node = (label[of_tree], rule[of_tree]), of_tree.stop
             if status:
                 answers.append(None)
-            else:
-                tree = self._tree(label[node:after], rule[node:after], sentences[b])
-                nodes = label[node:after], rule[node:after]
-                answers.append(self._answer(words[b], tree, nodes, score[b], log_p[b]))
-            node = after
+                continue
+            tree = self._tree(*nodes, tokens)
+            answers.append(self._answer(forms, tree, nodes, score, log_p))
         return answers
 
     def _answer(
@@ -287,9 +277,3 @@ class CardParser:
     def _room_for(self, job: CardJob, n: int, names: str) -> None:
         for name in names.split():
             job.add(**{name: self.engine.zeros(n, fields()[name][0])})
-
-    def trees(self, job: CardJob) -> CardTrees:
-        """The answers of a job."""
-        get = self.engine.get
-        names = ("status", "score", "log_p", "node_label", "node_rule")
-        return CardTrees(*(get(job[name]) for name in names))

@@ -18,7 +18,7 @@ import numpy as np
 
 from eigentext.base.ragged import pointers
 from eigentext.constituency.chart.constraints import span_number
-from eigentext.constituency.params import Totals, root_prior
+from eigentext.constituency.params import RuleTotals, root_prior
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ class CoarseGrammar:
     def by_left(self) -> RulesByLeft:
         """The rules in the order in which the coarse pass runs through them."""
         _, left, right = self.rules.T
-        order = np.lexsort((right, left))
+        order = np.lexsort((right, left))  # by left child, then by right child
         n_labels = len(self.prior)
         pair = np.zeros((0, 0), np.int32)
         if n_labels <= _MOST_PAIRED:
@@ -77,7 +77,7 @@ class CoarseGrammar:
             counts = np.zeros((n_labels, n_labels + 1), np.int32)
             np.add.at(counts, (left, right), 1)
             ends = np.cumsum(counts, dtype=np.int32).reshape(counts.shape)
-            pair = ends - counts
+            pair = ends - counts  # where the rules of each pair begin
         return RulesByLeft(
             ptr=np.searchsorted(left[order], np.arange(n_labels + 1)),
             pair=pair,
@@ -89,14 +89,14 @@ class CoarseGrammar:
 
     @classmethod
     def from_treebank(
-        cls, bank: Treebank, k_root: float = 0.0, totals: Totals | None = None
+        cls, bank: Treebank, k_root: float = 0.0, totals: RuleTotals | None = None
     ) -> CoarseGrammar:
         """Relative frequencies of the rules, the roots and the nonterminals.
 
         ``k_root`` adds so many trees whose roots are like any constituent, see ``params``;
         ``totals`` are counts of more than the treebank.
         """
-        totals = Totals.of(bank) if totals is None else totals
+        totals = RuleTotals.of(bank) if totals is None else totals
         roots = totals.roots + k_root * root_prior(bank.labels, totals.labels)
         return cls(
             rules=bank.rules,
@@ -149,7 +149,7 @@ class Chart:
     @property
     def spans(self) -> Int64s:
         """(S, 2) first word and end of every span number."""
-        first, last = np.triu_indices(self.n)
+        first, last = np.triu_indices(self.n)  # row by row, as ``span_number`` numbers them
         return np.stack([first, last + 1], axis=1)
 
 
@@ -209,8 +209,8 @@ def best_pieces(
     prior = np.where(grammar.root_p > 0, grammar.prior, 0.0)
     value = np.append(cells.value[:used] * prior[cells.label[:used]], 0.0)
     best = np.full(n + 1, -np.inf)
-    best[0] = 0.0
-    back = np.zeros(n + 1, np.int64)
+    best[0] = 0.0  # log of the best product over the words before each place
+    back = np.zeros(n + 1, np.int64)  # where the last piece of it begins
     ends = np.flatnonzero(cuts).tolist()
     for at, end in enumerate(ends[1:], start=1):
         for start in ends[:at]:
@@ -275,7 +275,7 @@ def _outside(
 
     capacity = 4096 + 400 * n
     while True:
-        outside = np.zeros(used)
+        outside = np.zeros(used)  # of each entry, times what its inside was divided by
         survivors = Survivors(
             rule=np.empty(capacity, np.int32),
             cut=np.empty((capacity, 3), np.int64),
@@ -289,8 +289,8 @@ def _outside(
         capacity *= 4
     if z <= 0.0 or (n_apps == 0 and n > 1):
         return None, -np.inf
-    survivors = Survivors(*(column[:n_apps] for column in survivors))
-    return survivors, float(np.log(z) + cells.scale[n - 1])
+    kept = (survivors.rule[:n_apps], survivors.cut[:n_apps], survivors.posterior[:n_apps])
+    return Survivors(*kept), float(np.log(z) + cells.scale[n - 1])
 
 
 def _chart(
@@ -329,7 +329,7 @@ def _chart(
     parent, left, right = number[: 3 * len(rule)].reshape(3, -1)
     cuts = np.flatnonzero(np.diff(parent_span)) + 1
     group_ptr = np.unique(np.concatenate([[0], cuts, [len(rule)]]))  # no applications: 0 alone
-    item_span, item_label = items // n_labels, items % n_labels
+    item_span, item_label = items // n_labels, items % n_labels  # the number of an item, undone
     n_spans = n * (n + 1) // 2
     words = np.arange(n)
     word_at = np.full(n_spans, -1)

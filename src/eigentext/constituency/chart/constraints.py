@@ -102,13 +102,13 @@ def build_masks(
 ) -> Masks:
     """Masks for a sentence of n words; ``wrapper`` is the label that every tree gets on top."""
     rows = [np.ones(len(labels), bool), np.zeros(len(labels), bool)]
-    of_span = np.zeros(n * (n + 1) // 2, np.int32)
+    of_span = np.zeros(n * (n + 1) // 2, np.int32)  # any label over any span
     unweighed = np.ones(len(of_span)), 0.0, np.zeros(len(of_span))
     if not constraints:
         return Masks(of_span, np.array(rows), *unweighed)
-    chains = [user_labels(label) for label in labels]
+    chains = [user_labels(label) for label in labels]  # of nodes made by binarisation: ()
     _check(n, chains, constraints, wrapper)
-    per_span: dict[int, Bools] = {}
+    per_span: dict[int, Bools] = {}  # (labels,) what is left of a span's labels
 
     def narrow(start: int, end: int, admitted: Iterable[bool]) -> None:
         number = span_number(start, end, n)
@@ -120,7 +120,7 @@ def build_masks(
         narrow(start, end, ((label[0] in c if label else bool(c)) for c in chains))
         for i in range(n):
             for j in range(i + 1, n + 1):
-                if _cross((i, j), (start, end)):
+                if _cross((i, j), (start, end)):  # no tree has both
                     of_span[span_number(i, j, n)] = _NONE
     for start, end, *label in constraints.forbidden:
         narrow(start, end, ((label[0] not in c if label else not c) for c in chains))

@@ -78,7 +78,7 @@ def decoder_scores(
 
 
 def _rule_scores(chart: Chart, passes: Sequence[FinePass]) -> tuple[Float64s, Float64s]:
-    total = np.zeros(len(chart.rule))
+    total = np.zeros(len(chart.rule))  # log of the product of the models' posteriors
     for p in passes:
         total += np.log(np.maximum(p.applications, _TINY))
     # A tag's posterior is already part of the rule above it, except when there is none.
@@ -97,7 +97,7 @@ def best_skeleton(
 
     applications, leaves = scores
     over_word = chart.word_of_item >= 0
-    item_score = np.where(over_word, leaves, -np.inf)
+    item_score = np.where(over_word, leaves, -np.inf)  # of others their best application
     chosen = np.empty(len(leaves), np.int64)
     best_by_score(
         chart.parent, chart.left, chart.right, applications, over_word, item_score, chosen
@@ -151,7 +151,7 @@ def viterbi_skeleton(
         best = np.log(words)
         root_weight = np.log(params.root)
     application = np.full(len(best), -1)
-    scaled, top = np.zeros(len(best)), np.full(len(item_ptr) - 1, -np.inf)
+    scaled, top = np.zeros(len(best)), np.full(len(item_ptr) - 1, -np.inf)  # exp(best - top)
     of_chart = chart.applications, tensors, item_ptr, application, scaled
     viterbi_up(*of_chart, chart.span_items, chart.word_of_item, best, top)
     winner, root, state = -np.inf, -1, -1
@@ -164,7 +164,7 @@ def viterbi_skeleton(
             winner, root, state = float(total.max()), item, int(total.argmax())
     if root < 0:
         return None
-    chosen = np.full(len(item_ptr) - 1, -1)
+    chosen = np.full(len(item_ptr) - 1, -1)  # (I,) the application of each item in the tree
     viterbi_down(*of_chart, root, state, chosen)
     return winner, _skeleton(chart, chosen, root)
 
@@ -205,12 +205,12 @@ class Chains(NamedTuple):
 def expected_gains(chart: Chart, posteriors: Float64s, chains: Chains) -> Float64s:
     """(I,) what each item adds to a tree, by the (I,) posteriors of all items; see the module."""
     label = chart.item_label
-    n = np.diff(chains.ptr)[label]
+    n = np.diff(chains.ptr)[label]  # constituents that each item stands for
     item = np.repeat(np.arange(len(label)), n)
     within = np.arange(len(item)) - np.repeat(np.cumsum(n) - n, n)
     number = chains.number[chains.ptr[label[item]] + within]
     _, constituent = np.unique(chart.item_span[item] * chains.bound + number, return_inverse=True)
-    p = np.bincount(constituent, weights=posteriors[item])
+    p = np.bincount(constituent, weights=posteriors[item])  # p(i, j, A)
     gains = np.bincount(item, weights=p[constituent] - 0.5, minlength=len(label))
     return gains.astype(float)  # of no constituents at all they would be whole numbers
 
@@ -294,7 +294,7 @@ def _children(over_word: Sequence[bool]) -> tuple[list[int], list[int]]:
 _MORE = 10  # so many binary trees are looked at for each tree wanted
 
 
-class Forest(NamedTuple):
+class DerivationForest(NamedTuple):
     """Derivations, and which of them are whole trees, the best first."""
 
     chart: Chart
@@ -316,7 +316,7 @@ class Forest(NamedTuple):
 
 def kbest_forest(
     chart: Chart, scores: tuple[Float64s, Float64s], k: int, spliced: Bools | None = None
-) -> Forest:
+) -> DerivationForest:
     """At most k trees by falling score; ties in the order of the chart.
 
     ``scores`` are those of applications and of items taken as leaves.  ``spliced`` (labels,) are
@@ -335,7 +335,7 @@ def kbest_forest(
     best = np.where(over_word, leaves, -np.inf)
     chosen = np.empty(n_items, np.int64)
     best_by_score(chart.parent, chart.left, chart.right, applications, over_word, best, chosen)
-    key = feature_numbers(0, chart.item_span, chart.item_label)
+    key = feature_numbers(0, chart.item_span, chart.item_label)  # a tree's key is the sum of these
     if spliced is not None:
         key[spliced[chart.item_label]] = 0
     by_item = (
@@ -356,5 +356,5 @@ def kbest_forest(
             *(k, most, table, n_items, top, derivations),
         )
         if n_found >= 0:
-            return Forest(chart, table, derivations[:n_found])
+            return DerivationForest(chart, table, derivations[:n_found])
         room *= 4

@@ -79,7 +79,7 @@ def fine_sweeps(
     """Inside and outside of every item and state; None as above."""
     from eigentext.constituency.kernels.fine import fine_inside, fine_outside
 
-    item_ptr = pointers(params.m[chart.item_label])
+    item_ptr = pointers(params.m[chart.item_label])  # (I + 1,) m states an item
     inside = np.zeros(int(item_ptr[-1]), np.float32)
     n_spans = len(chart.span_items) - 1
     scale = np.zeros(n_spans)
@@ -98,7 +98,7 @@ def fine_sweeps(
     fine_inside(*of_chart, chart.span_items, chart.weight, inside, scale)
     # Z = sum over root labels and states of root[a, h] inside[root item][h]; outside of the
     # roots is root / Z, and posteriors need no further division
-    outside = np.zeros_like(inside)
+    outside = np.zeros_like(inside)  # outside[item][h], times exp(scale) of its span
     z = 0.0
     for item in chart.root_items:
         a = chart.item_label[item]
@@ -110,7 +110,7 @@ def fine_sweeps(
         return None
     first, last = item_ptr[chart.root_items.start], item_ptr[chart.root_items.stop]
     outside[first:last] /= np.float32(z)
-    applications = np.zeros(len(chart.rule), np.float32)
+    applications = np.zeros(len(chart.rule), np.float32)  # p(application | words)
     fine_outside(*of_chart, chart.weight, inside, scale, outside, applications)
     log_z = float(np.log(abs(z)) + top_scale)
     return Sweeps(item_ptr, inside, outside, scale, applications, log_z, 1 if z > 0 else -1)

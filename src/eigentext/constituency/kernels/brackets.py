@@ -12,13 +12,10 @@ import math
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.constituency.brackets import BracketWords
+from eigentext.constituency.brackets import N_BORDER, N_SPAN, PAD, BracketWords
 from eigentext.constituency.kernels.coarse import span_id
 from eigentext.features.kernels.hashing import mix
 
-PAD = 2  # places before the first word and behind the last
-N_BORDER = 7  # templates of the begin of a span, and as many of its end
-N_SPAN = 14
 _SHORT = 6  # words of a span whose tags are all looked at
 _MARKS = 3  # punctuation marks are counted up to here
 _FAINT = -20.0  # exp of it is nothing beside 1 in these sums

@@ -13,11 +13,14 @@ the number of entries plus n dense rows, not the square of n times the labels.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+
+if TYPE_CHECKING:
+    from eigentext.base.types import Float32s, Float64s, Int32s, Int64s
 
 PER_LABEL = 2  # to look up a pair of labels takes as long as to try so many rules
 _FAINT = -60.0  # splits whose factor is exp(-60) or less add nothing to single precision
@@ -26,9 +29,9 @@ _FAINT = -60.0  # splits whose factor is exp(-60) or less add nothing to single 
 class WordTags(NamedTuple):
     """The tags of word i stand at ``ptr[i]`` to ``ptr[i + 1]``, with p(word | tag) / p(word)."""
 
-    ptr: Any
-    label: Any
-    score: Any
+    ptr: Int64s
+    label: Int64s
+    score: Float64s
 
 
 class Cells(NamedTuple):
@@ -39,10 +42,10 @@ class Cells(NamedTuple):
     ``label, value``  of each entry
     """
 
-    ptr: Any
-    scale: Any
-    label: Any
-    value: Any
+    ptr: Int64s
+    scale: Float64s
+    label: Int32s
+    value: Float32s
 
 
 class Survivors(NamedTuple):
@@ -51,9 +54,9 @@ class Survivors(NamedTuple):
     ``rule, posterior``  of each;  ``cut`` (., 3) start, split and end of its span
     """
 
-    rule: Any
-    cut: Any
-    posterior: Any
+    rule: Int32s
+    cut: Int64s
+    posterior: Float64s
 
 
 @njit(inline="always")

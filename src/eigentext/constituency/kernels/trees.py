@@ -5,7 +5,7 @@ weights of all trees of a forest, in which each derivation is worked out once.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from eigentext.constituency.kernels.tensors import (
     states_of,
 )
 
+if TYPE_CHECKING:
+    from eigentext.base.types import Float32s, Float64s, Int64s
+
 
 class TreeSweeps(NamedTuple):
     """Both sweeps over trees: the states of node i stand at ``node_ptr[i] : node_ptr[i + 1]``.
@@ -27,10 +30,10 @@ class TreeSweeps(NamedTuple):
     ``log_scale``  log of what ``inside`` of each node was divided by
     """
 
-    node_ptr: Any
-    inside: Any
-    outside: Any
-    log_scale: Any
+    node_ptr: Int64s
+    inside: Float32s
+    outside: Float32s
+    log_scale: Float64s
 
 
 @njit(nogil=True)

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float32s, Float64s, Int64s
     from eigentext.constituency.lexicon import Lexicon, WordIndex
-    from eigentext.constituency.settings import LPCFGSettings
+    from eigentext.constituency.settings import LPCFGSettings, Smoothing
     from eigentext.constituency.treebank import Treebank
 
 _LEAST_WORK = 100_000  # numbers of tensors to go through: what a thread is handed at a time
 _MOST_BLOCKS = 64
-LEAST_COUNT = 1e-3  # of a rule with states, expected, in the last estimate
+_LEAST_COUNT = 1e-3  # of a rule with states, expected, in the last estimate
 
 
 def word_scores(lexicon: Lexicon, index: WordIndex) -> Float32s:
@@ -52,7 +52,7 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> Float32s:
     x, n_ts, n_base = index, lexicon.n_ts, int(lexicon.base.max()) + 1
     pairs, pair_of = np.unique(x.type_of * len(x.tags) + x.tag_of, return_inverse=True)
     of_type, tag = pairs // len(x.tags), pairs % len(x.tags)
-    m = np.diff(lexicon.tag_ptr)[tag]
+    m = np.diff(lexicon.tag_ptr)[tag]  # states of the pair's tag
     ptr = pointers(m)
     row = np.repeat(np.arange(len(pairs)), m)  # of each score: its pair
     ts = np.arange(len(row)) - ptr[row] + lexicon.tag_ptr[tag][row]
@@ -74,7 +74,7 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> Float32s:
     n_words = np.append(lexicon.n_words, 0.0)
     n = n_words[word]
     if lexicon.k_base == 0:
-        p = by_word[word[row], ts] / n[row]
+        p = by_word[word[row], ts] / n[row]  # n(w, ts) / n(w)
     else:
         n = n + n_words[lower]
         total = np.asarray(by_shape.sum(axis=1))[shape]
@@ -100,7 +100,7 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> Float32s:
             given_base=lexicon.ts_given_base[ts],
         )
         p = smoothed(evidence, lexicon.strengths)
-    score = (p / lexicon.p_ts[ts] * lexicon.emits[ts]).astype(np.float32)
+    score = (p / lexicon.p_ts[ts] * lexicon.emits[ts]).astype(np.float32)  # p(w | ts) / p(w)
     pair_of = pair_of.reshape(-1)
     lengths = m[pair_of]
     start = np.cumsum(lengths) - lengths
@@ -119,8 +119,6 @@ def run_em(
     """So many iterations from these parameters.
 
     The likelihood is that of trees and words up to the words' constant, as in ``lexicon``.
-    The last estimate leaves out expected counts of rules below ``LEAST_COUNT``: on a treebank
-    these are 97 of 100 cells, and 2 of 1,000 counts.
     """
     last: list[tuple[LatentCounts, Lexicon]] = []
 
@@ -134,10 +132,18 @@ def run_em(
     learned = iterate(params, step, n_iter=n_iter, progress=progress)
     if not last:
         return learned
-    counts, lexicon = last[0]
+    return replace(learned, params=last_estimate(bank, params.m, *last[0], settings.smoothing))
+
+
+def last_estimate(
+    bank: Treebank, m: Int64s, counts: LatentCounts, lexicon: Lexicon, smoothing: Smoothing
+) -> LatentParams:
+    """Parameters of few numbers: without expected counts of rules below ``_LEAST_COUNT``.
+
+    On a treebank these are 97 of 100 cells, and 2 of 1,000 counts.
+    """
     lexicon = replace(lexicon, word_n=rounded(lexicon.word_n), shape_n=rounded(lexicon.shape_n))
-    few = estimate(bank, params.m, counts, lexicon, settings.smoothing, least=LEAST_COUNT)
-    return replace(learned, params=few)
+    return estimate(bank, m, counts, lexicon, smoothing, least=_LEAST_COUNT)
 
 
 def expect_states(bank: Treebank, params: LatentParams) -> tuple[LatentCounts, Float64s, float]:
@@ -155,7 +161,7 @@ def expect_states(bank: Treebank, params: LatentParams) -> tuple[LatentCounts, F
 
     m, n_states = params.m, int(params.m.sum())
     node_ptr = pointers(m[bank.label])
-    mask = np.repeat(bank.token >= 0, m[bank.label])
+    mask = np.repeat(bank.token >= 0, m[bank.label])  # states of nodes over words
     n_cells = int(node_ptr[-1])
     sweeps = TreeSweeps(
         node_ptr,
@@ -165,8 +171,8 @@ def expect_states(bank: Treebank, params: LatentParams) -> tuple[LatentCounts, F
     )
     sweeps.inside[mask] = word_scores(params.lexicon, index_words(bank))
     skeletons = Skeleton(bank.label, bank.rule, bank.left, bank.right)
-    likelihood = np.zeros(bank.n_trees)
-    tensor = np.zeros(len(params.tensor))
+    likelihood = np.zeros(bank.n_trees)  # log p of each tree
+    tensor = np.zeros(len(params.tensor))  # expected counts of rules with states
     of_trees, of_rules = _shared_out(bank, m)
 
     def sweep(trees: Int64s) -> None:
@@ -218,7 +224,7 @@ def _cuts(work: Int64s) -> list[int]:
 def random_start(bank: Treebank, m: Int64s, settings: LPCFGSettings) -> LatentParams:
     """Parameters near the plain PCFG, jittered: where EM without a spectral start begins."""
     rng = np.random.default_rng(settings.seed)
-    size = m[bank.rules].prod(axis=1)
+    size = m[bank.rules].prod(axis=1)  # numbers of each rule's tensor
     of_rule = np.bincount(bank.rule[bank.rule >= 0], minlength=len(bank.rules))
     tensor = np.repeat(of_rule / size, size) * rng.uniform(0.5, 1.5, int(size.sum()))
     label = np.repeat(np.arange(len(m)), m)
@@ -230,9 +236,9 @@ def random_start(bank: Treebank, m: Int64s, settings: LPCFGSettings) -> LatentPa
     weights /= np.repeat(np.add.reduceat(weights, np.cumsum(m[tags]) - m[tags]), m[tags])
     # A state is counted as often as its rules and its words, so that they share out to one.
     parent = np.repeat(bank.rules[:, 0], size)
-    width = np.repeat(m[bank.rules[:, 1:]].prod(axis=1), size)
+    width = np.repeat(m[bank.rules[:, 1:]].prod(axis=1), size)  # of one state of the parent
     within = np.arange(len(tensor)) - np.repeat(tensor_layout(bank.rules, m)[:-1], size)
-    of_tag = np.repeat(label_ptr[tags], m[tags])
+    of_tag = np.repeat(label_ptr[tags], m[tags])  # the first state of each word's tag
     within_tag = np.arange(len(weights)) - np.repeat(np.cumsum(m[tags]) - m[tags], m[tags])
     states = np.zeros(len(label))
     states += np.bincount(label_ptr[parent] + within // width, tensor, minlength=len(label))

@@ -22,9 +22,9 @@ import numpy as np
 
 from eigentext.base.registry import part
 from eigentext.constituency.features import inside_features, outside_features
-from eigentext.constituency.learn.em import LEAST_COUNT, random_start, run_em
+from eigentext.constituency.learn.em import last_estimate, random_start, run_em
 from eigentext.constituency.lexicon import build_lexicon
-from eigentext.constituency.params import LatentParams, count_states, estimate, rounded
+from eigentext.constituency.params import LatentParams, count_states, estimate
 from eigentext.features.sparse_rows import FeatureRows, scaled_rows
 from eigentext.features.states import Clustering, kmeans_states, states_by_label
 from eigentext.linalg.determinism import single_threaded
@@ -71,38 +71,26 @@ def _learn(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -
 
         return fit_moments(bank, settings, progress=progress)
     if settings.estimator == "clustering":
-        params = _clustered(bank, settings, progress)
+        state, m, spectra = cluster_states(bank, settings, progress=progress)  # one state a node
+        lexicon = build_lexicon(bank, m, state[bank.token >= 0], settings.smoothing)
+        counts = count_states(bank, state, m)
+        params = estimate(bank, m, counts, lexicon, settings.smoothing, least=0.0)
         n_iter = _EM_AFTER_CLUSTERING if settings.n_iter is None else settings.n_iter
     elif settings.estimator == "pivot":
-        params, n_iter = _of_pivots(bank, settings, progress), settings.n_iter or 0
+        counts, words, m, spectra = part("pivot counts")(bank, settings, progress=progress)
+        lexicon = build_lexicon(bank, m, words, settings.smoothing)
+        params = last_estimate(bank, m, counts, lexicon, settings.smoothing)
+        n_iter = settings.n_iter or 0
     else:
         if settings.n_states == "auto":
             m = cluster_states(bank, settings, progress=progress).m
         else:
             n_nodes = np.bincount(bank.label, minlength=len(bank.labels))
             m = np.clip(n_nodes // settings.per_state, 1, settings.n_states)
-        params = random_start(bank, m, settings)
+        params, spectra = random_start(bank, m, settings), None
         n_iter = _EM_ITERATIONS if settings.n_iter is None else settings.n_iter
-    if not n_iter:
-        return params
-    spectra = params.spectra
-    params = run_em(bank, params, n_iter, settings, progress=progress).params
-    return replace(params, spectra=spectra)
-
-
-def _of_pivots(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> LatentParams:
-    counts, words, m, spectra = part("pivot counts")(bank, settings, progress=progress)
-    lexicon = build_lexicon(bank, m, words, settings.smoothing)
-    lexicon = replace(lexicon, word_n=rounded(lexicon.word_n), shape_n=rounded(lexicon.shape_n))
-    params = estimate(bank, m, counts, lexicon, settings.smoothing, least=LEAST_COUNT)
-    return replace(params, spectra=spectra)
-
-
-def _clustered(bank: Treebank, settings: LPCFGSettings, progress: Progress | None) -> LatentParams:
-    state, m, spectra = cluster_states(bank, settings, progress=progress)
-    lexicon = build_lexicon(bank, m, state[bank.token >= 0], settings.smoothing)
-    counts = count_states(bank, state, m)
-    params = estimate(bank, m, counts, lexicon, settings.smoothing, least=0.0)
+    if n_iter:
+        params = run_em(bank, params, n_iter, settings, progress=progress).params
     return replace(params, spectra=spectra)
 
 

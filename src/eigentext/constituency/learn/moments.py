@@ -94,7 +94,7 @@ def singular_coordinates(
     Phi' (diag(w) - w w') Psi, and the coordinates have (weighted) mean zero.  Block power
     iteration; Omega is never formed.
     """
-    w = (weights / weights.sum()).astype(np.float32)[:, None]
+    w = (weights / weights.sum()).astype(np.float32)[:, None]  # of the nodes, summing to 1
     weighted = Psi._replace(values=Psi.values * w)  # diag(w) Psi
     ones = np.ones((1, 1), np.float32)
     of_phi, of_psi = (X.transposed_times(_column_of(w), ones) for X in (Phi, Psi))  # means
@@ -121,7 +121,7 @@ def singular_coordinates(
     Y, Z = (X.times(W).astype(np.float64) for X, W in ((Phi, U), (Psi, V)))
     if centre:
         Y, Z = (X - (w * X).sum(axis=0) for X in (Y, Z))
-    left, s, right = np.linalg.svd((w * Y).T @ Z)
+    left, s, right = np.linalg.svd((w * Y).T @ Z)  # U' Omega V, small
     k = min(rank, int((s > 1e-5 * max(float(s[0]), 1e-30)).sum())) if len(s) else 0
     # Omega of nothing but rounding, as when every node has the same features, has no directions.
     k = k if k and s[0] > 1e-5 else 0
@@ -219,7 +219,7 @@ def _rows(features: UInt64s, settings: LPCFGSettings, rng: np.random.Generator) 
 
 def _inverse_of_sigma(Y: Float64s, Z: Float64s, w: Float64s) -> Float64s:
     """Sigma = sum of w y z' / sum of w, inverted on the directions that it can carry."""
-    sigma = (Y * w[:, None]).T @ Z / w.sum()
+    sigma = (Y * w[:, None]).T @ Z / w.sum()  # (m, m) E[y z']
     return guarded_pinv(sigma, max_condition=1e8, on_rank="ignore", symbol="Sigma")[0]
 
 
@@ -245,14 +245,14 @@ def rule_moment(
         z, y2, y3 = means
         return cast("Float64s", z[:, None, None] * (y2[:, None] * y3))
     root = np.sqrt(n)
-    p = (w / n)[:, None]
+    p = (w / n)[:, None]  # shares of the nodes of the rule
     keep_pair = root / (smoothing.C_pair + root)
     keep_triple = keep_pair * root / (smoothing.C_triple + root)
     z, y2, y3 = ((p * X).sum(axis=0) for X in (Z, Y2, Y3))
-    Zc, Lc, Rc = Z - z, Y2 - y2, Y3 - y3
+    Zc, Lc, Rc = Z - z, Y2 - y2, Y3 - y3  # what varies about the means
     for mean in (z, y2, y3):
         mean[1:] *= n / (n + smoothing.C_mean)
-    pZ = p * Zc
+    pZ = p * Zc  # (n, m) so that pZ' X is a covariance with z
     D = z[:, None, None] * (y2[:, None] * y3 + keep_pair * ((p * Lc).T @ Rc))
     D += (keep_pair * (pZ.T @ Lc))[:, :, None] * y3
     D += (keep_pair * (pZ.T @ Rc))[:, None, :] * y2[:, None]

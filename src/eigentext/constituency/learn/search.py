@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.errors import SettingsError
 from eigentext.evaluate.parseval import evaluate
@@ -14,21 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eigentext.base.progress import Progress
-    from eigentext.constituency.answer import Parse
+    from eigentext.constituency.model import LPCFG
     from eigentext.constituency.settings import States
     from eigentext.language.trees.constituent import Tree
 
 GRID: tuple[States, ...] = (4, 8, 16, 24, 32, "auto")
-
-
-class Parser(Protocol):
-    """Such as ``LPCFG``."""
-
-    def parse(self, tokens: Sequence[str], /) -> Parse:
-        """Parse one sentence."""
-
-
-Fitted = TypeVar("Fitted", bound=Parser)
 
 
 class Trial(NamedTuple):
@@ -39,7 +29,7 @@ class Trial(NamedTuple):
     seconds: float
 
 
-def f1_on(parser: Parser, trees: Sequence[Tree], *, progress: Progress | None = None) -> float:
+def f1_on(parser: LPCFG, trees: Sequence[Tree], *, progress: Progress | None = None) -> float:
     """F1 by EVALB's rules (COLLINS.prm) on the words of gold trees."""
     spoken = [tree for tree in map(clean, trees) if tree is not None]
     if not spoken:
@@ -53,12 +43,12 @@ def f1_on(parser: Parser, trees: Sequence[Tree], *, progress: Progress | None = 
 
 
 def search_states(
-    fit: Callable[[States], Fitted],
+    fit: Callable[[States], LPCFG],
     dev: Sequence[Tree],
     grid: Sequence[States] = GRID,
     *,
     progress: Progress | None = None,
-) -> tuple[Fitted, list[Trial]]:
+) -> tuple[LPCFG, list[Trial]]:
     """The parser with the best F1 on dev among those that ``fit`` makes, and all that was tried.
 
     Of equals the first in the grid wins: the smallest.
@@ -71,7 +61,7 @@ def search_states(
     >>> [trial.n_states for trial in tried], best.n_states in (1, 2)
     ([1, 2], True)
     """
-    best: Fitted | None = None
+    best: LPCFG | None = None
     tried: list[Trial] = []
     for n_states in grid:
         began = time.process_time()

@@ -32,8 +32,7 @@ from eigentext.constituency.chart.constraints import Constraints, build_masks
 from eigentext.constituency.chart.fine import fine_sweeps
 from eigentext.constituency.learn.em import expect_states
 from eigentext.constituency.lexicon import build_lexicon
-from eigentext.constituency.lexicon_moments import MomentLexicon
-from eigentext.constituency.params import LatentCounts, Totals, estimate
+from eigentext.constituency.params import LatentCounts, RuleTotals, estimate
 from eigentext.errors import SettingsError
 from eigentext.language.trees.clean import WRAPPERS, clean
 from eigentext.linalg.determinism import single_threaded
@@ -51,6 +50,8 @@ if TYPE_CHECKING:
     from eigentext.constituency.settings import LPCFGSettings
     from eigentext.constituency.treebank import Treebank
     from eigentext.language.trees.constituent import Tree
+
+    _Swept = tuple[Chart, list[Sweeps | None]]
 
 _BLANK = ("", "X")  # labels that say "a constituent" and no more
 
@@ -113,6 +114,11 @@ class Expected(NamedTuple):
         """Nothing yet."""
         return cls(np.zeros(len(params.tensor)), np.zeros(int(params.m.sum())), [])
 
+    def words(self) -> tuple[Int64s, Float64s]:
+        """The (tag, state) of all words end to end, and how often each is expected."""
+        ts = np.concatenate([np.empty(0, np.int64), *(ts for _, ts, _ in self.pairs)])
+        return ts, np.concatenate([np.empty(0), *(n for _, _, n in self.pairs)])
+
 
 def partial_brackets(tree: Tree, *, cut_tags: bool = False) -> tuple[list[str], Constraints]:
     """What a tree with some brackets says: labels X and none at all mean any constituent.
@@ -154,17 +160,13 @@ def learn_semi(
     progress: Progress | None = None,
 ) -> tuple[Grammar, SemiResult]:
     """Rounds of EM over the trees that the grammar was learned from and over the text."""
-    if any(isinstance(model.lexicon, MomentLexicon) for model in grammar.params):
+    if grammar.signed:
         raise SettingsError(
             "sentences without trees need the estimator clustering or em: EM cannot go on from "
             "the signed numbers of moments"
         )
-    short, n_long = [], 0
-    for sentence in _sentences(grammar, text, settings):
-        if len(sentence.words) > text.longest:
-            n_long += 1
-        else:
-            short.append(sentence)
+    sentences = list(_sentences(grammar, text, settings))
+    short = [sentence for sentence in sentences if len(sentence.words) <= text.longest]
     history, n_used = [], 0
     with single_threaded():
         for number in range(settings.unlabelled_rounds):
@@ -181,20 +183,19 @@ def learn_semi(
                     n_used += 1
                     likelihood += gained
             # M-step, with the E-step of the trees in it
-            of_trees = []
-            totals = Totals.of(bank)
+            totals = RuleTotals.of(bank)
             added = [_totals(model, new) for model, new in zip(params, expected, strict=True)]
-            renewed = []
-            for model, new, more in zip(params, expected, added, strict=True):
-                fresh, log_prob = _maximise(settings, bank, model, new, totals.plus(more))
-                renewed.append(fresh)
-                of_trees.append(log_prob)
+            steps = [
+                _maximise(settings, bank, model, new, totals.plus(more))
+                for model, new, more in zip(params, expected, added, strict=True)
+            ]
             # the models share one chart, so the coarse grammar gets the mean of what they expect
-            mean = Totals(*(np.mean(column, axis=0) for column in zip(*added, strict=True)))
+            mean = RuleTotals(*(np.mean(column, axis=0) for column in zip(*added, strict=True)))
             k_root = settings.smoothing.k_root
             coarse = CoarseGrammar.from_treebank(bank, k_root, totals.plus(mean))
-            grammar = replace(grammar, coarse=coarse, params=tuple(renewed))
-            history.append(likelihood + float(np.mean(of_trees)))
+            grammar = replace(grammar, coarse=coarse, params=tuple(model for model, _ in steps))
+            history.append(likelihood + float(np.mean([log_p for _, log_p in steps])))
+    n_long = len(sentences) - len(short)
     return grammar, SemiResult(tuple(history), n_used, n_long, len(short) - n_used)
 
 
@@ -207,15 +208,11 @@ def _sentences(grammar: Grammar, text: FreeText, settings: LPCFGSettings) -> Ite
             yield _Sentence(grammar.forms(tokens), brackets, weight)
 
 
-class _Swept(NamedTuple):
-    """The chart of a sentence, and both sweeps of every model; None where it has no weight."""
-
-    chart: Chart
-    sweeps: list[Sweeps | None]
-
-
 def _sweep(grammar: Grammar, settings: LPCFGSettings, sentence: _Sentence) -> _Swept | None:
-    """What the cores in use share out; None when the sentence has no parse."""
+    """What the cores in use share out: the chart of a sentence, and both sweeps of every model.
+
+    None when the sentence has no parse, and where a model gives it no weight.
+    """
     params, words = grammar.params, sentence.words
     try:
         masks = build_masks(len(words), grammar.labels, sentence.constraints, grammar.wrapper)
@@ -233,8 +230,7 @@ def _sweep(grammar: Grammar, settings: LPCFGSettings, sentence: _Sentence) -> _S
     )
     if chart is None:
         return None
-    sweeps = [fine_sweeps(chart, *model) for model in zip(params, emissions, strict=True)]
-    return _Swept(chart, sweeps)
+    return chart, [fine_sweeps(chart, *model) for model in zip(params, emissions, strict=True)]
 
 
 def _expect(
@@ -247,11 +243,12 @@ def _expect(
     """Add what a sentence says: its weighted log-likelihood, or None when it has no parse."""
     if swept is None:
         return None
+    chart, all_sweeps = swept
     log_ps = []
-    for model, sweeps, into in zip(grammar.params, swept.sweeps, expected, strict=True):
+    for model, sweeps, into in zip(grammar.params, all_sweeps, expected, strict=True):
         if sweeps is None or sweeps.sign < 0:
             continue
-        add_sentence(swept.chart, model, sweeps, sentence.words, sentence.weight, least, into)
+        add_sentence(chart, model, sweeps, sentence.words, sentence.weight, least, into)
         log_ps.append(sweeps.log_z + sum(map(model.lexicon.log_p_word, sentence.words)))
     return sentence.weight * float(np.mean(log_ps)) if log_ps else None
 
@@ -276,14 +273,13 @@ def add_sentence(
         chart.applications, params.tensors, chart.item_span, swept, weight, least, into.tensor
     )
     # inside * outside is the posterior of a state: of the roots and of the words it is the count
-    posterior = (swept.inside * swept.outside).astype(float)
+    posterior = (swept.inside * swept.outside).astype(float)  # p(item, h | words)
     for item in chart.root_items:
         a = chart.item_label[item]
         states = slice(params.label_ptr[a], params.label_ptr[a + 1])
         into.roots[states] += weight * posterior[swept.item_ptr[item] : swept.item_ptr[item + 1]]
     lexicon = params.lexicon
-    over_words = np.flatnonzero(chart.word_of_item >= 0)
-    for item in over_words.tolist():
+    for item in np.flatnonzero(chart.word_of_item >= 0).tolist():
         t = int(np.searchsorted(lexicon.tags, chart.item_label[item]))
         n = posterior[swept.item_ptr[item] : swept.item_ptr[item + 1]]
         if n.sum() > least:
@@ -291,28 +287,29 @@ def add_sentence(
             into.pairs.append((words[chart.word_of_item[item]], ts, weight * n))
 
 
-def _totals(params: LatentParams, new: Expected) -> Totals:
+def _totals(params: LatentParams, new: Expected) -> RuleTotals:
     """The expected counts without states."""
     n_labels, lexicon = len(params.m), params.lexicon
     rules = np.add.reduceat(np.append(new.tensor, 0.0), params.rule_ptr[:-1])[: len(params.rules)]
-    over_words = np.zeros(n_labels)
-    if new.pairs:
-        ts = np.concatenate([ts for _, ts, _ in new.pairs])
-        n = np.concatenate([n for _, _, n in new.pairs])
-        over_words += np.bincount(lexicon.tags[lexicon.ts_tag[ts]], n, minlength=n_labels)
-    labels = over_words + np.bincount(params.rules[:, 0], rules, minlength=n_labels)
-    roots = np.add.reduceat(new.roots, params.label_ptr[:-1])
-    return Totals(rules, labels, over_words, roots)
+    ts, n = new.words()
+    over_words = np.bincount(lexicon.tags[lexicon.ts_tag[ts]], n, n_labels).astype(float)
+    labels = over_words + np.bincount(params.rules[:, 0], rules, n_labels).astype(float)
+    roots = np.add.reduceat(new.roots, params.label_ptr[:-1])  # over the states
+    return RuleTotals(rules, labels, over_words, roots)
 
 
 def _maximise(
-    settings: LPCFGSettings, bank: Treebank, params: LatentParams, new: Expected, totals: Totals
+    settings: LPCFGSettings,
+    bank: Treebank,
+    params: LatentParams,
+    new: Expected,
+    totals: RuleTotals,
 ) -> tuple[LatentParams, float]:
     """One model's M-step, and the log-likelihood of the trees before it."""
     counts, words, log_prob = expect_states(bank, params)
     log_prob += sum(map(params.lexicon.log_p_word, bank.words))
     lexicon = build_lexicon(bank, params.m, words, settings.smoothing)
-    states = counts.states + _states(params, new)
+    states = counts.states + _states(params, new)  # n(a, h) of trees and sentences
     if new.pairs:
         lexicon = _with_words(lexicon, new)
     summed = LatentCounts(counts.tensor + new.tensor, states, counts.roots + new.roots)
@@ -326,16 +323,15 @@ def _states(params: LatentParams, new: Expected) -> Float64s:
     parent = np.repeat(np.arange(len(params.rules)), m[a])
     first = np.cumsum(m[a]) - m[a]
     x = np.arange(len(parent)) - first[parent]
-    width = (m[b] * m[c])[parent]
+    width = (m[b] * m[c])[parent]  # numbers of a tensor for one state of the parent
     states = np.zeros(n_states)
     if len(width):
         starts = params.rule_ptr[:-1][parent] + x * width
-        sums = np.add.reduceat(new.tensor, starts)
+        sums = np.add.reduceat(new.tensor, starts)  # n(r, h1): over the states of both children
         states += np.bincount(params.label_ptr[a][parent] + x, sums, minlength=n_states)
-    lexicon = params.lexicon
-    for _, ts, n in new.pairs:
-        t = lexicon.ts_tag[ts[0]]
-        states[params.label_ptr[lexicon.tags[t]] + ts - lexicon.tag_ptr[t]] += n
+    lexicon, (ts, n) = params.lexicon, new.words()
+    tag = lexicon.ts_tag[ts]
+    np.add.at(states, params.label_ptr[lexicon.tags[tag]] + ts - lexicon.tag_ptr[tag], n)
     return states
 
 
@@ -346,8 +342,7 @@ def _with_words(lexicon: Lexicon, new: Expected) -> Lexicon:
     number = dict(lexicon.word_number)
     row = [number.setdefault(word, len(number)) for word, _, _ in new.pairs]
     rows = np.repeat(row, [len(ts) for _, ts, _ in new.pairs])
-    ts = np.concatenate([ts for _, ts, _ in new.pairs])
-    n = np.concatenate([n for _, _, n in new.pairs])
+    ts, n = new.words()
     shape = (len(number), lexicon.n_ts)
     ends = np.append(
         lexicon.word_ptr, np.full(len(number) - len(lexicon.words), len(lexicon.word_n))

@@ -23,7 +23,7 @@ from eigentext.base.settings import check, setting
 from eigentext.base.values import Real, Whole
 from eigentext.dependency.graph.rounding import rounded, unit_of
 from eigentext.features.attributes import AFFIXES, PARSED_BITS, PARSING
-from eigentext.features.templates import Grammar, seeds_of
+from eigentext.features.templates import TemplateGrammar, seeds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ROLES = "hdgabijcs"
 LABEL_STEPS = 8  # whole numbers in the longest step of learning
 _ATTRIBUTES = (*PARSING.names, "label", "far")  # and those that an arc has only in its tree
-_GRAMMAR = Grammar("role.attribute", _ATTRIBUTES, ROLES, most=8, together=True, reach=2)
+_GRAMMAR = TemplateGrammar("role.attribute", _ATTRIBUTES, ROLES, most=8, together=True, reach=2)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ import numpy as np
 
 from eigentext.errors import SettingsError
 from eigentext.features.attributes import AFFIXES, PARSED_BITS, PARSING
-from eigentext.features.templates import Grammar, Template, distinct, seeds_of
+from eigentext.features.templates import Template, TemplateGrammar, distinct, seeds_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ AFTER = 0xD6E8FEB86659FD93
 BEYOND = (0x2545F4914F6CDD1D, 0x27D4EB2F165667C5)  # keys of words before the first, after the last
 NOBODY = 0x165667B19E3779F9  # part of the sibling that a first modifier does not have
 EXTRAS = ("", "~kinds", "~rivals", "~agree", "~upos", "~xpos")
-GRAMMAR = Grammar("role.attribute", PARSING.names, "hdsg", EXTRAS[1:], most=6, reach=2)
+GRAMMAR = TemplateGrammar("role.attribute", PARSING.names, "hdsg", EXTRAS[1:], most=6, reach=2)
 
 
 class FeatureArrays(NamedTuple):

@@ -7,8 +7,8 @@ heads it is a model of trees (:class:`~eigentext.lab.experts.HeadAutomata`).  Al
 the same symbols, so that their probabilities can be compared.  Classes of few strings share the
 automaton of all strings.
 
-:class:`CharacterTags` are those of rare words by tag, a further opinion on an unknown word beside
-its shape.  A product over all characters is too sure of itself, so it has a power, a small one::
+:class:`CharacterAutomata` are those of rare words by tag, an opinion on an unknown word beside its
+shape.  A product over all characters is too sure of itself, so it has a power, a small one::
 
     P(t | w) ~ P(t | shape) P_characters(t | w)^power
 
@@ -198,11 +198,11 @@ _ERRORS = 2.0  # standard errors that automata, or a larger rank of them, have t
 
 
 @dataclass(frozen=True, eq=False)
-class CharacterTags:
+class CharacterAutomata:
     """``automata`` of words by tag, for a tagger with the tags ``names``; the ``power`` of them.
 
     >>> words = [("aab", 0), ("ab", 0), ("ba", 1), ("baa", 1)] * 10
-    >>> tags = CharacterTags.learned(["X", "Y"], words, 0.5)
+    >>> tags = CharacterAutomata.learned(["X", "Y"], words, 0.5)
     >>> int(tags.joined(np.array([0.5, 0.5]), "aaab").argmax())
     0
     """
@@ -218,7 +218,7 @@ class CharacterTags:
         words: Sequence[tuple[str, int]],
         power: float = 1.0,
         rank: int = max(RANKS),
-    ) -> CharacterTags:
+    ) -> CharacterAutomata:
         """From words and the numbers of their tags; a pair that comes twice counts once."""
         pairs = sorted(set(words))
         automata = ClassAutomata(rank, basis=_BASIS).fit(

@@ -47,8 +47,6 @@ from eigentext.sequences.spectral.operators import Operators
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
     from eigentext.base.types import Float64s
     from eigentext.sequences.settings import HankelScaling, Statistic
 
@@ -63,7 +61,8 @@ class Automaton:
     ``usual``     (k,) the mean state over all places of all strings
     ``matrices``  (V, k, k) B_x
 
-    >>> coin = Automaton.known([1.0], [0.5], [[[0.25]], [[0.25]]])
+    >>> half, one = np.array([0.5]), np.ones(1)
+    >>> coin = Automaton(one, half, one, one, np.full((2, 1, 1), 0.25))
     >>> coin.weight([0, 1]), coin.prefix_weight([0, 1])
     (0.03125, 0.0625)
     """
@@ -74,17 +73,6 @@ class Automaton:
     usual: Float64s
     matrices: Float64s
 
-    @classmethod
-    def known(
-        cls, start: npt.ArrayLike, stop: npt.ArrayLike, matrices: npt.ArrayLike
-    ) -> Automaton:
-        """Of given parameters; the weights of all strings together must be finite."""
-        b, c, B = (np.asarray(x, np.float64) for x in (start, stop, matrices))
-        rest = np.linalg.inv(np.eye(len(b)) - B.sum(axis=0))
-        places = rest @ b
-        total = rest.T @ c
-        return cls(b, c, total, places / float(total @ places), B)
-
     @property
     def k(self) -> int:
         """Number of dimensions."""
@@ -93,7 +81,7 @@ class Automaton:
     def truncated(self, k: int) -> Automaton:
         """The leading ``k`` directions: what learning with rank ``k`` gives.
 
-        >>> Automaton.known(np.ones(3), np.ones(3), 0.1 * np.ones((2, 3, 3))).truncated(1).k
+        >>> Automaton(*np.ones((4, 3)), np.ones((2, 3, 3))).truncated(1).k
         1
         """
         return Automaton(

@@ -1,7 +1,7 @@
 """StringAutomaton: strings -> Hankel block -> weighted automaton -> predictions.
 
 1. ``fit`` numbers the symbols (characters of words, or tokens), with an end symbol among them.
-2. :func:`learn_automaton` counts the Hankel block and takes its SVD (hankel.py); rank, size of the
+2. ``fit_encoded`` counts the Hankel block and takes its SVD (hankel.py); rank, size of the
    basis and weight of the unigram are those that say most of a tenth of the strings, held out; all
    strings are counted afterwards.
 3. A query runs the state along a string.  What comes next has the values
@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,14 +42,6 @@ _WEIGHTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 _FEW = 30  # strings, below which nothing is held out
 _OF_FEW = (5, 0.2)  # rank and weight then
 _ENOUGH = 1.002  # a larger basis or rank has to be so much better
-
-
-class Learned(NamedTuple):
-    """What was learned of strings: an automaton, and the weight of the unigram beside it."""
-
-    automaton: Automaton
-    weight: float
-    basis: int
 
 
 def symbols_of(strings: Iterable[Sequence[str]]) -> Symbols:
@@ -96,22 +88,6 @@ def share_right(answers: Sequence[str], gold: Iterable[str]) -> float:
 
 
 # ---------------------------------------------------------------- learning
-
-
-def learn_automaton(data: Encoded, symbols: Symbols, settings: AutomatonSettings) -> Learned:
-    """Learn from strings that are numbers, each with the end symbol behind it."""
-    ids = [tuple(data[at][:-1].tolist()) for at in range(len(data))]
-    free = "auto" in (settings.n_states, settings.basis, settings.unigram_weight)
-    rank, size, weight = settings.n_states, settings.basis, settings.unigram_weight
-    if free and len(ids) < _FEW:
-        rank = _OF_FEW[0] if rank == "auto" else rank
-        size = _SIZES[0] if size == "auto" else size
-        weight = _OF_FEW[1] if weight == "auto" else weight
-    elif free:
-        rank, size, weight = _chosen(ids, data, symbols, settings)
-    return Learned(
-        _automaton(ids, symbols, settings, int(size), int(rank)), float(weight), int(size)
-    )
 
 
 def _automaton(
@@ -219,9 +195,18 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
     def fit_encoded(self, data: Encoded, symbols: Symbols) -> StringAutomaton:
         """Learn from numbers: strings with the end symbol behind each."""
         self.check()
-        learned = learn_automaton(data, symbols, self)
-        self.symbols_, self.basis_ = symbols, learned.basis
-        self._take_automaton(learned.automaton, learned.weight)
+        ids = [tuple(data[at][:-1].tolist()) for at in range(len(data))]
+        rank, size, weight = self.n_states, self.basis, self.unigram_weight
+        free = "auto" in (rank, size, weight)
+        if free and len(ids) < _FEW:
+            rank = _OF_FEW[0] if rank == "auto" else rank
+            size = _SIZES[0] if size == "auto" else size
+            weight = _OF_FEW[1] if weight == "auto" else weight
+        elif free:
+            rank, size, weight = _chosen(ids, data, symbols, self)
+        self.symbols_, self.basis_ = symbols, int(size)
+        automaton = _automaton(ids, symbols, self, int(size), int(rank))
+        self._take_automaton(automaton, float(weight))
         return self
 
     def _take_automaton(self, automaton: Automaton, weight: float) -> None:

@@ -52,7 +52,7 @@ _MOST_PAIRS = 40  # words: pairs of longer sentences are not looked at
 _FLOOR = 1e-12  # a singular value is at least this share of the variance
 
 
-class TagText(NamedTuple):
+class VectorText(NamedTuple):
     """Tagged text end to end; sentence s is at ``ptr[s]:ptr[s + 1]``.
 
     ``tag``      (N,) numbers of tags;  ``vectors`` (N, d) of words, less the mean of their tag
@@ -62,14 +62,14 @@ class TagText(NamedTuple):
     tag: Int64s
     vectors: Float64s
 
-    def part(self, sentences: Int64s) -> TagText:
+    def part(self, sentences: Int64s) -> VectorText:
         """Some of the sentences."""
         stretches = [np.arange(self.ptr[s], self.ptr[s + 1]) for s in sentences.tolist()]
         at = np.concatenate(stretches) if stretches else np.zeros(0, np.int64)
-        return TagText(pointers(map(len, stretches)), self.tag[at], self.vectors[at])
+        return VectorText(pointers(map(len, stretches)), self.tag[at], self.vectors[at])
 
 
-class Contexts(NamedTuple):
+class TagContexts(NamedTuple):
     """What is known of the contexts of each level, sorted by key.
 
     ``keys``   (levels,) of rising integers;  ``cross`` (levels,) of - log L(Sigma_ij)
@@ -131,7 +131,7 @@ def _places(keys: Int64s, sought: Int64s) -> Int64s:
 
 
 class _Level(NamedTuple):
-    """Contexts of one level: keys, the places of their own in the level below, counts, sums."""
+    """TagContexts of one level: keys, the places of their own in the level below, counts, sums."""
 
     keys: Int64s
     below: Int64s
@@ -139,7 +139,7 @@ class _Level(NamedTuple):
     sums: Float64s
 
 
-def _levels(text: TagText, n_tags: int) -> list[_Level]:
+def _levels(text: VectorText, n_tags: int) -> list[_Level]:
     from eigentext.lab.induction.kernels import add_products
 
     first, second = _pairs(text.ptr)
@@ -181,7 +181,7 @@ def _finest(keys: Sequence[Int64s], sought: Sequence[Int64s]) -> tuple[Int64s, I
     return level, row
 
 
-def chosen_strength(text: TagText, n_tags: int) -> float:
+def chosen_strength(text: VectorText, n_tags: int) -> float:
     """The C with the least squared error on the half of the sentences not learned from.
 
     For covariances S of contexts learned from one half, and the products x y' of the other half,
@@ -211,7 +211,7 @@ def chosen_strength(text: TagText, n_tags: int) -> float:
     return STRENGTHS[int(np.argmin(errors))]
 
 
-def learn_contexts(text: TagText, n_tags: int, m: int, strength: float) -> Contexts:
+def learn_contexts(text: VectorText, n_tags: int, m: int, strength: float) -> TagContexts:
     """All contexts of a text with their - log L(Sigma)."""
     with single_threaded():
         d = text.vectors.shape[1]
@@ -226,10 +226,10 @@ def learn_contexts(text: TagText, n_tags: int, m: int, strength: float) -> Conte
                 log_product((X.T @ X + strength * total) / (len(X) + strength), m, scale) / 2
             )
         of_tags[n_tags] = log_product(total.reshape(d, d), m, scale) / 2
-    return Contexts(tuple(level.keys for level in levels), tuple(cross), of_tags)
+    return TagContexts(tuple(level.keys for level in levels), tuple(cross), of_tags)
 
 
-def tree_distances(contexts: Contexts, tags: Int64s) -> Float64s:
+def tree_distances(contexts: TagContexts, tags: Int64s) -> Float64s:
     """(n, n) distances of the words of a sentence with these tags; unseen ones are n_tags."""
     n, n_tags = len(tags), len(contexts.of_tag) - 1
     i, j = np.triu_indices(n, 1)
@@ -253,14 +253,14 @@ def tree_distances(contexts: Contexts, tags: Int64s) -> Float64s:
 _TIE = 1e-9  # lengths that differ by less than this share of the distances are equal
 
 
-class Brackets(NamedTuple):
+class BracketTree(NamedTuple):
     """Spans of more than one word, the whole sentence first, and the length of the tree."""
 
     spans: list[tuple[int, int]]
     length: float
 
 
-def brackets(D: npt.ArrayLike, cut: int | None = None) -> Brackets:
+def brackets(D: npt.ArrayLike, cut: int | None = None) -> BracketTree:
     """The shortest tree for distances D, (n, n), with the root behind the first ``cut`` words.
 
     Without ``cut`` the root is half-way between the first word and the last.
@@ -278,7 +278,7 @@ def brackets(D: npt.ArrayLike, cut: int | None = None) -> Brackets:
     if cut is not None and not 0 < cut < max(n, 2):
         raise ValueError(f"cut is {cut}, expected 1 to {n - 1}")
     if n < 3:
-        return Brackets([(0, n)] if n > 1 else [], float(distances.sum() / 2))
+        return BracketTree([(0, n)] if n > 1 else [], float(distances.sum() / 2))
     tolerance = _TIE * max(float(np.abs(distances).max()), 1e-300)
     nodes, length = shortest_tree(distances, cut or 0, tolerance)
     # nodes [0, end) are those on the way from the first word to the last: the root cuts that way
@@ -289,7 +289,7 @@ def brackets(D: npt.ArrayLike, cut: int | None = None) -> Brackets:
     spans = {(0, n), *((start, end) for start, _, end in nodes.tolist() if start > 0)}
     spans |= {(0, end) for end in ends if end <= cut}
     spans |= {(end, n) for end in cuts if cut <= end < n - 1}
-    return Brackets(sorted(spans, key=lambda span: (span[0], -span[1])), float(length))
+    return BracketTree(sorted(spans, key=lambda span: (span[0], -span[1])), float(length))
 
 
 def _middle(D: Float64s, cuts: list[int]) -> int:

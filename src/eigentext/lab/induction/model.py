@@ -32,8 +32,8 @@ from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import DataError, RankWarning, SettingsError
 from eigentext.lab.induction.distances import (
     N_LEVELS,
-    Contexts,
-    TagText,
+    TagContexts,
+    VectorText,
     brackets,
     chosen_strength,
     learn_contexts,
@@ -53,7 +53,7 @@ _MOST_TAGS = 900  # with more, the six tags of a context are no 64-bit number
 _BRACKETS = frozenset(("-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"))
 
 
-def _flat(contexts: Contexts) -> SimpleNamespace:
+def _flat(contexts: TagContexts) -> SimpleNamespace:
     return SimpleNamespace(
         level=pointers(map(len, contexts.keys)),
         keys=np.concatenate(contexts.keys),
@@ -62,14 +62,14 @@ def _flat(contexts: Contexts) -> SimpleNamespace:
     )
 
 
-def _by_level(flat: SimpleNamespace) -> Contexts:
+def _by_level(flat: SimpleNamespace) -> TagContexts:
     if flat.level[1] != 1 or flat.keys[0] != 0:
         raise ValueError("array 'keys' does not begin with the context of any pair")
     cuts = flat.level[1:-1]
     keys = tuple(np.split(flat.keys, cuts))
     if any(bool(np.any(np.diff(of_level) <= 0)) for of_level in keys):
         raise ValueError("array 'keys' does not rise")
-    return Contexts(keys, tuple(np.split(flat.cross, cuts)), flat.own)
+    return TagContexts(keys, tuple(np.split(flat.cross, cuts)), flat.own)
 
 
 def is_punctuation(word: str) -> bool:
@@ -96,7 +96,7 @@ class Bracketer(Model, InductionSettings):
 
     KIND = "bracketer"
     tags_: tuple[str, ...] = learned(Strings("tags", distinct=True))
-    contexts_: Contexts = learned(
+    contexts_: TagContexts = learned(
         As(
             Group(
                 level=Pointers(N_LEVELS, "contexts"),
@@ -136,7 +136,9 @@ class Bracketer(Model, InductionSettings):
             )
         self._number_tags()
         tag = np.array([self._tag_ids[name] for row in rows for name in row], np.int64)
-        text = TagText(pointers(map(len, rows)), tag, self._centred(words, tag, vectors, progress))
+        text = VectorText(
+            pointers(map(len, rows)), tag, self._centred(words, tag, vectors, progress)
+        )
         strength = self.smoothing
         if strength is None:
             strength = chosen_strength(text, len(self.tags_))
@@ -220,7 +222,7 @@ class Bracketer(Model, InductionSettings):
             at = [start + i for i in self._kept(tokens[start:end])]
             spans |= {
                 (at[i], at[j - 1] + 1)
-                for i, j in self._spans([tags[i] for i in at])
+                for i, j in self._spans([tags[word] for word in at])
                 if j - i < len(at) or len(stretches) > 1
             }
         return _tree(tokens, tags, spans)

@@ -57,7 +57,10 @@ class RecoveredStates(NamedTuple):
 
 def states_from_tensor(moments: Moments, k: int, *, seed: int = 0) -> RecoveredStates:
     """Emissions, pairs of states and first states: exact at exact moments, up to their order."""
-    turned = _from_behind(moments)
+    # the same triples, read from the right
+    turned = Moments(
+        moments.first, moments.right, moments.middle, moments.left, moments.counts, moments.weights
+    )
     before = dictionary(moments, k, "cca", seed=seed)
     behind = dictionary(turned, k, "cca", seed=seed)
     z1, z2, z3 = before.R, before.U, behind.R  # (V, k) each, a row for every symbol
@@ -118,13 +121,6 @@ def likely_pairs(
     start = 0.9 * start / max(float(start.sum()), 1e-300) + 0.1 / start.size
     with single_threaded():
         return iterate(start, step, n_iter=n_iter, tol=1e-9).params
-
-
-def _from_behind(moments: Moments) -> Moments:
-    """The same triples, read from the right."""
-    return Moments(
-        moments.first, moments.right, moments.middle, moments.left, moments.counts, moments.weights
-    )
 
 
 def _left_right(moments: Moments) -> Any:

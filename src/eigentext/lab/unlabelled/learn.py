@@ -99,7 +99,7 @@ def usable_text(unlabelled: Unlabelled) -> tuple[Unlabelled, int]:
     return replace(unlabelled, sentences=text), len(sentences) - len(text)
 
 
-class TagText(NamedTuple):
+class NumberedText(NamedTuple):
     """Sentences end to end; numbers of (word, tag) pairs and of tags as in ``Corpus``."""
 
     ptr: Int64s
@@ -108,7 +108,7 @@ class TagText(NamedTuple):
 
 
 def all_trees_counts(
-    text: TagText, corpus: Corpus, params: GenerativeParams, weight: float, counts: Counts
+    text: NumberedText, corpus: Corpus, params: GenerativeParams, weight: float, counts: Counts
 ) -> float:
     """Add expected counts over all trees; ``weight`` times the log likelihood."""
     from eigentext.dependency.kernels.generative import Automaton
@@ -124,7 +124,7 @@ def all_trees_counts(
     return float(likelihood)
 
 
-def best_trees(text: TagText, corpus: Corpus, params: GenerativeParams) -> Corpus:
+def best_trees(text: NumberedText, corpus: Corpus, params: GenerativeParams) -> Corpus:
     """The text with the trees of most expected right arcs."""
     from eigentext.dependency.decoding.decoders import eisner
     from eigentext.dependency.kernels.generative import Automaton, Words, inside, outside
@@ -144,19 +144,9 @@ def best_trees(text: TagText, corpus: Corpus, params: GenerativeParams) -> Corpu
     return corpus._replace(ptr=text.ptr, word=text.word, tag=text.tag, heads=heads, relation=none)
 
 
-def with_text_words(counts: Counts, text: TagText, corpus: Corpus, weight: float) -> Counts:
-    """Counts in which the words of the text are there, spread over the states of their tags."""
-    n_tags, M = len(corpus.kind_of), counts.E.shape[1]
-    of_tag = np.zeros((n_tags, M))
-    np.add.at(of_tag, corpus.tag_of, counts.E)
-    share = of_tag / np.maximum(of_tag.sum(1, keepdims=True), 1e-300)
-    said = np.bincount(text.word, minlength=len(counts.E)).astype(np.float64)
-    return counts._replace(E=counts.E + weight * said[:, None] * share[corpus.tag_of])
-
-
 def improve(
     corpus: Corpus,
-    text: TagText,
+    text: NumberedText,
     params: GenerativeParams,
     settings: Unlabelled,
     weight: float,
@@ -204,19 +194,23 @@ def chosen_weight(
 
 
 @dataclass(frozen=True)
-class Text:
+class TextBeside:
     """Sentences without trees beside the trees of a parser; ``weight`` as in ``Unlabelled``."""
 
     sentences: list[ConlluBlock]
     settings: Unlabelled
     weight: float
 
-    def _numbered(self, numbers: Numbers) -> TagText:
-        return TagText(pointers(map(len, self.sentences)), *numbers)
+    def _numbered(self, numbers: Numbers) -> NumberedText:
+        return NumberedText(pointers(map(len, self.sentences)), *numbers)
 
     def with_words(self, counts: Counts, corpus: Corpus, numbers: Numbers) -> Counts:
-        """See :func:`with_text_words`."""
-        return with_text_words(counts, self._numbered(numbers), corpus, self.weight)
+        """Counts in which the words are there, spread over the states of their tags."""
+        of_tag = np.zeros((len(corpus.kind_of), counts.E.shape[1]))
+        np.add.at(of_tag, corpus.tag_of, counts.E)
+        share = of_tag / np.maximum(of_tag.sum(1, keepdims=True), 1e-300)
+        said = np.bincount(self._numbered(numbers).word, minlength=len(counts.E)).astype(float)
+        return counts._replace(E=counts.E + self.weight * said[:, None] * share[corpus.tag_of])
 
     def improve(
         self, params: GenerativeParams, corpus: Corpus, numbers: Numbers, progress: Progress | None
@@ -237,7 +231,7 @@ def fit_generative(
     sentences = list(unlabelled.sentences)
 
     def right_heads(weight: float, others: Int64s, fold: Int64s) -> int:
-        text = Text(sentences, unlabelled, weight) if weight else None
+        text = TextBeside(sentences, unlabelled, weight) if weight else None
         other = type(parser)(**values_of(parser)).fit_trees([trees[k] for k in others], text, None)
         gold = [trees[k] for k in fold.tolist()]
         return sum(
@@ -250,7 +244,9 @@ def fit_generative(
     if weight is None:
         n_words = sum(map(len, trees))
         weight, held_out_scores = chosen_weight(right_heads, len(trees), n_words)
-    parser.fit_trees(trees, Text(sentences, unlabelled, weight) if weight else None, progress)
+    parser.fit_trees(
+        trees, TextBeside(sentences, unlabelled, weight) if weight else None, progress
+    )
     return UnlabelledReport(weight, len(sentences), n_left_out, held_out_scores)
 
 

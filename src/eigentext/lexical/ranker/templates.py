@@ -7,7 +7,7 @@ word before it.  What the kinds are stands in ``features``; how templates are re
 
 from __future__ import annotations
 
-from eigentext.features.templates import Grammar
+from eigentext.features.templates import TemplateGrammar
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ SECOND_PASS = _listed(
 """What the neighbours' predicted labels add."""
 
 
-_GRAMMAR = Grammar("attribute@offset", most=99)
+_GRAMMAR = TemplateGrammar("attribute@offset", most=99)
 
 
 def parse(template: str) -> tuple[tuple[str, int], ...]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
 from eigentext.features.attributes import CLUSTER_BITS, MORPHOLOGY, N_BEGINNINGS, N_ENDINGS
-from eigentext.features.templates import Grammar, seeds_of
+from eigentext.features.templates import TemplateGrammar, seeds_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from eigentext.tagging.morphology.words import DecidedRows, MorphTable
     from eigentext.tagging.settings import MorphTaggerSettings
 
-_GRAMMAR = Grammar("attribute[offset]", MORPHOLOGY.names)
+_GRAMMAR = TemplateGrammar("attribute[offset]", MORPHOLOGY.names)
 
 
 def _names() -> tuple[str, ...]:

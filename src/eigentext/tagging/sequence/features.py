@@ -26,7 +26,7 @@ from eigentext.base.hashing import key_of
 from eigentext.errors import SettingsError
 from eigentext.features.attributes import TAGGED_BITS, TAGGING, Word
 from eigentext.features.symbols import looked_up
-from eigentext.features.templates import Grammar, Template, distinct, seeds_of
+from eigentext.features.templates import Template, TemplateGrammar, distinct, seeds_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from eigentext.base.types import Int32s, Int64s, UInt64s
 
 REACH = 3  # how far a template may look to either side
-_GRAMMAR = Grammar("attribute[offset]", (*TAGGING.names, "tag"), most=5, reach=REACH)
+_GRAMMAR = TemplateGrammar("attribute[offset]", (*TAGGING.names, "tag"), most=5, reach=REACH)
 MOST_PARTS = 3
 
 
