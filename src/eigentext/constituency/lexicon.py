@@ -217,14 +217,14 @@ class Lexicon:
             (text, first), lambda: signatures(text, first=first, language=self.language)[0]
         )
 
-    def _row(self, word: str) -> tuple[Float64s, float]:
-        counts = np.zeros(self.n_ts)
-        row = self.word_number.get(word)
-        if row is None:
-            return counts, 0.0
-        span = slice(self.word_ptr[row], self.word_ptr[row + 1])
-        counts[self.word_ts[span]] = self.word_n[span]
-        return counts, float(self.n_words[row])
+    def _counts(self, *forms: str) -> tuple[Float64s, float]:
+        """(n_ts,) how often these words were seen with each (tag, state), and in all."""
+        counts, n = np.zeros(self.n_ts), 0.0
+        for row in (self.word_number[form] for form in forms if form in self.word_number):
+            span = slice(self.word_ptr[row], self.word_ptr[row + 1])
+            counts[self.word_ts[span]] += self.word_n[span]
+            n += float(self.n_words[row])
+        return counts, n
 
     def of_shape(self, shape: str) -> Float64s:
         """(n_ts,) P(ts | signature) among rare words; not to be written into."""
@@ -272,14 +272,8 @@ class Lexicon:
 
     def base_counts(self, word: str, *, first: bool, folded: bool) -> tuple[float, Float64s]:
         """How often the word was seen, and (bases,) how often with each base tag."""
-        total, counts = 0.0, np.zeros(len(self.p_base))
-        for form in (word, *self.other_forms(word, first, folded)):
-            row = self.word_number.get(form)
-            if row is not None:
-                span = slice(self.word_ptr[row], self.word_ptr[row + 1])
-                np.add.at(counts, self.ts_base[self.word_ts[span]], self.word_n[span])
-                total += float(self.n_words[row])
-        return total, counts
+        counts, n = self._counts(word, *self.other_forms(word, first, folded))
+        return n, self.by_base(counts)
 
     def by_base(self, values: Float64s) -> Float64s:
         """(bases,) sums of the values of (tag, state) pairs."""
@@ -287,12 +281,10 @@ class Lexicon:
 
     def _p_given_word(self, word: str, first: bool, folded: bool) -> Float64s:
         """(n_ts,) P(ts | w)."""
-        counts, n = self._row(word)
+        counts, n = self._counts(word)
         if n and self.k_base == 0:
             return counts / n
-        for form in self.other_forms(word, first, folded):
-            more, n_more = self._row(form)
-            counts, n = counts + more, n + n_more
+        counts, n = self._counts(word, *self.other_forms(word, first, folded))
         shape = self.shape(word, first, folded)
         unknown_marks = not n and _only_punctuation(word)
         p_shape = self._of_marks(shape) if unknown_marks else self.of_shape(shape)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +29,7 @@ from eigentext.base.cores import in_turn, row_blocks
 from eigentext.base.folds import held_out
 from eigentext.base.hashing import text_key
 from eigentext.base.ragged import pointers
+from eigentext.base.remembering import Remembering
 from eigentext.constituency.transform import user_labels
 from eigentext.evaluate.brackets import Bracketing, Rules
 from eigentext.features.signatures import signatures
@@ -182,31 +183,24 @@ def _shape(word: str) -> str:
     return word
 
 
-@dataclass(frozen=True, eq=False)
 class WordKeys:
     """Keys of words: those in ``frequent`` are themselves, others their signatures."""
 
-    frequent: frozenset[str]
-    language: Language
-    remembered: dict[tuple[str, bool], tuple[int, int]] = field(default_factory=dict)
+    def __init__(self, frequent: frozenset[str], language: Language) -> None:
+        self.frequent, self.language = frequent, language
+        self._keys = Remembering(self._keys_of, 1 << 17)
 
     def of(self, words: Sequence[str]) -> tuple[Keys, Keys]:
         """(n,) keys of the words, and of their shapes."""
-        pairs = [self._pair(word, first=at == 0) for at, word in enumerate(words)]
+        pairs = [self._keys((word, at == 0)) for at, word in enumerate(words)]
         keys = np.array(pairs, np.uint64).reshape(-1, 2)
         return keys[:, 0].copy(), keys[:, 1].copy()
 
-    def _pair(self, word: str, *, first: bool) -> tuple[int, int]:
-        pair = self.remembered.get((word, first))
-        if pair is None:
-            name = word
-            if word not in self.frequent:
-                name = "\0" + signatures(word, first=first, language=self.language)[0]
-            pair = text_key(name), text_key(_shape(word))
-            if len(self.remembered) >= 1 << 17:  # long runs stay in bounds
-                self.remembered.clear()
-            self.remembered[word, first] = pair
-        return pair
+    def _keys_of(self, key: tuple[str, bool]) -> tuple[int, int]:
+        name = word = key[0]
+        if word not in self.frequent:
+            name = "\0" + signatures(word, first=key[1], language=self.language)[0]
+        return text_key(name), text_key(_shape(word))
 
 
 def list_features(trees: FlatTrees, table: LabelTable, words: tuple[Keys, Keys]) -> ListFeatures:

@@ -41,16 +41,13 @@ def skeleton_log_score(
     """log p(tree) up to the words' constant; -inf if the model gives it no weight."""
     from eigentext.constituency.kernels.trees import tree_inside
 
-    lexicon, m = params.lexicon, params.m
-    node_ptr = pointers(m[skeleton.label])
+    node_ptr = pointers(params.m[skeleton.label])
     inside = np.zeros(int(node_ptr[-1]))
-    over_word = np.flatnonzero(skeleton.rule < 0)
-    tags = np.searchsorted(lexicon.tags, skeleton.label[over_word])
-    for emission, node, tag in zip(emissions, over_word.tolist(), tags.tolist(), strict=True):
-        if tag == len(lexicon.tags) or lexicon.tags[tag] != skeleton.label[node]:
-            return float("-inf")  # a label that never stood over a word
-        states = slice(lexicon.tag_ptr[tag], lexicon.tag_ptr[tag + 1])
-        inside[node_ptr[node] : node_ptr[node + 1]] = emission.states[states]
+    over_word = skeleton.rule < 0
+    if not np.isin(skeleton.label[over_word], params.lexicon.tags).all():
+        return float("-inf")  # a label that never stood over a word
+    word = np.where(over_word, np.cumsum(over_word) - 1, -1)
+    fill_word_states(params, emissions, skeleton.label, word, node_ptr, inside)
     return float(
         tree_inside(skeleton, params.tensors, params.root, params.label_ptr, node_ptr, inside)
     )

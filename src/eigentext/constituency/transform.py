@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from eigentext.constituency.treebank import FlatTrees, Numbering, Treebank, assemble
+from eigentext.constituency.treebank import FlatTrees, Numbering, Treebank, assemble, depths
 from eigentext.errors import SettingsError
 from eigentext.language.formats.ptb import each_tree
 from eigentext.language.trees.binarise import (
@@ -185,21 +185,13 @@ def _sizes_of_kept(sizes: Int64s, mask: Bools) -> Int64s:
     return new_sizes
 
 
-def _depths(sizes: Int64s) -> Int64s:
-    """Number of ancestors: of the nodes before, those whose subtrees have not ended."""
-    n = len(sizes)
-    at = np.arange(n)
-    depths: Int64s = at - np.cumsum(np.bincount(at + sizes, minlength=n + 1)[:n])
-    return depths
-
-
 def _cleaned(nodes: _Nodes, cut_tags: bool) -> tuple[_Nodes, str | None]:
     """Without traces and function tags; and the wrapper that most trees had.
 
     A tag such as ``v-fin`` is one label: it is cut like ``NP-SBJ`` only with ``cut_tags``.
     """
     sizes, label, word, names = nodes
-    roots = np.flatnonzero(_depths(sizes) == 0)
+    roots = np.flatnonzero(depths(sizes) == 0)
     if TRACE in names:
         tag = sizes == 1
         spoken = tag & (label != names.index(TRACE))
@@ -252,7 +244,7 @@ def _collapsed(nodes: _Nodes) -> _Collapsed:
     ends = np.flatnonzero(~only_child)
     first = np.concatenate(([0], ends[:-1] + 1))  # of the chain that ends with the node kept
     wraps = np.array([name in WRAPPERS for name in names])
-    first += (_depths(sizes)[first] == 0) & only_child[first] & wraps[label[first]]
+    first += (depths(sizes)[first] == 0) & only_child[first] & wraps[label[first]]
 
     grammar_names = Numbering[str]()
     number = np.full(len(names), -1)
@@ -317,7 +309,7 @@ def _binarised(
     """Put the intermediate nodes in; find the head word of every node."""
     sizes = nodes.sizes
     n = len(sizes)
-    depth = _depths(sizes)
+    depth = depths(sizes)
     narrow = depth.astype(np.uint16) if depth.max() < 1 << 16 else depth  # sorted by radix
     order = np.argsort(narrow, kind="stable")  # siblings side by side, families as their parents
     rank = np.empty(n, dtype=np.int64)

@@ -127,8 +127,6 @@ def assemble(flat: FlatTrees, *, rare: int, language: Language) -> Treebank:
     side[first_child], side[second_child] = 0, 1
     sibling[first_child], sibling[second_child] = second_child, first_child
     roots = np.flatnonzero(parent < 0)
-    # of the nodes before i, those whose subtrees have ended are no ancestors of i
-    depth = at - np.cumsum(np.bincount(at + sizes, minlength=n + 1)[:n])
 
     words_before = np.concatenate(([0], np.cumsum(preterminal)))
     n_nodes = sizes[roots]
@@ -162,7 +160,7 @@ def assemble(flat: FlatTrees, *, rare: int, language: Language) -> Treebank:
         head=flat.head - offset,
         offset=offset,
         length=length,
-        depth=depth,
+        depth=depths(sizes),
         token=token,
         roots=roots,
         words=words,
@@ -175,6 +173,13 @@ def assemble(flat: FlatTrees, *, rare: int, language: Language) -> Treebank:
         suffix3=at_preterminals[3],
         language=language,
     )
+
+
+def depths(sizes: Int64s) -> Int64s:
+    """Number of ancestors: of the nodes before, those whose subtrees have not ended."""
+    n = len(sizes)
+    at = np.arange(n)
+    return at - np.cumsum(np.bincount(at + sizes, minlength=n + 1)[:n])
 
 
 def _as_they_come(numbers: Int64s, bound: int) -> tuple[Int64s, Int64s]:

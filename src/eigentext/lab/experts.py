@@ -157,14 +157,6 @@ class _ChainModel:
             except RankError as error:  # small data show fewer directions than words
                 n_states = max(1, error.got)
 
-    def _steps(
-        self, forms: Sequence[str], tags: Sequence[str]
-    ) -> tuple[Float64s, Float64s, Float64s]:
-        """First distribution, transitions [from, to], and p(word | state) of each word."""
-        tables = self.model.tables_
-        words = self.model.observations_.encode(forms, tags)[0]
-        return tables.pi, tables.T[0], tables.rows[words]
-
     def to_bytes(self) -> bytes:
         """The model file of the latent tree model."""
         return self.model.to_bytes()
@@ -200,7 +192,9 @@ class PathHMM(_ChainModel):
         self, forms: Sequence[str], tags: Sequence[str], heads: npt.NDArray[np.integer]
     ) -> Float64s:
         """(K,) for heads (K, n): the forward algorithm, shared by paths with the same start."""
-        pi, T, emit = self._steps(forms, tags)
+        tables = self.model.tables_
+        pi, T = tables.pi, tables.T[0]  # of the first state; [from, to]
+        emit = tables.rows[self.model.observations_.encode(forms, tags)[0]]  # p(word | state)
         K, n = heads.shape
         forward = np.zeros((K, n, len(pi)))
         logs = np.zeros((K, n))

@@ -93,20 +93,21 @@ def best_skeleton(
     chart: Chart, scores: tuple[Float64s, Float64s]
 ) -> tuple[float, Skeleton] | None:
     """The binarised tree with the largest sum of additive scores; of equals that of the chart."""
+    best, chosen = _best(chart, *scores)
+    roots = np.array(chart.root_items)
+    root = int(roots[np.argmax(best[roots])])
+    return (float(best[root]), _skeleton(chart, chosen, root)) if np.isfinite(best[root]) else None
+
+
+def _best(chart: Chart, applications: Float64s, leaves: Float64s) -> tuple[Float64s, Int64s]:
+    """(I,) the largest sum of scores below each item, and the application on top of it."""
     from eigentext.constituency.kernels.decode import best_by_score
 
-    applications, leaves = scores
     over_word = chart.word_of_item >= 0
-    item_score = np.where(over_word, leaves, -np.inf)  # of others their best application
+    best = np.where(over_word, leaves, -np.inf)  # of others that of their best application
     chosen = np.empty(len(leaves), np.int64)
-    best_by_score(
-        chart.parent, chart.left, chart.right, applications, over_word, item_score, chosen
-    )
-    roots = np.arange(chart.root_items.start, chart.root_items.stop)
-    root = int(roots[np.argmax(item_score[roots])])
-    if not np.isfinite(item_score[root]):
-        return None
-    return float(item_score[root]), _skeleton(chart, chosen, root)
+    best_by_score(chart.parent, chart.left, chart.right, applications, over_word, best, chosen)
+    return best, chosen
 
 
 def _skeleton(chart: Chart, chosen: Int64s, root: int) -> Skeleton:
@@ -322,19 +323,10 @@ def kbest_forest(
     ``scores`` are those of applications and of items taken as leaves.  ``spliced`` (labels,) are
     labels whose nodes are taken out in the end: of trees that differ in them only, the best stays.
     """
-    from eigentext.constituency.kernels.decode import (
-        best_by_score,
-        first_derivations,
-        kbest_roots,
-        room_for,
-    )
+    from eigentext.constituency.kernels.decode import first_derivations, kbest_roots, room_for
 
-    applications, leaves = scores
-    n_items = len(leaves)
-    over_word = chart.word_of_item >= 0
-    best = np.where(over_word, leaves, -np.inf)
-    chosen = np.empty(n_items, np.int64)
-    best_by_score(chart.parent, chart.left, chart.right, applications, over_word, best, chosen)
+    applications, n_items = scores[0], len(chart.item_label)
+    best, chosen = _best(chart, *scores)
     key = feature_numbers(0, chart.item_span, chart.item_label)  # a tree's key is the sum of these
     if spliced is not None:
         key[spliced[chart.item_label]] = 0
@@ -342,7 +334,7 @@ def kbest_forest(
         pointers(np.bincount(chart.parent, minlength=n_items)),
         np.argsort(chart.parent, kind="stable"),
     )
-    roots = np.arange(chart.root_items.start, chart.root_items.stop)
+    roots = np.array(chart.root_items)
     # The room for derivations is a guess: when it is too small, all is done again with more.
     room = 2 * n_items + len(applications) + 64 * k
     while True:

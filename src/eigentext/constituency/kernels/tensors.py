@@ -81,10 +81,7 @@ def smooth_rules(layout, block, n_tensor, n_state, n_rule, n_label, strengths, o
     ``n_state``  (states of all labels,) counts of states; ``n_rule, n_label`` without states
     """
     rules, rule_ptr, label_ptr = layout
-    longest = 0
-    for r in range(len(rules)):
-        longest = max(longest, rule_ptr[r + 1] - rule_ptr[r])
-    cells = np.empty(longest)
+    cells = np.empty(np.diff(rule_ptr).max())  # of the largest tensor
     for r in range(block[0], block[1]):
         begin, end = rule_ptr[r], rule_ptr[r + 1]
         a, b, c = rules[r]
@@ -105,10 +102,7 @@ def smooth_rules(layout, block, n_tensor, n_state, n_rule, n_label, strengths, o
 def smooth_few(layout, block, places, numbers, n_state, n_rule, n_label, strengths, out):
     """The same from the counts that are not 0: ``places`` in ``out``, rising, and ``numbers``."""
     rules, rule_ptr, label_ptr = layout
-    longest = 0
-    for r in range(len(rules)):
-        longest = max(longest, rule_ptr[r + 1] - rule_ptr[r])
-    counts = np.zeros(longest)
+    counts = np.zeros(np.diff(rule_ptr).max())  # of the largest tensor
     one_ptr = np.zeros(2, np.int64)
     at = np.searchsorted(places, rule_ptr[block[0]])
     for r in range(block[0], block[1]):

@@ -236,7 +236,7 @@ class StringTransducer(Model, TransducerSettings):
 
     def _shares(self, paths: Sequence[_Path]) -> Float64s:
         """(paths, V) p(pair | what is before)."""
-        weight = self._weight()
+        weight = self.weight_ if self.ngram_weight == "auto" else float(self.ngram_weight)
         if self.ngrams_ is None or weight == 0:
             return self.automaton_._next_of_states(np.array([path.state for path in paths]))
         grams = np.array([self.ngrams_.shares(path.context) for path in paths])
@@ -244,9 +244,6 @@ class StringTransducer(Model, TransducerSettings):
             return grams
         of_automaton = self.automaton_._next_of_states(np.array([path.state for path in paths]))
         return np.asarray((1 - weight) * of_automaton + weight * grams)
-
-    def _weight(self) -> float:
-        return self.weight_ if self.ngram_weight == "auto" else float(self.ngram_weight)
 
     def _joined(self, path: _Path, piece: str) -> str:
         """From the end, where there are n-grams."""
