@@ -34,14 +34,15 @@ def treebank_forms(tokens: Sequence[str], count_of: Callable[[str], float]) -> l
     ['"', 'No', '"', '-LRB-']
     """
 
-    def known(form: str) -> bool:
+    def in_treebank(form: str) -> bool:
         return bool(count_of(form))
 
     def usual(form: str) -> bool:
         return (count_of(form) or 0) > (_SLIPS if form in _QUOTES else 0)
 
     return [
-        _bracketed(form, known) for form in familiar_forms(familiar_forms(tokens, usual), known)
+        _bracketed(form, in_treebank)
+        for form in familiar_forms(familiar_forms(tokens, usual), in_treebank)
     ]
 
 

@@ -92,7 +92,7 @@ class ColumnFile:
         content = buffer[:size]
         try:
             with open(self._path, "rb", buffering=0) as file:
-                file.seek(self._place(key))
+                file.seek(self._offset(key))
                 rest = content.view(np.uint8).data
                 while rest and (n_bytes := file.readinto(rest)):
                     rest = rest[n_bytes:]
@@ -104,14 +104,14 @@ class ColumnFile:
         content = np.ascontiguousarray(x.T, dtype=self.dtype)
         try:
             with open(self._path, "r+b", buffering=0) as file:
-                file.seek(self._place(rows))
+                file.seek(self._offset(rows))
                 rest = content.data.cast("B")
                 while rest:  # a disk that fills up takes a part
                     rest = rest[file.write(rest) :]
         except OSError as error:
             raise _fault(self._path.parent, "write", error) from error
 
-    def _place(self, rows: slice) -> int:
+    def _offset(self, rows: slice) -> int:
         """Where the columns of a block of rows begin."""
         before = rows.start * self._whole[1] + (rows.stop - rows.start) * self._columns.start
         return int(before * self.dtype.itemsize)

@@ -176,14 +176,14 @@ def project(
         damped = np.diag(np.concatenate([[1.0], s**2 / (s**2 + ridge)]))
         return Coordinates(rows, np.hstack([constant, Y]), np.hstack([constant, Z]), damped, s)
 
-    def told(done: int) -> None:
+    def report(done: int) -> None:
         if progress is not None:
             progress(done, len(order), "moments")
 
     with warnings.catch_warnings():
         # Filters are those of all threads: what one of them ignores, the outer block ignores.
         warnings.simplefilter("ignore", RankWarning)
-        return largest_first(of_label, np.diff(bounds).tolist(), told)
+        return largest_first(of_label, np.diff(bounds).tolist(), report)
 
 
 def _above_noise(
@@ -378,9 +378,9 @@ def fit_moments(
             k_shape=smoothing.k_shape,
             plain=settings.plain,
         )
-    seen = _roots(bank, coordinates, weights, smoothing.C_root)
+    c_one = _roots(bank, coordinates, weights, smoothing.C_root)
     roots = _roots(bank, coordinates, weights, smoothing.C_root, smoothing.k_root)
-    smallest = smallest_elements(bank, coordinates, weights, smallest_of_rule, seen)
+    smallest = smallest_elements(bank, coordinates, weights, smallest_of_rule, c_one)
     # The lexicon answers like any other; only its counts are arranged differently.
     return LatentParams(
         np.array([c.Y.shape[1] for c in coordinates]),

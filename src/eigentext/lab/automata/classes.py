@@ -222,7 +222,7 @@ class CharacterAutomata:
         """From words and the numbers of their tags; a pair that comes twice counts once."""
         pairs = sorted(set(words))
         automata = ClassAutomata(rank, basis=_BASIS).fit(
-            [_seen(word) for word, _ in pairs], [names[tag] for _, tag in pairs]
+            [_looked_at(word) for word, _ in pairs], [names[tag] for _, tag in pairs]
         )
         return cls(tuple(names), automata, power)
 
@@ -234,7 +234,7 @@ class CharacterAutomata:
     def p(self, words: Sequence[str]) -> Float64s:
         """(S, T) P_characters(t | w), of which no share is less than a millionth."""
         shares = np.zeros((len(words), len(self.names)))
-        shares[:, self._columns] = self.automata.posteriors([_seen(word) for word in words])
+        shares[:, self._columns] = self.automata.posteriors([_looked_at(word) for word in words])
         shares = np.maximum(shares, _LEAST)
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
@@ -269,7 +269,7 @@ def _nats(tags: Sequence[int], p: Float64s) -> Float64s:
     return np.asarray(-np.log(np.maximum(right, 1e-300)))
 
 
-def _seen(word: str) -> str:
+def _looked_at(word: str) -> str:
     """The characters that are looked at: a word has no end of them."""
     return word[-LONGEST_SEEN:]
 
