@@ -180,7 +180,7 @@ class As(Around):
         return None if value is None else self._unpack(value)
 
 
-class Columns(Record):
+class RecordColumns(Record):
     """A tuple of records, field by field: each part has a list, or an array, of all of them."""
 
     def pack(self, name: str, value: Any, packed: Packed) -> None:
@@ -201,8 +201,8 @@ class OrNull(Around):
     """A fact that is null in the file where the value is None; others are not there then."""
 
 
-class Facts(As):
-    """Facts that are a record in memory, a dataclass or NamedTuple."""
+class FactsOf(As):
+    """FactsOf that are a record in memory, a dataclass or NamedTuple."""
 
     def __init__(self, make: Callable[..., Any], part: Part) -> None:
         super().__init__(part, _fields_of, lambda values: make(**values))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NO_MODEL = "a file that is no eigentext model"  # what `no_model` says of a file
 
 
-class Kind(NamedTuple):
+class ModelKind(NamedTuple):
     """What a model is called, how it is made (after ``eigentext``), and its class.
 
     ``home`` is ``module:Class`` under ``eigentext``: nothing is imported before it is needed.
@@ -29,77 +29,87 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "blocked-hmm": Kind(
+    "blocked-hmm": ModelKind(
         "a hidden Markov model with blocked emissions",
         "hmm train-blocked",
         "sequences.blocked.model:BlockedHMM",
     ),
-    "bracketer": Kind(
+    "bracketer": ModelKind(
         "a bracketer learned without trees", "lab train-bracketer", "lab.induction.model:Bracketer"
     ),
-    "class-bigram": Kind(
+    "class-bigram": ModelKind(
         "a language model of word classes", "words train-lm", "words.lm.class_bigram:ClassBigram"
     ),
-    "class-automata": Kind(
+    "class-automata": ModelKind(
         "automata of strings, one a class",
         "lab train-automaton --of classes",
         "lab.automata.classes:ClassAutomata",
     ),
-    "clusters": Kind("word clusters", "words cluster", "words.clusters.model:SpectralClusters"),
-    "counts": Kind("counts of words", "words count", "counting.counts:Counts"),
-    "dependency-generative": Kind(
+    "clusters": ModelKind(
+        "word clusters", "words cluster", "words.clusters.model:SpectralClusters"
+    ),
+    "counts": ModelKind("counts of words", "words count", "counting.counts:Counts"),
+    "dependency-generative": ModelKind(
         "a generative dependency parser",
         "dep train-generative",
         "dependency.generative.parser:GenerativeParser",
     ),
-    "dependency-reranker": Kind(
+    "dependency-reranker": ModelKind(
         "a reranker of dependency trees",
         "dep train-reranker",
         "dependency.rerank.reranker:Reranker",
     ),
-    "embeddings": Kind("word vectors", "words embed", "words.embeddings.cca:CCAEmbedding"),
-    "graph-parser": Kind(
+    "embeddings": ModelKind("word vectors", "words embed", "words.embeddings.cca:CCAEmbedding"),
+    "graph-parser": ModelKind(
         "a dependency parser", "dep train", "dependency.graph.parser:DependencyParser"
     ),
-    "hmm": Kind("a hidden Markov model", "hmm train", "sequences.hmm.model:HMM"),
-    "kbest-lists": Kind(
+    "hmm": ModelKind("a hidden Markov model", "hmm train", "sequences.hmm.model:HMM"),
+    "kbest-lists": ModelKind(
         "lists of dependency trees",
         "dep train-reranker --work",
         "dependency.rerank.lists:KBestLists",
     ),
-    "latent-tagger": Kind(
+    "latent-tagger": ModelKind(
         "a latent tagger", "hmm train-tagger", "sequences.tagger.model:LatentTagger"
     ),
-    "latent-tree": Kind(
+    "latent-tree": ModelKind(
         "a latent tree model", "dep train-latent", "dependency.latent.model:LatentTreeModel"
     ),
-    "learned-analyzer": Kind(
+    "learned-analyzer": ModelKind(
         "a learned analyzer", "lex train-analyzer", "lexical.analyzers.learned:LearnedAnalyzer"
     ),
-    "lexical": Kind("a ranker of analyses", "lex train", "lexical.ranker.model:LexicalRanker"),
-    "lpcfg": Kind("a constituency parser", "const train", "constituency.model:LPCFG"),
-    "lrmvl": Kind("word vectors", "words embed --method lrmvl", "words.embeddings.lrmvl:LRMVL"),
-    "morph-tagger": Kind("a morphological tagger", "", "tagging.morphology.tagger:MorphTagger"),
-    "multiview": Kind(
+    "lexical": ModelKind(
+        "a ranker of analyses", "lex train", "lexical.ranker.model:LexicalRanker"
+    ),
+    "lpcfg": ModelKind("a constituency parser", "const train", "constituency.model:LPCFG"),
+    "lrmvl": ModelKind(
+        "word vectors", "words embed --method lrmvl", "words.embeddings.lrmvl:LRMVL"
+    ),
+    "morph-tagger": ModelKind(
+        "a morphological tagger", "", "tagging.morphology.tagger:MorphTagger"
+    ),
+    "multiview": ModelKind(
         "word vectors", "words embed --views", "words.embeddings.multiview:MultiviewEmbedding"
     ),
-    "segmenter": Kind("a segmenter of raw text", "", "tagging.segmentation.model:Segmenter"),
-    "pipeline": Kind("a pipeline", "pipe train", "pipeline.model:Pipeline"),
-    "spectral-hmm": Kind(
+    "segmenter": ModelKind("a segmenter of raw text", "", "tagging.segmentation.model:Segmenter"),
+    "pipeline": ModelKind("a pipeline", "pipe train", "pipeline.model:Pipeline"),
+    "spectral-hmm": ModelKind(
         "a hidden Markov model, as operators",
         "hmm train-spectral",
         "sequences.spectral.model:SpectralHMM",
     ),
-    "topics": Kind("topics of documents", "words train-topics", "words.topics.model:TopicModel"),
-    "string-automaton": Kind(
+    "topics": ModelKind(
+        "topics of documents", "words train-topics", "words.topics.model:TopicModel"
+    ),
+    "string-automaton": ModelKind(
         "an automaton of strings", "lab train-automaton", "lab.automata.model:StringAutomaton"
     ),
-    "string-transducer": Kind(
+    "string-transducer": ModelKind(
         "a transducer of strings",
         "lab train-automaton --of pairs",
         "lab.automata.transducer:StringTransducer",
     ),
-    "tagger": Kind("a tagger", "tag train", "tagging.sequence.tagger:SequenceTagger"),
+    "tagger": ModelKind("a tagger", "tag train", "tagging.sequence.tagger:SequenceTagger"),
 }
 
 # name -> ``module:attribute`` under ``eigentext``
@@ -179,5 +189,5 @@ def _wanted(needed: Sequence[str]) -> str:
     return " or ".join(descriptions) or "a file that eigentext wrote"
 
 
-def _of(name: str) -> Kind:
-    return KINDS.get(name, Kind(f"a model of kind {name!r}", ""))
+def _of(name: str) -> ModelKind:
+    return KINDS.get(name, ModelKind(f"a model of kind {name!r}", ""))

@@ -18,7 +18,7 @@ from eigentext.base.ragged import pointers
 from eigentext.base.records import (
     Called,
     Each,
-    Facts,
+    FactsOf,
     Group,
     Numbers,
     OrNull,
@@ -390,7 +390,7 @@ class ParserContent:
         of="reranker_",
     )
     wrapper: str | None = stored(OrNull(Text(optional=True)), of="grammar_.wrapper")
-    smoothing: Smoothing = stored(Facts(Smoothing, Named({})), of="settings_.smoothing")
+    smoothing: Smoothing = stored(FactsOf(Smoothing, Named({})), of="settings_.smoothing")
 
     def restore(self, parser: LPCFG) -> None:
         """Set what ``fit`` would have learned."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from eigentext.datasets.catalogue import Entry
-    from eigentext.recipes.recipe import Part, Recipe
+    from eigentext.recipes.recipe import FilePart, Recipe
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Gathered:
     sha256: dict[str, str]
     scratch: Path
 
-    def paths(self, parts: tuple[Part, ...]) -> list[str]:
+    def paths(self, parts: tuple[FilePart, ...]) -> list[str]:
         """The files of these parts."""
         return [self._path(part) for part in parts]
 
@@ -58,7 +58,7 @@ class Gathered:
         """The files of text without annotation."""
         return [str(self.places[file]) for file in self.recipe.text]
 
-    def _path(self, part: Part) -> str:
+    def _path(self, part: FilePart) -> str:
         file = self.places[part.file]
         if part.sentences is None and not self.recipe.typed:
             return str(file)

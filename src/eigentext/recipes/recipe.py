@@ -72,7 +72,7 @@ def _sentence_range(text: str) -> str:
     return text
 
 
-class Part(BaseModel):
+class FilePart(BaseModel):
     """A file, or some sentences of it, counted from 1."""
 
     model_config = _STRICT
@@ -84,7 +84,7 @@ class Part(BaseModel):
     def bounds(self) -> tuple[int, int | None]:
         """Numbers of the first and the last sentence; None: to the end.
 
-        >>> Part(file="a.conllu", sentences="11-20").bounds, Part(file="a.conllu").bounds
+        >>> FilePart(file="a.conllu", sentences="11-20").bounds, FilePart(file="a.conllu").bounds
         ((11, 20), (1, None))
         """
         first, _, last = (self.sentences or "-").partition("-")
@@ -100,7 +100,7 @@ def _parts(listed: object) -> Any:
     return [{"file": item} if isinstance(item, str) else item for item in items]
 
 
-_Parts = Annotated[tuple[Part, ...], BeforeValidator(_parts)]
+_Parts = Annotated[tuple[FilePart, ...], BeforeValidator(_parts)]
 
 
 class OwnData(BaseModel):
@@ -219,7 +219,7 @@ class Recipe(BaseModel):
         return f"eigentext model make {self.name if self.path is None else self.path.name}"
 
 
-def _overlap(parts: tuple[Part, ...], others: tuple[Part, ...]) -> str:
+def _overlap(parts: tuple[FilePart, ...], others: tuple[FilePart, ...]) -> str:
     """The first part that shares a sentence with another."""
     for part in parts:
         for other in others:

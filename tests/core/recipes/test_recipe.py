@@ -12,7 +12,7 @@ from eigentext.evaluate.conll18 import evaluate
 from eigentext.pipeline import scoring
 from eigentext.recipes import training
 from eigentext.recipes.gathering import gathered
-from eigentext.recipes.recipe import Part, find_recipe, read_recipe, recipes
+from eigentext.recipes.recipe import FilePart, find_recipe, read_recipe, recipes
 from eigentext.recipes.training import SCORES, check_settings
 
 OWN = """
@@ -204,11 +204,11 @@ def test_sentences_of_a_file_are_cut_out(tmp_path):
     text = text.replace('["test.mrg"]', '[{ file = "a.conllu", sentences = "3-4" }]')
     (tmp_path / "b").write_bytes(b"")
     with gathered(read_recipe(own(tmp_path, text))) as files:
-        found = files.paths((*files.recipe.test, Part(file="a.conllu", sentences="7-")))
+        found = files.paths((*files.recipe.test, FilePart(file="a.conllu", sentences="7-")))
         forms = [[sentence.forms[0] for sentence in read_sentences(file)] for file in found]
         assert forms == [["w3", "w4"], ["w7"]]
         with pytest.raises(DataError, match="has no sentences 8-9"):
-            files.paths((Part(file="a.conllu", sentences="8-9"),))
+            files.paths((FilePart(file="a.conllu", sentences="8-9"),))
 
 
 def test_no_data_folder_and_missing_files_say_what_helps(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from eigentext.base.records import (
     As,
     BitsOfWords,
     Called,
-    Facts,
+    FactsOf,
     Group,
     Inner,
     Record,
@@ -86,7 +86,7 @@ class Content:
     )
     arc_weights: UInt8s = stored(Bits(), of=lambda parser: packed(_whole(parser.arcs_)))
     arcs: ArcSettings = stored(
-        Facts(
+        FactsOf(
             ArcSettings,
             Named({**_HASHED.fields, "charge": Real(low=0), "heat": Real(low=0, open=True)}),
         ),
@@ -103,7 +103,7 @@ class Content:
         Record(
             _Coarse,
             optional=True,
-            settings=Called("coarse", Facts(ArcSettings, _HASHED)),
+            settings=Called("coarse", FactsOf(ArcSettings, _HASHED)),
             scale=Called("coarse_scale", Real(low=0, open=True)),
         ),
         of="arcs_.coarse",
@@ -132,7 +132,7 @@ class Content:
         Record(
             _labels,
             optional=True,
-            settings=Called("relations", Facts(LabelSettings, _HASHED)),
+            settings=Called("relations", FactsOf(LabelSettings, _HASHED)),
             root=Called("root_relation", Whole(-1)),
             names=Called("label_templates", Strings("label_templates")),
             relations=Strings("relations", distinct=True),
@@ -153,7 +153,7 @@ class Content:
     )
     tagged_: bool = stored(Flag())
     projectivity_: Projectivity = stored(
-        Facts(
+        FactsOf(
             Projectivity,
             Named(
                 {

@@ -20,7 +20,7 @@ import numpy as np
 
 from eigentext.base.fields import Bits, Ints, Reals, Strings
 from eigentext.base.model import Model
-from eigentext.base.records import Each, Facts, Record, When, stored
+from eigentext.base.records import Each, FactsOf, Record, When, stored
 from eigentext.base.tokens import checked_item
 from eigentext.base.values import Listed, Named, Text, Whole
 from eigentext.dependency.graph.tags import jackknifed, with_tags
@@ -113,7 +113,9 @@ class _Content:
         )
     )
     held_out: HeldOut | None = stored(
-        Facts(HeldOut, Named(dict.fromkeys(HeldOut._fields, Whole(0)), closed=True, optional=True))
+        FactsOf(
+            HeldOut, Named(dict.fromkeys(HeldOut._fields, Whole(0)), closed=True, optional=True)
+        )
     )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from eigentext.base.fields import Listed, Named, Reals, Whole
 from eigentext.base.model import Model
-from eigentext.base.records import Called, Columns, Each, Numbers, Record, learned
+from eigentext.base.records import Called, Each, Numbers, Record, RecordColumns, learned
 from eigentext.errors import DataError, MissingExtraError, SettingsError
 from eigentext.sequences.hmm import inference
 from eigentext.sequences.hmm.em import baum_welch
@@ -68,7 +68,7 @@ class HMM(HiddenStates, Model, HMMSettings):
     symbols_: Symbols = learned(SYMBOLS)
     parameters_: Parameters = learned(Record(Parameters))
     starts_: tuple[EMStart, ...] = learned(
-        Columns(
+        RecordColumns(
             EMStart,
             seed=Called("seeds", Listed(Whole(0))),
             history=Each(Numbers(Reals(("steps#",)), tuple), "seeds", "history{}"),

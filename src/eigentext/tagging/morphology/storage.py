@@ -16,10 +16,10 @@ from eigentext.base.fields import Ints, Pointers, Reals, Strings
 from eigentext.base.records import (
     BitsOfWords,
     Called,
-    Columns,
     Group,
     Numbers,
     Record,
+    RecordColumns,
     When,
     stored,
 )
@@ -87,7 +87,7 @@ class MorphContent:
     """What a file holds."""
 
     tags: tuple[_Tag, ...] = stored(
-        Columns(_Tag, upos=Strings("tags"), xpos=Strings("tags"), feats=Strings("tags")),
+        RecordColumns(_Tag, upos=Strings("tags"), xpos=Strings("tags"), feats=Strings("tags")),
         of=lambda tagger: list(map(_Tag._make, tagger.tag_set_.triples)),
     )
     lexicon_: FormLexicon = stored(
@@ -100,7 +100,7 @@ class MorphContent:
         )
     )
     rules: tuple[LemmaRule, ...] = stored(
-        Columns(LemmaRule, prefix="rule_", **_RULE), of="lemmatiser_.rules"
+        RecordColumns(LemmaRule, prefix="rule_", **_RULE), of="lemmatiser_.rules"
     )
     rule_of: Sequence[int] = stored(_entries("rules"), "rules", of="lemmatiser_.rule_of")
     weights_: ByteWeights = stored(_bytes("", lambda values: 1 << values["bits"]))
