@@ -136,7 +136,7 @@ def test_users_and_tokens(tmp_path):
 BAD = {
     "no store": (["project", "none.db"], "none.db: no such file of annotations"),
     "no database": (["project", "text.txt"], "text.txt: not a file of annotations"),
-    "no server": (["init", "postgresql://a:b@127.0.0.1:1/x"], "connection to server"),
+    "no server": (["init", "postgresql://a:b@127.0.0.1:1/x"], "Connection refused"),
     "other database": (["init", "mysql://x"], "not in mysql"),
     "no project": (["export", "a.db", "None"], "there is no project 'None'"),
     "no task": (["project", "a.db", "x", "--task", "poetry"], "task 'poetry'"),
