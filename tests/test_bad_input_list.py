@@ -47,7 +47,7 @@ from eigentext.reports.demo import run_demo
 from eigentext.sequences import BlockedHMM
 from eigentext.studio.cli.serve import with_accounts
 from eigentext.studio.store.backups import restore
-from eigentext.studio.store.imports import MOST_BYTES, read_documents
+from eigentext.studio.store.files import MOST_BYTES, read_documents
 from eigentext.studio.store.store import AnnotationStore
 from eigentext.words import SpectralClusters
 from helpers.record_files import parquet, warc_record, wet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cassis
 
-from eigentext.studio.store.inception import PREDICTED, SENTENCE, TOKEN
+from eigentext.studio.api.inception import PREDICTED, SENTENCE, TOKEN
 
 NER = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
 POS = "de.tudarmstadt.ukp.dkpro.core.api.lexmorph.type.pos.POS"

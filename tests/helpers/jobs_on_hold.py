@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eigentext.errors import DataError
-from eigentext.studio.service.jobs import Facts
+from eigentext.studio.service.jobs import ServiceFacts
 from eigentext.studio.service.models import Loading, ModelFacts
 from eigentext.studio.service.views import tokens_view
 
@@ -21,7 +21,7 @@ MODELS = (
 
 def build(
     folder: str, tell: Callable[[Any], object]
-) -> tuple[dict[str, Callable[..., Any]], Facts]:
+) -> tuple[dict[str, Callable[..., Any]], ServiceFacts]:
     """Jobs that look into the folder; with a file ``broken`` in it there are none.
 
     With a file ``slow`` they come when that is gone.
@@ -52,7 +52,7 @@ def build(
         "dep/parse": lambda request, _: f'{{"held": "{hold(request.text)}"}}'.encode(),
         "trees": lambda *_: 1 // 0,
     }
-    return jobs, Facts(MODELS)
+    return jobs, ServiceFacts(MODELS)
 
 
 def refuse() -> None:

@@ -13,10 +13,9 @@ from eigentext.base.files.opening import atomic_write
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.conllu import read_sentences
 from eigentext.language.formats.ptb import read_trees
-from eigentext.studio.store import imports
+from eigentext.studio.store import files
 from eigentext.studio.store.accounts import Accounts
-from eigentext.studio.store.exports import export_lines
-from eigentext.studio.store.imports import import_files, kind_of, read_documents
+from eigentext.studio.store.files import export_lines, import_files, kind_of, read_documents
 from eigentext.studio.store.problems import MissingError
 from eigentext.studio.store.records import Change
 from eigentext.studio.store.store import AnnotationStore
@@ -198,7 +197,7 @@ def test_a_file_that_unpacks_to_more_than_can_be_held_is_refused(one, tmp_path, 
     with atomic_write(path) as out:
         for _ in range(4):
             out.write(b"\n" * 1_000_000)
-    monkeypatch.setattr(imports, "MOST_BYTES", 2_000_000)
+    monkeypatch.setattr(files, "MOST_BYTES", 2_000_000)
     project = one.create_project("p", "tags").id
     with pytest.raises(DataError, match=f"{name}: more than 2,000,000 bytes"):
         import_files(one, project, [str(path)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eigentext.errors import DataError, SettingsError
-from eigentext.studio.store.inception import examples, predict, task_of
+from eigentext.studio.api.inception import examples, predict, task_of
 from eigentext.studio.tasks import open_task
 
 pytest.importorskip("cassis", reason="dkpro-cassis is not installed")

@@ -16,7 +16,7 @@ from eigentext.language.formats.ptb import read_trees
 from eigentext.lexical import LexicalRanker
 from eigentext.lexical.documents import read_words_jsonl
 from eigentext.studio.tasks import DONE, open_task
-from eigentext.studio.tasks.retrain import retrain
+from eigentext.studio.tasks.learning import retrain
 from eigentext.studio.tasks.texts import (
     column_of,
     document_of_columns,

@@ -14,7 +14,7 @@ from eigentext.language.formats import conllu
 from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.heads import to_dependencies
 from eigentext.studio.store.accounts import Accounts
-from eigentext.studio.store.imports import read_documents
+from eigentext.studio.store.files import read_documents
 from eigentext.studio.store.records import Change
 from eigentext.studio.store.store import AnnotationStore
 from helpers.annotate_pages import (

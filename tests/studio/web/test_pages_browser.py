@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from eigentext.studio.service.jobs import Facts
+from eigentext.studio.service.jobs import ServiceFacts
 from eigentext.studio.service.workers import WorkerPool
 from helpers.accessibility import findings
 from helpers.jobs_on_hold import MODELS, build
@@ -259,7 +259,7 @@ def test_pages_say_how_far_the_loading_is(page: Any, serve: Serve, tmp_path: Pat
         waiting=2,
         patience=600,
         seconds=600,
-        expected=Facts(MODELS),
+        expected=ServiceFacts(MODELS),
     )
     pool.begin()
     with serve(pool=pool) as address:
@@ -289,7 +289,7 @@ def test_pages_say_when_the_models_could_not_be_loaded(
         waiting=2,
         patience=600,
         seconds=600,
-        expected=Facts(MODELS),
+        expected=ServiceFacts(MODELS),
     )
     pool.begin()
     with serve(pool=pool) as address:

@@ -15,13 +15,13 @@ import pytest
 
 from eigentext.cli.main import run
 from eigentext.studio.service.app import create_app
-from eigentext.studio.service.jobs import Facts, builder
+from eigentext.studio.service.jobs import ServiceFacts, builder
 from eigentext.studio.service.settings import ServiceSettings
 from eigentext.studio.service.workers import WorkerPool
-from eigentext.studio.store.exports import export_lines
+from eigentext.studio.store.files import export_lines
 from eigentext.studio.store.store import AnnotationStore
 from eigentext.studio.tasks import TASKS, open_task
-from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
+from eigentext.studio.tasks.records import Finished, ItemCandidate, Proposal, TaskItem, TaskScore
 from eigentext.studio.tasks.task import SentenceExport, SentenceState, Task, bad, scored
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from starlette.testclient import TestClient
 
     from eigentext.language import Sentence
-    from eigentext.studio.tasks.answers import Answers
+    from eigentext.studio.tasks.records import Answers
 
 MOODS = ("calm", "cross")
 
@@ -59,13 +59,13 @@ class MoodTask(Task):
         decided = state.decided.get("m0")
         loud = "!" in state.sentence.forms
         value = decided or {"mood": "cross" if loud else "calm"}
-        item = Item("m0", value, decided is not None, 1.0 if decided else 0.75)
+        item = TaskItem("m0", value, decided is not None, 1.0 if decided else 0.75)
         return self._proposal(state, [item], analysis=dict(value))
 
     def _candidates(
         self, state: SentenceState, item: str, numbers: tuple[int, ...]
-    ) -> list[Candidate]:
-        return [Candidate({"mood": mood}, rank) for rank, mood in enumerate(MOODS, start=1)]
+    ) -> list[ItemCandidate]:
+        return [ItemCandidate({"mood": mood}, rank) for rank, mood in enumerate(MOODS, start=1)]
 
     def decided_only(self, state: SentenceState) -> dict[str, Any]:
         return {"mood": state.decided.get("m0", {}).get("mood", "?")}
@@ -79,7 +79,7 @@ class MoodTask(Task):
     def train(self, examples: Sequence[Finished], **_: Any) -> Any:
         raise NotImplementedError
 
-    def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
+    def score(self, model: Any, held_out: Sequence[Finished]) -> TaskScore:
         return scored("moods", [(1.0, 1.0, 1.0)])
 
 
@@ -87,7 +87,9 @@ class HerePool(WorkerPool):
     """Does every job in this process, and remembers what it was asked."""
 
     def __init__(self, settings: ServiceSettings) -> None:
-        super().__init__(builder(settings, Facts()), size=1, waiting=9, patience=60, seconds=60)
+        super().__init__(
+            builder(settings, ServiceFacts()), size=1, waiting=9, patience=60, seconds=60
+        )
         self._jobs, self._facts = self._build(lambda _: None)
         self.questions: list[tuple[str, tuple[object, ...]]] = []
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Path, Query, Request, Response
 
 from eigentext.errors import SettingsError
 from eigentext.studio.api.annotate_routes import IdentityOf, allowed, described
 from eigentext.studio.api.schemas_annotate import (
+    AccessTokenView,
     AuditAnswer,
     AuditView,
     LoginRequest,
@@ -18,7 +19,6 @@ from eigentext.studio.api.schemas_annotate import (
     SessionAnswer,
     TokenRequest,
     TokensAnswer,
-    TokenView,
     UserChange,
     UsersAnswer,
     UserView,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from eigentext.studio.api.annotate import AnnotateService
     from eigentext.studio.service.identity import Authenticator, Identity
-    from eigentext.studio.store.accounts import Accounts, Token, User
+    from eigentext.studio.store.accounts import AccessToken, Accounts, User
 
 _Number = Annotated[int, Path(ge=1, le=2**53)]
 
@@ -53,18 +53,8 @@ def add_accounts(app: FastAPI, service: AnnotateService, authenticator: Authenti
         """List who did what, the newest first."""
         entries = await service.call(service.store.audit, limit=limit, before=before)
         people = await service.people()
-        return AuditAnswer(
-            entries=[
-                AuditView(
-                    id=entry.id,
-                    at=entry.at,
-                    user=people.get(entry.user or 0),
-                    action=entry.action,
-                    about=entry.about,
-                )
-                for entry in entries
-            ]
-        )
+        named = [entry._asdict() | {"user": people.get(entry.user or 0)} for entry in entries]
+        return AuditAnswer(entries=[AuditView(**fields) for fields in named])
 
 
 def _add_session(app: FastAPI, service: AnnotateService, authenticator: Authenticator) -> None:
@@ -162,7 +152,7 @@ def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
         return TokensAnswer(tokens=[_token(token) for token in rows])
 
     @app.post("/api/tokens", **allowed("token.change", own=True))
-    async def make_token(request: TokenRequest, identity: IdentityOf) -> TokenView:
+    async def make_token(request: TokenRequest, identity: IdentityOf) -> AccessTokenView:
         """Make a token for a program; its secret is in this answer alone."""
         if identity.by_token:  # one that leaked could renew itself for ever
             raise ForbiddenError("a token makes no tokens: log in for that")
@@ -196,12 +186,8 @@ def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
 
 
 def _user(user: User, role: str | None = None) -> UserView:
-    shown: Any = role or user.role
-    return UserView(
-        id=user.id, name=user.name, role=shown, active=user.active, created=user.created
-    )
+    return UserView.model_validate(user._asdict() | {"role": role or user.role})
 
 
-def _token(token: Token, secret: str | None = None) -> TokenView:
-    values = {key: value for key, value in token._asdict().items() if key != "user"}
-    return TokenView(**values, secret=secret)
+def _token(token: AccessToken, secret: str | None = None) -> AccessTokenView:
+    return AccessTokenView.model_validate(token._asdict() | {"secret": secret})

@@ -34,13 +34,14 @@ from eigentext.studio.api.schemas_annotate import (
     ProposalView,
     SentenceCertainty,
 )
-from eigentext.studio.measures.measures import annotators_of, rows_of
+from eigentext.studio.measures.measures import annotators_of, rows_of, sides_of
 from eigentext.studio.service.limits import NoModelError, TooMuchError
 from eigentext.studio.service.retraining import Retraining
 from eigentext.studio.service.workers import BusyError, DeadlineError, FewThreads, WorkerFault
-from eigentext.studio.store.exports import annotated
+from eigentext.studio.store.files import annotated
 from eigentext.studio.store.problems import MissingError
 from eigentext.studio.store.records import Change
+from eigentext.studio.store.rows import there
 from eigentext.studio.tasks import TASKS, task_class
 from eigentext.studio.tasks.learning import SETTINGS, task_settings
 
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
         RetrainAnswer,
         StepRequest,
     )
-    from eigentext.studio.measures.measures import Part
+    from eigentext.studio.measures.measures import DocumentMeasures
     from eigentext.studio.service.identity import Identity
     from eigentext.studio.service.settings import ServiceSettings
     from eigentext.studio.service.workers import WorkerPool
@@ -237,8 +238,8 @@ class AnnotateService:
         return [_summary(facts, (), (), people) for facts in added]
 
     async def _there(self, project: int) -> Project:
-        stored: Project = there(await self.call(self.store.project, project), "project")
-        return stored
+        stored: Project = await self.call(self.store.project, project)
+        return there(stored, "project")
 
     # ---- layers
 
@@ -341,16 +342,7 @@ class AnnotateService:
             "check", opened, [(one.sentence, one.item, one.value) for one in request.changes]
         )
         changes = [
-            Change(
-                one.sentence,
-                one.item,
-                value,
-                one.rank,
-                _ranked(opened, one.sentence),
-                one.seconds,
-                one.keys,
-                one.note,
-            )
+            Change(**one.model_dump() | {"value": value, "ranked": _ranked(opened, one.sentence)})
             for one, value in zip(request.changes, values, strict=True)
         ]
         layer = await self.begun(layer)
@@ -545,14 +537,12 @@ class AnnotateService:
         by_document = await self.call(self.store.layers_of, project)
         layers = [one for some in by_document.values() for one in some if one.version]
         everyone = annotators_of(layers, people)
-        parts: list[Part] = []
+        parts: list[DocumentMeasures] = []
         for numbers in portions([(one.id, one.n_sentences) for one in facts], _MEASURED):
             rows = await self.call(rows_of, self.store, project, numbers)
             parts += await self.work("measure/parts", stored.task, rows, everyone, people)
         # who began meanwhile comes next time
-        sides = {
-            name: [part.sides[name] for part in parts if name in part.sides] for name in everyone
-        }
+        sides = sides_of(parts, everyone)
         pairs = [
             await self.work("measure/pair", pair, sides[pair[0]], sides[pair[1]])
             for pair in combinations(everyone, 2)
@@ -613,13 +603,6 @@ def _joined(lines: Iterable[str]) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def there(row: Any, what: str) -> Any:
-    """A project or a document, unless it was deleted."""
-    if row.deleted is not None:
-        raise MissingError(f"the {what} {row.name!r} was deleted")
-    return row
-
-
 def task_spec(project: Project, file: str = "") -> TaskSpec:
     """The task of a project, with the model that proposes in it now."""
     settings = json.dumps(task_settings(project.settings), sort_keys=True)
@@ -659,16 +642,8 @@ def _ranked(opened: OpenLayer, sentence: int) -> bool:
 
 
 def _layer_view(layer: Layer, people: Mapping[int, str]) -> LayerView:
-    return LayerView(
-        layer=layer.id,
-        kind=layer.kind,  # type: ignore[arg-type]
-        user=people.get(layer.user or 0),
-        version=layer.version,
-        decided=layer.decided,
-        done_sentences=layer.done_sentences,
-        done=layer.done,
-        closed=layer.closed,
-    )
+    names = {"layer": layer.id, "user": people.get(layer.user or 0), "closed": layer.closed}
+    return LayerView.model_validate(layer._asdict() | names)
 
 
 def _summary(
@@ -677,32 +652,20 @@ def _summary(
     assigned: Iterable[int],
     people: Mapping[int, str],
 ) -> DocumentSummary:
-    return DocumentSummary(
-        id=facts.id,
-        project=facts.project,
-        name=facts.name,
-        n_sentences=facts.n_sentences,
-        n_words=facts.n_words,
-        created=facts.created,
-        assigned=sorted(people.get(user, "?") for user in assigned),
-        # who has only looked has begun nothing
-        layers=[_layer_view(layer, people) for layer in layers if layer.version],
-    )
+    # who has only looked has begun nothing
+    begun = [_layer_view(layer, people) for layer in layers if layer.version]
+    names = sorted(people.get(user, "?") for user in assigned)
+    more = {"assigned": names, "layers": begun}
+    return DocumentSummary.model_validate(facts._asdict() | more)
 
 
 def _decision(decision: Decision, people: Mapping[int, str]) -> DecisionView:
-    fields = decision._asdict()
-    by = people.get(decision.user or 0)
-    undone_by = people.get(decision.undone_by or 0)
-    return DecisionView.model_validate({**fields, "by": by, "undone_by": undone_by})
+    by, undone_by = (people.get(user or 0) for user in (decision.user, decision.undone_by))
+    return DecisionView.model_validate(decision._asdict() | {"by": by, "undone_by": undone_by})
 
 
 def made_view(model: MadeModel, people: Mapping[int, str]) -> MadeModelView:
     """A model that was made from a project, as the service tells of it."""
-    return MadeModelView(
-        id=model.id,
-        made=model.made,
-        by=people.get(model.user or 0),
-        scores={key: value for key, value in model.scores.items() if key != "learned_from"},
-        in_use=model.in_use,
-    )
+    scores = {key: value for key, value in model.scores.items() if key != "learned_from"}
+    more = {"by": people.get(model.user or 0), "scores": scores}
+    return MadeModelView.model_validate(model._asdict() | more)

@@ -26,9 +26,9 @@ from eigentext.studio.api.schemas_annotate import (
     HistoryAnswer,
     ImportRequest,
     LayerView,
+    MadeModelsAnswer,
     MadeModelView,
     MeasuresAnswer,
-    ModelsAnswer,
     ProjectRequest,
     ProjectsAnswer,
     ProjectView,
@@ -344,9 +344,9 @@ def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
 
 def _add_models(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/projects/{number}/models", **allowed("model.see"))
-    async def models(number: _Number) -> ModelsAnswer:
+    async def models(number: _Number) -> MadeModelsAnswer:
         """List the models that were learned from the decisions of a project."""
-        return ModelsAnswer(models=await service.made_models(number))
+        return MadeModelsAnswer(models=await service.made_models(number))
 
     @app.post("/api/projects/{number}/retrain", **allowed("model.retrain"))
     async def retrain(

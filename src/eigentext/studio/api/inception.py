@@ -1,9 +1,16 @@
 """``/api/inception/RECOMMENDER/predict`` and ``/train``: proposals for work in INCEpTION.
 
-The flow, in a worker: the request's CAS -> sentences and what was annotated in them -> the model's
-proposals under that -> the CAS back (`eigentext.studio.store.inception`).  The models are those of
-the first pipeline.  Models that INCEpTION trains go to a folder (``inception``), one for each
-recommender, each written under a temporary name; every worker takes the newest.
+The protocol (https://inception-project.github.io, "External recommender"): INCEpTION posts JSON
+with ``metadata`` (``layer``, ``feature``, ``projectId``), ``typeSystem`` (UIMA XML) and
+``document`` (``xmi``, ``documentId``, ``userId``); to ``predict`` the answer is
+``{"document": XMI}`` with new annotations of the layer, in which
+``inception_internal_predicted`` is true; ``train`` has ``documents`` instead of one.
+
+The flow, in a worker: the request's CAS -> sentences and tokens of DKPro's types, and what
+annotators have done in the layer, as decisions -> the rest is proposed under them -> the CAS back.
+The models are those of the first pipeline.  Models that INCEpTION trains go to a folder
+(``inception``), one for each recommender, each written under a temporary name; every worker takes
+the newest.
 
 Where there are accounts it takes a token, of an annotator for proposals and of an adjudicator for
 models.  INCEpTION sends nothing but its URL, so that may have the token in it (`TokenInPath`).
@@ -12,29 +19,244 @@ models.  INCEpTION sends nothing but its URL, so that may have the token in it (
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from fastapi import Request  # noqa: TC002 - FastAPI reads it at run time
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import Response
 
-from eigentext.errors import DataError, EigentextError
-from eigentext.studio.service.answering import status_of, unless_gone, written
+from eigentext.errors import DataError, EigentextError, MissingExtraError, SettingsError
+from eigentext.language import Doc
+from eigentext.studio.service.answering import told_plainly, unless_gone, written
 from eigentext.studio.service.limits import NoModelError, TooMuchError
-from eigentext.studio.service.workers import BusyError
-from eigentext.studio.store.inception import RECOMMENDERS, examples, predict, task_of
-from eigentext.studio.tasks import open_task
+from eigentext.studio.tasks import Finished, open_task
+from eigentext.studio.tasks.texts import sentence_of_spans, tags_of_spans
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from fastapi import FastAPI
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from eigentext.language import Sentence
     from eigentext.studio.service.identity import Authenticator
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
     from eigentext.studio.service.workers import WorkerPool
     from eigentext.studio.tasks.task import Task
+
+_DKPRO = "de.tudarmstadt.ukp.dkpro.core.api"
+SENTENCE, TOKEN = (f"{_DKPRO}.segmentation.type.{name}" for name in ("Sentence", "Token"))
+PREDICTED = "inception_internal_predicted"
+_FORBIDDEN = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+
+#: what a recommender proposes: the task, and the column of the tags task
+RECOMMENDERS = {
+    "pos": ("tags", "xpos"),
+    "upos": ("tags", "upos"),
+    "xpos": ("tags", "xpos"),
+    "feats": ("tags", "feats"),
+    "lemma": ("tags", "lemma"),
+    "ner": ("entities", ""),
+}
+
+
+class _Request(NamedTuple):
+    layer: str
+    feature: str
+    documents: list[tuple[str, Any]]  # names and CASes
+
+
+def task_of(recommender: str) -> str:
+    """The name of the task behind a recommender.
+
+    >>> task_of("lemma")
+    'tags'
+    """
+    if recommender not in RECOMMENDERS:
+        names = ", ".join(RECOMMENDERS)
+        raise SettingsError(f"no recommender {recommender[:60]!r}: expected one of {names}")
+    return RECOMMENDERS[recommender][0]
+
+
+def predict(request: Mapping[str, Any], task: Task, recommender: str) -> dict[str, str]:
+    """The answer to ``predict``: the document with what is proposed for the layer."""
+    query = _read(request, ["document"])
+    name, cas = query.documents[0]
+    _check_layer(cas, query, predicting=True)
+    document, places = _document(name, cas)
+    decided = _decisions(cas, query, document, places, recommender)
+    kind = cas.typesystem.get_type(query.layer)
+    score = f"{query.feature}_score"
+    has_score = kind.get_feature(score) is not None
+    for number in range(len(document.sentences)):
+        proposal = task.propose(document, decided, number)
+        for item in proposal.items:
+            if item.decided or item.value is None:
+                continue
+            label = _label(item.value, recommender)
+            start, end = _span(item.item)
+            tokens = document.sentences[number].tokens
+            begin, stop = tokens[start].start, tokens[end - 1].end
+            if label is None:
+                continue
+            fields = {"begin": begin, "end": stop, PREDICTED: True, query.feature: label}
+            if has_score:
+                fields[score] = float(item.certainty)
+            cas.add(kind(**fields))
+    return {"document": cas.to_xmi()}
+
+
+def examples(request: Mapping[str, Any], recommender: str) -> list[Finished]:
+    """The sentences of a ``train`` request that can be learned from.
+
+    Of tags: those in which every word has one.  Of entities: all of documents that have any.
+    """
+    query = _read(request, ["documents"])
+    finished = []
+    for name, cas in query.documents:
+        _check_layer(cas, query, predicting=False)
+        document, places = _document(name, cas)
+        decided = _decisions(cas, query, document, places, recommender)
+        if not decided:
+            continue
+        for number, sentence in enumerate(document.sentences):
+            values = {item: value for (s, item), value in decided.items() if s == number}
+            analysis = _analysis(sentence, values, recommender)
+            if analysis is not None:
+                finished.append(Finished(name, number, sentence, analysis))
+    return finished
+
+
+def _read(request: Mapping[str, Any], keys: list[str]) -> _Request:
+    """The request with its CASes; what is missing or cannot be read is a DataError."""
+    try:
+        import cassis
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            "INCEpTION's documents", extra="inception", modules=["dkpro-cassis"]
+        ) from error
+
+    def text(where: Mapping[str, Any], name: str) -> str:
+        value = where.get(name) if isinstance(where, dict) else None
+        if not isinstance(value, str) or not value:
+            raise DataError("request", None, f"expected a text {name!r}")
+        if _FORBIDDEN.search(value):
+            raise DataError("request", None, f"{name} declares entities, which are not read")
+        return value
+
+    if not isinstance(request, dict) or not isinstance(request.get("metadata"), dict):
+        raise DataError("request", None, "expected an object with metadata, typeSystem, document")
+    metadata = request["metadata"]
+    layer, feature = text(metadata, "layer"), text(metadata, "feature")
+    listed = request.get(keys[0])
+    documents = listed if isinstance(listed, list) else [listed]
+    if not documents:
+        raise DataError("request", None, f"expected {keys[0]}")
+    read = []
+    types = text(request, "typeSystem")
+    for number, document in enumerate(documents):
+        if not isinstance(document, dict):
+            raise DataError("request", None, f"expected {keys[0]} with xmi")
+        xmi = text(document, "xmi")
+        try:
+            typesystem = cassis.load_typesystem(types)
+            cas = cassis.load_cas_from_xmi(xmi, typesystem)
+        except Exception as error:  # whatever a foreign parser makes of foreign XML
+            why = f"no CAS can be read: {error}"
+            raise DataError("request", None, " ".join(why.split())) from error
+        name = document.get("documentId")
+        read.append((str(number if name is None else name), cas))
+    return _Request(layer, feature, read)
+
+
+def _check_layer(cas: Any, request: _Request, *, predicting: bool) -> None:
+    types = cas.typesystem
+    for name in (request.layer, SENTENCE, TOKEN):
+        if not types.contains_type(name):
+            raise DataError("request", None, f"the type system has no type {name[:100]!r}")
+    needed = [request.feature, *([PREDICTED] if predicting else [])]
+    for feature in needed:
+        if types.get_type(request.layer).get_feature(feature) is None:
+            why = f"the layer {request.layer[:100]!r} has no feature {feature[:100]!r}"
+            raise DataError("request", None, why)
+
+
+def _document(name: str, cas: Any) -> tuple[Doc, dict[int, tuple[int, int]]]:
+    """The sentences of a CAS; where each token begins: its sentence and number."""
+    text = cas.sofa_string or ""
+    sentences, places = [], {}
+    for number, sentence in enumerate(cas.select(SENTENCE)):
+        tokens = []
+        for word, token in enumerate(cas.select_covered(TOKEN, sentence)):
+            form = " ".join(text[token.begin : token.end].split()) or "_"
+            tokens.append((form, token.begin, token.end, ()))
+            places[token.begin] = number, word
+        sentences.append(sentence_of_spans(tokens))
+    return Doc(text, tuple(sentences), name), places
+
+
+def _made(cas: Any, request: _Request) -> Iterable[Any]:
+    """Annotations of the layer that people made."""
+    return [one for one in cas.select(request.layer) if not getattr(one, PREDICTED, False)]
+
+
+def _decisions(
+    cas: Any,
+    request: _Request,
+    document: Doc,
+    places: Mapping[int, tuple[int, int]],
+    recommender: str,
+) -> dict[tuple[int, str], Any]:
+    column = RECOMMENDERS[recommender][1]
+    decided: dict[tuple[int, str], Any] = {}
+    for annotation in _made(cas, request):
+        value = getattr(annotation, request.feature, None)
+        if not value or annotation.begin not in places:
+            continue
+        number, word = places[annotation.begin]
+        if column:
+            decided[number, f"t{word}"] = {column: " ".join(str(value).split())}
+            continue
+        tokens = document.sentences[number].tokens
+        last = next((n for n in range(word, len(tokens)) if tokens[n].end >= annotation.end), word)
+        kind = "_".join(str(value).split())
+        decided[number, f"e{word}-{last + 1}"] = {"type": kind}
+    return decided
+
+
+def _span(item: str) -> tuple[int, int]:
+    numbers = [int(n) for n in re.findall(r"[0-9]+", item)]
+    return (numbers[0], numbers[0] + 1) if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+def _label(value: Mapping[str, Any], recommender: str) -> str | None:
+    column = RECOMMENDERS[recommender][1]
+    label = value.get(column) if column else value.get("type")
+    if recommender == "pos" and label in (None, "_"):
+        label = value.get("upos")  # a treebank without XPOS
+    return None if label in (None, "_") else str(label)
+
+
+def _analysis(
+    sentence: Sentence, values: Mapping[str, Any], recommender: str
+) -> dict[str, Any] | None:
+    column = RECOMMENDERS[recommender][1]
+    n = len(sentence)
+    if not n:
+        return None
+    if not column:
+        spans = []
+        for item, value in values.items():
+            start, end = _span(item)
+            spans.append({"start": start, "end": end, "type": value["type"]})
+        return {"entities": spans, "tags": tags_of_spans(n, spans)}
+    if len(values) < n:
+        return None
+    return {column: [values[f"t{word}"][column] for word in range(n)]}
+
 
 #: routes that take longer bodies than others
 LARGE = tuple(
@@ -73,7 +295,7 @@ class Recommenders:
 
     def predict(self, recommender: str, body: bytes, limits: ServiceSettings) -> bytes:
         """The answer to ``predict``."""
-        request = _read(body, limits)
+        request = _decoded(body, limits)
         task = self._task(recommender, limits)
         return json.dumps(predict(request, task, recommender)).encode()
 
@@ -85,7 +307,7 @@ class Recommenders:
                 "this service keeps no models of INCEpTION's: start it with `--inception FOLDER`, "
                 "or untick 'Trainable' in INCEpTION"
             )
-        request = _read(body, limits)
+        request = _decoded(body, limits)
         task_of(recommender)
         sentences = examples(request, recommender)
         if not sentences:
@@ -116,7 +338,7 @@ def _path(folder: str, recommender: str) -> Path:
     return Path(folder) / f"{recommender}.model"
 
 
-def _read(body: bytes, limits: ServiceSettings) -> Any:
+def _decoded(body: bytes, limits: ServiceSettings) -> Any:
     if len(body) > limits.max_pipe_body_bytes:
         raise TooMuchError(f"at most {limits.max_pipe_body_bytes:,} bytes are read")
     try:
@@ -137,10 +359,7 @@ def add_inception(
             body = await call.body()
             answer = await unless_gone(call, pool.run(job, recommender, body, limits))
         except EigentextError as error:
-            busy = isinstance(error, BusyError)
-            headers = {"Retry-After": str(BusyError.retry_after)} if busy else None
-            status = status_of(error, default=400)
-            return PlainTextResponse(f"{error}\n", status_code=status, headers=headers)
+            return told_plainly(error)
         return written(answer) if answer else Response(status_code=204)
 
     @app.post("/api/inception/{recommender}/predict", include_in_schema=False)

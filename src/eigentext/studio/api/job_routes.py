@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eigentext.studio.api import schemas, schemas_parse, schemas_read
+from eigentext.studio.api import schemas, schemas_parse
 from eigentext.studio.api import schemas_lexical as lexical
 from eigentext.studio.api import schemas_sequences as sequences
 from eigentext.studio.api import schemas_words as words
@@ -25,7 +25,7 @@ _SHAPES: dict[str, tuple[type[BaseModel], type[BaseModel]]] = {
     "parse": (schemas_parse.ParseRequest, schemas_parse.ParseAnswer),
     "pipe": (schemas.PipeRequest, schemas.PipeAnswer),
     "lex/rank": (lexical.LexicalRequest, lexical.RankAnswer),
-    "read": (schemas_read.ReadRequest, schemas_read.ReadAnswer),
+    "read": (lexical.ReadRequest, lexical.ReadAnswer),
     "words/find": (words.FindRequest, words.FindAnswer),
     "words/look": (words.LookRequest, words.LookAnswer),
     "words/tree": (words.TreeRequest, words.TreeAnswer),

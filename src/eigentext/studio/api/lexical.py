@@ -25,7 +25,7 @@ from eigentext.studio.api.schemas_lexical import (
     SenseView,
     WordView,
 )
-from eigentext.studio.service.limits import NoModelError, TooMuchError, tokens_of_text
+from eigentext.studio.service.limits import TooMuchError, tokens_of_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -46,15 +46,6 @@ _ALSO = 8
 _DESCRIPTIONS_KEPT = 20_000  # of the latest readings
 
 
-def is_scored(form: str) -> bool:
-    """Whether a word counts for A1 and A2: it has a letter.
-
-    >>> [is_scored(form) for form in ("كتب", "2019", ".")]
-    [True, False, False]
-    """
-    return any(char.isalpha() for char in form)
-
-
 class Rankers:
     """The rankers of a service, by name; the first is the default."""
 
@@ -63,7 +54,6 @@ class Rankers:
         self._services = {
             name: LexicalService(served.get("lex", name)) for name in served.names("lex")
         }
-        self.first = next(iter(self._services.values()), LexicalService(None))
 
     def answer(self, request: LexicalRequest, limits: ServiceSettings) -> RankAnswer:
         """Rank what the request holds with the ranker that it names."""
@@ -80,39 +70,25 @@ class Rankers:
 class LexicalService:
     """A ranker that works for strangers."""
 
-    def __init__(self, ranker: LexicalRanker | None) -> None:
-        self._ranker = ranker
+    def __init__(self, ranker: LexicalRanker) -> None:
+        self.ranker = ranker
         self._remembered: Remembered[object, list[list[RankedWord]]] = Remembered(
             _WORDS_KEPT, lambda ranked: sum(map(len, ranked))
         )
         self._described: Remembered[tuple[str, Label], dict[str, Any]] = Remembered(
             _DESCRIPTIONS_KEPT
         )
-        if ranker is not None:  # the first request would wait for compilers otherwise
-            self.rank([[Token("a", _NOWHERE, _NOWHERE)]], {})
-
-    @property
-    def ready(self) -> bool:
-        """Whether there is a ranker."""
-        return self._ranker is not None
-
-    @property
-    def ranker(self) -> LexicalRanker:
-        """The ranker; an error that says how to get one when there is none."""
-        if self._ranker is None:
-            raise NoModelError(
-                "this service has no ranker of readings: start it with "
-                "`eigentext serve --lex-model FILE`, a file of `eigentext lex train`"
-            )
-        return self._ranker
+        # the first request would wait for compilers otherwise
+        self.rank([[Token("a", _NOWHERE, _NOWHERE)]], {})
 
     def answer(self, request: LexicalRequest, limits: ServiceSettings) -> RankAnswer:
         """Rank what the request holds, within the limits."""
-        scheme = self.ranker.scheme_  # a service without one says so before anything else
         sentences = self.sentences(request, limits)
         fixed = self._fixed(request.fixed, sentences)
         ranked = self.rank(sentences, fixed)
-        return self.view(sentences, ranked, fixed, top=request.top, language=scheme.language)
+        return self.view(
+            sentences, ranked, fixed, top=request.top, language=self.ranker.scheme_.language
+        )
 
     def conllu(self, request: LexicalRequest, limits: ServiceSettings) -> str:
         """The best readings of what the request holds, as CoNLL-U."""
@@ -201,7 +177,7 @@ class LexicalService:
             )
             for s, (words, tokens) in enumerate(zip(ranked, sentences, strict=True))
         ]
-        letters = [t.form for tokens in sentences for t in tokens if is_scored(t.form)]
+        letters = [t.form for tokens in sentences for t in tokens if any(map(str.isalpha, t.form))]
         return RankAnswer(
             direction="rtl" if is_right_to_left(letters) else "ltr",
             language=language,

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from eigentext.constituency import Parse as ConstParse
     from eigentext.dependency import Parse as DepParse
     from eigentext.language.trees.constituent import Tree
-    from eigentext.studio.api.parse_models import DepModel, Input, Trees
+    from eigentext.studio.api.parse_models import DepModel, Input, ParsedTrees
     from eigentext.studio.api.schemas_parse import ArcAsked, ParseRequest, SpanAsked
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
@@ -397,13 +397,13 @@ def _differing(parse: DepParse, best: DepParse) -> list[int]:
     return [word for word, (mine, other) in enumerate(both, start=1) if mine != other]
 
 
-def _shown_tags(trees: Trees) -> Sequence[str] | None:
+def _shown_tags(trees: ParsedTrees) -> Sequence[str] | None:
     """What stands below the words: upos, or else xpos."""
     columns = (trees.words.upos, trees.words.xpos)
     return next((tags for tags in columns if set(tags) != {"_"}), None)
 
 
-def _arc_drawing(parse: DepParse, trees: Trees, best: DepParse | None) -> str:
+def _arc_drawing(parse: DepParse, trees: ParsedTrees, best: DepParse | None) -> str:
     return arc_drawing(
         parse,
         best,

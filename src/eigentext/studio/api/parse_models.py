@@ -1,7 +1,7 @@
 """The parsers behind ``/api/parse``: one face for parsers and for pipelines that have one.
 
 A request's text becomes :class:`Input` sentences, by a pipeline's own segmenter or by a scheme of
-`tokenise.tokens`; each is then asked for trees (:class:`Trees`), with whatever it must have.
+`tokenise.tokens`; each is then asked for trees (:class:`ParsedTrees`), with whatever it must have.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Arcs(NamedTuple):
     forbidden: list[AnyArc]
 
 
-class Trees(NamedTuple):
+class ParsedTrees(NamedTuple):
     """The best trees of a sentence; ``marginals`` (n+1, n+1), ``conllu`` of each tree."""
 
     parses: list[Parse]
@@ -68,7 +68,9 @@ class DepModel(Protocol):
     def relations(self) -> list[str]:
         """That arcs may have."""
 
-    def trees(self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
+    def trees(
+        self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs
+    ) -> ParsedTrees:
         """The k best trees; the sentence is the one with this number in its text."""
 
 
@@ -85,7 +87,9 @@ class OfParser:
         """That arcs may have."""
         return _relations(self.parser)
 
-    def trees(self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
+    def trees(
+        self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs
+    ) -> ParsedTrees:
         """As `eigentext dep apply` has them."""
         from eigentext.dependency.graph.answer import in_conllu
         from eigentext.language.formats.conllu import make_sentence
@@ -103,7 +107,7 @@ class OfParser:
         chances = parser.marginals(tagged, **demands) if marginals else None
         bare = make_sentence(sentence.words)
         bare = bare.with_columns(**parser.tags_for(bare, tagged))
-        return Trees(
+        return ParsedTrees(
             parses,
             tagged,
             chances,
@@ -131,7 +135,9 @@ class OfPipeline:
         """That arcs may have."""
         return _relations(self.whole.parser_)
 
-    def trees(self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs) -> Trees:
+    def trees(
+        self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs
+    ) -> ParsedTrees:
         """As `eigentext pipe apply` has them."""
         from eigentext.language.doc import Doc
         from eigentext.pipeline.annotate import tagged_sentence
@@ -148,7 +154,7 @@ class OfPipeline:
             )
             doc = Doc(" ".join(sentence.words), (tree,))
             written.append(doc.to_conllu(newdoc=number == 0, first_id=number + 1))
-        return Trees(parses, tagged_sentence(doc_sentence), chances, written)
+        return ParsedTrees(parses, tagged_sentence(doc_sentence), chances, written)
 
 
 def _relations(parser: DependencyParser | None) -> list[str]:

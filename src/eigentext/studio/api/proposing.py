@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from eigentext.language import Doc
     from eigentext.studio.api.schemas_annotate import ImportRequest
-    from eigentext.studio.measures.measures import Part
+    from eigentext.studio.measures.measures import DocumentMeasures
     from eigentext.studio.service.models import Served
     from eigentext.studio.store.records import Decision, Layer, Project, StoredDocument
     from eigentext.studio.tasks import Proposal
@@ -203,7 +203,7 @@ class Proposers:
 
     def import_text(self, request: ImportRequest, task: str) -> list[Any]:
         """The documents of a text, a treebank or trees in brackets, ready for the store."""
-        from eigentext.studio.store.imports import read_documents
+        from eigentext.studio.store.files import read_documents
 
         segmenter = None
         if request.pipeline:
@@ -224,14 +224,14 @@ def measured_parts(
     rows: tuple[list[StoredDocument], list[Layer], list[Decision]],
     everyone: Sequence[str],
     people: Mapping[int, str],
-) -> list[Part]:
+) -> list[DocumentMeasures]:
     """Some documents of a project, each measured by itself."""
     return measures.parts_of(task, *rows, everyone=everyone, users=people)
 
 
 def measured(
     project: Project,
-    parts: Sequence[Part],
+    parts: Sequence[DocumentMeasures],
     every: list[dict[str, Any]],
     pairs: Sequence[dict[str, Any]],
 ) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
@@ -246,32 +246,18 @@ def _proposal_view(
     items = []
     for item in proposal.items:
         shown = [asdict(one) for one in item.candidates[:_CANDIDATES_SHOWN]]
-        if not ranked and not item.decided:
+        if not (ranked or item.decided):
             shown = without_order(shown, f"{proposal.sentence} {item.item}")
-        items.append(
-            {
-                "item": item.item,
-                "value": item.value if ranked or item.decided else None,
-                "decided": item.decided,
-                "certainty": item.certainty if ranked or item.decided else 0.0,
-                "candidates": shown,
-            }
-        )
+        hidden = {} if ranked or item.decided else {"value": None, "certainty": 0.0}
+        items.append(vars(item) | hidden | {"candidates": shown})
     decided = all(item.decided for item in proposal.items)
-    return {
-        "task": proposal.task,
-        "sentence": proposal.sentence,
+    trees = proposal.kbest
+    return vars(proposal) | {
         "ranked": ranked,
         # what the model would choose is not to be seen where its order is not
         "analysis": dict(proposal.analysis) if ranked or decided else {},
         "items": items,
-        "certainty": proposal.certainty,
-        "kbest": [
-            asdict(tree) | {"svg": task.drawing(forms, tree.analysis)} for tree in proposal.kbest
-        ],
-        "source": proposal.source,
-        "followed": proposal.followed,
-        "notes": list(proposal.notes),
+        "kbest": [asdict(tree) | {"svg": task.drawing(forms, tree.analysis)} for tree in trees],
         "svg": task.drawing(forms, proposal.analysis, proposal.items),
     }
 

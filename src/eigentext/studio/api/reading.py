@@ -18,10 +18,10 @@ from eigentext.studio.api.schemas_lexical import (
     CandidateView,
     LexicalRequest,
     RankedSentence,
+    ReadAnswer,
     SegmentView,
     WordView,
 )
-from eigentext.studio.api.schemas_read import ReadAnswer
 from eigentext.studio.service.limits import NoModelError, TooMuchError, check_length
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from eigentext.language.token import Token
     from eigentext.studio.api.lexical import Rankers
     from eigentext.studio.api.pipes import Pipes
-    from eigentext.studio.api.schemas_read import ReadRequest
+    from eigentext.studio.api.schemas_lexical import ReadRequest
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
@@ -45,7 +45,7 @@ class _Reading(NamedTuple):
     probability: float
 
 
-class Reading:
+class ReadingService:
     """Rankers and pipelines that help strangers to read."""
 
     def __init__(self, served: Served, rankers: Rankers, pipes: Pipes) -> None:

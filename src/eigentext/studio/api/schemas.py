@@ -21,7 +21,7 @@ def whole(text: str) -> str:
 Text = Annotated[str, AfterValidator(whole)]
 
 
-class Request(BaseModel):
+class ApiRequest(BaseModel):
     """What every request has in common: it names nothing that we do not know."""
 
     model_config = ConfigDict(extra="forbid")
@@ -88,7 +88,7 @@ class Health(BaseModel):
     pipes: list[str] = Field(default=[], description="names of the pipelines, the default first")
 
 
-class TokeniseRequest(Request):
+class TokeniseRequest(ApiRequest):
     """Raw text to split into sentences and tokens."""
 
     text: Text = Field(description="raw text")
@@ -118,7 +118,7 @@ class TokeniseAnswer(BaseModel):
     n_tokens: int
 
 
-class TreesRequest(Request):
+class TreesRequest(ApiRequest):
     """Trees in Penn Treebank brackets."""
 
     brackets: Text = Field(description="one or more trees, on any number of lines")
@@ -163,7 +163,7 @@ class TreesAnswer(BaseModel):
     trees: list[TreeView]
 
 
-class ConvertRequest(Request):
+class ConvertRequest(ApiRequest):
     """Sentences in one format that are wanted in another."""
 
     text: Text = Field(description="what a file in the source format would hold")
@@ -182,7 +182,7 @@ class ConvertAnswer(BaseModel):
     n_sentences: int
 
 
-class DependencyRequest(Request):
+class DependencyRequest(ApiRequest):
     """Raw text, or sentences that are tokenised already."""
 
     text: Text | None = Field(default=None, description="raw text")
@@ -221,7 +221,7 @@ class DependencyAnswer(BaseModel):
     sentences: list[DependencyView]
 
 
-class PipeRequest(Request):
+class PipeRequest(ApiRequest):
     """A text for a pipeline."""
 
     text: Text

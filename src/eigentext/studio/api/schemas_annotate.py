@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, WithJsonSchema
 
-from eigentext.studio.api.schemas import Request, Text, whole
-from eigentext.studio.tasks import TASKS
+from eigentext.studio.api.schemas import ApiRequest, Text, whole
+from eigentext.studio.tasks import TASKS, Finding
 
 Role = Literal["reader", "annotator", "adjudicator", "admin"]
 _LARGEST = 2**53  # the largest whole number that JavaScript is sure of
@@ -54,21 +54,21 @@ class SessionAnswer(BaseModel):
     may: list[str] = Field(description="what this user may do, as actions")
 
 
-class LoginRequest(Request):
+class LoginRequest(ApiRequest):
     """A name and its password."""
 
     name: Name
     password: Password
 
 
-class PasswordRequest(Request):
+class PasswordRequest(ApiRequest):
     """A new password, and the present one."""
 
     old: Password
     new: Password
 
 
-class NewUserRequest(Request):
+class NewUserRequest(ApiRequest):
     """Somebody new."""
 
     name: Name
@@ -76,7 +76,7 @@ class NewUserRequest(Request):
     password: Password | None = None
 
 
-class UserChange(Request):
+class UserChange(ApiRequest):
     """What is to be changed of a user."""
 
     role: Role | None = None
@@ -90,7 +90,7 @@ class UsersAnswer(BaseModel):
     users: list[UserView]
 
 
-class TokenRequest(Request):
+class TokenRequest(ApiRequest):
     """A token for a program, with no more rights than ``scope``."""
 
     name: Name
@@ -98,7 +98,7 @@ class TokenRequest(Request):
     days: int | None = Field(default=90, ge=1, le=3_650, description="until it expires")
 
 
-class TokenView(BaseModel):
+class AccessTokenView(BaseModel):
     """A token; its secret is shown once, when it is made."""
 
     id: int
@@ -114,7 +114,7 @@ class TokenView(BaseModel):
 class TokensAnswer(BaseModel):
     """The tokens of the user who asks."""
 
-    tokens: list[TokenView]
+    tokens: list[AccessTokenView]
 
 
 class AuditView(BaseModel):
@@ -136,7 +136,7 @@ class AuditAnswer(BaseModel):
 # ---- projects and documents
 
 
-class ProjectRequest(Request):
+class ProjectRequest(ApiRequest):
     """A project; in a change, only what is given is changed (the task stays)."""
 
     name: Name | None = None
@@ -215,7 +215,7 @@ class DocumentsAnswer(BaseModel):
     documents: list[DocumentSummary]
 
 
-class ImportRequest(Request):
+class ImportRequest(ApiRequest):
     """Text to annotate; a file of several documents (CoNLL-U with newdoc) gives several."""
 
     name: Name
@@ -225,7 +225,7 @@ class ImportRequest(Request):
     pipeline: Label | None = Field(default=None, description="segments text instead")
 
 
-class AssignRequest(Request):
+class AssignRequest(ApiRequest):
     """Who is to annotate a document, or is no longer."""
 
     user: Number
@@ -262,7 +262,7 @@ class ProposalView(BaseModel):
     svg: str | None = Field(default=None, description="a drawing of the tree, for trees")
 
 
-class ChangeRequest(Request):
+class ChangeRequest(ApiRequest):
     """One decision: the value of an item of a sentence; null takes a decision away."""
 
     sentence: Annotated[int, Field(ge=0, le=_LARGEST)]
@@ -274,7 +274,7 @@ class ChangeRequest(Request):
     note: Annotated[Text, Field(max_length=10_000)] = ""
 
 
-class LayerRequest(Request):
+class LayerRequest(ApiRequest):
     """Which layer is changed: one's own, or the adjudication."""
 
     layer: Literal["mine", "adjudication"] = "mine"
@@ -296,7 +296,7 @@ class StepRequest(LayerRequest):
     k: int = Field(default=1, ge=1, le=50)
 
 
-class DoneRequest(Request):
+class DoneRequest(ApiRequest):
     """Whether a document is finished in this layer; the number of a user: theirs."""
 
     layer: Annotated[str, Field(pattern=r"^(mine|adjudication|[1-9][0-9]{0,15})$")] = "mine"
@@ -384,20 +384,10 @@ class QueueAnswer(BaseModel):
     sentences: list[SentenceCertainty]
 
 
-class FindingView(BaseModel):
-    """What a check has to say; words count from 0."""
-
-    level: Literal["error", "hint"]
-    words: list[int]
-    message: str
-    source: str
-    rule: str
-
-
 class ChecksAnswer(BaseModel):
     """The findings of one sentence."""
 
-    findings: list[FindingView]
+    findings: list[Finding]
 
 
 class CompareAnswer(BaseModel):
@@ -418,7 +408,7 @@ class MeasuresAnswer(BaseModel):
     table: list[tuple[str, str, str]] = Field(description="about, figure, value with its interval")
 
 
-class ModelsAnswer(BaseModel):
+class MadeModelsAnswer(BaseModel):
     """Models that were made for a project, the newest last."""
 
     models: list[MadeModelView]

@@ -1,4 +1,4 @@
-"""What goes over the wire about words and their readings, and about what people decided."""
+"""What goes over the wire about words, their readings, and texts that somebody reads."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from eigentext.studio.api.schemas import Request, Text
+from eigentext.studio.api.schemas import ApiRequest, Text
 
 
-class WordPosition(Request):
+class WordPosition(ApiRequest):
     """A word of the request; both numbers count from 0."""
 
     sentence: int = Field(ge=0)
@@ -22,7 +22,7 @@ class FixedLabel(WordPosition):
     label: dict[Text, Text] = Field(description="as a candidate's label has them")
 
 
-class LexicalRequest(Request):
+class LexicalRequest(ApiRequest):
     """Raw text, or sentences that are tokenised already: one document."""
 
     text: Text | None = Field(default=None, description="raw text, as of `lex apply --raw`")
@@ -102,3 +102,22 @@ class RankAnswer(BaseModel):
     language: str
     elements: list[str] = Field(description="the label elements, in order")
     sentences: list[RankedSentence]
+
+
+class ReadRequest(ApiRequest):
+    """A text that somebody reads."""
+
+    text: Text
+    kind: Literal["lex", "pipeline"] | None = Field(
+        default=None, description="a ranker of readings or a pipeline; or the first that is there"
+    )
+    model: Text | None = Field(default=None, description="name of the model; or the first")
+    top: int = Field(default=10, ge=1, le=50, description="readings of a word to list")
+
+
+class ReadAnswer(RankAnswer):
+    """The words of the text with their readings, and the best ones as CoNLL-U."""
+
+    model: str
+    kind: Literal["lex", "pipeline"]
+    conllu: str

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from eigentext.studio.api.schemas import Request, Text
+from eigentext.studio.api.schemas import ApiRequest, Text
 
 _FAR = 100_000  # no sentence is so long
 Layer = Literal["const", "dep"]
@@ -14,7 +14,7 @@ Label = Annotated[Text, Field(min_length=1, max_length=100)]
 Name = Annotated[Text, Field(max_length=200)]
 
 
-class SpanAsked(Request):
+class SpanAsked(ApiRequest):
     """A constituent over the words from ``start`` up to ``end``, which is not in it; from 0."""
 
     start: int = Field(ge=0, le=_FAR)
@@ -22,14 +22,14 @@ class SpanAsked(Request):
     label: Label | None = Field(default=None, description="null: any")
 
 
-class TagAsked(Request):
+class TagAsked(ApiRequest):
     """The tag of a word; words count from 0."""
 
     word: int = Field(ge=0, le=_FAR)
     tag: Label
 
 
-class ArcAsked(Request):
+class ArcAsked(ApiRequest):
     """An arc; words count from 1, head 0 is the root, as in CoNLL-U."""
 
     head: int = Field(ge=0, le=_FAR)
@@ -37,7 +37,7 @@ class ArcAsked(Request):
     relation: Label | None = Field(default=None, description="null: any")
 
 
-class SentenceConstraints(Request):
+class SentenceConstraints(ApiRequest):
     """What the trees of one sentence must and must not have."""
 
     sentence: int = Field(ge=0, le=_FAR, description="its number in the text, from 0")
@@ -50,7 +50,7 @@ class SentenceConstraints(Request):
     )
 
 
-class ParseRequest(Request):
+class ParseRequest(ApiRequest):
     """Raw text, or sentences that are tokenised already."""
 
     text: Text | None = Field(default=None, description="raw text")

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from eigentext.studio.api.schemas import Request, Text
+from eigentext.studio.api.schemas import ApiRequest, Text
 
 #: files that are models of sequences
 SequenceKind = Literal["hmm", "blocked-hmm", "spectral-hmm", "latent-tagger"]
@@ -15,7 +15,7 @@ SequenceKind = Literal["hmm", "blocked-hmm", "spectral-hmm", "latent-tagger"]
 MOST_WORDS = 100
 
 
-class SequencesRequest(Request):
+class SequencesRequest(ApiRequest):
     """A question to a model of sequences."""
 
     model: Text | None = Field(

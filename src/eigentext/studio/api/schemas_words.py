@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from eigentext.studio.api.schemas import Request, Text
+from eigentext.studio.api.schemas import ApiRequest, Text
 
 _LONGEST = 200  # characters of a word, bits of a prefix
 Word = Annotated[Text, StringConstraints(min_length=1, max_length=_LONGEST)]
@@ -14,7 +14,7 @@ Query = Annotated[Text, StringConstraints(min_length=1, max_length=3 * _LONGEST 
 Bits = Annotated[str, StringConstraints(pattern="^[01]*$", max_length=_LONGEST)]
 
 
-class WordsRequest(Request):
+class WordsRequest(ApiRequest):
     """A question to a model of words."""
 
     model: Text | None = Field(default=None, description="name of a model of words; or the first")

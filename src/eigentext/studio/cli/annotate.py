@@ -83,7 +83,7 @@ def import_(
         $ eigentext annotate import team.db Trees sample/treebank.conllu sample/raw.txt
     """
     with opened(store) as opened_store:
-        from eigentext.studio.store.imports import import_files
+        from eigentext.studio.store.files import import_files
 
         segmenter = None
         if pipe is not None:
@@ -131,7 +131,7 @@ def export(
     if sentence is not None and to_format != "decisions":
         raise SettingsError("--sentence is for --to decisions")
     with opened(store) as opened_store:
-        from eigentext.studio.store.exports import export_lines
+        from eigentext.studio.store.files import export_lines
 
         number = opened_store.project_named(project).id
         chosen = [opened_store.document_named(number, name).id for name in document or ()]

@@ -22,10 +22,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from eigentext.base.hashing import text_key
-from eigentext.errors import SettingsError
 from eigentext.evaluate.bootstrap import difference, interval, median_interval
-from eigentext.studio.tasks.answers import newest
-from eigentext.studio.tasks.records import DONE
+from eigentext.studio.tasks.records import DONE, newest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +33,10 @@ if TYPE_CHECKING:
     from eigentext.studio.tasks.task import Task
 
 PAUSE = 60.0
-"""Seconds: what a longer decision counts for, unless told; the annotator was away."""
+"""Seconds: what a longer decision counts for; the annotator was away."""
+
+DRAWS: dict[str, Any] = {"n_samples": 1_000, "seed": 0}
+"""How often sentences are drawn anew for intervals, and from which seed."""
 
 FEWEST = 10
 """Sentences in each arm, below which nothing is said of a gain."""
@@ -73,15 +74,9 @@ class Efforts(NamedTuple):
 
 
 def efforts(
-    task: Task,
-    sentences: Sequence[Mapping[str, Any]],
-    rows: Iterable[Decision],
-    *,
-    pause: float = PAUSE,
+    task: Task, sentences: Sequence[Mapping[str, Any]], rows: Iterable[Decision]
 ) -> Efforts:
     """Words, seconds and keys of each sentence in which a layer has decisions that count."""
-    if not pause > 0:
-        raise SettingsError(f"pause is {pause}, expected a number of seconds above 0")
     by_sentence: dict[int, list[Decision]] = {}
     for row in rows:
         by_sentence.setdefault(row.sentence, []).append(row)
@@ -95,12 +90,12 @@ def efforts(
         acts = _acts(row for row in of_sentence if row.redo_of is None)
         seconds = [_most(row.seconds for row in act) for act in acts]
         keys = [_most(row.keys for row in act) for act in acts]
-        n_cut += sum(one is not None and one > pause for one in seconds)
+        n_cut += sum(one is not None and one > PAUSE for one in seconds)
         shown: set[Arm] = {"ranked" if row.ranked else "unranked" for row in of_sentence}
         costs.append(
             Effort(
                 words,
-                _sum(None if one is None else min(one, pause) for one in seconds),
+                _sum(None if one is None else min(one, PAUSE) for one in seconds),
                 _sum(keys),
                 shown.pop() if len(shown) == 1 else None,
             )
@@ -142,7 +137,7 @@ def _costs(sentences: Iterable[Effort], what: str) -> list[tuple[float, float]]:
     return [(float(cost), float(words)) for cost, words in pairs if cost is not None]
 
 
-def effort_record(spent: Efforts, *, n_samples: int = 2_000, seed: int = 0) -> dict[str, Any]:
+def effort_record(spent: Efforts) -> dict[str, Any]:
     """Median seconds and keys a word over sentences, with intervals, as plain data.
 
     >>> both = Efforts([Effort(4, 8.0, 4, "ranked"), Effort(2, 6.0, 2, "ranked")], 0)
@@ -156,9 +151,7 @@ def effort_record(spent: Efforts, *, n_samples: int = 2_000, seed: int = 0) -> d
     }
     for what in ("seconds", "keys"):
         rates = [cost / words for cost, words in _costs(spent.sentences, what)]
-        record[f"{what}_a_word"] = (
-            _rounded(median_interval(rates, n_samples=n_samples, seed=seed)) if rates else None
-        )
+        record[f"{what}_a_word"] = _rounded(median_interval(rates, **DRAWS)) if rates else None
     return record
 
 
@@ -166,9 +159,7 @@ def _a_word(counts: Counts) -> Counts:
     return counts[..., 0] / counts[..., 1]
 
 
-def comparison(
-    sentences: Sequence[Effort], *, n_samples: int = 2_000, seed: int = 0
-) -> dict[str, Any] | None:
+def comparison(sentences: Sequence[Effort]) -> dict[str, Any] | None:
     """Ranked against unranked: cost a word in each arm, the gain, and that in plain words.
 
     The cost of an arm is its seconds (keys) over its words; the gain is unranked less ranked, so
@@ -193,7 +184,7 @@ def comparison(
                 f"{len(unranked)} unranked, {FEWEST} of each are the least."
             )
             continue
-        draws: dict[str, Any] = {"figure": _a_word, "n_samples": n_samples, "seed": seed}
+        draws: dict[str, Any] = {"figure": _a_word, **DRAWS}
         gain = difference(unranked, ranked, **draws)
         record[what] = {
             "ranked": _rounded(interval(ranked, **draws)),

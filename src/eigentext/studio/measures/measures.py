@@ -1,7 +1,7 @@
 """How well a project goes: agreement, proposals against adjudication, seconds and keys.
 
 Flow of the datum: rows of a project as a store gives them (documents, layers, decisions; no
-database is asked here) -> what each annotator says (``tasks.answers``), document
+database is asked here) -> what each annotator says (``tasks.records.Answers``), document
 by document (:func:`parts_of`) -> figures with intervals (:func:`of_all`, :func:`of_pair`) -> one
 record of plain data (:func:`whole_of`), ready for a page and for JSON, and as lines for a terminal
 (:func:`table`).  :func:`measure` does all of it; a service, in which nothing may take long, does
@@ -22,11 +22,10 @@ it step by step.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eigentext.errors import DataError
 from eigentext.evaluate.agreement import (
@@ -40,72 +39,43 @@ from eigentext.evaluate.agreement import (
     span_counts,
 )
 from eigentext.evaluate.bootstrap import interval
-from eigentext.studio.measures.effort import PAUSE, Efforts, comparison, effort_record, efforts
+from eigentext.studio.measures.effort import (
+    DRAWS,
+    PAUSE,
+    Efforts,
+    comparison,
+    effort_record,
+    efforts,
+)
 from eigentext.studio.tasks import open_task
-from eigentext.studio.tasks.answers import newest
+from eigentext.studio.tasks.records import AnswerKey, Answers, newest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from eigentext.evaluate.agreement import Agreement, Arc
-    from eigentext.language.trees.constituent import Tree
+    from eigentext.evaluate.agreement import Agreement
     from eigentext.studio.store.records import Decision, Layer, Project, StoredDocument
     from eigentext.studio.store.store import AnnotationStore
-    from eigentext.studio.tasks.answers import Answers
     from eigentext.studio.tasks.task import Task
 
-SentenceKey = tuple[int, int]  # document, sentence
-WordKey = tuple[int, int, int]  # document, sentence, word
+T = TypeVar("T")
 
 
-class Draws(NamedTuple):
-    """How often sentences are drawn anew for intervals, and from which seed."""
-
-    n_samples: int = 1_000
-    seed: int = 0
-
-
-DRAWS = Draws()
+Side = tuple[int, Answers]
+"""What one annotator says in the document of this number."""
 
 
 @dataclass
-class _Side:
-    """What one annotator says in all documents, see `answers.Answers`."""
-
-    values: dict[str, dict[WordKey, Hashable]] = field(default_factory=lambda: defaultdict(dict))
-    arcs: dict[SentenceKey, list[Arc]] = field(default_factory=dict)
-    spans: dict[str, dict[SentenceKey, list[tuple[Any, ...]]]] = field(
-        default_factory=lambda: defaultdict(dict)
-    )
-    trees: dict[SentenceKey, Tree] = field(default_factory=dict)
-
-    @classmethod
-    def joined(cls, sides: Iterable[_Side]) -> _Side:
-        """What it says in several documents."""
-        whole = cls()
-        for side in sides:
-            for name, values in side.values.items():
-                whole.values[name].update(values)
-            whole.arcs.update(side.arcs)
-            for name, spans in side.spans.items():
-                whole.spans[name].update(spans)
-            whole.trees.update(side.trees)
-        return whole
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"values": dict(self.values), "spans": dict(self.spans)}
-
-
-@dataclass
-class Part:
+class DocumentMeasures:
     """What there is to know of one document: what each annotator says, and what it cost them."""
 
+    document: int
     n_sentences: int
     n_words: int
-    sides: dict[str, _Side]
+    sides: dict[str, Answers]
     spent: dict[str, Efforts]
     agreement: dict[str, Any]
-    hits: dict[SentenceKey, list[tuple[bool, bool]]]
+    hits: dict[AnswerKey, list[tuple[bool, bool]]]
     n_not_blind: int = 0  # decisions that are left out: the adjudication had been seen
 
 
@@ -116,8 +86,6 @@ def measure(
     decisions: Iterable[Decision],
     *,
     users: Mapping[int, str] | None = None,
-    pause: float = PAUSE,
-    draws: Draws = DRAWS,
 ) -> dict[str, Any]:
     """All measures of a project as plain data.
 
@@ -143,17 +111,18 @@ def measure(
         decisions,
         everyone=annotators_of(layers, users),
         users=users,
-        pause=pause,
-        draws=draws,
     )
-    names = sorted({name for part in parts for name in part.sides})
-    sides = {name: [part.sides[name] for part in parts if name in part.sides] for name in names}
-    pairs = [
-        of_pair((first, second), sides[first], sides[second], draws=draws)
-        for first, second in combinations(names, 2)
-    ]
-    every = of_all([sides[name] for name in names], draws=draws)
-    return whole_of(project, parts, every, pairs, pause=pause, draws=draws)
+    sides = sides_of(parts, sorted({name for part in parts for name in part.sides}))
+    pairs = [of_pair(pair, sides[pair[0]], sides[pair[1]]) for pair in combinations(sides, 2)]
+    return whole_of(project, parts, of_all(list(sides.values())), pairs)
+
+
+def sides_of(parts: Sequence[DocumentMeasures], names: Iterable[str]) -> dict[str, list[Side]]:
+    """What each annotator says, document by document."""
+    return {
+        name: [(part.document, part.sides[name]) for part in parts if name in part.sides]
+        for name in names
+    }
 
 
 def annotators_of(layers: Iterable[Layer], users: Mapping[int, str] | None = None) -> list[str]:
@@ -169,9 +138,7 @@ def parts_of(
     *,
     everyone: Sequence[str],
     users: Mapping[int, str] | None = None,
-    pause: float = PAUSE,
-    draws: Draws = DRAWS,
-) -> list[Part]:
+) -> list[DocumentMeasures]:
     """Some documents of a project, each by itself; ``everyone`` are all annotators of it."""
     task = open_task(task_name)
     layers_of: dict[int, list[Layer]] = {document.id: [] for document in documents}
@@ -192,7 +159,7 @@ def parts_of(
     rows_of = {number: rows for number, (rows, _) in blind.items()}
     parts = []
     for text in documents:
-        sides: dict[str, _Side] = {}
+        sides: dict[str, Answers] = {}
         spent: dict[str, Efforts] = {}
         for layer in layers_of[text.id]:
             if layer.kind != "annotator":
@@ -200,20 +167,21 @@ def parts_of(
             name = _name(layer.user, users)
             state = {place: row.value for place, row in newest(rows_of[layer.id]).items()}
             with _readable(text):
-                _add(sides.setdefault(name, _Side()), text.id, task.answers(text.sentences, state))
-                cost = efforts(task, text.sentences, rows_of[layer.id], pause=pause)
+                sides[name] = task.answers(text.sentences, state)
+                cost = efforts(task, text.sentences, rows_of[layer.id])
             before = spent.setdefault(name, Efforts([], 0))
             spent[name] = Efforts(before.sentences + cost.sentences, before.n_cut + cost.n_cut)
-        voices = [sides.get(name, _Side()) for name in everyone]
+        voices = [sides.get(name, Answers()) for name in everyone]
         with _readable(text):
             hits = _hits(task, layers_of[text.id], rows_of)
         parts.append(
-            Part(
+            DocumentMeasures(
+                text.id,
                 len(text.sentences),
                 sum(len(sentence["tokens"]) for sentence in text.sentences),
                 sides,
                 spent,
-                {"document": text.name, "measures": _records(_of_all(voices, draws))},
+                {"document": text.name, "measures": _records(_of_all(voices))},
                 hits,
                 sum(n_not_blind[layer.id] for layer in layers_of[text.id]),
             )
@@ -249,31 +217,24 @@ def _readable(document: StoredDocument) -> Iterator[None]:
         raise DataError(f"document {document.name}", None, why) from error
 
 
-def of_all(sides: Sequence[Iterable[_Side]], *, draws: Draws = DRAWS) -> list[dict[str, Any]]:
+def of_all(sides: Sequence[Iterable[Side]]) -> list[dict[str, Any]]:
     """How far all annotators agree; of each what they say in one document after the other."""
-    return _records(_of_all([_Side.joined(some) for some in sides], draws))
+    return _records(_of_all(list(map(_joined, sides))))
 
 
 def of_pair(
-    names: tuple[str, str],
-    first: Iterable[_Side],
-    second: Iterable[_Side],
-    *,
-    draws: Draws = DRAWS,
+    names: tuple[str, str], first: Iterable[Side], second: Iterable[Side]
 ) -> dict[str, Any]:
     """How far two annotators agree."""
-    agreements = _of_pair(_Side.joined(first), _Side.joined(second), draws)
+    agreements = _of_pair(_joined(first), _joined(second))
     return {"annotators": list(names), "measures": _records(agreements)}
 
 
 def whole_of(
     project: Project,
-    parts: Sequence[Part],
+    parts: Sequence[DocumentMeasures],
     every: list[dict[str, Any]],
     pairs: Iterable[dict[str, Any]],
-    *,
-    pause: float = PAUSE,
-    draws: Draws = DRAWS,
 ) -> dict[str, Any]:
     """The record of a project, put together; pairs with nothing in common are left out."""
     spent: dict[str, Efforts] = {}
@@ -296,22 +257,20 @@ def whole_of(
             "pairs": [one for one in pairs if one["measures"]],
             "documents": [part.agreement for part in parts if part.agreement["measures"]],
         },
-        "proposals": _proposals([part.hits for part in parts], draws),
+        "proposals": _proposals([part.hits for part in parts]),
         "not_blind": sum(part.n_not_blind for part in parts),
-        "effort": [
-            {"annotator": name, **effort_record(spent[name], **draws._asdict())} for name in names
-        ],
-        "comparison": comparison(everyone, **draws._asdict()),
+        "effort": [{"annotator": name, **effort_record(spent[name])} for name in names],
+        "comparison": comparison(everyone),
         "comparison_by_annotator": [
             {"annotator": name, **compared}
             for name in names
-            if (compared := comparison(spent[name].sentences, **draws._asdict())) is not None
+            if (compared := comparison(spent[name].sentences)) is not None
         ],
         "rules": {
-            "pause_seconds": pause,
+            "pause_seconds": PAUSE,
             "confidence": 0.95,
-            "draws": draws.n_samples,
-            "seed": draws.seed,
+            "draws": DRAWS["n_samples"],
+            "seed": DRAWS["seed"],
         },
     }
     record["in_words"] = _in_words(record)
@@ -324,17 +283,22 @@ def _name(user: int | None, users: Mapping[int, str] | None) -> str:
     return (users or {}).get(user, f"user {user}")
 
 
-def _add(side: _Side, document: int, answers: Answers) -> None:
-    for name, values in answers.values.items():
-        for (sentence, word), value in values.items():
-            side.values[name][document, sentence, word] = value
-    for sentence, arcs in answers.arcs.items():
-        side.arcs[document, sentence] = arcs
-    for name, spans in answers.spans.items():
-        for sentence, some in spans.items():
-            side.spans[name][document, sentence] = some
-    for sentence, tree in answers.trees.items():
-        side.trees[document, sentence] = tree
+def _joined(sides: Iterable[Side]) -> Answers:
+    """What somebody says in several documents: words and sentences by document, too."""
+    whole = Answers()
+    for document, answers in sides:
+        for name, values in answers.values.items():
+            of_name = whole.values.setdefault(name, {})
+            of_name.update({(document, *word): value for word, value in values.items()})
+        for name, spans in answers.spans.items():
+            whole.spans.setdefault(name, {}).update(_keyed(document, spans))
+        whole.arcs.update(_keyed(document, answers.arcs))
+        whole.trees.update(_keyed(document, answers.trees))
+    return whole
+
+
+def _keyed(document: int, by_sentence: Mapping[AnswerKey, T]) -> dict[AnswerKey, T]:
+    return {(document, *sentence): value for sentence, value in by_sentence.items()}
 
 
 # ---------------------------------------------------------------- agreement
@@ -348,38 +312,38 @@ def _titled(name: str, agreement: Agreement) -> Agreement:
     return replace(agreement, measure=f"{name}: {agreement.measure}")
 
 
-def _of_pair(first: _Side, second: _Side, draws: Draws) -> list[Agreement]:
+def _of_pair(first: Answers, second: Answers) -> list[Agreement]:
     agreements: list[Agreement] = []
     for name in sorted({*first.values, *second.values}):
         mine, its = first.values.get(name, {}), second.values.get(name, {})
         words = sorted(mine.keys() & its.keys())
         values = [mine[word] for word in words], [its[word] for word in words]
-        groups = [word[:2] for word in words]
+        groups = [word[:-1] for word in words]
         agreements += [
-            _titled(name, raw_agreement(*values, groups=groups, **draws._asdict())),
-            _titled(name, cohen_kappa(*values, groups=groups, **draws._asdict())),
+            _titled(name, raw_agreement(*values, groups=groups, **DRAWS)),
+            _titled(name, cohen_kappa(*values, groups=groups, **DRAWS)),
         ]
-    return [*agreements, *_of_structures([(first, second)], draws)]
+    return [*agreements, *_of_structures([(first, second)])]
 
 
-def _of_all(sides: Sequence[_Side], draws: Draws) -> list[Agreement]:
+def _of_all(sides: Sequence[Answers]) -> list[Agreement]:
     agreements = []
     for name in sorted({name for side in sides for name in side.values}):
         values_of = [side.values.get(name, {}) for side in sides]
         words = sorted({word for values in values_of for word in values})
         ratings = {word: [values.get(word) for values in values_of] for word in words}
-        groups = [word[:2] for word in words]
-        alpha = krippendorff_alpha(ratings.values(), groups=groups, **draws._asdict())
+        groups = [word[:-1] for word in words]
+        alpha = krippendorff_alpha(ratings.values(), groups=groups, **DRAWS)
         agreements.append(_titled(name, alpha))
         whole = [word for word in words if None not in ratings[word]]
         if len(sides) > 2 and whole:
             rated = [[value for value in ratings[word] if value is not None] for word in whole]
-            fleiss = fleiss_kappa(rated, groups=[word[:2] for word in whole], **draws._asdict())
+            fleiss = fleiss_kappa(rated, groups=[word[:-1] for word in whole], **DRAWS)
             agreements.append(_titled(name, fleiss))
-    return [*agreements, *_of_structures(list(combinations(sides, 2)), draws)]
+    return [*agreements, *_of_structures(list(combinations(sides, 2)))]
 
 
-def _of_structures(pairs: Sequence[tuple[_Side, _Side]], draws: Draws) -> list[Agreement]:
+def _of_structures(pairs: Sequence[tuple[Answers, Answers]]) -> list[Agreement]:
     """Arcs, spans and trees: counts by sentence, added up over pairs."""
     agreements = []
     for measure_name, labelled in (("UAS", False), ("LAS", True)):
@@ -387,32 +351,29 @@ def _of_structures(pairs: Sequence[tuple[_Side, _Side]], draws: Draws) -> list[A
         def attached(mine: list[Any], its: list[Any], labelled: bool = labelled) -> list[Any]:
             return attachment_counts(mine, its, labelled=labelled)
 
-        agreements.append(
-            _pooled(measure_name, [(a.arcs, b.arcs) for a, b in pairs], attached, draws)
-        )
+        agreements.append(_pooled(measure_name, [(a.arcs, b.arcs) for a, b in pairs], attached))
     for name in sorted({name for pair in pairs for side in pair for name in side.spans}):
         some = [(a.spans.get(name, {}), b.spans.get(name, {})) for a, b in pairs]
-        agreements.append(_pooled(f"{name}: span F1", some, span_counts, draws))
+        agreements.append(_pooled(f"{name}: span F1", some, span_counts))
     trees = [(a.trees, b.trees) for a, b in pairs]
-    agreements.append(_pooled("bracket F1", trees, bracket_counts, draws))
+    agreements.append(_pooled("bracket F1", trees, bracket_counts))
     return agreements
 
 
 def _pooled(
     name: str,
-    pairs: Iterable[tuple[Mapping[SentenceKey, Any], Mapping[SentenceKey, Any]]],
+    pairs: Iterable[tuple[Mapping[AnswerKey, Any], Mapping[AnswerKey, Any]]],
     counted: Callable[[list[Any], list[Any]], list[Any]],
-    draws: Draws,
 ) -> Agreement:
     """F1 of the counts of sentences that both of a pair have, a row for each sentence."""
-    rows: dict[SentenceKey, list[float]] = {}
+    rows: dict[AnswerKey, list[float]] = {}
     for mine, its in pairs:
         common = sorted(mine.keys() & its.keys())
         counts = counted([mine[key] for key in common], [its[key] for key in common])
         for key, some in zip(common, counts, strict=True):
             row = rows.setdefault(key, [0.0, 0.0, 0.0])
             row[:] = [a + b for a, b in zip(row, some, strict=True)]
-    return f1_agreement(name, list(rows.values()), **draws._asdict())
+    return f1_agreement(name, list(rows.values()), **DRAWS)
 
 
 # ---------------------------------------------------------------- proposals
@@ -420,9 +381,9 @@ def _pooled(
 
 def _hits(
     task: Task, layers: Sequence[Layer], rows_of: Mapping[int, Sequence[Decision]]
-) -> dict[SentenceKey, list[tuple[bool, bool]]]:
+) -> dict[AnswerKey, list[tuple[bool, bool]]]:
     """Of what was adjudicated in a document, item by item: was it first, was it among two?"""
-    hits_of: dict[SentenceKey, list[tuple[bool, bool]]] = {}
+    hits_of: dict[AnswerKey, list[tuple[bool, bool]]] = {}
     beside = sorted((one for one in layers if one.kind == "annotator"), key=lambda one: one.id)
     for layer in layers:
         if layer.kind != "adjudication":
@@ -440,7 +401,7 @@ def _hits(
 
 
 def _proposals(
-    parts: Iterable[Mapping[SentenceKey, list[tuple[bool, bool]]]], draws: Draws
+    parts: Iterable[Mapping[AnswerKey, list[tuple[bool, bool]]]],
 ) -> dict[str, Any] | None:
     """A1 and A2 against what was adjudicated; None where nothing was."""
     by_sentence = [hits for part in parts for hits in part.values()]
@@ -449,7 +410,7 @@ def _proposals(
     record: dict[str, Any] = {"items": sum(map(len, by_sentence)), "sentences": len(by_sentence)}
     for k, name in enumerate(("a1", "a2")):
         rows = [(sum(hit[k] for hit in hits), len(hits), len(hits)) for hits in by_sentence]
-        share = interval(rows, **draws._asdict())
+        share = interval(rows, **DRAWS)
         record[name] = {
             "value": round(share.value, 4),
             "low": round(share.low, 4),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from eigentext.errors import DataError, EigentextError
 from eigentext.studio.api.schemas import ErrorAnswer
@@ -185,6 +185,12 @@ def told(error: Exception) -> Response:
     busy = isinstance(error, BusyError | StoreError)
     headers = {"Retry-After": str(BusyError.retry_after)} if busy else None
     return fault(status_of(error), in_words(error), headers=headers)
+
+
+def told_plainly(error: EigentextError) -> Response:
+    """The same as plain text, for programs that speak another language than ours."""
+    headers = {"Retry-After": str(error.retry_after)} if isinstance(error, BusyError) else None
+    return PlainTextResponse(f"{error}\n", status_of(error, default=400), headers)
 
 
 def in_words(error: EigentextError) -> str:

@@ -29,7 +29,7 @@ from eigentext.studio.api.inception import LARGE as INCEPTION
 from eigentext.studio.api.inception import TokenInPath, add_inception
 from eigentext.studio.api.job_routes import add_jobs
 from eigentext.studio.api.schemas import Health, LoadingView, ModelsAnswer, ModelView
-from eigentext.studio.api.udpipe_routes import LARGE, add_udpipe
+from eigentext.studio.api.udpipe import LARGE, add_udpipe
 from eigentext.studio.pages.pages import add_pages, pages_there
 from eigentext.studio.service import is_loopback
 from eigentext.studio.service.answering import answer_errors
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from socket import socket
 
-from eigentext.studio.service.jobs import Facts
+from eigentext.studio.service.jobs import ServiceFacts
 
 _NOT_STARTED = 3  # the exit code of uvicorn
 _SWITCH_SECONDS = 0.0005
@@ -271,12 +271,12 @@ def _add_health(
         return ModelsAnswer(models=_models(await _known(pool)))
 
 
-async def _known(pool: WorkerPool) -> Facts:
+async def _known(pool: WorkerPool) -> ServiceFacts:
     """The facts; while workers start in the background, what is expected of them."""
-    facts: Facts = pool.known if pool.starting else await pool.facts()
+    facts: ServiceFacts = pool.known if pool.starting else await pool.facts()
     return facts
 
 
-def _models(facts: Facts) -> list[ModelView]:
+def _models(facts: ServiceFacts) -> list[ModelView]:
     shown = [asdict(model) for model in facts.models]
     return [ModelView(**{k: v for k, v in one.items() if k != "source"}) for one in shown]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eigentext.studio.service.workers import Build, Tell
 
 
-class Facts(NamedTuple):
+class ServiceFacts(NamedTuple):
     """What the server has to know about the models of its workers."""
 
     models: tuple[ModelFacts, ...] = ()
@@ -26,19 +26,19 @@ class Facts(NamedTuple):
         return [facts for facts in self.models if facts.kind == kind]
 
 
-def expected(settings: ServiceSettings) -> Facts:
+def expected(settings: ServiceSettings) -> ServiceFacts:
     """What the headers of the models say, before any worker has loaded them."""
-    return Facts(survey(settings))
+    return ServiceFacts(survey(settings))
 
 
-def builder(settings: ServiceSettings, facts: Facts) -> Build:
+def builder(settings: ServiceSettings, facts: ServiceFacts) -> Build:
     """What makes the workers of a service with these models."""
     return partial(_build, facts.models, settings.lex_analyzer)
 
 
 def _build(
     models: tuple[ModelFacts, ...], analyzer: str | None, tell: Tell
-) -> tuple[dict[str, Callable[..., Any]], Facts]:
+) -> tuple[dict[str, Callable[..., Any]], ServiceFacts]:
     # here, in the worker: the server needs none of it, and listens the sooner
     from eigentext.studio.api.dependency import DependencyService
     from eigentext.studio.api.inception import Recommenders
@@ -46,7 +46,7 @@ def _build(
     from eigentext.studio.api.parse import ParseService
     from eigentext.studio.api.pipes import Pipes
     from eigentext.studio.api.proposing import Proposers
-    from eigentext.studio.api.reading import Reading
+    from eigentext.studio.api.reading import ReadingService
     from eigentext.studio.api.sequences import SequencesService
     from eigentext.studio.api.udpipe import process
     from eigentext.studio.api.words import WordsService
@@ -64,7 +64,7 @@ def _build(
         "parse": _written(ParseService(served).answer),
         "pipe": _written(pipes.answer),
         "udpipe": partial(process, pipes),
-        "read": _written(Reading(served, rankers, pipes).answer),
+        "read": _written(ReadingService(served, rankers, pipes).answer),
         "lex/rank": _written(rankers.answer),
         **Proposers(served).jobs,
         "inception/predict": recommenders.predict,
@@ -72,7 +72,7 @@ def _build(
     }
     for service in (WordsService(served), SequencesService(served)):
         jobs |= {name: _written(job) for name, job in service.jobs.items()}
-    return jobs, Facts(served.facts)
+    return jobs, ServiceFacts(served.facts)
 
 
 def _written(job: Callable[..., BaseModel]) -> Callable[..., bytes]:

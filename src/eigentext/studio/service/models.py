@@ -8,14 +8,14 @@ themselves, loaded and warmed one after the other.  Pages ask for models by kind
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import starmap
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eigentext.errors import SettingsError
+from eigentext.errors import EigentextError, SettingsError
 from eigentext.studio.service.limits import NoModelError
-from eigentext.studio.service.warming import warm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from eigentext.studio.service.settings import ServiceSettings
 
 
-class Kind(NamedTuple):
+class ServedKind(NamedTuple):
     """A kind of model as the pages know it.
 
     ``what``   in plain words
@@ -38,16 +38,18 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "pipeline": Kind("pipeline", ("pipeline",), "--pipe"),
-    "const": Kind("constituency parser", ("lpcfg",)),
-    "dep": Kind("dependency parser", ("graph-parser",), "--dep-model"),
-    "reranker": Kind("reranker of dependency trees", ("dependency-reranker",)),
-    "lex": Kind("ranker of readings", ("lexical",), "--lex-model"),
-    "words": Kind(
+    "pipeline": ServedKind("pipeline", ("pipeline",), "--pipe"),
+    "const": ServedKind("constituency parser", ("lpcfg",)),
+    "dep": ServedKind("dependency parser", ("graph-parser",), "--dep-model"),
+    "reranker": ServedKind("reranker of dependency trees", ("dependency-reranker",)),
+    "lex": ServedKind("ranker of readings", ("lexical",), "--lex-model"),
+    "words": ServedKind(
         "model of words", ("clusters", "embeddings", "lrmvl", "multiview", "class-bigram")
     ),
-    "hmm": Kind("model of sequences", ("hmm", "blocked-hmm", "spectral-hmm", "latent-tagger")),
-    "tagger": Kind("tagger", ("tagger",)),
+    "hmm": ServedKind(
+        "model of sequences", ("hmm", "blocked-hmm", "spectral-hmm", "latent-tagger")
+    ),
+    "tagger": ServedKind("tagger", ("tagger",)),
 }
 
 #: The pages, in the order in which they are shown, and the kinds of models that each can use;
@@ -261,3 +263,78 @@ def _loaded(facts: ModelFacts, analyzer: str | None) -> Any:
 def _summary(model: Any) -> str:
     summary = getattr(model, "_summary", None)
     return str(summary()) if summary else ""
+
+
+def warm(kind: str, model: Any) -> None:
+    """Ask a model of this kind all that pages ask, of a few words.
+
+    What it cannot answer it says when somebody asks.
+    """
+    for use in _USES.get(kind, ()):
+        with suppress(EigentextError, ValueError):
+            use(model)
+
+
+def _pipeline(model: Any) -> None:
+    if model.segmenter_ is not None:
+        model("Hello, world.", top=2, probabilities=True)
+    else:
+        model("Hello , world .", given="tokens", top=2, probabilities=True)
+    if model.parser_ is not None:
+        (sentence,) = model([["a", "b"]], given="tokens").sentences
+        for k in (1, 2):
+            model.parses(sentence, k, required_arcs=[(2, 1)])
+        model.marginals(sentence, required_arcs=[(2, 1)])
+    if model.const_ is not None:
+        _const(model.const_)
+
+
+def _const(model: Any) -> None:
+    from eigentext.constituency.chart.constraints import Constraints
+
+    words = ["a", "b", "c"]
+    model.parse(words, kbest=2, marginals=True)
+    for k in (1, 2):
+        model.parse(words, kbest=k, marginals=True, constraints=Constraints(required=[(0, 2)]))
+
+
+def _dep(model: Any) -> None:
+    tagged = model.tagged(["a", "b"])
+    for arcs in ({}, {"required_arcs": [(2, 1)]}):
+        model.parse(tagged, **arcs)
+        model.marginals(tagged, **arcs)
+        model.kbest(tagged, k=2, **arcs)
+
+
+def _lex(model: Any) -> None:
+    model.rank(["a"])
+
+
+def _words(model: Any) -> None:
+    embeddings = getattr(model, "embeddings_", None)
+    if embeddings is not None:
+        embeddings.neighbours(embeddings.words[0], 2)
+
+
+def _hmm(model: Any) -> None:
+    text = [["a", "b"]]
+    for ask in ("surprisals", "predict", "predict_proba"):
+        if hasattr(model, ask):
+            getattr(model, ask)(text)
+    if hasattr(model, "analyse"):  # a tagger with hidden states
+        model.analyse(text[0], kbest=2)
+
+
+def _tagger(model: Any) -> None:
+    model.kbest(["a", "b"], 2)
+
+
+_USES: dict[str, tuple[Callable[[Any], object], ...]] = {
+    "pipeline": (_pipeline,),
+    "const": (_const,),
+    "dep": (_dep,),
+    "lex": (_lex,),
+    "words": (_words,),
+    "hmm": (_hmm,),
+    "tagger": (_tagger,),
+}

@@ -109,7 +109,7 @@ class NewSession(NamedTuple):
     expires: str
 
 
-class Token(NamedTuple):
+class AccessToken(NamedTuple):
     """A token of a program; ``scope`` is the role that it has at most."""
 
     id: int
@@ -126,7 +126,7 @@ class NewToken(NamedTuple):
     """A token, with its secret, which is shown once."""
 
     secret: str
-    token: Token
+    token: AccessToken
 
 
 class _Guesses(NamedTuple):
@@ -141,7 +141,7 @@ class _Guesses(NamedTuple):
 
 _USER = [users.c[name] for name in ("id", "name", "role", "password", "active", "created")]
 _USER.append(users.c.locked_until)
-_TOKEN = [tokens.c[name] for name in Token._fields]
+_TOKEN = [tokens.c[name] for name in AccessToken._fields]
 
 
 class Accounts:
@@ -461,15 +461,15 @@ class Accounts:
 
         return self.store.writing(work)
 
-    def token(self, secret: str) -> tuple[User, Token] | None:
+    def token(self, secret: str) -> tuple[User, AccessToken] | None:
         """Whose token this is, if it holds; it was used now."""
         here = tokens.c.hash == _hash(secret)
 
-        def look(c: Connection) -> tuple[User, Token] | None:
+        def look(c: Connection) -> tuple[User, AccessToken] | None:
             row = c.execute(select(*_TOKEN).where(here)).first()
             if row is None:
                 return None
-            token = Token(*row)
+            token = AccessToken(*row)
             return _user(c, token.user), token
 
         pair = self.store.reading(look)
@@ -486,17 +486,17 @@ class Accounts:
             token = token._replace(used=stamp(moment))
         return user, token
 
-    def tokens(self, user: int | None = None) -> list[Token]:
+    def tokens(self, user: int | None = None) -> list[AccessToken]:
         """The tokens of a user, or of all, the revoked ones too."""
         query = select(*_TOKEN).order_by(tokens.c.id)
         if user is not None:
             query = query.where(tokens.c.user == user)
-        return self.store.reading(lambda c: [Token(*row) for row in c.execute(query)])
+        return self.store.reading(lambda c: [AccessToken(*row) for row in c.execute(query)])
 
-    def revoke_token(self, number: int, *, by: int | None = None) -> Token:
+    def revoke_token(self, number: int, *, by: int | None = None) -> AccessToken:
         """Let a token hold no longer."""
 
-        def work(c: Connection) -> Token:
+        def work(c: Connection) -> AccessToken:
             token = _token(c, number)
             if token.revoked is None:
                 now = self.store.now()
@@ -565,8 +565,8 @@ def _named(c: Connection, name: str, *, whole: bool = False) -> Any:
     return c.execute(select(*(users.c if whole else _USER)).where(users.c.name == name)).first()
 
 
-def _token(c: Connection, number: int) -> Token:
+def _token(c: Connection, number: int) -> AccessToken:
     row = c.execute(select(*_TOKEN).where(tokens.c.id == row_number(number, "token"))).first()
     if row is None:
         raise MissingError(f"there is no token {number}")
-    return Token(*row)
+    return AccessToken(*row)

@@ -18,8 +18,14 @@ from eigentext.constituency.chart.constraints import Constraints
 from eigentext.constituency.transform import unwrap, user_labels
 from eigentext.errors import SettingsError
 from eigentext.language.trees.constituent import Tree
-from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
-from eigentext.studio.tasks.records import Tree as Answer
+from eigentext.studio.tasks.records import (
+    Finished,
+    ItemCandidate,
+    Proposal,
+    TaskItem,
+    TaskScore,
+    WholeAnswer,
+)
 from eigentext.studio.tasks.task import Task, bad, is_text, ranked, scored
 from eigentext.studio.tasks.texts import column_of, conllu_lines
 
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.constituency.answer import Parse
     from eigentext.language import Sentence
-    from eigentext.studio.tasks.answers import Answers
+    from eigentext.studio.tasks.records import Answers
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 LABELS = tuple(
@@ -46,7 +52,7 @@ Span = tuple[int, int]
 
 
 @dataclass
-class Brackets:
+class SpanTree:
     """A tree as spans: chains of labels, the outermost first, and the tags of words."""
 
     words: list[str]
@@ -55,7 +61,7 @@ class Brackets:
     wrapper: str | None = None
 
 
-def brackets_of(tree: Tree) -> Brackets:
+def brackets_of(tree: Tree) -> SpanTree:
     """The spans of a tree.
 
     >>> brackets_of(Tree.from_brackets("(TOP (S (NP (UH Hi)) (. .)))")).chains
@@ -68,13 +74,13 @@ def brackets_of(tree: Tree) -> Brackets:
         if not leaf[node] and not tag[node]:
             start, end = spans[node]
             chains[start, end] = (*chains.get((start, end), ()), label)
-    return Brackets(list(bare.words), list(bare.tags), chains, wrapper)
+    return SpanTree(list(bare.words), list(bare.tags), chains, wrapper)
 
 
-def tree_of(brackets: Brackets) -> Tree:
+def tree_of(brackets: SpanTree) -> Tree:
     """The tree with these spans, which do not cross; it gets a top where it has none.
 
-    >>> print(tree_of(Brackets(["Hi", "."], ["UH", "."], {(0, 1): ("S", "NP")})))
+    >>> print(tree_of(SpanTree(["Hi", "."], ["UH", "."], {(0, 1): ("S", "NP")})))
     (X (S (NP (UH Hi))) (. .))
     """
     n = len(brackets.words)
@@ -213,10 +219,10 @@ class ConstituencyTask(Task):
     def add_finished(self, answers: Answers, sentence: int, analysis: Mapping[str, Any]) -> None:
         """The tree."""
         if analysis.get("brackets"):
-            answers.trees[sentence] = Tree.from_brackets(analysis["brackets"])
+            answers.trees[sentence,] = Tree.from_brackets(analysis["brackets"])
 
     def drawing(
-        self, forms: Sequence[str], analysis: Mapping[str, Any], items: Sequence[Item] = ()
+        self, forms: Sequence[str], analysis: Mapping[str, Any], items: Sequence[TaskItem] = ()
     ) -> str | None:
         """The tree."""
         if not analysis.get("brackets"):
@@ -254,7 +260,7 @@ class ConstituencyTask(Task):
         notes: list[str] = []
         _drop_crossing(decided, notes)
         marginals: Mapping[tuple[int, int, str], float] = {}
-        trees: list[tuple[Brackets, float]] = []
+        trees: list[tuple[SpanTree, float]] = []
         if self.model is None:
             brackets, source = self._without_model(sentence)
             trees = [(brackets, 0.0)]
@@ -274,7 +280,7 @@ class ConstituencyTask(Task):
             notes,
             analysis={"brackets": str(tree_of(best))},
             kbest=tuple(
-                Answer({"brackets": str(tree_of(one))}, score)
+                WholeAnswer({"brackets": str(tree_of(one))}, score)
                 for one, score in (trees if source == "model" else ())
             ),
             source=source,
@@ -282,13 +288,13 @@ class ConstituencyTask(Task):
 
     def _items(
         self,
-        best: Brackets,
+        best: SpanTree,
         decided: _Decided,
         marginals: Mapping[tuple[int, int, str], float],
         *,
         named: bool,
-    ) -> list[Item]:
-        items: list[tuple[Any, Item]] = []
+    ) -> list[TaskItem]:
+        items: list[tuple[Any, TaskItem]] = []
         for (start, end), chain in best.chains.items():
             is_decided = (start, end) in decided.spans
             if not named and not is_decided:
@@ -299,7 +305,7 @@ class ConstituencyTask(Task):
             items.append(
                 (
                     (start, -end),
-                    Item(
+                    TaskItem(
                         f"s{start}-{end}",
                         value,
                         is_decided,
@@ -313,22 +319,22 @@ class ConstituencyTask(Task):
             against: dict[str, Any] = {"forbid": True}
             if label is not None:
                 against["label"] = label
-            items.append(((start, -end), Item(f"s{start}-{end}", against, True, 1.0)))
+            items.append(((start, -end), TaskItem(f"s{start}-{end}", against, True, 1.0)))
         for word, tag in enumerate(best.tags):
             is_decided = word in decided.tags
             sure = 1.0 if is_decided else marginals.get((word, word + 1, tag), 0.0)
             shown = {"tag": tag} if named or is_decided else None
             items.append(
-                ((word, 0), Item(f"t{word}", shown, is_decided, min(max(sure, 0.0), 1.0)))
+                ((word, 0), TaskItem(f"t{word}", shown, is_decided, min(max(sure, 0.0), 1.0)))
             )
         return [item for _, item in sorted(items, key=lambda one: one[0])]
 
-    def _without_model(self, sentence: Sentence) -> tuple[Brackets, str]:
+    def _without_model(self, sentence: Sentence) -> tuple[SpanTree, str]:
         if sentence.brackets is not None:
             return brackets_of(Tree.from_brackets(sentence.brackets)), "imported"
         tags = column_of(sentence, "xpos") or column_of(sentence, "upos")
         tags = [_NONE if tag == "_" else tag for tag in tags or ["_"] * len(sentence)]
-        return Brackets([_word(form) for form in sentence.forms], tags, {}, self.wrapper), "none"
+        return SpanTree([_word(form) for form in sentence.forms], tags, {}, self.wrapper), "none"
 
     def _grammar_symbols(self) -> tuple[set[str], set[str]]:
         """Labels and tags of the grammar."""
@@ -410,7 +416,7 @@ class ConstituencyTask(Task):
 
     def _candidates(
         self, state: SentenceState, item: str, numbers: tuple[int, ...]
-    ) -> list[Candidate]:
+    ) -> list[ItemCandidate]:
         """Labels of the span (chains of the best trees first), or tags of the word."""
         sentence = state.sentence
         decided = self._decided(state)
@@ -480,7 +486,7 @@ class ConstituencyTask(Task):
         decided = self._decided(state)
         _drop_crossing(decided, [])
         words = [_word(form) for form in sentence.forms]
-        flat = Brackets(words, [_NONE] * len(words), {}, self.wrapper)
+        flat = SpanTree(words, [_NONE] * len(words), {}, self.wrapper)
         return {"brackets": str(tree_of(_overlaid(flat, decided))) if words else ""}
 
     def _lines(self, export: SentenceExport) -> Iterator[str]:
@@ -504,7 +510,7 @@ class ConstituencyTask(Task):
         settings = {} if self.model is None else self.model.get_params(deep=False)
         return LPCFG(**settings).fit(trees, progress=progress)
 
-    def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
+    def score(self, model: Any, held_out: Sequence[Finished]) -> TaskScore:
         """F1 of brackets by EVALB's rules."""
         from eigentext.evaluate.parseval import evaluate
 
@@ -557,7 +563,7 @@ def _drop_crossing(decided: _Decided, notes: list[str]) -> None:
         )
 
 
-def _overlaid(brackets: Brackets, decided: _Decided) -> Brackets:
+def _overlaid(brackets: SpanTree, decided: _Decided) -> SpanTree:
     """The tree with all that is decided in it."""
     chains = {
         span: chain
@@ -580,4 +586,4 @@ def _overlaid(brackets: Brackets, decided: _Decided) -> Brackets:
     tags = list(brackets.tags)
     for word, tag in decided.tags.items():
         tags[word] = tag
-    return Brackets(brackets.words, tags, chains, brackets.wrapper)
+    return SpanTree(brackets.words, tags, chains, brackets.wrapper)

@@ -16,7 +16,14 @@ import numpy as np
 
 from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.errors import SettingsError
-from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score, Tree
+from eigentext.studio.tasks.records import (
+    Finished,
+    ItemCandidate,
+    Proposal,
+    TaskItem,
+    TaskScore,
+    WholeAnswer,
+)
 from eigentext.studio.tasks.task import Task, bad, is_text, ranked, scored
 from eigentext.studio.tasks.texts import column_of, conllu_lines, conllu_sentence
 
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
     from eigentext.dependency import DependencyParser
     from eigentext.dependency.sentence import TaggedSentence
     from eigentext.language import Doc, Sentence
-    from eigentext.studio.tasks.answers import Answers
+    from eigentext.studio.tasks.records import Answers
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 RELATIONS = tuple(
@@ -153,7 +160,7 @@ class DependencyTask(Task):
                 notes.append(f"This is no tree yet: {fault}.")
         items = []
         for word, (head, relation) in enumerate(zip(heads, relations, strict=True), start=1):
-            candidates: list[Candidate] = []
+            candidates: list[ItemCandidate] = []
             sure = 0.0
             if answer.marginals is not None and head is not None:
                 column = answer.marginals[:, word]
@@ -169,11 +176,11 @@ class DependencyTask(Task):
             value |= {"passed": True} if arcs.get(word, {}).get("passed") else {}
             is_decided = word in arcs
             sure = 1.0 if is_decided else min(max(sure, 0.0), 1.0)
-            items.append(Item(f"a{word}", value or None, is_decided, sure, tuple(candidates)))
+            items.append(TaskItem(f"a{word}", value or None, is_decided, sure, tuple(candidates)))
         trees = []
         for tree_heads, names, score in answer.kbest[:k]:
             shown_heads, shown = _overlaid(list(tree_heads), names, arcs)
-            trees.append(Tree({"head": shown_heads, "deprel": shown}, score))
+            trees.append(WholeAnswer({"head": shown_heads, "deprel": shown}, score))
         return self._proposal(
             state,
             items,
@@ -184,7 +191,7 @@ class DependencyTask(Task):
         )
 
     def drawing(
-        self, forms: Sequence[str], analysis: Mapping[str, Any], items: Sequence[Item] = ()
+        self, forms: Sequence[str], analysis: Mapping[str, Any], items: Sequence[TaskItem] = ()
     ) -> str | None:
         """The arcs of a whole tree."""
         if not forms or None in analysis["head"]:
@@ -318,7 +325,7 @@ class DependencyTask(Task):
 
     def _candidates(
         self, state: SentenceState, item: str, numbers: tuple[int, ...]
-    ) -> list[Candidate]:
+    ) -> list[ItemCandidate]:
         """Heads with the relation each would have, then other relations of the best head."""
         sentence, (word,) = state.sentence, numbers
         arcs = _arcs(state)
@@ -354,7 +361,9 @@ class DependencyTask(Task):
         for one in ranked(values):
             head = one.value.get("head")
             form = "" if head is None else "root" if head == 0 else sentence.forms[head - 1]
-            candidates.append(Candidate(one.value, one.rank, one.probability, {"head_form": form}))
+            candidates.append(
+                ItemCandidate(one.value, one.rank, one.probability, {"head_form": form})
+            )
         return candidates
 
     def _parser_relations(self) -> tuple[str, ...]:
@@ -380,7 +389,7 @@ class DependencyTask(Task):
     def add_item(self, answers: Answers, word: tuple[int, int], value: Any, n_words: int) -> None:
         """The arc of a word, and its relation."""
         (sentence, number), (head, relation) = word, value
-        arcs = answers.arcs.setdefault(sentence, [None] * n_words)
+        arcs = answers.arcs.setdefault((sentence,), [None] * n_words)
         if head is not None and 1 <= number <= n_words:
             arcs[number - 1] = (head, relation or "_")
             if relation is not None:
@@ -402,7 +411,7 @@ class DependencyTask(Task):
             settings["tags"] = "gold"  # there are none: it goes by the words
         return DependencyParser(**settings).fit(treebank, progress=progress)
 
-    def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
+    def score(self, model: Any, held_out: Sequence[Finished]) -> TaskScore:
         """LAS: words with the right head and relation."""
         other = DependencyTask(model, tagger=self.tagger)
         parser = other.parser

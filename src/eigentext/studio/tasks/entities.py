@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
+from eigentext.studio.tasks.records import Finished, ItemCandidate, Proposal, TaskItem, TaskScore
 from eigentext.studio.tasks.tags import list_shares
 from eigentext.studio.tasks.task import Task, bad, is_text, ranked, scored
 from eigentext.studio.tasks.texts import column_of, conllu_lines, spans_of_tags, tags_of_spans
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.language import Sentence
-    from eigentext.studio.tasks.answers import Answers
+    from eigentext.studio.tasks.records import Answers
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 _MOST_ANSWERS = 16  # tag sequences that certainties come from
@@ -73,7 +73,7 @@ class EntitiesTask(Task):
 
     def add_finished(self, answers: Answers, sentence: int, analysis: Mapping[str, Any]) -> None:
         """The entities as spans."""
-        answers.spans.setdefault("entities", {})[sentence] = [
+        answers.spans.setdefault("entities", {})[sentence,] = [
             (one["type"], one["start"], one["end"]) for one in analysis.get("entities", ())
         ]
 
@@ -123,9 +123,9 @@ class EntitiesTask(Task):
             sure = 1.0 if is_decided else dict(types).get(span["type"], 0.0)
             best = ranked(({"type": kind}, share) for kind, share in types[:_SHOWN])
             name = f"e{bounds[0]}-{bounds[1]}"
-            items.append(Item(name, {"type": span["type"]}, is_decided, sure, tuple(best)))
+            items.append(TaskItem(name, {"type": span["type"]}, is_decided, sure, tuple(best)))
         for start, end in none:
-            items.append(Item(f"e{start}-{end}", {"type": None}, True, 1.0))
+            items.append(TaskItem(f"e{start}-{end}", {"type": None}, True, 1.0))
         items.sort(key=lambda one: tuple(map(int, one.item[1:].split("-"))))
         proposal = self._proposal(
             state,
@@ -190,7 +190,7 @@ class EntitiesTask(Task):
 
     def _candidates(
         self, state: SentenceState, item: str, numbers: tuple[int, ...]
-    ) -> list[Candidate]:
+    ) -> list[ItemCandidate]:
         """Types of the span, ranked by the tagger, then all that are known, then no entity."""
         sentence, (start, end) = state.sentence, numbers
         values: list[tuple[Any, float | None]] = []
@@ -263,7 +263,7 @@ class EntitiesTask(Task):
         settings["scheme"] = "bio2"
         return SequenceTagger(**settings).fit(tokens, tags, progress=progress)
 
-    def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
+    def score(self, model: Any, held_out: Sequence[Finished]) -> TaskScore:
         """F1 of entities."""
         answers = model.predict([one.sentence.forms for one in held_out])
         counts = []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eigentext.base.remembering import Remembered
 from eigentext.errors import DataError, SettingsError
 from eigentext.language import Doc
-from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
+from eigentext.studio.tasks.records import Finished, ItemCandidate, Proposal, TaskItem, TaskScore
 from eigentext.studio.tasks.task import Task, bad, is_text, scored
 from eigentext.studio.tasks.texts import column_of
 
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from eigentext.language import Sentence
     from eigentext.lexical import Label, RankedWord
     from eigentext.lexical.schemes.labels import LabelScheme
-    from eigentext.studio.tasks.answers import Answers
-    from eigentext.studio.tasks.records import Decisions
+    from eigentext.studio.tasks.records import Answers, Decisions
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 _TYPED = ("lemma", "gloss", "vocalised")
@@ -178,7 +177,7 @@ class LexicalTask(Task):
             ranked = self.rank(state.document, state.decisions)[state.number]
         items, words = [], []
         for number, form in enumerate(state.sentence.forms):
-            readings: tuple[Candidate, ...] = ()
+            readings: tuple[ItemCandidate, ...] = ()
             value: Any = None
             sure = 0.0
             if ranked is not None:
@@ -197,7 +196,7 @@ class LexicalTask(Task):
                 value = chosen if chosen.get("none") else {**shown, **chosen}
             is_decided = name in decided
             sure = 1.0 if is_decided else float(sure)
-            items.append(Item(name, value, is_decided, sure, readings))
+            items.append(TaskItem(name, value, is_decided, sure, readings))
             words.append({"form": form, **_as_word(value)})
         return self._proposal(state, items, analysis={"words": words}, source=source)
 
@@ -215,7 +214,7 @@ class LexicalTask(Task):
         label = self.scheme.gold(sentence.forms[number], lemma, cells["xpos"], features)
         return {"label": self.scheme.as_mapping(label)}
 
-    def _shown(self, word: RankedWord, most: int | None = None) -> list[Candidate]:
+    def _shown(self, word: RankedWord, most: int | None = None) -> list[ItemCandidate]:
         from eigentext.lexical.output import shown_reading
 
         readings = []
@@ -228,10 +227,10 @@ class LexicalTask(Task):
                 "gloss": reading.gloss if reading else "",
                 "source": candidate.source,
             }
-            readings.append(Candidate({"label": values}, rank, candidate.probability, shown))
+            readings.append(ItemCandidate({"label": values}, rank, candidate.probability, shown))
         return readings
 
-    def _unranked(self, form: str) -> list[Candidate]:
+    def _unranked(self, form: str) -> list[ItemCandidate]:
         """The analyzer's readings in its own order."""
         from eigentext.lexical.analyzers import open_analyzer
 
@@ -243,7 +242,7 @@ class LexicalTask(Task):
             for label in self.scheme.project(reading):
                 readings.setdefault(label, reading)
         return [
-            Candidate(
+            ItemCandidate(
                 {"label": self.scheme.as_mapping(label)},
                 rank,
                 None,
@@ -259,7 +258,7 @@ class LexicalTask(Task):
 
     def _candidates(
         self, state: SentenceState, item: str, numbers: tuple[int, ...]
-    ) -> list[Candidate]:
+    ) -> list[ItemCandidate]:
         """All readings of the word, ranked as if it were open; a search finds the rare ones."""
         (word,) = numbers
         if self.model is None:
@@ -367,7 +366,7 @@ class LexicalTask(Task):
             documents.append(Words(free, sentences))
         return documents
 
-    def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
+    def score(self, model: Any, held_out: Sequence[Finished]) -> TaskScore:
         """A1: words with a letter whose label is ranked first."""
         other = LexicalTask(model)
         by_document: dict[str, list[Finished]] = {}
@@ -417,7 +416,7 @@ def _bare(value: Mapping[str, Any]) -> dict[str, Any]:
     return {"label": value["label"]} if "label" in value else dict(value)
 
 
-def _value(candidate: Candidate) -> dict[str, Any]:
+def _value(candidate: ItemCandidate) -> dict[str, Any]:
     """A candidate as a decision for it would be, with what is shown of it."""
     shown = {name: candidate.shown.get(name) for name in _TYPED}
     return {**candidate.value, **{name: text for name, text in shown.items() if text}}

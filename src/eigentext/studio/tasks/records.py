@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
+    from eigentext.evaluate.agreement import Arc
     from eigentext.language import Doc, Sentence
+    from eigentext.language.trees.constituent import Tree
+    from eigentext.studio.store.records import Decision
 
 DONE = "done"  # the item that says that a sentence is finished
 Decisions: TypeAlias = "Mapping[tuple[int, str], Any]"
+AnswerKey = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class AnnotatedDocument:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class ItemCandidate:
     """One value that an item could have, ``rank`` from 1 on.
 
     ``probability``  None where no model speaks
@@ -43,7 +47,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Item:
+class TaskItem:
     """One thing to decide, or decided, in a sentence.
 
     ``item``       its name within the sentence, such as ``a3``
@@ -56,11 +60,11 @@ class Item:
     value: Any
     decided: bool
     certainty: float
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[ItemCandidate, ...] = ()
 
 
 @dataclass(frozen=True)
-class Tree:
+class WholeAnswer:
     """A whole answer among the k best; ``score`` is the model's, higher is better."""
 
     analysis: Mapping[str, Any]
@@ -87,9 +91,9 @@ class Proposal:
     task: str
     sentence: int
     analysis: Mapping[str, Any]
-    items: tuple[Item, ...]
+    items: tuple[TaskItem, ...]
     certainty: float
-    kbest: tuple[Tree, ...] = ()
+    kbest: tuple[WholeAnswer, ...] = ()
     source: str = "model"
     followed: bool = True
     notes: tuple[str, ...] = ()
@@ -111,7 +115,7 @@ class Certainty:
 class Finding:
     """What a check has to say of a sentence; ``words`` are numbers from 0 on."""
 
-    level: str  # "error" or "hint"
+    level: Literal["error", "hint"]
     words: tuple[int, ...]
     message: str
     source: str = "eigentext"  # or "udtools"
@@ -130,7 +134,7 @@ class Finished:
 
 
 @dataclass(frozen=True)
-class Score:
+class TaskScore:
     """How well a model does on finished sentences.
 
     ``name``    the figure's name: LAS, F1, A1, ...
@@ -141,3 +145,34 @@ class Score:
     name: str
     figure: float
     counts: tuple[tuple[float, float, float], ...]
+
+
+@dataclass
+class Answers:
+    """What one layer says of one document.
+
+    Keys are (sentence, word) and (sentence,); where documents are put together, the number of the
+    document stands before that.
+
+    ``values``  by name (``label``, ``upos``, ...) and word
+    ``arcs``    by sentence: (head, relation) of each word, None where nothing was decided
+    ``spans``   by name (``entities``, ``tokens``, ``sentences``) and finished sentence
+    ``trees``   by finished sentence
+    """
+
+    values: dict[str, dict[AnswerKey, Hashable]] = field(default_factory=dict)
+    arcs: dict[AnswerKey, list[Arc]] = field(default_factory=dict)
+    spans: dict[str, dict[AnswerKey, list[tuple[Any, ...]]]] = field(default_factory=dict)
+    trees: dict[AnswerKey, Tree] = field(default_factory=dict)
+
+
+def newest(rows: Iterable[Decision]) -> dict[tuple[int, str], Decision]:
+    """The newest decision of each item, of those that were not undone; rows in their order.
+
+    None as a value takes an item back: it is as if it were not there.
+    """
+    latest: dict[tuple[int, str], Decision] = {}
+    for row in rows:
+        if row.undone is None:
+            latest[row.sentence, row.item] = row
+    return {place: row for place, row in latest.items() if row.value is not None}

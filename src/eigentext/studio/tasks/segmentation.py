@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import DataError
-from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
+from eigentext.studio.tasks.records import Finished, ItemCandidate, Proposal, TaskItem, TaskScore
 from eigentext.studio.tasks.task import Task, bad, is_text, numbers_of, ranked, scored
 from eigentext.studio.tasks.texts import conllu_lines, paragraphs, sentence_of_spans
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.language import Doc, Sentence
     from eigentext.language.formats import conllu
-    from eigentext.studio.tasks.answers import Answers
+    from eigentext.studio.tasks.records import Answers
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
     from eigentext.tagging.segmentation.model import Place
 
@@ -141,10 +141,10 @@ class SegmentationTask(Task):
     def add_finished(self, answers: Answers, sentence: int, analysis: Mapping[str, Any]) -> None:
         """Tokens and sentences as spans of the text."""
         units = [one["tokens"] for one in analysis.get("sentences", ()) if one.get("tokens")]
-        answers.spans.setdefault("tokens", {})[sentence] = [
+        answers.spans.setdefault("tokens", {})[sentence,] = [
             (token["start"], token["end"]) for tokens in units for token in tokens
         ]
-        answers.spans.setdefault("sentences", {})[sentence] = [
+        answers.spans.setdefault("sentences", {})[sentence,] = [
             (tokens[0]["start"], tokens[-1]["end"]) for tokens in units
         ]
 
@@ -190,7 +190,7 @@ class SegmentationTask(Task):
         analysis: Mapping[str, Any],
         places: Mapping[int, Place],
         source: str,
-    ) -> list[Item]:
+    ) -> list[TaskItem]:
         decided = state.decided
         values = dict(self.items_of(analysis))
         for at, doubt in places.items():
@@ -207,7 +207,7 @@ class SegmentationTask(Task):
                 sure = _share(cut_at, value["cut"])
             elif source == "model":
                 sure = 1.0  # white space, or the words of a token: the model has no doubts to tell
-            items.append(Item(name, value, is_decided, 1.0 if is_decided else sure))
+            items.append(TaskItem(name, value, is_decided, 1.0 if is_decided else sure))
         return sorted(items, key=lambda item: (numbers_of(item.item)[0], item.item))
 
     def _answered(
@@ -232,7 +232,7 @@ class SegmentationTask(Task):
 
     def _candidates(
         self, state: SentenceState, item: str, numbers: tuple[int, ...]
-    ) -> list[Candidate]:
+    ) -> list[ItemCandidate]:
         """The three cuts, ranked; or the words of a token, the model's first."""
         document, sentence = state.document, state.sentence
         start, end = self.unit(document, sentence)
@@ -310,7 +310,7 @@ class SegmentationTask(Task):
         settings = {} if self.model is None else self.model.get_params(deep=False)
         return Segmenter(**settings).fit(treebank, progress=progress)
 
-    def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
+    def score(self, model: Any, held_out: Sequence[Finished]) -> TaskScore:
         """F1 of words (the words of multiword tokens) and of sentences, together."""
         counts = []
         for one in held_out:

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import SettingsError
-from eigentext.studio.tasks.records import Candidate, Finished, Item, Proposal, Score
+from eigentext.studio.tasks.records import Finished, ItemCandidate, Proposal, TaskItem, TaskScore
 from eigentext.studio.tasks.task import Task, bad, is_text, ranked, scored
 from eigentext.studio.tasks.texts import column_of, conllu_lines, conllu_sentence
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.language import Sentence
-    from eigentext.studio.tasks.answers import Answers
+    from eigentext.studio.tasks.records import Answers
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 COLUMNS = ("upos", "xpos", "feats", "lemma")
@@ -140,13 +140,13 @@ class TagsTask(Task):
             is_decided = word in decided
             sure = 1.0 if is_decided else next(agreeing, 0.0)
             candidates = tuple(readings[:_SHOWN])
-            items.append(Item(f"t{word}", value or None, is_decided, sure, candidates))
+            items.append(TaskItem(f"t{word}", value or None, is_decided, sure, candidates))
         analysis = {name: columns[name] for name in COLUMNS if name in columns}
         return self._proposal(state, items, notes, analysis=analysis, source=source)
 
     def _answered(
         self, sentence: Sentence, decided: Mapping[int, Mapping[str, str]]
-    ) -> tuple[dict[str, list[str]], list[list[Candidate]], list[str], str]:
+    ) -> tuple[dict[str, list[str]], list[list[ItemCandidate]], list[str], str]:
         """Columns, candidates of each word, notes, and who says so."""
         n = len(sentence)
         if self.model is None or not n:
@@ -182,7 +182,7 @@ class TagsTask(Task):
 
     def _of_sequence_tagger(
         self, sentence: Sentence, decided: Mapping[int, Mapping[str, str]]
-    ) -> tuple[dict[str, list[str]], list[list[Candidate]], list[str]]:
+    ) -> tuple[dict[str, list[str]], list[list[ItemCandidate]], list[str]]:
         tag_set = set(self.model.tag_set_.inside)
         decided_tags = {
             word: values[self.column] for word, values in decided.items() if self.column in values
@@ -207,7 +207,7 @@ class TagsTask(Task):
 
     def _candidates(
         self, state: SentenceState, item: str, numbers: tuple[int, ...]
-    ) -> list[Candidate]:
+    ) -> list[ItemCandidate]:
         """Readings of the word by the model, then every tag there is."""
         (word,) = numbers
         decided = _cells(state)
@@ -263,7 +263,7 @@ class TagsTask(Task):
         analyzer = None if self.model is None else self.model.analyzer_name_
         return MorphTagger(**settings).fit(treebank, analyzer=analyzer, progress=progress)
 
-    def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
+    def score(self, model: Any, held_out: Sequence[Finished]) -> TaskScore:
         """Words with all decided columns right."""
         if model.KIND == "tagger":
             answers = [

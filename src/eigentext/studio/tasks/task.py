@@ -12,15 +12,15 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 from eigentext.errors import DataError, SettingsError, shortened
-from eigentext.studio.tasks.answers import Answers
 from eigentext.studio.tasks.records import (
     DONE,
-    Candidate,
+    Answers,
     Certainty,
     Finished,
-    Item,
+    ItemCandidate,
     Proposal,
-    Score,
+    TaskItem,
+    TaskScore,
 )
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def is_text(value: Any, *, most: int = MOST_LETTERS) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in value)
 
 
-def searched(candidates: Iterable[Candidate], text: str) -> Iterator[Candidate]:
+def searched(candidates: Iterable[ItemCandidate], text: str) -> Iterator[ItemCandidate]:
     """Those in whose values, or in what is shown of them, the text occurs; case does not count."""
     words = text.casefold().split()
     for candidate in candidates:
@@ -76,7 +76,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def ranked(values: Iterable[tuple[Any, float | None]], **shown: Any) -> list[Candidate]:
+def ranked(values: Iterable[tuple[Any, float | None]], **shown: Any) -> list[ItemCandidate]:
     """Candidates in this order, each value once.
 
     >>> [candidate.rank for candidate in ranked([("a", 0.5), ("b", 0.25), ("a", 0.1)])]
@@ -87,7 +87,7 @@ def ranked(values: Iterable[tuple[Any, float | None]], **shown: Any) -> list[Can
     for value, probability in values:
         if value not in distinct:
             distinct.append(value)
-            candidates.append(Candidate(value, len(distinct), probability, shown))
+            candidates.append(ItemCandidate(value, len(distinct), probability, shown))
     return candidates
 
 
@@ -99,7 +99,7 @@ def unlike(value: Any, other: Any) -> bool:
     return bool(value != other)
 
 
-def scored(name: str, counts: Sequence[tuple[float, float, float]]) -> Score:
+def scored(name: str, counts: Sequence[tuple[float, float, float]]) -> TaskScore:
     """The score of counts (right, gold, answered) of each sentence."""
     import numpy as np
 
@@ -107,7 +107,7 @@ def scored(name: str, counts: Sequence[tuple[float, float, float]]) -> Score:
 
     if not counts:
         raise DataError("<held-out sentences>", None, "no finished sentences to score on")
-    return Score(name, float(f1(np.array(counts).sum(0))), tuple(counts))
+    return TaskScore(name, float(f1(np.array(counts).sum(0))), tuple(counts))
 
 
 def numbers_of(item: str) -> tuple[int, ...]:
@@ -230,7 +230,7 @@ class Task(ABC):
     @abstractmethod
     def _candidates(
         self, state: SentenceState, item: str, numbers: tuple[int, ...]
-    ) -> list[Candidate]:
+    ) -> list[ItemCandidate]:
         """Values that the item, with these numbers in its name, could have, ranked."""
 
     @abstractmethod
@@ -248,7 +248,7 @@ class Task(ABC):
         """A new model of these examples, and of the training data in the file ``base``."""
 
     @abstractmethod
-    def score(self, model: Any, held_out: Sequence[Finished]) -> Score:
+    def score(self, model: Any, held_out: Sequence[Finished]) -> TaskScore:
         """How well a model answers for finished sentences, no decisions given."""
 
     # ------------------------------------------------------------ decisions
@@ -339,16 +339,22 @@ class Task(ABC):
         done = decisions.get((sentence, DONE))
         if done is not None and done.get("analysis") is not None:
             analysis = done["analysis"]
-            items = (Item(item, value, True, 1.0) for item, value in self.items_of(analysis))
+            items = (TaskItem(item, value, True, 1.0) for item, value in self.items_of(analysis))
             return Proposal(self.name, sentence, analysis, tuple(items), 1.0, source="done")
         proposal = self._propose(state, k)
         if done is None:
             return proposal
-        items = (Item(one.item, one.value, True, 1.0, one.candidates) for one in proposal.items)
+        items = (
+            TaskItem(one.item, one.value, True, 1.0, one.candidates) for one in proposal.items
+        )
         return Proposal(self.name, sentence, proposal.analysis, tuple(items), 1.0, source="done")
 
     def _proposal(
-        self, state: SentenceState, items: Iterable[Item], notes: Sequence[str] = (), **more: Any
+        self,
+        state: SentenceState,
+        items: Iterable[TaskItem],
+        notes: Sequence[str] = (),
+        **more: Any,
     ) -> Proposal:
         """A proposal whose certainty is that of its least certain open item.
 
@@ -383,7 +389,7 @@ class Task(ABC):
         *,
         k: int = 20,
         search: str = "",
-    ) -> list[Candidate]:
+    ) -> list[ItemCandidate]:
         """Values that the item could have, ranked; ``search`` keeps those in which it occurs."""
         state = self._state(document, decisions, sentence)
         if not self.ITEMS.fullmatch(item):
@@ -413,7 +419,7 @@ class Task(ABC):
         return certainties
 
     def drawing(
-        self, forms: Sequence[str], analysis: Mapping[str, Any], items: Sequence[Item] = ()
+        self, forms: Sequence[str], analysis: Mapping[str, Any], items: Sequence[TaskItem] = ()
     ) -> str | None:
         """The analysis as SVG, with the certainties of its items; None where there is none."""
         return None

@@ -1,14 +1,13 @@
-"""Files as documents of a project: raw text, CoNLL-U, Penn Treebank brackets, columns.
+"""Files as documents of a project, and one layer of a project as a file.
 
-1. The format is told, or taken from the file's name (:func:`kind_of`).
+1. The format is told, or taken from the file's name (:func:`kind_of`): raw text, CoNLL-U, Penn
+   Treebank brackets, columns.
 2. Raw text is cut into sentences and words by a scheme of rules, or by a segmenter or a pipeline
    that was learned; for a project of segmentation it is left as it is, paragraph by paragraph.
 3. A CoNLL-U file becomes a document for each ``# newdoc``, or one.  Columns, comments, multiword
    tokens and empty nodes are kept, and come out again as they went in.
 4. All files are read before the first is stored: an error names file and line, and nothing was
-   imported then.
-
-What a document keeps of a sentence is told in :mod:`eigentext.studio.store.records`.
+   imported then.  What comes out is what `Task.lines` makes of each document.
 """
 
 from __future__ import annotations
@@ -24,15 +23,20 @@ from eigentext.base.files.storage import is_url
 from eigentext.errors import DataError, SettingsError
 from eigentext.language import Doc
 from eigentext.language.formats.registry import format_of
+from eigentext.studio.store.accounts import Accounts
+from eigentext.studio.store.problems import MissingError
 from eigentext.studio.store.records import StoredDocument
-from eigentext.studio.tasks import task_class, texts
+from eigentext.studio.tasks import open_task, task_class, texts
+from eigentext.studio.tasks.learning import task_settings
+from eigentext.studio.tasks.records import AnnotatedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eigentext.language.formats import conllu
-    from eigentext.studio.store.records import DocumentFacts
+    from eigentext.studio.store.records import DocumentFacts, Layer, Project
     from eigentext.studio.store.store import AnnotationStore
+    from eigentext.studio.tasks.task import Task
 
 KINDS = ("text", "conllu", "ptb", "columns")
 _COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
@@ -198,3 +202,59 @@ def _of_columns(path: str, title: str) -> Doc:
         rows.append(sentence)
     tokens = [sentence.tokens for sentence in rows]
     return texts.document_of_columns(title, tokens, [one.tags for one in rows])
+
+
+def task_of(project: Project) -> Task:
+    """The task of a project, without a model: what is exported is what was decided."""
+    return open_task(project.task, **task_settings(project.settings))
+
+
+def annotated(
+    store: AnnotationStore,
+    layer: Layer,
+    format: str | None,  # noqa: A002
+) -> AnnotatedDocument:
+    """A layer as it is exported."""
+    opened = store.open_layer(layer)
+    document = store.document(layer.document)
+    history: list[dict[str, Any]] = []
+    if format == "decisions" and layer.id:
+        for decision in store.history(layer.id):
+            row = decision._asdict()
+            people = {name: opened.people.get(row[name]) for name in ("user", "undone_by")}
+            history.append({**row, **people, "layer": layer.kind})
+    annotator = "" if layer.user is None else opened.people[layer.user]
+    return AnnotatedDocument(document.doc, opened.values, annotator, tuple(history))
+
+
+def export_lines(
+    store: AnnotationStore,
+    project: int,
+    *,
+    layer: str = "adjudication",
+    format: str | None = None,  # noqa: A002
+    documents: Sequence[int] | None = None,
+    unfinished: bool = False,
+) -> Iterator[str]:
+    """Lines, without line ends, of a layer: ``adjudication``, or the name of an annotator.
+
+    Sentences that are not done are left out unless ``unfinished``.
+    """
+    exported = store.project(project)
+    task = task_of(exported)
+    task.check_format(format)
+    user = None if layer == "adjudication" else Accounts(store).user_named(layer).id
+    kind = "adjudication" if user is None else "annotator"
+    numbers = [facts.id for facts in store.documents(project)]
+    for number in documents or ():
+        if number not in numbers:
+            raise MissingError(f"there is no document {number} in the project {exported.name!r}")
+
+    def lines() -> Iterator[str]:
+        for number in documents or numbers:
+            of_user = store.layer_to_see(number, kind=kind, user=user)
+            yield from task.lines(
+                annotated(store, of_user, format), format=format, unfinished=unfinished
+            )
+
+    return lines()
