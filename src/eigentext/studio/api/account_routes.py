@@ -8,21 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import Path, Query, Request, Response
 
 from eigentext.errors import SettingsError
+from eigentext.studio.api import schemas_annotate as wire
 from eigentext.studio.api.annotate_routes import IdentityOf, allowed, described
-from eigentext.studio.api.schemas_annotate import (
-    AccessTokenView,
-    AuditAnswer,
-    AuditView,
-    LoginRequest,
-    NewUserRequest,
-    PasswordRequest,
-    SessionAnswer,
-    TokenRequest,
-    TokensAnswer,
-    UserChange,
-    UsersAnswer,
-    UserView,
-)
 from eigentext.studio.service.identity import COOKIE, keep_session
 from eigentext.studio.service.middleware import client_of
 from eigentext.studio.store.permissions import ForbiddenError
@@ -49,28 +36,30 @@ def add_accounts(app: FastAPI, service: AnnotateService, authenticator: Authenti
     async def audit(
         limit: Annotated[int, Query(ge=1, le=10_000)] = 200,
         before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
-    ) -> AuditAnswer:
+    ) -> wire.AuditAnswer:
         """List who did what, the newest first."""
         entries = await service.call(service.store.audit, limit=limit, before=before)
         people = await service.people()
         named = [entry._asdict() | {"user": people.get(entry.user or 0)} for entry in entries]
-        return AuditAnswer(entries=[AuditView(**fields) for fields in named])
+        return wire.AuditAnswer(entries=[wire.AuditView(**fields) for fields in named])
 
 
 def _add_session(app: FastAPI, service: AnnotateService, authenticator: Authenticator) -> None:
     @app.get("/api/session", **described("session"))
-    async def session(call: Request) -> SessionAnswer:
+    async def session(call: Request) -> wire.SessionAnswer:
         """Say who is asking, and whether names need passwords here."""
         from eigentext.studio.service.identity import UnknownError
 
         try:
             identity = await authenticator.identify(call)
         except UnknownError:
-            return SessionAnswer(accounts=True, user=None, csrf="", may=[])
+            return wire.SessionAnswer(accounts=True, user=None, csrf="", may=[])
         return _session(identity, authenticator)
 
     @app.post("/api/session", **described("session", 429))
-    async def log_in(call: Request, request: LoginRequest, answer: Response) -> SessionAnswer:
+    async def log_in(
+        call: Request, request: wire.LoginRequest, answer: Response
+    ) -> wire.SessionAnswer:
         """Log in; where there are no accounts, the name is enough."""
         authenticator.check_origin(call)
         new = await authenticator.log_in(call, request.name, request.password)
@@ -90,7 +79,7 @@ def _add_session(app: FastAPI, service: AnnotateService, authenticator: Authenti
         response_model=None,
         **allowed("password.change", 429, own=True),
     )
-    async def password(call: Request, request: PasswordRequest, identity: IdentityOf) -> None:
+    async def password(call: Request, request: wire.PasswordRequest, identity: IdentityOf) -> None:
         """Change one's own password; all sessions end."""
         accounts = service.accounts
         # the present one is a guess like any other: it is counted, and can lock
@@ -102,8 +91,8 @@ def _add_session(app: FastAPI, service: AnnotateService, authenticator: Authenti
         )
 
 
-def _session(identity: Identity, authenticator: Authenticator) -> SessionAnswer:
-    return SessionAnswer(
+def _session(identity: Identity, authenticator: Authenticator) -> wire.SessionAnswer:
+    return wire.SessionAnswer(
         accounts=authenticator.strict,
         user=None if identity.user is None else _user(identity.user, identity.role),
         csrf=identity.csrf,
@@ -113,13 +102,13 @@ def _session(identity: Identity, authenticator: Authenticator) -> SessionAnswer:
 
 def _add_users(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/users", **allowed("user.see"))
-    async def users() -> UsersAnswer:
+    async def users() -> wire.UsersAnswer:
         """List the users."""
         rows = await service.call(service.accounts.users)
-        return UsersAnswer(users=[_user(user) for user in rows])
+        return wire.UsersAnswer(users=[_user(user) for user in rows])
 
     @app.post("/api/users", **allowed("user.change"))
-    async def add_user(request: NewUserRequest, identity: IdentityOf) -> UserView:
+    async def add_user(request: wire.NewUserRequest, identity: IdentityOf) -> wire.UserView:
         """Add somebody."""
         user = await service.call_slowly(
             service.accounts.add_user, request.name, request.role, request.password, by=identity.id
@@ -127,7 +116,9 @@ def _add_users(app: FastAPI, service: AnnotateService) -> None:
         return _user(user)
 
     @app.patch("/api/users/{number}", **allowed("user.change"))
-    async def change_user(number: _Number, request: UserChange, identity: IdentityOf) -> UserView:
+    async def change_user(
+        number: _Number, request: wire.UserChange, identity: IdentityOf
+    ) -> wire.UserView:
         """Give a user another role or password, or disable or enable them."""
         accounts: Accounts = service.accounts
         if request.role is None and request.active is None and request.password is None:
@@ -146,13 +137,13 @@ def _add_users(app: FastAPI, service: AnnotateService) -> None:
 
 def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/tokens", **allowed("token.see", own=True))
-    async def tokens(identity: IdentityOf) -> TokensAnswer:
+    async def tokens(identity: IdentityOf) -> wire.TokensAnswer:
         """List one's own tokens."""
         rows = await service.call(service.accounts.tokens, identity.number)
-        return TokensAnswer(tokens=[_token(token) for token in rows])
+        return wire.TokensAnswer(tokens=[_token(token) for token in rows])
 
     @app.post("/api/tokens", **allowed("token.change", own=True))
-    async def make_token(request: TokenRequest, identity: IdentityOf) -> AccessTokenView:
+    async def make_token(request: wire.TokenRequest, identity: IdentityOf) -> wire.AccessTokenView:
         """Make a token for a program; its secret is in this answer alone."""
         if identity.by_token:  # one that leaked could renew itself for ever
             raise ForbiddenError("a token makes no tokens: log in for that")
@@ -185,9 +176,9 @@ def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
         await service.call(service.accounts.revoke_token, number, by=identity.id)
 
 
-def _user(user: User, role: str | None = None) -> UserView:
-    return UserView.model_validate(user._asdict() | {"role": role or user.role})
+def _user(user: User, role: str | None = None) -> wire.UserView:
+    return wire.UserView.model_validate(user._asdict() | {"role": role or user.role})
 
 
-def _token(token: AccessToken, secret: str | None = None) -> AccessTokenView:
-    return AccessTokenView.model_validate(token._asdict() | {"secret": secret})
+def _token(token: AccessToken, secret: str | None = None) -> wire.AccessTokenView:
+    return wire.AccessTokenView.model_validate(token._asdict() | {"secret": secret})

@@ -16,23 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import SettingsError
 from eigentext.lexical.schemes.labels import scheme_names
+from eigentext.studio.api import schemas_annotate as wire
 from eigentext.studio.api.proposing import (
     DocumentKey,
     TaskRequest,
     TaskSpec,
     UnknownDocumentError,
     without_order,
-)
-from eigentext.studio.api.schemas_annotate import (
-    DecidedAnswer,
-    DecisionView,
-    DocumentAnswer,
-    DocumentSummary,
-    LayerView,
-    MadeModelView,
-    ProjectView,
-    ProposalView,
-    SentenceCertainty,
 )
 from eigentext.studio.measures.measures import annotators_of, rows_of, sides_of
 from eigentext.studio.service.limits import NoModelError, TooMuchError
@@ -48,13 +38,6 @@ from eigentext.studio.tasks.learning import SETTINGS, task_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
-    from eigentext.studio.api.schemas_annotate import (
-        DecideRequest,
-        ImportRequest,
-        ProjectRequest,
-        RetrainAnswer,
-        StepRequest,
-    )
     from eigentext.studio.measures.measures import DocumentMeasures
     from eigentext.studio.service.identity import Identity
     from eigentext.studio.service.settings import ServiceSettings
@@ -142,14 +125,18 @@ class AnnotateService:
 
     # ---- projects
 
-    async def project_view(self, project: Project) -> ProjectView:
+    async def project_view(self, project: Project) -> wire.ProjectView:
         """A project as it goes over the wire."""
         fields = project._asdict()
         fields["settings"] = {k: v for k, v in project.settings.items() if k != "base_treebank"}
         task = task_class(project.task)
-        return ProjectView(**fields, formats=list(task.all_formats()), options=list(task.OPTIONS))
+        return wire.ProjectView(
+            **fields, formats=list(task.all_formats()), options=list(task.OPTIONS)
+        )
 
-    async def create_project(self, request: ProjectRequest, identity: Identity) -> ProjectView:
+    async def create_project(
+        self, request: wire.ProjectRequest, identity: Identity
+    ) -> wire.ProjectView:
         """A new project."""
         if request.name is None or request.task is None:
             raise SettingsError("a new project needs a name and a task")
@@ -167,8 +154,8 @@ class AnnotateService:
         return await self.project_view(project)
 
     async def change_project(
-        self, number: int, request: ProjectRequest, identity: Identity
-    ) -> ProjectView:
+        self, number: int, request: wire.ProjectRequest, identity: Identity
+    ) -> wire.ProjectView:
         """Change what the request gives."""
         project = await self.call(self.store.project, number)
         if request.task is not None and request.task != project.task:
@@ -188,7 +175,7 @@ class AnnotateService:
             return
         facts = await self._pool.facts()
         kinds = task_class(task).SERVED
-        fitting = [one.name for one in facts.models if one.kind in kinds]
+        fitting = [model.name for model in facts.models if model.kind in kinds]
         if name not in fitting:
             names = ", ".join(fitting) or "none"
             raise SettingsError(
@@ -201,7 +188,7 @@ class AnnotateService:
         """The names of all users."""
         return {user.id: user.name for user in await self.call(self.accounts.users)}
 
-    async def documents(self, project: int, identity: Identity) -> list[DocumentSummary]:
+    async def documents(self, project: int, identity: Identity) -> list[wire.DocumentSummary]:
         """The documents of a project, with how far everybody is."""
         await self._there(project)
         facts = await self.call(self.store.documents, project)
@@ -209,11 +196,11 @@ class AnnotateService:
         assigned = await self.call(self.store.assignments, project)
         people = await self.people()
         return [
-            _summary(one, layers.get(one.id, ()), assigned.get(one.id, ()), people)
-            for one in facts
+            _summary(document, layers.get(document.id, ()), assigned.get(document.id, ()), people)
+            for document in facts
         ]
 
-    async def document_summary(self, number: int) -> DocumentSummary:
+    async def document_summary(self, number: int) -> wire.DocumentSummary:
         """One document."""
         facts = await self.call(self.store.document_facts, number)
         layers = await self.call(self.store.layers_of, facts.project, number)
@@ -222,8 +209,8 @@ class AnnotateService:
         return _summary(facts, layers.get(number, ()), assigned.get(number, ()), people)
 
     async def add_documents(
-        self, project: int, request: ImportRequest, identity: Identity
-    ) -> list[DocumentSummary]:
+        self, project: int, request: wire.ImportRequest, identity: Identity
+    ) -> list[wire.DocumentSummary]:
         """Import a text or a treebank."""
         target = await self._there(project)
         most = self.settings.max_characters
@@ -292,19 +279,21 @@ class AnnotateService:
         )
         return stored
 
-    async def document(self, number: int, layer: Layer, *, writable: bool) -> DocumentAnswer:
+    async def document(self, number: int, layer: Layer, *, writable: bool) -> wire.DocumentAnswer:
         """A document as it stands in a layer."""
         opened = await self.open(layer)
         document = await self.call(self.store.document, number)
         can_undo, can_redo = await self._steps(layer)
-        return DocumentAnswer(
+        return wire.DocumentAnswer(
             document=await self.document_summary(number),
             project=await self.project_view(opened.project),
             text=document.text,
             sentences=document.sentences,
             layer=_layer_view(opened.layer, opened.people),
             writable=writable,
-            decisions=[_decision(one, opened.people) for one in opened.decisions.values()],
+            decisions=[
+                _decision(decision, opened.people) for decision in opened.decisions.values()
+            ],
             can_undo=can_undo,
             can_redo=can_redo,
         )
@@ -316,34 +305,39 @@ class AnnotateService:
 
     async def proposals(
         self, layer: Layer, sentences: Collection[int], k: int
-    ) -> list[ProposalView]:
+    ) -> list[wire.ProposalView]:
         """What the model says of some sentences."""
         return await self._proposals(await self._open_context(layer, sentences), sentences, k)
 
     async def _proposals(
         self, opened: OpenLayer, sentences: Iterable[int], k: int
-    ) -> list[ProposalView]:
+    ) -> list[wire.ProposalView]:
         chosen = sorted(set(sentences))
         hidden = [number for number in chosen if not _ranked(opened, number)]
         proposals = await self.ask("propose", opened, chosen, k, hidden)
-        notes = {place: d.note for place, d in opened.decisions.items() if d.note}
+        notes = {key: d.note for key, d in opened.decisions.items() if d.note}
         for proposal in proposals:
             for item in proposal["items"]:
                 item["note"] = notes.get((proposal["sentence"], item["item"]), "")
-        return [ProposalView.model_validate(proposal) for proposal in proposals]
+        return [wire.ProposalView.model_validate(proposal) for proposal in proposals]
 
     async def decide(
-        self, layer: Layer, request: DecideRequest, identity: Identity
-    ) -> DecidedAnswer:
+        self, layer: Layer, request: wire.DecideRequest, identity: Identity
+    ) -> wire.DecidedAnswer:
         """Save decisions that belong together; the answer comes when they are on the disk."""
-        sentences = {one.sentence for one in request.changes}
+        sentences = {change.sentence for change in request.changes}
         opened = await self.open(layer, sentences)
         values = await self.ask(
-            "check", opened, [(one.sentence, one.item, one.value) for one in request.changes]
+            "check",
+            opened,
+            [(change.sentence, change.item, change.value) for change in request.changes],
         )
         changes = [
-            Change(**one.model_dump() | {"value": value, "ranked": _ranked(opened, one.sentence)})
-            for one, value in zip(request.changes, values, strict=True)
+            Change(
+                **change.model_dump()
+                | {"value": value, "ranked": _ranked(opened, change.sentence)}
+            )
+            for change, value in zip(request.changes, values, strict=True)
         ]
         layer = await self.begun(layer)
         version = await self.call(
@@ -352,17 +346,17 @@ class AnnotateService:
         return await self._changed(layer, sentences, request.k, version)
 
     async def undo(
-        self, layer: Layer, request: StepRequest, identity: Identity, *, redo: bool = False
-    ) -> DecidedAnswer:
+        self, layer: Layer, request: wire.StepRequest, identity: Identity, *, redo: bool = False
+    ) -> wire.DecidedAnswer:
         """Take the last change back, or bring the one that was taken back again."""
         layer = await self.begun(layer)
         step = self.store.redo if redo else self.store.undo
         changed = await self.call(step, layer.id, seen=request.seen, by=identity.id)
-        return await self._changed(layer, {one.sentence for one in changed}, request.k)
+        return await self._changed(layer, {decision.sentence for decision in changed}, request.k)
 
     async def _changed(
         self, layer: Layer, sentences: set[int], k: int, version: int | None = None
-    ) -> DecidedAnswer:
+    ) -> wire.DecidedAnswer:
         """What holds after a change; a new decision, of this ``version``, can be taken back."""
         opened = await self.open(layer, sentences)
         around = task_class(opened.project.task).NEIGHBOURS
@@ -374,9 +368,13 @@ class AnnotateService:
             opened = await self._open_context(layer, sentences)
         steps = await self._steps(layer) if version is None else (True, False)
         held = opened.decisions.values()
-        return DecidedAnswer(
+        return wire.DecidedAnswer(
             version=opened.layer.version if version is None else version,
-            changed=[_decision(one, opened.people) for one in held if one.sentence in sentences],
+            changed=[
+                _decision(decision, opened.people)
+                for decision in held
+                if decision.sentence in sentences
+            ],
             proposals=await self._proposals_if_there(opened, sentences, k),
             can_undo=steps[0],
             can_redo=steps[1],
@@ -385,7 +383,7 @@ class AnnotateService:
 
     async def _proposals_if_there(
         self, opened: OpenLayer, sentences: set[int], k: int
-    ) -> list[ProposalView]:
+    ) -> list[wire.ProposalView]:
         """Proposals after a change; the change is stored, so that a busy worker is no error.
 
         Those who get none ask for them.
@@ -397,7 +395,7 @@ class AnnotateService:
         except (BusyError, DeadlineError, WorkerFault):
             return []
 
-    async def history(self, layer: Layer, sentence: int | None) -> list[DecisionView]:
+    async def history(self, layer: Layer, sentence: int | None) -> list[wire.DecisionView]:
         """All that was decided in a layer, what was taken back too."""
         if not layer.id:
             return []
@@ -405,7 +403,7 @@ class AnnotateService:
         decisions = await self.call(self.store.history, layer.id, sentence=sentence)
         return [_decision(decision, people) for decision in decisions]
 
-    async def layer_view(self, layer: Layer) -> LayerView:
+    async def layer_view(self, layer: Layer) -> wire.LayerView:
         """How far a layer is."""
         now = await self.call(self.store.layer_numbered, layer.id)
         return _layer_view(now, await self.people())
@@ -428,15 +426,15 @@ class AnnotateService:
 
     # ---- what to look at next
 
-    async def certainty(self, layer: Layer) -> list[SentenceCertainty]:
+    async def certainty(self, layer: Layer) -> list[wire.SentenceCertainty]:
         """How sure the model is of each sentence of a document."""
         opened = await self.open(layer)
         whole = task_class(opened.project.task).CONDITIONED
         n = opened.document.n_sentences
         by_sentence: dict[int, dict[Place, Decision]] = {}
-        for place, decision in opened.decisions.items():
-            by_sentence.setdefault(place[0], {})[place] = decision
-        answers: list[SentenceCertainty] = []
+        for key, decision in opened.decisions.items():
+            by_sentence.setdefault(key[0], {})[key] = decision
+        answers: list[wire.SentenceCertainty] = []
         # a few sentences a job: a long document must not hold a worker until it is stopped
         for first in range(0, n, _AT_ONCE):
             numbers = range(first, min(first + _AT_ONCE, n))
@@ -445,12 +443,14 @@ class AnnotateService:
                 some = [by_sentence.get(number, {}) for number in numbers]
                 part = opened._replace(decisions={p: d for of in some for p, d in of.items()})
             answers += [
-                SentenceCertainty(**one, document=layer.document)
-                for one in await self.ask("certainty", part, numbers)
+                wire.SentenceCertainty(**row, document=layer.document)
+                for row in await self.ask("certainty", part, numbers)
             ]
         return answers
 
-    async def queue(self, project: int, identity: Identity, limit: int) -> list[SentenceCertainty]:
+    async def queue(
+        self, project: int, identity: Identity, limit: int
+    ) -> list[wire.SentenceCertainty]:
         """Open sentences of all documents that the user is to annotate, the least certain first.
 
         These are the documents assigned to the user, or to nobody.  Of a large project the first
@@ -458,15 +458,19 @@ class AnnotateService:
         """
         await self._there(project)
         assigned = await self.call(self.store.assignments, project)
-        waiting: list[SentenceCertainty] = []
+        waiting: list[wire.SentenceCertainty] = []
         for facts in await self.call(self.store.documents, project):
             if identity.id not in assigned.get(facts.id, [identity.id]):
                 continue
             if len(waiting) >= _LOOKED_AT:
                 break
             layer = await self.layer_of(facts.id, "mine", identity)
-            waiting += [one for one in await self.certainty(layer) if not one.done]
-        waiting.sort(key=lambda one: (one.certainty, one.document, one.sentence))
+            waiting += [
+                certainty for certainty in await self.certainty(layer) if not certainty.done
+            ]
+        waiting.sort(
+            key=lambda certainty: (certainty.certainty, certainty.document, certainty.sentence)
+        )
         return waiting[:limit]
 
     # ---- adjudication
@@ -476,28 +480,28 @@ class AnnotateService:
         layers = await self.call(self.store.layers, number)
         opened = [await self._open_context(layer, [sentence]) for layer in layers]
         said = [
-            {item: d.value for (at, item), d in one.decisions.items() if at == sentence}
-            for one in opened
+            {item: d.value for (at, item), d in layer.decisions.items() if at == sentence}
+            for layer in opened
         ]
         # a layer that says nothing of the sentence has no voice
-        voices = [(one, values) for one, values in zip(opened, said, strict=True) if values]
+        voices = [(layer, values) for layer, values in zip(opened, said, strict=True) if values]
         if not voices:
             return [], []
-        people = [k for k, (one, _) in enumerate(voices) if one.layer.kind == "annotator"]
-        by_layer = [one.values for one, _ in voices]
+        people = [k for k, (layer, _) in enumerate(voices) if layer.layer.kind == "annotator"]
+        by_layer = [layer.values for layer, _ in voices]
         asking = voices[0][0]._replace(decisions={})
         analyses, differing = await self.ask("compare", asking, by_layer, people, sentence)
         views = [
             {
-                "layer": one.layer.id,
-                "kind": one.layer.kind,
-                "user": one.people.get(one.layer.user or 0),
+                "layer": layer.layer.id,
+                "kind": layer.layer.kind,
+                "user": layer.people.get(layer.layer.user or 0),
                 "values": values,
                 "items": items,
                 "analysis": analysis,
                 "done": "done" in values,
             }
-            for (one, values), (analysis, items) in zip(voices, analyses, strict=True)
+            for (layer, values), (analysis, items) in zip(voices, analyses, strict=True)
         ]
         return views, differing
 
@@ -535,10 +539,12 @@ class AnnotateService:
         facts = await self.call(self.store.documents, project)
         people = await self.people()
         by_document = await self.call(self.store.layers_of, project)
-        layers = [one for some in by_document.values() for one in some if one.version]
+        layers = [layer for some in by_document.values() for layer in some if layer.version]
         everyone = annotators_of(layers, people)
         parts: list[DocumentMeasures] = []
-        for numbers in portions([(one.id, one.n_sentences) for one in facts], _MEASURED):
+        for numbers in portions(
+            [(document.id, document.n_sentences) for document in facts], _MEASURED
+        ):
             rows = await self.call(rows_of, self.store, project, numbers)
             parts += await self.work("measure/parts", stored.task, rows, everyone, people)
         # who began meanwhile comes next time
@@ -554,29 +560,29 @@ class AnnotateService:
 
     # ---- models
 
-    async def made_models(self, project: int) -> list[MadeModelView]:
+    async def made_models(self, project: int) -> list[wire.MadeModelView]:
         """The models that were learned from decisions."""
         people = await self.people()
-        return [made_view(one, people) for one in await self.call(self.store.models, project)]
+        return [made_view(model, people) for model in await self.call(self.store.models, project)]
 
-    async def made_view(self, model: MadeModel) -> MadeModelView:
+    async def made_view(self, model: MadeModel) -> wire.MadeModelView:
         """A model as it goes over the wire."""
         return made_view(model, await self.people())
 
-    async def use_model(self, project: int, model: int, identity: Identity) -> MadeModelView:
+    async def use_model(self, project: int, model: int, identity: Identity) -> wire.MadeModelView:
         """Let a model propose from now on."""
         if model not in {row.id for row in await self.call(self.store.models, project)}:
             raise MissingError(f"there is no model {model} of this project")
         used = await self.call(self.store.use_model, model, by=identity.id)
         return made_view(used, await self.people())
 
-    async def retrain(self, project: int, layer: str, identity: Identity) -> RetrainAnswer:
+    async def retrain(self, project: int, layer: str, identity: Identity) -> wire.RetrainAnswer:
         """Begin to make the next model."""
         stored = await self._there(project)
         facts = await self._pool.facts()
         return await self.retraining_of.begin(stored, layer, facts.models, identity)
 
-    async def retraining(self, project: int) -> RetrainAnswer:
+    async def retraining(self, project: int) -> wire.RetrainAnswer:
         """How far the making of the next model is."""
         await self._there(project)
         return await self.retraining_of.told(project)
@@ -641,9 +647,9 @@ def _ranked(opened: OpenLayer, sentence: int) -> bool:
     return arm(project.id, layer.user, layer.document, sentence) == "ranked"
 
 
-def _layer_view(layer: Layer, people: Mapping[int, str]) -> LayerView:
+def _layer_view(layer: Layer, people: Mapping[int, str]) -> wire.LayerView:
     names = {"layer": layer.id, "user": people.get(layer.user or 0), "closed": layer.closed}
-    return LayerView.model_validate(layer._asdict() | names)
+    return wire.LayerView.model_validate(layer._asdict() | names)
 
 
 def _summary(
@@ -651,21 +657,23 @@ def _summary(
     layers: Iterable[Layer],
     assigned: Iterable[int],
     people: Mapping[int, str],
-) -> DocumentSummary:
+) -> wire.DocumentSummary:
     # who has only looked has begun nothing
     begun = [_layer_view(layer, people) for layer in layers if layer.version]
     names = sorted(people.get(user, "?") for user in assigned)
     more = {"assigned": names, "layers": begun}
-    return DocumentSummary.model_validate(facts._asdict() | more)
+    return wire.DocumentSummary.model_validate(facts._asdict() | more)
 
 
-def _decision(decision: Decision, people: Mapping[int, str]) -> DecisionView:
+def _decision(decision: Decision, people: Mapping[int, str]) -> wire.DecisionView:
     by, undone_by = (people.get(user or 0) for user in (decision.user, decision.undone_by))
-    return DecisionView.model_validate(decision._asdict() | {"by": by, "undone_by": undone_by})
+    return wire.DecisionView.model_validate(
+        decision._asdict() | {"by": by, "undone_by": undone_by}
+    )
 
 
-def made_view(model: MadeModel, people: Mapping[int, str]) -> MadeModelView:
+def made_view(model: MadeModel, people: Mapping[int, str]) -> wire.MadeModelView:
     """A model that was made from a project, as the service tells of it."""
     scores = {key: value for key, value in model.scores.items() if key != "learned_from"}
     more = {"by": people.get(model.user or 0), "scores": scores}
-    return MadeModelView.model_validate(model._asdict() | more)
+    return wire.MadeModelView.model_validate(model._asdict() | more)

@@ -11,32 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import Depends, Path, Query, Request
 from starlette.responses import PlainTextResponse
 
-from eigentext.studio.api.schemas_annotate import (
-    AssignRequest,
-    CandidatesAnswer,
-    CertaintyAnswer,
-    ChecksAnswer,
-    CompareAnswer,
-    DecidedAnswer,
-    DecideRequest,
-    DocumentAnswer,
-    DocumentsAnswer,
-    DocumentSummary,
-    DoneRequest,
-    HistoryAnswer,
-    ImportRequest,
-    LayerView,
-    MadeModelsAnswer,
-    MadeModelView,
-    MeasuresAnswer,
-    ProjectRequest,
-    ProjectsAnswer,
-    ProjectView,
-    ProposalView,
-    QueueAnswer,
-    RetrainAnswer,
-    StepRequest,
-)
+from eigentext.studio.api import schemas_annotate as wire
 from eigentext.studio.service.answering import faults, unless_gone
 from eigentext.studio.service.identity import Identity
 from eigentext.studio.store.permissions import ForbiddenError
@@ -115,25 +90,27 @@ def add_annotation(app: FastAPI, service: AnnotateService, authenticator: Authen
 
 def _add_projects(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/projects", **allowed("project.see"))
-    async def projects() -> ProjectsAnswer:
+    async def projects() -> wire.ProjectsAnswer:
         """List the projects."""
         rows = await service.call(service.store.projects)
-        return ProjectsAnswer(projects=[await service.project_view(row) for row in rows])
+        return wire.ProjectsAnswer(projects=[await service.project_view(row) for row in rows])
 
     @app.post("/api/projects", **allowed("project.create"))
-    async def create_project(request: ProjectRequest, identity: IdentityOf) -> ProjectView:
+    async def create_project(
+        request: wire.ProjectRequest, identity: IdentityOf
+    ) -> wire.ProjectView:
         """Make a project: a name, a task, and perhaps language, model, guidelines, settings."""
         return await service.create_project(request, identity)
 
     @app.get("/api/projects/{number}", **allowed("project.see"))
-    async def project(number: _Number) -> ProjectView:
+    async def project(number: _Number) -> wire.ProjectView:
         """One project."""
         return await service.project_view(await service.call(service.store.project, number))
 
     @app.patch("/api/projects/{number}", **described("project.change"))
     async def change_project(
-        number: _Number, request: ProjectRequest, identity: IdentityOf
-    ) -> ProjectView:
+        number: _Number, request: wire.ProjectRequest, identity: IdentityOf
+    ) -> wire.ProjectView:
         """Change what is given; adjudicators may change the guidelines."""
         only_guidelines = request.model_fields_set == {"guidelines"}
         identity.require("guidelines.change" if only_guidelines else "project.change")
@@ -147,7 +124,7 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
         await service.call(service.store.delete_project, number, confirm=confirm, by=identity.id)
 
     @app.post("/api/projects/{number}/restore", **allowed("project.delete"))
-    async def restore_project(number: _Number, identity: IdentityOf) -> ProjectView:
+    async def restore_project(number: _Number, identity: IdentityOf) -> wire.ProjectView:
         """Have a deleted project back."""
         await service.call(service.store.restore_project, number, by=identity.id)
         return await service.project_view(await service.call(service.store.project, number))
@@ -158,16 +135,16 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
         number: _Number,
         identity: IdentityOf,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
-    ) -> QueueAnswer:
+    ) -> wire.QueueAnswer:
         """Sentences that wait for the asker, the least certain first."""
         waiting = unless_gone(call, service.queue(number, _named(identity), limit))
-        return QueueAnswer(sentences=await waiting)
+        return wire.QueueAnswer(sentences=await waiting)
 
     @app.get("/api/projects/{number}/measures", **allowed("measures.see"))
-    async def measures(call: Request, number: _Number) -> MeasuresAnswer:
+    async def measures(call: Request, number: _Number) -> wire.MeasuresAnswer:
         """Agreement, accuracy of proposals, time and keys."""
         figures, rows = await unless_gone(call, service.measures(number))
-        return MeasuresAnswer(measures=figures, table=rows)
+        return wire.MeasuresAnswer(measures=figures, table=rows)
 
     @app.get(
         "/api/projects/{number}/export",
@@ -202,22 +179,22 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
 
 def _add_documents(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/projects/{number}/documents", **allowed("document.see"))
-    async def documents(number: _Number, identity: IdentityOf) -> DocumentsAnswer:
+    async def documents(number: _Number, identity: IdentityOf) -> wire.DocumentsAnswer:
         """List the documents of a project, with how far everybody is."""
-        return DocumentsAnswer(documents=await service.documents(number, identity))
+        return wire.DocumentsAnswer(documents=await service.documents(number, identity))
 
     @app.post("/api/projects/{number}/documents", **allowed("document.import"))
     async def add_documents(
-        call: Request, number: _Number, request: ImportRequest, identity: IdentityOf
-    ) -> DocumentsAnswer:
+        call: Request, number: _Number, request: wire.ImportRequest, identity: IdentityOf
+    ) -> wire.DocumentsAnswer:
         """Import text, CoNLL-U or trees in brackets."""
         added = await unless_gone(call, service.add_documents(number, request, identity))
-        return DocumentsAnswer(documents=added)
+        return wire.DocumentsAnswer(documents=added)
 
     @app.get("/api/documents/{number}", **described("layer.see"))
     async def document(
         number: _Number, identity: IdentityOf, layer: _LayerName = "mine"
-    ) -> DocumentAnswer:
+    ) -> wire.DocumentAnswer:
         """Open a document in a layer."""
         await _require_see(service, identity, number, layer)
         opened = await service.layer_of(number, layer, identity)
@@ -234,15 +211,15 @@ def _add_documents(app: FastAPI, service: AnnotateService) -> None:
         await service.call(service.store.delete_document, number, confirm=confirm, by=identity.id)
 
     @app.post("/api/documents/{number}/restore", **allowed("document.delete"))
-    async def restore_document(number: _Number, identity: IdentityOf) -> DocumentSummary:
+    async def restore_document(number: _Number, identity: IdentityOf) -> wire.DocumentSummary:
         """Have a deleted document back."""
         await service.call(service.store.restore_document, number, by=identity.id)
         return await service.document_summary(number)
 
     @app.post("/api/documents/{number}/assignments", **allowed("document.assign"))
     async def assign(
-        number: _Number, request: AssignRequest, identity: IdentityOf
-    ) -> DocumentSummary:
+        number: _Number, request: wire.AssignRequest, identity: IdentityOf
+    ) -> wire.DocumentSummary:
         """Say who is to annotate a document."""
         step = service.store.assign if request.assigned else service.store.unassign
         await service.call(step, number, request.user, by=identity.id)
@@ -256,7 +233,7 @@ def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/documents/{number}/sentences/{sentence}", **described("layer.see"))
     async def proposal(
         call: Request, sentence: _Sentence, layer: _LayerToSee, k: _K = 1
-    ) -> ProposalView:
+    ) -> wire.ProposalView:
         """Propose a sentence under all decisions so far."""
         views = await unless_gone(call, service.proposals(layer, [sentence], k))
         return views[0]
@@ -269,58 +246,64 @@ def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
         layer: _LayerToSee,
         search: Annotated[str, Query(max_length=200)] = "",
         k: Annotated[int, Query(ge=1, le=200)] = 50,
-    ) -> CandidatesAnswer:
+    ) -> wire.CandidatesAnswer:
         """List values that an item could have; ``search`` looks in the tail."""
         values = service.candidates(layer, sentence, item, k, search)
-        return CandidatesAnswer(candidates=await unless_gone(call, values))
+        return wire.CandidatesAnswer(candidates=await unless_gone(call, values))
 
     @app.get("/api/documents/{number}/sentences/{sentence}/checks", **described("layer.see"))
-    async def checks(call: Request, sentence: _Sentence, layer: _LayerToSee) -> ChecksAnswer:
+    async def checks(call: Request, sentence: _Sentence, layer: _LayerToSee) -> wire.ChecksAnswer:
         """Check a sentence as it stands: one root, no cycle, and udtools' rules for UD."""
         findings = await unless_gone(call, service.findings(layer, sentence))
-        return ChecksAnswer(findings=findings)
+        return wire.ChecksAnswer(findings=findings)
 
     @app.get("/api/documents/{number}/sentences/{sentence}/layers", **allowed("measures.see"))
-    async def compare(call: Request, number: _Number, sentence: _Sentence) -> CompareAnswer:
+    async def compare(call: Request, number: _Number, sentence: _Sentence) -> wire.CompareAnswer:
         """Show what every layer says of a sentence, and where they differ."""
         layers, differing = await unless_gone(call, service.compare(number, sentence))
-        return CompareAnswer(sentence=sentence, layers=layers, differing=differing)
+        return wire.CompareAnswer(sentence=sentence, layers=layers, differing=differing)
 
     @app.get("/api/documents/{number}/certainty", **described("layer.see"))
-    async def certainty(call: Request, layer: _LayerToSee) -> CertaintyAnswer:
+    async def certainty(call: Request, layer: _LayerToSee) -> wire.CertaintyAnswer:
         """Say how sure the model is of each sentence."""
         sentences = await unless_gone(call, service.certainty(layer))
-        return CertaintyAnswer(sentences=sentences)
+        return wire.CertaintyAnswer(sentences=sentences)
 
     @app.get("/api/documents/{number}/history", **described("layer.see"))
     async def history(
         layer: _LayerToSee, sentence: Annotated[int | None, Query(ge=0, le=_MOST)] = None
-    ) -> HistoryAnswer:
+    ) -> wire.HistoryAnswer:
         """List all decisions in the order they were made, those taken back too."""
-        return HistoryAnswer(decisions=await service.history(layer, sentence))
+        return wire.HistoryAnswer(decisions=await service.history(layer, sentence))
 
     @app.post("/api/documents/{number}/decisions", **described("layer.decide"))
     async def decide(
-        number: _Number, request: DecideRequest, identity: IdentityOf
-    ) -> DecidedAnswer:
+        number: _Number, request: wire.DecideRequest, identity: IdentityOf
+    ) -> wire.DecidedAnswer:
         """Save decisions; the answer comes when they are on the disk."""
         opened = await _layer_to_change(service, identity, number, request.layer)
         return await service.decide(opened, request, identity)
 
     @app.post("/api/documents/{number}/undo", **described("layer.decide"))
-    async def undo(number: _Number, request: StepRequest, identity: IdentityOf) -> DecidedAnswer:
+    async def undo(
+        number: _Number, request: wire.StepRequest, identity: IdentityOf
+    ) -> wire.DecidedAnswer:
         """Take the last change of the layer back."""
         opened = await _layer_to_change(service, identity, number, request.layer)
         return await service.undo(opened, request, identity)
 
     @app.post("/api/documents/{number}/redo", **described("layer.decide"))
-    async def redo(number: _Number, request: StepRequest, identity: IdentityOf) -> DecidedAnswer:
+    async def redo(
+        number: _Number, request: wire.StepRequest, identity: IdentityOf
+    ) -> wire.DecidedAnswer:
         """Bring the change back that was taken back last."""
         opened = await _layer_to_change(service, identity, number, request.layer)
         return await service.undo(opened, request, identity, redo=True)
 
     @app.post("/api/documents/{number}/done", **described("layer.decide"))
-    async def done(number: _Number, request: DoneRequest, identity: IdentityOf) -> LayerView:
+    async def done(
+        number: _Number, request: wire.DoneRequest, identity: IdentityOf
+    ) -> wire.LayerView:
         """Say that a document is finished in this layer, or that it is not.
 
         Adjudicators open closed layers of others again, by the number of the user.
@@ -344,26 +327,28 @@ def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
 
 def _add_models(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/projects/{number}/models", **allowed("model.see"))
-    async def models(number: _Number) -> MadeModelsAnswer:
+    async def models(number: _Number) -> wire.MadeModelsAnswer:
         """List the models that were learned from the decisions of a project."""
-        return MadeModelsAnswer(models=await service.made_models(number))
+        return wire.MadeModelsAnswer(models=await service.made_models(number))
 
     @app.post("/api/projects/{number}/retrain", **allowed("model.retrain"))
     async def retrain(
         number: _Number,
         identity: IdentityOf,
         layer: Annotated[Literal["adjudication", "all"], Query()] = "all",
-    ) -> RetrainAnswer:
+    ) -> wire.RetrainAnswer:
         """Begin to make the next model from finished sentences; GET tells how far it is."""
         return await service.retrain(number, layer, identity)
 
     @app.get("/api/projects/{number}/retrain", **allowed("model.see"))
-    async def retraining(number: _Number) -> RetrainAnswer:
+    async def retraining(number: _Number) -> wire.RetrainAnswer:
         """Say how far the making of the next model is, and what came of it."""
         return await service.retraining(number)
 
     @app.post("/api/projects/{number}/models/{model}/use", **allowed("model.retrain"))
-    async def use_model(number: _Number, model: _Number, identity: IdentityOf) -> MadeModelView:
+    async def use_model(
+        number: _Number, model: _Number, identity: IdentityOf
+    ) -> wire.MadeModelView:
         """Let a model propose from now on."""
         return await service.use_model(number, model, identity)
 

@@ -10,15 +10,13 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from eigentext.drawing.arcs import arcs_svg
-from eigentext.errors import DataError
-from eigentext.studio.api.schemas import Dependency, DependencyAnswer, DependencyView, TreeChoice
-from eigentext.studio.service.limits import check_parsing, tokens_of_text
+from eigentext.studio.api import schemas as wire
+from eigentext.studio.service.limits import as_typed, check_parsing, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.dependency import DependencyParser, Parse
-    from eigentext.studio.api.schemas import DependencyRequest
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
@@ -31,38 +29,34 @@ class DependencyService:
     def __init__(self, served: Served) -> None:
         self._served = served
 
-    def answer(self, request: DependencyRequest, limits: ServiceSettings) -> DependencyAnswer:
+    def answer(
+        self, request: wire.DependencyRequest, limits: ServiceSettings
+    ) -> wire.DependencyAnswer:
         """Parse what the request holds, within the limits."""
         parser = self._served.get("dep", request.model)
         sentences = _sentences(request, limits)
-        return DependencyAnswer(sentences=[_view(parser, tokens, request) for tokens in sentences])
+        return wire.DependencyAnswer(
+            sentences=[_view(parser, tokens, request) for tokens in sentences]
+        )
 
 
-def _sentences(request: DependencyRequest, limits: ServiceSettings) -> list[list[str]]:
-    tokenised = tokens_of_text(request, limits)
-    if tokenised is None:
-        sentences = [list(tokens) for tokens in request.sentences or ()]
-        for number, tokens in enumerate(sentences, start=1):
-            if not tokens or any(not token.strip() for token in tokens):
-                raise DataError("input", number, f"sentence {number} has an empty token")
-    else:
-        text = request.text or ""
-        # as typed: the parser itself knows quotes by their other names
-        sentences = [[text[token.start : token.end] for token in tokens] for tokens in tokenised]
+def _sentences(request: wire.DependencyRequest, limits: ServiceSettings) -> list[list[str]]:
+    tokens = tokens_of(request, limits, empty=False)
+    sentences = [as_typed(request, sentence) for sentence in tokens]
     check_parsing([len(tokens) for tokens in sentences], request.kbest, limits)
     return sentences
 
 
 def _view(
-    parser: DependencyParser, tokens: list[str], request: DependencyRequest
-) -> DependencyView:
+    parser: DependencyParser, tokens: list[str], request: wire.DependencyRequest
+) -> wire.DependencyView:
     tagged = parser.tagged(tokens)  # once for all questions
     tags = next((tuple(tags) for tags in (tagged.upos, tagged.xpos) if set(tags) != {"_"}), None)
     best = parser.parse(tagged)
     marginals = parser.marginals(tagged) if request.marginals else None
     probabilities = arc_probabilities(best, marginals)
     others = parser.kbest(tagged, k=request.kbest) if request.kbest > 1 else []
-    return DependencyView(
+    return wire.DependencyView(
         tokens=tokens,
         dependencies=_dependencies(best, tags),
         score=finite(best.score),
@@ -70,7 +64,7 @@ def _view(
         probabilities=probabilities,
         svg=arc_drawing(best, None, tags=tags, probabilities=probabilities, width=_WIDTH),
         kbest=[
-            TreeChoice(
+            wire.TreeChoice(
                 rank=rank,
                 score=finite(parse.score),
                 heads=parse.tree.heads.tolist(),
@@ -97,11 +91,11 @@ def arc_probabilities(parse: Parse, marginals: Any) -> list[float] | None:
     ]
 
 
-def _dependencies(parse: Parse, tags: Sequence[str] | None) -> list[Dependency]:
+def _dependencies(parse: Parse, tags: Sequence[str] | None) -> list[wire.Dependency]:
     tree = parse.tree
     columns = zip(tree.forms, tags or ("",) * len(tree), tree.arcs, strict=True)
     return [
-        Dependency(id=word, form=form, tag=tag, head=head, relation=relation or "")
+        wire.Dependency(id=word, form=form, tag=tag, head=head, relation=relation or "")
         for form, tag, (head, word, relation) in columns
     ]
 

@@ -200,7 +200,11 @@ def _document(name: str, cas: Any) -> tuple[Doc, dict[int, tuple[int, int]]]:
 
 def _made(cas: Any, request: _Request) -> Iterable[Any]:
     """Annotations of the layer that people made."""
-    return [one for one in cas.select(request.layer) if not getattr(one, PREDICTED, False)]
+    return [
+        annotation
+        for annotation in cas.select(request.layer)
+        if not getattr(annotation, PREDICTED, False)
+    ]
 
 
 def _decisions(

@@ -7,7 +7,6 @@ library's: nothing is rounded, reordered or left out but by ``top``.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from eigentext.base.remembering import Remembered
@@ -16,22 +15,13 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.language.token import Token
 from eigentext.lexical.analysis import GUESSES
 from eigentext.reports.morphology import cut, in_plain_words, kinds, segment_words
-from eigentext.studio.api.schemas_lexical import (
-    CandidateView,
-    PieceView,
-    RankAnswer,
-    RankedSentence,
-    SegmentView,
-    SenseView,
-    WordView,
-)
-from eigentext.studio.service.limits import TooMuchError, tokens_of_text
+from eigentext.studio.api import schemas_lexical as wire
+from eigentext.studio.service.limits import TooMuchError, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from eigentext.lexical import Label, LexicalRanker, RankedCandidate, RankedWord
-    from eigentext.studio.api.schemas_lexical import FixedLabel, LexicalRequest
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
@@ -39,8 +29,6 @@ Sentences = list[list[Token]]
 Position = tuple[int, int]
 """A sentence and a word in it, both from 0."""
 
-_WHITE_SPACE = re.compile(r"[ \t\r\v\f\n]")
-_NOWHERE = -1  # where a token stands that came without a text
 _WORDS_KEPT = 8_000  # of the latest rankings
 _ALSO = 8
 _DESCRIPTIONS_KEPT = 20_000  # of the latest readings
@@ -55,15 +43,15 @@ class Rankers:
             name: LexicalService(served.get("lex", name)) for name in served.names("lex")
         }
 
-    def answer(self, request: LexicalRequest, limits: ServiceSettings) -> RankAnswer:
+    def answer(self, request: wire.LexicalRequest, limits: ServiceSettings) -> wire.RankAnswer:
         """Rank what the request holds with the ranker that it names."""
         return self._of(request).answer(request, limits)
 
-    def conllu(self, request: LexicalRequest, limits: ServiceSettings) -> str:
+    def conllu(self, request: wire.LexicalRequest, limits: ServiceSettings) -> str:
         """The same as CoNLL-U, the best reading of each word, as ``lex apply`` writes it."""
         return self._of(request).conllu(request, limits)
 
-    def _of(self, request: LexicalRequest) -> LexicalService:
+    def _of(self, request: wire.LexicalRequest) -> LexicalService:
         return self._services[self._served.chosen("lex", request.model)]
 
 
@@ -79,9 +67,9 @@ class LexicalService:
             _DESCRIPTIONS_KEPT
         )
         # the first request would wait for compilers otherwise
-        self.rank([[Token("a", _NOWHERE, _NOWHERE)]], {})
+        self.rank([[Token("a", -1, -1)]], {})
 
-    def answer(self, request: LexicalRequest, limits: ServiceSettings) -> RankAnswer:
+    def answer(self, request: wire.LexicalRequest, limits: ServiceSettings) -> wire.RankAnswer:
         """Rank what the request holds, within the limits."""
         sentences = self.sentences(request, limits)
         fixed = self._fixed(request.fixed, sentences)
@@ -90,7 +78,7 @@ class LexicalService:
             sentences, ranked, fixed, top=request.top, language=self.ranker.scheme_.language
         )
 
-    def conllu(self, request: LexicalRequest, limits: ServiceSettings) -> str:
+    def conllu(self, request: wire.LexicalRequest, limits: ServiceSettings) -> str:
         """The best readings of what the request holds, as CoNLL-U."""
         from eigentext.lexical.output import as_conllu
 
@@ -104,16 +92,9 @@ class LexicalService:
         )
         return "".join(f"{line}\n" for line in lines)
 
-    def sentences(self, request: LexicalRequest, limits: ServiceSettings) -> Sentences:
+    def sentences(self, request: wire.LexicalRequest, limits: ServiceSettings) -> Sentences:
         """The tokens of a request, within the limits."""
-        sentences = tokens_of_text(request, limits)
-        if sentences is None:
-            sentences = []
-            for number, tokens in enumerate(request.sentences or (), start=1):
-                if any(not token or _WHITE_SPACE.search(token) for token in tokens):
-                    why = f"sentence {number} has a token that is empty or has white space in it"
-                    raise DataError("input", number, why)
-                sentences.append([Token(token, _NOWHERE, _NOWHERE) for token in tokens])
+        sentences = tokens_of(request, limits, blanks=False)
         words, most = sum(map(len, sentences)), limits.max_ranked_words
         if words > most:
             raise TooMuchError(f"found {words:,} words; at most {most:,} are ranked at once")
@@ -128,7 +109,9 @@ class LexicalService:
             raise SettingsError(f"labels have no element {unknown[0][:60]!r}; they have {names}")
         return tuple(values.get(name, scheme.missing) for name in scheme.elements)
 
-    def _fixed(self, fixed: Sequence[FixedLabel], sentences: Sentences) -> dict[Position, Label]:
+    def _fixed(
+        self, fixed: Sequence[wire.FixedLabel], sentences: Sentences
+    ) -> dict[Position, Label]:
         labels: dict[Position, Label] = {}
         for item in fixed:
             position = item.sentence, item.word
@@ -166,10 +149,10 @@ class LexicalService:
         *,
         top: int | None,
         language: str,
-    ) -> RankAnswer:
+    ) -> wire.RankAnswer:
         """Ranked sentences as they go over the wire."""
         views = [
-            RankedSentence(
+            wire.RankedSentence(
                 words=[
                     self.word_view(word, token, (s, w) in decided, top)
                     for w, (word, token) in enumerate(zip(words, tokens, strict=True))
@@ -178,7 +161,7 @@ class LexicalService:
             for s, (words, tokens) in enumerate(zip(ranked, sentences, strict=True))
         ]
         letters = [t.form for tokens in sentences for t in tokens if any(map(str.isalpha, t.form))]
-        return RankAnswer(
+        return wire.RankAnswer(
             direction="rtl" if is_right_to_left(letters) else "ltr",
             language=language,
             elements=list(self.ranker.scheme_.elements),
@@ -187,10 +170,10 @@ class LexicalService:
 
     def word_view(
         self, word: RankedWord, token: Token, decided: bool, top: int | None
-    ) -> WordView:
+    ) -> wire.WordView:
         """One ranked word as it goes over the wire."""
-        there = token.start != _NOWHERE
-        return WordView.model_construct(
+        there = token.start >= 0
+        return wire.WordView.model_construct(
             form=word.form,
             start=token.start if there else None,
             end=token.end if there else None,
@@ -206,8 +189,8 @@ class LexicalService:
 
     def _candidate_view(
         self, rank: int, word: RankedWord, candidate: RankedCandidate
-    ) -> CandidateView:
-        return CandidateView.model_construct(
+    ) -> wire.CandidateView:
+        return wire.CandidateView.model_construct(
             rank=rank,
             probability=candidate.probability,
             score=candidate.score,
@@ -246,15 +229,17 @@ def _description(
         "root": reading.root if reading else "",
         "morphology": in_plain_words(values, scheme.missing),
         "segments": [
-            SegmentView.model_construct(text=text, tag=tag, kind=kind, meaning=segment_words(tag))
+            wire.SegmentView.model_construct(
+                text=text, tag=tag, kind=kind, meaning=segment_words(tag)
+            )
             for (text, tag), kind in zip(segments, where, strict=True)
         ],
         "pieces": [
-            PieceView.model_construct(text=piece.text, kind=piece.kind)
+            wire.PieceView.model_construct(text=piece.text, kind=piece.kind)
             for piece in (cut(reading.vocalised, segments) if reading else ())
         ],
         "also": [
-            SenseView.model_construct(lemma=lemma, vocalised=vocalised, gloss=gloss)
+            wire.SenseView.model_construct(lemma=lemma, vocalised=vocalised, gloss=gloss)
             for lemma, vocalised, gloss in list(others)[:_ALSO]
         ],
     }

@@ -16,6 +16,7 @@ from eigentext.constituency.chart.constraints import Constraints
 from eigentext.constituency.inspection import Inventory, inventory
 from eigentext.drawing.constituents import tree_svg
 from eigentext.errors import SettingsError
+from eigentext.studio.api import schemas_parse as wire
 from eigentext.studio.api.dependency import arc_drawing, arc_probabilities, finite
 from eigentext.studio.api.parse_models import (
     BLANKS,
@@ -24,19 +25,6 @@ from eigentext.studio.api.parse_models import (
     chosen_dep,
     sentences_to_parse,
     there_are,
-)
-from eigentext.studio.api.schemas_parse import (
-    ConstituentChoice,
-    ConstituentsView,
-    DependenciesView,
-    DependencyChoice,
-    Layer,
-    ParseAnswer,
-    ParsedSentence,
-    ParsedToken,
-    ParsedWord,
-    SentenceConstraints,
-    SpanView,
 )
 from eigentext.studio.service.limits import check_parsing
 
@@ -48,7 +36,6 @@ if TYPE_CHECKING:
     from eigentext.dependency import Parse as DepParse
     from eigentext.language.trees.constituent import Tree
     from eigentext.studio.api.parse_models import DepModel, Input, ParsedTrees
-    from eigentext.studio.api.schemas_parse import ArcAsked, ParseRequest, SpanAsked
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
@@ -62,11 +49,11 @@ class ParseService:
     def __init__(self, served: Served) -> None:
         self._served = served
 
-    def answer(self, request: ParseRequest, limits: ServiceSettings) -> ParseAnswer:
+    def answer(self, request: wire.ParseRequest, limits: ServiceSettings) -> wire.ParseAnswer:
         """Parse what the request holds, within the limits."""
         served, layers = self._served, request.layers
         if layers is None:
-            kinds: tuple[Layer, ...] = ("const", "dep")
+            kinds: tuple[wire.Layer, ...] = ("const", "dep")
             layers = [kind for kind in kinds if there_are(served, kind)] or ["dep"]
         const = chosen_const(served, request.const) if "const" in layers else None
         dep = chosen_dep(served, request.dep, request.rerank) if "dep" in layers else None
@@ -81,10 +68,10 @@ class ParseService:
         sentences = []
         for number in chosen:
             sentence = sentences_in[number]
-            demands = constraints.get(number, SentenceConstraints(sentence=number))
+            demands = constraints.get(number, wire.SentenceConstraints(sentence=number))
             with _naming_sentence(number, len(sentences_in)):
                 sentences.append(
-                    ParsedSentence(
+                    wire.ParsedSentence(
                         index=number,
                         tokens=_tokens(sentence),
                         constituents=_constituents(const.model, sentence, demands, request, limits)
@@ -96,7 +83,7 @@ class ParseService:
                     )
                 )
         symbols = inventory(const.model.grammar_) if const else Inventory((), ())
-        return ParseAnswer(
+        return wire.ParseAnswer(
             const=const and const.name,
             dep=dep and dep.name,
             n_sentences=len(sentences_in),
@@ -107,7 +94,7 @@ class ParseService:
         )
 
 
-def _chosen(request: ParseRequest, n_sentences: int) -> list[int]:
+def _chosen(request: wire.ParseRequest, n_sentences: int) -> list[int]:
     """The numbers of the sentences that are to be parsed."""
     if request.only is None:
         return list(range(n_sentences))
@@ -119,9 +106,11 @@ def _chosen(request: ParseRequest, n_sentences: int) -> list[int]:
     return chosen
 
 
-def _constraints_of(request: ParseRequest, n_sentences: int) -> dict[int, SentenceConstraints]:
+def _constraints_of(
+    request: wire.ParseRequest, n_sentences: int
+) -> dict[int, wire.SentenceConstraints]:
     """The constraints by the number of their sentence."""
-    by_sentence: dict[int, SentenceConstraints] = {}
+    by_sentence: dict[int, wire.SentenceConstraints] = {}
     for each in request.constraints:
         if each.sentence >= n_sentences:
             raise SettingsError(
@@ -144,10 +133,10 @@ def _naming_sentence(number: int, n_sentences: int) -> Iterator[None]:
         raise SettingsError(f"sentence {number}: {error}") from error
 
 
-def _tokens(sentence: Input) -> list[ParsedToken]:
+def _tokens(sentence: Input) -> list[wire.ParsedToken]:
     nowhere: list[tuple[int | None, int | None]] = [(None, None)] * len(sentence.words)
     return [
-        ParsedToken(text=word, start=start, end=end)
+        wire.ParsedToken(text=word, start=start, end=end)
         for word, (start, end) in zip(sentence.words, sentence.places or nowhere, strict=True)
     ]
 
@@ -158,10 +147,10 @@ def _tokens(sentence: Input) -> list[ParsedToken]:
 def _constituents(
     parser: LPCFG,
     sentence: Input,
-    demands: SentenceConstraints,
-    request: ParseRequest,
+    demands: wire.SentenceConstraints,
+    request: wire.ParseRequest,
     limits: ServiceSettings,
-) -> ConstituentsView:
+) -> wire.ConstituentsView:
     words = [BLANKS.sub("_", word) for word in sentence.words]  # brackets cannot hold them
     constraints = _constraints(demands)
     parse = parser.parse(
@@ -172,7 +161,7 @@ def _constituents(
             "the grammar has no tree that meets all constraints: " + _in_words(constraints)
         )
     best = _spans(parse.tree, parse)
-    return ConstituentsView(
+    return wire.ConstituentsView(
         brackets=str(parse.tree),
         log_score=finite(parse.log_score),
         log_prob=finite(parse.log_prob),
@@ -180,13 +169,13 @@ def _constituents(
         spans=best,
         svg=_tree_drawing(parse.tree, parse, request, limits, ()),
         kbest=[
-            _choice(rank, one.tree, (one.log_score, one.log_prob), parse, best, request, limits)
-            for rank, one in enumerate(parse.kbest, start=1)
+            _choice(rank, tree.tree, (tree.log_score, tree.log_prob), parse, best, request, limits)
+            for rank, tree in enumerate(parse.kbest, start=1)
         ],
     )
 
 
-def _constraints(demands: SentenceConstraints) -> Constraints:
+def _constraints(demands: wire.SentenceConstraints) -> Constraints:
     tags: dict[int, str] = {}
     for each in demands.tags:
         if tags.setdefault(each.word, each.tag) != each.tag:
@@ -197,7 +186,7 @@ def _constraints(demands: SentenceConstraints) -> Constraints:
     return Constraints(list(map(_span, required)), list(map(_span, forbidden)), tags)
 
 
-def _span(demand: SpanAsked) -> Any:
+def _span(demand: wire.SpanAsked) -> Any:
     return (demand.start, demand.end, *([demand.label] if demand.label is not None else []))
 
 
@@ -206,7 +195,7 @@ def _meets(tree: Tree, constraints: Constraints) -> bool:
     nodes = _nodes(tree)
 
     def there(start: int, end: int, *label: str) -> bool:
-        return any(one[:2] == (start, end) and one[2] in (label or (one[2],)) for one in nodes)
+        return any(node[:2] == (start, end) and node[2] in (label or (node[2],)) for node in nodes)
 
     return (
         all(there(*span) for span in constraints.required)
@@ -229,10 +218,10 @@ def _nodes(tree: Tree) -> list[tuple[int, int, str]]:
     return [(*spans[node], tree.labels[node]) for node in inner]
 
 
-def _spans(tree: Tree, parse: ConstParse) -> list[SpanView]:
+def _spans(tree: Tree, parse: ConstParse) -> list[wire.SpanView]:
     inner = [node for node in range(tree.n_nodes) if tree.sizes[node] > 1]
     return [
-        SpanView(
+        wire.SpanView(
             start=start,
             end=end,
             label=label,
@@ -253,14 +242,14 @@ def _choice(
     tree: Tree,
     scores: tuple[float, float],
     parse: ConstParse,
-    best: Sequence[SpanView],
-    request: ParseRequest,
+    best: Sequence[wire.SpanView],
+    request: wire.ParseRequest,
     limits: ServiceSettings,
-) -> ConstituentChoice:
+) -> wire.ConstituentChoice:
     spans = _spans(tree, parse)
     added, missing = _only_in(spans, best), _only_in(best, spans)
     inner = [node for node in range(tree.n_nodes) if tree.sizes[node] > 1]
-    return ConstituentChoice(
+    return wire.ConstituentChoice(
         rank=rank,
         log_score=finite(scores[0]),
         log_prob=finite(scores[1]),
@@ -272,7 +261,7 @@ def _choice(
     )
 
 
-def _only_in(mine: Sequence[SpanView], others: Sequence[SpanView]) -> list[int]:
+def _only_in(mine: Sequence[wire.SpanView], others: Sequence[wire.SpanView]) -> list[int]:
     """Places of what the others have not, or not so often."""
     left = Counter((span.start, span.end, span.label) for span in others)
     numbers = []
@@ -288,7 +277,7 @@ def _only_in(mine: Sequence[SpanView], others: Sequence[SpanView]) -> list[int]:
 def _tree_drawing(
     tree: Tree,
     parse: ConstParse,
-    request: ParseRequest,
+    request: wire.ParseRequest,
     limits: ServiceSettings,
     marked: Sequence[int],
 ) -> str | None:
@@ -317,11 +306,11 @@ def _dependencies(
     model: DepModel,
     sentence: Input,
     number: int,
-    demands: SentenceConstraints,
-    request: ParseRequest,
-) -> DependenciesView:
+    demands: wire.SentenceConstraints,
+    request: wire.ParseRequest,
+) -> wire.DependenciesView:
     arcs = Arcs(
-        [_arc(one) for one in demands.required_arcs], [_arc(one) for one in demands.forbidden_arcs]
+        [_arc(arc) for arc in demands.required_arcs], [_arc(arc) for arc in demands.forbidden_arcs]
     )
     trees = model.trees(sentence, number, k=request.kbest, marginals=request.marginals, arcs=arcs)
     best = trees.parses[0]
@@ -331,9 +320,9 @@ def _dependencies(
         raise SettingsError(
             f"no tree has all required and no forbidden arcs: {_arcs_in_words(arcs)}"
         )
-    return DependenciesView(
+    return wire.DependenciesView(
         words=[
-            ParsedWord(
+            wire.ParsedWord(
                 id=number,
                 form=form,
                 lemma=lemma,
@@ -357,7 +346,7 @@ def _dependencies(
         conllu=trees.conllu[0],
         svg=_arc_drawing(best, trees, None),
         kbest=[
-            DependencyChoice(
+            wire.DependencyChoice(
                 rank=rank,
                 score=finite(parse.score),
                 heads=parse.tree.heads.tolist(),
@@ -371,7 +360,7 @@ def _dependencies(
     )
 
 
-def _arc(demand: ArcAsked) -> Any:
+def _arc(demand: wire.ArcAsked) -> Any:
     name = [demand.relation] if demand.relation is not None else []
     return (demand.head, demand.dependent, *name)
 

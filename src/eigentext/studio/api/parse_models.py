@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from eigentext.errors import DataError, SettingsError
-from eigentext.studio.service.limits import NoModelError, check_length, tokens_of_text
+from eigentext.errors import SettingsError
+from eigentext.studio.service.limits import NoModelError, as_typed, check_length, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -261,28 +261,20 @@ def sentences_to_parse(
     ``check`` is told how many words each has, before anything but splitting is done to them; it
     raises an error if they are too many.
     """
-    if (request.text is None) == (request.sentences is None):
-        raise DataError("input", None, "expected either text or sentences, and not both")
-    for number, tokens in enumerate(request.sentences or (), start=1):
-        if not tokens or any(not token.strip() or BLANKS.search(token) for token in tokens):
-            why = f"sentence {number} has no token, or one that is empty or has white space in it"
-            raise DataError("input", number, why)
     pipeline = dep.pipeline if dep is not None else None
-    if pipeline is not None and (request.text is None or pipeline.segmenter_ is not None):
+    is_text = request.text is not None and request.sentences is None
+    if pipeline is not None and is_text and pipeline.segmenter_ is not None:
         return _by_pipeline(request, pipeline, limits, check)
-    tokenised = tokens_of_text(request, limits)
-    if tokenised is None:
-        sentences = [Input(list(tokens), None) for tokens in request.sentences or ()]
-    else:
-        text = request.text or ""
-        # as typed: the parsers themselves know quotes by their other names
-        sentences = [
-            Input(
-                [text[token.start : token.end] for token in tokens],
-                [(token.start, token.end) for token in tokens],
-            )
-            for tokens in tokenised
-        ]
+    tokens = tokens_of(request, limits, empty=False, blanks=False)
+    if pipeline is not None and not is_text:
+        return _by_pipeline(request, pipeline, limits, check)
+    sentences = [
+        Input(
+            as_typed(request, sentence),
+            [(token.start, token.end) for token in sentence] if is_text else None,
+        )
+        for sentence in tokens
+    ]
     check([len(sentence.words) for sentence in sentences])
     if pipeline is None or not sentences:
         return sentences

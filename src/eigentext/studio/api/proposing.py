@@ -154,14 +154,14 @@ class Proposers:
         """Values that an item could have."""
         task, document = self.task(request.spec), self.document(request)
         values = task.candidates(document, request.decisions, sentence, item, k=k, search=search)
-        return [asdict(one) for one in values]
+        return [asdict(candidate) for candidate in values]
 
     def certainty(self, request: TaskRequest, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """How sure the model is of some sentences, and how each begins."""
         task, document = self.task(request.spec), self.document(request)
         return [
-            asdict(one) | {"text": _beginning(document.sentences[one.sentence].forms)}
-            for one in task.certainty(document, request.decisions, numbers)
+            asdict(row) | {"text": _beginning(document.sentences[row.sentence].forms)}
+            for row in task.certainty(document, request.decisions, numbers)
         ]
 
     def findings(self, request: TaskRequest, sentence: int, rules: bool) -> list[dict[str, Any]]:
@@ -170,7 +170,7 @@ class Proposers:
         findings = task.findings(
             document, request.decisions, sentence, language=request.language, rules=rules
         )
-        return [asdict(one) for one in findings]
+        return [asdict(finding) for finding in findings]
 
     def compare(
         self,
@@ -245,7 +245,7 @@ def _proposal_view(
 ) -> dict[str, Any]:
     items = []
     for item in proposal.items:
-        shown = [asdict(one) for one in item.candidates[:_CANDIDATES_SHOWN]]
+        shown = [asdict(candidate) for candidate in item.candidates[:_CANDIDATES_SHOWN]]
         if not (ranked or item.decided):
             shown = without_order(shown, f"{proposal.sentence} {item.item}")
         hidden = {} if ranked or item.decided else {"value": None, "certainty": 0.0}
@@ -277,14 +277,14 @@ def differing(
     for item in dict.fromkeys(item for items, _ in voices for item in items):
         values = [items.get(item) for items, whole in voices if whole or item in items]
         first = values[0]
-        if any((first is None) != (one is None) for one in values[1:]) or (
-            first is not None and any(differ(first, one) for one in values[1:])
+        if any((first is None) != (value is None) for value in values[1:]) or (
+            first is not None and any(differ(first, value) for value in values[1:])
         ):
             differ_in.append(item)
     return differ_in
 
 
-def without_order(candidates: list[dict[str, Any]], place: str) -> list[dict[str, Any]]:
+def without_order(candidates: list[dict[str, Any]], salt: str) -> list[dict[str, Any]]:
     """The candidates in an order that tells nothing, the same each time; no probabilities.
 
     >>> [c["rank"] for c in without_order([{"rank": 1, "value": "a"}], "0 w0")]
@@ -293,9 +293,9 @@ def without_order(candidates: list[dict[str, Any]], place: str) -> list[dict[str
 
     def mixed(candidate: dict[str, Any]) -> bytes:
         value = json.dumps(candidate["value"], sort_keys=True, ensure_ascii=False)
-        return sha256(f"{place} {value}".encode()).digest()
+        return sha256(f"{salt} {value}".encode()).digest()
 
-    return [one | {"probability": None} for one in sorted(candidates, key=mixed)]
+    return [candidate | {"probability": None} for candidate in sorted(candidates, key=mixed)]
 
 
 def _beginning(forms: Sequence[str]) -> str:

@@ -14,14 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from eigentext.drawing.markup import is_right_to_left
 from eigentext.errors import SettingsError
 from eigentext.reports.morphology import in_plain_words
-from eigentext.studio.api.schemas_lexical import (
-    CandidateView,
-    LexicalRequest,
-    RankedSentence,
-    ReadAnswer,
-    SegmentView,
-    WordView,
-)
+from eigentext.studio.api import schemas_lexical as wire
 from eigentext.studio.service.limits import NoModelError, TooMuchError, check_length
 
 if TYPE_CHECKING:
@@ -31,7 +24,6 @@ if TYPE_CHECKING:
     from eigentext.language.token import Token
     from eigentext.studio.api.lexical import Rankers
     from eigentext.studio.api.pipes import Pipes
-    from eigentext.studio.api.schemas_lexical import ReadRequest
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
@@ -53,7 +45,7 @@ class ReadingService:
         self._rankers = rankers
         self._pipes = pipes
 
-    def answer(self, request: ReadRequest, limits: ServiceSettings) -> ReadAnswer:
+    def answer(self, request: wire.ReadRequest, limits: ServiceSettings) -> wire.ReadAnswer:
         """Every word of the text with its readings, the likeliest first."""
         there = [kind for kind in ("lex", "pipeline") if self._served.names(kind)]
         if not there:
@@ -65,21 +57,21 @@ class ReadingService:
             return self._ranked(request, limits)
         return self._annotated(request, limits)
 
-    def _ranked(self, request: ReadRequest, limits: ServiceSettings) -> ReadAnswer:
+    def _ranked(self, request: wire.ReadRequest, limits: ServiceSettings) -> wire.ReadAnswer:
         name = self._served.chosen("lex", request.model)
         language = self._served.get("lex", name).scheme_.language
-        to_rank = LexicalRequest(
+        to_rank = wire.LexicalRequest(
             text=request.text,
             model=name,
             scheme="arabic" if language == "ar" else "generic",
             top=request.top,
         )
         ranked = self._rankers.answer(to_rank, limits)
-        return ReadAnswer(
+        return wire.ReadAnswer(
             model=name, kind="lex", conllu=self._rankers.conllu(to_rank, limits), **dict(ranked)
         )
 
-    def _annotated(self, request: ReadRequest, limits: ServiceSettings) -> ReadAnswer:
+    def _annotated(self, request: wire.ReadRequest, limits: ServiceSettings) -> wire.ReadAnswer:
         name = self._served.chosen("pipeline", request.model)
         if "morphology" not in self._pipes.facts[name].can:
             raise SettingsError(f"the pipeline {name} has no morphology: it knows no readings")
@@ -93,7 +85,7 @@ class ReadingService:
         doc = self._pipes.part(name, tagger=True, parser=False)(request.text, top=request.top)
         forms = [token.form for each in doc.sentences for token in each.tokens]
         letters = [form for form in forms if any(char.isalpha() for char in form)]
-        return ReadAnswer(
+        return wire.ReadAnswer(
             model=name,
             kind="pipeline",
             conllu=doc.to_conllu(),
@@ -101,7 +93,7 @@ class ReadingService:
             language=self._pipes.facts[name].language,
             elements=["lemma", "upos", "xpos", "feats"],
             sentences=[
-                RankedSentence(
+                wire.RankedSentence(
                     words=[_word_view(token, each, request.top) for token in each.tokens]
                 )
                 for each in doc.sentences
@@ -109,7 +101,7 @@ class ReadingService:
         )
 
 
-def _word_view(token: Token, sentence: Sentence, top: int) -> WordView:
+def _word_view(token: Token, sentence: Sentence, top: int) -> wire.WordView:
     alternatives = sentence.alternatives
     # asked for, and the pipeline has morphology
     if alternatives is None or alternatives.readings is None:
@@ -117,7 +109,7 @@ def _word_view(token: Token, sentence: Sentence, top: int) -> WordView:
     forms = sentence.columns.forms[token.first - 1 : token.last]
     readings = _readings(alternatives.readings[token.first - 1 : token.last])
     margin = readings[0].probability - (readings[1].probability if readings[1:] else 0.0)
-    return WordView.model_construct(
+    return wire.WordView.model_construct(
         form=token.form,
         start=token.start,
         end=token.end,
@@ -134,16 +126,16 @@ def _word_view(token: Token, sentence: Sentence, top: int) -> WordView:
 def _readings(words: Sequence[Sequence[WordReading]]) -> list[_Reading]:
     """The readings of a token, best first; of several words, the combinations of the best."""
     if len(words) == 1:
-        return [_Reading((one,), one.probability) for one in words[0]]
+        return [_Reading((reading,), reading.probability) for reading in words[0]]
     together = product(*(readings[:_EACH] for readings in words))
-    readings = [_Reading(some, prod(one.probability for one in some)) for some in together]
+    readings = [_Reading(some, prod(word.probability for word in some)) for some in together]
     return sorted(readings, key=lambda reading: -reading.probability)
 
 
-def _candidate(rank: int, forms: Sequence[str], reading: _Reading) -> CandidateView:
+def _candidate(rank: int, forms: Sequence[str], reading: _Reading) -> wire.CandidateView:
     parts = [in_plain_words(_values(word), "_") for word in reading.words]
     several = len(parts) > 1
-    return CandidateView.model_construct(
+    return wire.CandidateView.model_construct(
         rank=rank,
         label={
             column: "+".join(getattr(word, column) for word in reading.words)
@@ -159,7 +151,7 @@ def _candidate(rank: int, forms: Sequence[str], reading: _Reading) -> CandidateV
         root="",
         morphology=" + ".join(parts),
         segments=[
-            SegmentView.model_construct(text=form, tag=word.upos, kind="stem", meaning=words)
+            wire.SegmentView.model_construct(text=form, tag=word.upos, kind="stem", meaning=words)
             for form, word, words in zip(forms, reading.words, parts, strict=True)
         ]
         if several

@@ -11,17 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.errors import DataError, SettingsError
+from eigentext.errors import SettingsError
 from eigentext.sequences.inspection import graph_of, graph_of_tags, perplexity, states_of, tags_of
-from eigentext.studio.api.schemas_sequences import (
-    MOST_WORDS,
-    ReadSequence,
-    ReadToken,
-    SequenceState,
-    SequencesTextAnswer,
-    StatesAnswer,
-)
-from eigentext.studio.service.limits import TooMuchError, tokens_of_text
+from eigentext.studio.api import schemas_sequences as wire
+from eigentext.studio.service.limits import TooMuchError, as_typed, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +23,6 @@ if TYPE_CHECKING:
 
     from eigentext.sequences import HMM, BlockedHMM, LatentTagger, SpectralHMM
     from eigentext.sequences.inspection import StateView
-    from eigentext.studio.api.schemas_sequences import SequencesTextRequest, StatesRequest
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
@@ -54,13 +46,12 @@ class SequencesService:
         """The jobs by name."""
         return {"sequences/states": self.states, "sequences/text": self.text}
 
-    def states(self, request: StatesRequest, limits: ServiceSettings) -> StatesAnswer:
+    def states(self, request: wire.StatesRequest, limits: ServiceSettings) -> wire.StatesAnswer:
         """What is behind the model."""
         name = self._served.chosen("hmm", request.model)
         model = self._served.get("hmm", name)
         if model.KIND == "spectral-hmm":
-            values = model.singular_values_.tolist()
-            return StatesAnswer(
+            return wire.StatesAnswer(
                 model=name,
                 of=model.KIND,
                 states=[],
@@ -68,52 +59,56 @@ class SequencesService:
                 n_symbols=len(model.symbols_),
                 left_out=0,
                 estimator=model.settings_.estimator,
-                singular_values=values,
+                singular_values=model.singular_values_.tolist(),
             )
-        if model.KIND == "blocked-hmm":
-            n_states = model.parameters_.n_states
-            return StatesAnswer(
-                model=name,
-                of=model.KIND,
-                states=[],
-                n_states=n_states,
-                n_symbols=len(model.symbols_),
-                left_out=n_states,
-            )
-        views, top = self._views[name], request.top
+        views, top = self._views.get(name, []), request.top
+        n_states = model.parameters_.n_states if model.KIND == "blocked-hmm" else len(views)
         shown = [
             view._replace(words=view.words[:top], after=view.after[:top])
             for view in views[: limits.max_states]
         ]
-        return StatesAnswer(
+        return wire.StatesAnswer(
             model=name,
             of=model.KIND,
             states=[
-                SequenceState(name=_name(model, view.state), **view._asdict()) for view in shown
+                wire.SequenceState(name=_name(model, view.state), **view._asdict())
+                for view in shown
             ],
-            n_states=len(views),
+            n_states=n_states,
             n_symbols=len(model.words_.words if _tags(model) else model.symbols_),
-            left_out=len(views) - len(shown),
-            svg=self._drawings[name] if request.draw else None,
+            left_out=n_states - len(shown),
+            svg=self._drawings.get(name) if request.draw else None,
         )
 
-    def text(self, request: SequencesTextRequest, limits: ServiceSettings) -> SequencesTextAnswer:
+    def text(
+        self, request: wire.SequencesTextRequest, limits: ServiceSettings
+    ) -> wire.SequencesTextAnswer:
         """A text, token by token."""
         name = self._served.chosen("hmm", request.model)
         model = self._served.get("hmm", name)
-        typed, sentences = _sentences(request, limits)
+        tokens = tokens_of(request, limits)
+        typed = [as_typed(request, sentence) for sentence in tokens]
+        sentences = [[token.form for token in sentence] for sentence in tokens]
+        n_tokens, most = sum(map(len, sentences)), limits.max_sequence_words
+        if n_tokens > most:
+            why = f"the text has {n_tokens:,} words; at most {most:,} are read at once"
+            raise TooMuchError(why)
         read = _read_tags if _tags(model) else _read_symbols
         read_sentences, negative = read(model, sentences, typed, request)
-        n_tokens = sum(map(len, sentences))
         # an impossible sentence makes the text impossible; one of no tokens is certain
         total: float | None = 0.0
         for each in read_sentences:
             total = None if total is None or each.log_prob is None else total + each.log_prob
         states = {
-            state for one in read_sentences for token in one.tokens for state, _ in token.likely
+            state
+            for sentence in read_sentences
+            for token in sentence.tokens
+            for state, _ in token.likely
         }
-        states |= {t.state for one in read_sentences for t in one.tokens if t.state is not None}
-        return SequencesTextAnswer(
+        states |= {
+            t.state for sentence in read_sentences for t in sentence.tokens if t.state is not None
+        }
+        return wire.SequencesTextAnswer(
             model=name,
             of=model.KIND,
             sentences=read_sentences,
@@ -158,8 +153,8 @@ def _sense(model: BlockedHMM, state: int) -> str:
 
 def _views(model: Any) -> list[StateView]:
     if _tags(model):
-        return tags_of(model, top=MOST_WORDS)
-    return states_of(model.parameters_, model.symbols_, top=MOST_WORDS)
+        return tags_of(model, top=wire.MOST_WORDS)
+    return states_of(model.parameters_, model.symbols_, top=wire.MOST_WORDS)
 
 
 def _drawing(model: Any) -> str:
@@ -169,32 +164,12 @@ def _drawing(model: Any) -> str:
     return graph_of(model.parameters_, model.symbols_, title=title)
 
 
-def _sentences(
-    request: SequencesTextRequest, limits: ServiceSettings
-) -> tuple[list[list[str]], list[list[str]]]:
-    """Tokens as they were typed, and as the model goes by them."""
-    tokenised = tokens_of_text(request, limits)
-    if tokenised is None:
-        typed = sentences = [list(tokens) for tokens in request.sentences or ()]
-        for number, tokens in enumerate(sentences, start=1):
-            if any(not token.strip() for token in tokens):
-                raise DataError("input", number, f"sentence {number} has an empty token")
-    else:
-        text = request.text or ""
-        typed = [[text[token.start : token.end] for token in tokens] for tokens in tokenised]
-        sentences = [[token.form for token in tokens] for tokens in tokenised]
-    n_words, most = sum(map(len, sentences)), limits.max_sequence_words
-    if n_words > most:
-        raise TooMuchError(f"the text has {n_words:,} words; at most {most:,} are read at once")
-    return typed, sentences
-
-
 def _read_symbols(
     model: HMM | BlockedHMM | SpectralHMM,
     sentences: list[list[str]],
     typed: list[list[str]],
-    request: SequencesTextRequest,
-) -> tuple[list[ReadSequence], float | None]:
+    request: wire.SequencesTextRequest,
+) -> tuple[list[wire.ReadSequence], float | None]:
     """By a model of text without tags: surprisals, and states where it has any."""
     from eigentext.sequences import SpectralHMM
 
@@ -209,7 +184,7 @@ def _read_symbols(
     sequences = []
     for at, tokens in enumerate(sentences):
         read = [
-            ReadToken(
+            wire.ReadToken(
                 text=typed[at][i],
                 symbol=names[at][i],
                 known=names[at][i] == token,
@@ -226,19 +201,19 @@ def _read_tags(
     model: LatentTagger,
     sentences: list[list[str]],
     typed: list[list[str]],
-    request: SequencesTextRequest,
-) -> tuple[list[ReadSequence], None]:
+    request: wire.SequencesTextRequest,
+) -> tuple[list[wire.ReadSequence], None]:
     """By a latent tagger: its tags are the states, and words have no surprisal of their own."""
     if request.method != "viterbi":
         raise SettingsError("method is for hidden Markov models: a latent tagger has its own")
     number = {tag: at for at, tag in enumerate(model.tags_)}
     sequences = []
-    for tokens, as_typed in zip(sentences, typed, strict=True):
+    for tokens, words in zip(sentences, typed, strict=True):
         answer = model.analyse(tokens)
         tags = [number[tag] for tag in answer.tags]
         read = [
-            ReadToken(
-                text=as_typed[i],
+            wire.ReadToken(
+                text=words[i],
                 symbol=token,
                 known=model.words_.knows(token),
                 surprisal=None,
@@ -265,8 +240,8 @@ def _state(states: Sequence[int] | None, posteriors: Any, at: int, top: int) -> 
     return {"state": state, "p": round(float(row[state - numbers[0]]), 6), "likely": likely}
 
 
-def _sequence(tokens: list[ReadToken], log_prob: float) -> ReadSequence:
-    return ReadSequence(
+def _sequence(tokens: list[wire.ReadToken], log_prob: float) -> wire.ReadSequence:
+    return wire.ReadSequence(
         tokens=tokens,
         log_prob=_finite(log_prob),
         perplexity=perplexity(log_prob, len(tokens)),

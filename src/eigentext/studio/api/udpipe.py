@@ -163,8 +163,8 @@ def _annotated(pipes: Pipes, name: str, request: Process) -> tuple[Doc, frozense
     try:
         sentences = list(READERS[source](request.data))
     except DataError as error:
-        place = "" if error.line is None else f" at line {error.line}"
-        raise SettingsError(f"Cannot read the data as {source}{place}: {error.why}") from error
+        where = "" if error.line is None else f" at line {error.line}"
+        raise SettingsError(f"Cannot read the data as {source}{where}: {error.why}") from error
     doc = Doc.from_conllu(sentences)
     return part(doc, keep="words" if tags else "tags"), frozenset()
 

@@ -12,21 +12,7 @@ from eigentext.base.remembering import Remembered
 from eigentext.drawing.words_map import COLOURED_BITS, map_points
 from eigentext.drawing.words_tree import cluster_tree_svg
 from eigentext.errors import SettingsError
-from eigentext.studio.api.schemas_words import (
-    Branch,
-    ComparedWord,
-    CountedWord,
-    FindAnswer,
-    LookAnswer,
-    MapAnswer,
-    MovedView,
-    NearWord,
-    NeighboursAnswer,
-    QueryAnswer,
-    TreeAnswer,
-    UnknownWord,
-    WordsCompareAnswer,
-)
+from eigentext.studio.api import schemas_words as wire
 from eigentext.studio.service.limits import TooMuchError
 from eigentext.words.browsing import Near, WordBrowser, compared, moved_words
 from eigentext.words.embeddings.vectors import not_known, parse_query
@@ -37,14 +23,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from eigentext.drawing.words_tree import ClusterTree
-    from eigentext.studio.api.schemas_words import (
-        FindRequest,
-        LookRequest,
-        MapRequest,
-        NeighboursRequest,
-        TreeRequest,
-        WordsCompareRequest,
-    )
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
 
@@ -64,9 +42,11 @@ class WordsService:
             browser.find("a", 1)
             if browser.tree is not None:
                 browser.look(browser.words[0], 1)
-        self._maps: Remembered[tuple[str, int, str | None], MapAnswer] = Remembered(_REMEMBERED)
-        self._moved: Remembered[tuple[str, str, int, int, int], WordsCompareAnswer] = Remembered(
+        self._maps: Remembered[tuple[str, int, str | None], wire.MapAnswer] = Remembered(
             _REMEMBERED
+        )
+        self._moved: Remembered[tuple[str, str, int, int, int], wire.WordsCompareAnswer] = (
+            Remembered(_REMEMBERED)
         )
 
     @property
@@ -81,25 +61,27 @@ class WordsService:
             "words/compare": self.compare,
         }
 
-    def find(self, request: FindRequest, limits: ServiceSettings) -> FindAnswer:
+    def find(self, request: wire.FindRequest, limits: ServiceSettings) -> wire.FindAnswer:
         """Words with a text in them."""
         name, browser = self._chosen(request.model)
-        return FindAnswer(model=name, words=browser.find(request.text, request.n))
+        return wire.FindAnswer(model=name, words=browser.find(request.text, request.n))
 
-    def look(self, request: LookRequest, limits: ServiceSettings) -> LookAnswer:
+    def look(self, request: wire.LookRequest, limits: ServiceSettings) -> wire.LookAnswer:
         """One word."""
         name, browser = self._chosen(request.model)
         n_words = len(browser.words)
         if request.word not in browser.rank_of:
             unknown, why = _unknown(browser, [request.word])
-            return LookAnswer(
+            return wire.LookAnswer(
                 model=name, word=request.word, unknown=unknown[0], why=why, n_words=n_words
             )
         facts = dict(vars(browser.look(request.word, request.top)))
-        members = [CountedWord(word=word, count=count) for word, count in facts.pop("members")]
-        return LookAnswer(model=name, n_words=n_words, members=members, **facts)
+        members = [
+            wire.CountedWord(word=word, count=count) for word, count in facts.pop("members")
+        ]
+        return wire.LookAnswer(model=name, n_words=n_words, members=members, **facts)
 
-    def tree(self, request: TreeRequest, limits: ServiceSettings) -> TreeAnswer:
+    def tree(self, request: wire.TreeRequest, limits: ServiceSettings) -> wire.TreeAnswer:
         """One prefix and what is around it."""
         name, browser = self._chosen(request.model)
         tree = browser.tree
@@ -122,21 +104,23 @@ class WordsService:
             browser.counts[browser.rank_of[word]] if browser.counts else None for word in words
         ]
         clusters, n_words, n_tokens = tree.sizes(node)
-        return TreeAnswer(
+        return wire.TreeAnswer(
             model=name,
             prefix=tree.prefix(node),
             n_clusters=clusters,
             n_words=n_words,
             n_tokens=n_tokens,
             total_tokens=tree.sizes(nodes[0])[2],
-            words=[CountedWord(word=w, count=n) for w, n in zip(words, counts, strict=True)],
+            words=[wire.CountedWord(word=w, count=n) for w, n in zip(words, counts, strict=True)],
             above=[tree.prefix(nodes[k]) for k in reversed(above) if k >= 0],
             beside=[_branch(tree, k, 0) for k in beside],
             below=_below(tree, at, request.depth),
             svg=cluster_tree_svg(tree, ends=_ENDS, root=at) if request.draw else None,
         )
 
-    def neighbours(self, request: NeighboursRequest, limits: ServiceSettings) -> NeighboursAnswer:
+    def neighbours(
+        self, request: wire.NeighboursRequest, limits: ServiceSettings
+    ) -> wire.NeighboursAnswer:
         """The nearest words, and analogies."""
         name, browser = self._chosen(request.model)
         _check("neighbours", request.k, limits.max_neighbours)
@@ -151,18 +135,20 @@ class WordsService:
             missing = [word for word in dict.fromkeys(words) if word not in browser.rank_of]
             if missing:
                 unknown, why = _unknown(browser, missing)
-                answers.append(QueryAnswer(query=query, neighbours=[], unknown=unknown, why=why))
+                answers.append(
+                    wire.QueryAnswer(query=query, neighbours=[], unknown=unknown, why=why)
+                )
                 continue
             near: Near = (
                 browser.neighbours(query, request.k)
                 if browser.space is None
                 else list(browser.space.nearest([query], request.k)[0])
             )
-            answers.append(QueryAnswer(query=query, neighbours=_near(near)))
+            answers.append(wire.QueryAnswer(query=query, neighbours=_near(near)))
         by = "clusters" if browser.space is None else "vectors"
-        return NeighboursAnswer(model=name, by=by, answers=answers)
+        return wire.NeighboursAnswer(model=name, by=by, answers=answers)
 
-    def map(self, request: MapRequest, limits: ServiceSettings) -> MapAnswer:
+    def map(self, request: wire.MapRequest, limits: ServiceSettings) -> wire.MapAnswer:
         """Frequent words in the plane."""
         name, browser = self._chosen(request.model)
         space, n_words = browser.space, min(request.n_words, limits.max_map_words)
@@ -179,7 +165,7 @@ class WordsService:
         prefixes = (
             [] if paths is None else sorted({paths[w][:COLOURED_BITS] for w in placed.words})
         )
-        answer = MapAnswer(
+        answer = wire.MapAnswer(
             model=name,
             words=placed.words,
             points=[(round(x, 4), round(y, 4)) for x, y in placed.points.tolist()],
@@ -208,9 +194,11 @@ class WordsService:
                 return source, other.tree.paths()
         return None, None
 
-    def compare(self, request: WordsCompareRequest, limits: ServiceSettings) -> WordsCompareAnswer:
+    def compare(
+        self, request: wire.WordsCompareRequest, limits: ServiceSettings
+    ) -> wire.WordsCompareAnswer:
         """Two models."""
-        name, one = self._chosen(request.model)
+        name, first = self._chosen(request.model)
         other_name, other = self._chosen(request.other or self._second(name))
         _check("neighbours", request.k, limits.max_neighbours)
         n_words = min(request.n_words, limits.max_map_words)
@@ -218,16 +206,16 @@ class WordsService:
         answer = self._moved.get(key)
         if answer is None:
             moved, mean, n_shared = moved_words(
-                one, other, n_words=n_words, k=request.k, top=request.top
+                first, other, n_words=n_words, k=request.k, top=request.top
             )
-            answer = WordsCompareAnswer(
+            answer = wire.WordsCompareAnswer(
                 model=name,
                 other=other_name,
                 word=None,
                 unknown=[],
                 why=None,
                 moved=[
-                    MovedView(
+                    wire.MovedView(
                         word=each.word, overlap=each.overlap, one=each.first, other=each.second
                     )
                     for each in moved
@@ -236,7 +224,7 @@ class WordsService:
                 n_shared=n_shared,
             )
             self._moved.put(key, answer)
-        return answer.model_copy(update=_compared(request, one, other, name, other_name))
+        return answer.model_copy(update=_compared(request, first, other, name, other_name))
 
     def _second(self, name: str) -> str:
         return next((other for other in self._browsers if other != name), name)
@@ -271,21 +259,21 @@ def _check(what: str, n: int, most: int) -> None:
         raise TooMuchError(f"{n:,} {what}; at most {most:,} are given at once")
 
 
-def _unknown(browser: WordBrowser, words: Sequence[str]) -> tuple[list[UnknownWord], str]:
+def _unknown(browser: WordBrowser, words: Sequence[str]) -> tuple[list[wire.UnknownWord], str]:
     """Words that the model does not know, and what is said of the first."""
-    unknown = [UnknownWord(word=word, near=browser.near_spellings(word)) for word in words]
+    unknown = [wire.UnknownWord(word=word, near=browser.near_spellings(word)) for word in words]
     return unknown, not_known(unknown[0].word, unknown[0].near)
 
 
-def _near(neighbours: Near) -> list[NearWord]:
+def _near(neighbours: Near) -> list[wire.NearWord]:
     return [
-        NearWord(word=word, cosine=None if cosine is None else round(cosine, 4))
+        wire.NearWord(word=word, cosine=None if cosine is None else round(cosine, 4))
         for word, cosine in neighbours
     ]
 
 
 def _compared(
-    request: WordsCompareRequest, one: WordBrowser, other: WordBrowser, *names: str
+    request: wire.WordsCompareRequest, first: WordBrowser, other: WordBrowser, *names: str
 ) -> dict[str, object]:
     """What is said of the word of the request."""
     word = request.word
@@ -293,22 +281,22 @@ def _compared(
         return {}
     lacking = [
         (name, browser)
-        for name, browser in zip(names, (one, other), strict=True)
+        for name, browser in zip(names, (first, other), strict=True)
         if word not in browser.rank_of
     ]
     if lacking:
         unknown = [_unknown(browser, [word])[0][0] for _, browser in lacking]
         why = f"{' and '.join(name for name, _ in lacking)}: {not_known(word, unknown[0].near)}"
         return {"unknown": unknown, "why": why}
-    fields = compared(one, other, word, request.k)._asdict()
+    fields = compared(first, other, word, request.k)._asdict()
     fields |= {"one": _near(fields.pop("first")), "other": _near(fields.pop("second"))}
-    return {"word": ComparedWord(**fields)}
+    return {"word": wire.ComparedWord(**fields)}
 
 
-def _branch(tree: ClusterTree, k: int, depth: int) -> Branch:
+def _branch(tree: ClusterTree, k: int, depth: int) -> wire.Branch:
     node = tree.nodes[k]
     clusters, words, tokens = tree.sizes(node)
-    return Branch(
+    return wire.Branch(
         prefix=tree.prefix(node),
         parent=None if node.parent < 0 else tree.prefix(tree.nodes[node.parent]),
         depth=depth,
@@ -320,7 +308,7 @@ def _branch(tree: ClusterTree, k: int, depth: int) -> Branch:
     )
 
 
-def _below(tree: ClusterTree, at: int, depth: int) -> list[Branch]:
+def _below(tree: ClusterTree, at: int, depth: int) -> list[wire.Branch]:
     """The node and so many generations below it, parents first."""
     branches, row = [_branch(tree, at, 0)], [at]
     for generation in range(1, depth + 1):

@@ -90,12 +90,12 @@ def efforts(
         acts = _acts(row for row in of_sentence if row.redo_of is None)
         seconds = [_most(row.seconds for row in act) for act in acts]
         keys = [_most(row.keys for row in act) for act in acts]
-        n_cut += sum(one is not None and one > PAUSE for one in seconds)
+        n_cut += sum(cost is not None and cost > PAUSE for cost in seconds)
         shown: set[Arm] = {"ranked" if row.ranked else "unranked" for row in of_sentence}
         costs.append(
             Effort(
                 words,
-                _sum(None if one is None else min(one, PAUSE) for one in seconds),
+                _sum(None if cost is None else min(cost, PAUSE) for cost in seconds),
                 _sum(keys),
                 shown.pop() if len(shown) == 1 else None,
             )
@@ -133,7 +133,7 @@ def _rounded(figure: Interval) -> dict[str, float | None]:
 
 def _costs(sentences: Iterable[Effort], what: str) -> list[tuple[float, float]]:
     """(seconds or keys, words) of the sentences for which they are known."""
-    pairs = ((getattr(one, what), one.words) for one in sentences)
+    pairs = ((getattr(effort, what), effort.words) for effort in sentences)
     return [(float(cost), float(words)) for cost, words in pairs if cost is not None]
 
 
@@ -146,7 +146,7 @@ def effort_record(spent: Efforts) -> dict[str, Any]:
     """
     record: dict[str, Any] = {
         "sentences": len(spent.sentences),
-        "words": sum(one.words for one in spent.sentences),
+        "words": sum(effort.words for effort in spent.sentences),
         "pauses_cut_off": spent.n_cut,
     }
     for what in ("seconds", "keys"):
@@ -165,13 +165,13 @@ def comparison(sentences: Sequence[Effort]) -> dict[str, Any] | None:
     The cost of an arm is its seconds (keys) over its words; the gain is unranked less ranked, so
     above 0 where ranking helps.  None where nothing was shown unranked.
     """
-    by_arm = {name: [one for one in sentences if one.arm == name] for name in _ARMS}
+    by_arm = {name: [effort for effort in sentences if effort.arm == name] for name in _ARMS}
     if not by_arm["unranked"]:
         return None
     record: dict[str, Any] = {
         "sentences": {name: len(some) for name, some in by_arm.items()},
-        "words": {name: sum(one.words for one in some) for name, some in by_arm.items()},
-        "mixed": sum(one.arm is None for one in sentences),
+        "words": {name: sum(effort.words for effort in some) for name, some in by_arm.items()},
+        "mixed": sum(effort.arm is None for effort in sentences),
         "in_words": [],
     }
     for what in ("seconds", "keys"):

@@ -165,7 +165,7 @@ def parts_of(
             if layer.kind != "annotator":
                 continue
             name = _name(layer.user, users)
-            state = {place: row.value for place, row in newest(rows_of[layer.id]).items()}
+            state = {key: row.value for key, row in newest(rows_of[layer.id]).items()}
             with _readable(text):
                 sides[name] = task.answers(text.sentences, state)
                 cost = efforts(task, text.sentences, rows_of[layer.id])
@@ -244,7 +244,7 @@ def whole_of(
             before.sentences.extend(cost.sentences)
             spent[name] = before._replace(n_cut=before.n_cut + cost.n_cut)
     names = sorted(spent)
-    everyone = [one for name in names for one in spent[name].sentences]
+    everyone = [effort for name in names for effort in spent[name].sentences]
     record: dict[str, Any] = {
         "project": project.name,
         "task": project.task,
@@ -254,7 +254,7 @@ def whole_of(
         "annotators": names,
         "agreement": {
             "all": every,
-            "pairs": [one for one in pairs if one["measures"]],
+            "pairs": [pair for pair in pairs if pair["measures"]],
             "documents": [part.agreement for part in parts if part.agreement["measures"]],
         },
         "proposals": _proposals([part.hits for part in parts]),
@@ -384,14 +384,16 @@ def _hits(
 ) -> dict[AnswerKey, list[tuple[bool, bool]]]:
     """Of what was adjudicated in a document, item by item: was it first, was it among two?"""
     hits_of: dict[AnswerKey, list[tuple[bool, bool]]] = {}
-    beside = sorted((one for one in layers if one.kind == "annotator"), key=lambda one: one.id)
+    beside = sorted(
+        (layer for layer in layers if layer.kind == "annotator"), key=lambda layer: layer.id
+    )
     for layer in layers:
         if layer.kind != "adjudication":
             continue
         listed = [_Listed.of(task, rows_of[other.id]) for other in beside]
         final = _Listed.of(task, rows_of[layer.id])
         for item, value in final.items.items():
-            ranks = [one.rank(item) for one in listed if one.items.get(item) == value]
+            ranks = [side.rank(item) for side in listed if side.items.get(item) == value]
             row = final.rows.get(item)
             # an adjudicator who takes a tree over takes it from annotators
             rank = ranks[0] if ranks else None if row is None else row.rank
@@ -448,11 +450,13 @@ def _in_words(record: Mapping[str, Any]) -> list[str]:
         findings.append("Agreement needs two annotators of the same sentences.")
     elif not record["agreement"]["all"]:
         findings.append("No two annotators have decided the same items yet.")
-    for one in record["agreement"]["all"]:
-        if one["value"] is None:
-            findings.append(f"{one['measure']} is not defined: all values are one value, or none.")
+    for figure in record["agreement"]["all"]:
+        if figure["value"] is None:
+            findings.append(
+                f"{figure['measure']} is not defined: all values are one value, or none."
+            )
             continue
-        findings.append(f"Agreement of {n} annotators, {one['measure']}: {_shown(one)}.")
+        findings.append(f"Agreement of {n} annotators, {figure['measure']}: {_shown(figure)}.")
     if record["not_blind"]:
         findings.append(
             f"{record['not_blind']:,} decisions were made or taken back after the adjudication "
@@ -472,18 +476,20 @@ def _in_words(record: Mapping[str, Any]) -> list[str]:
     return findings
 
 
-def _shown(one: Mapping[str, Any] | None) -> str:
+def _shown(figure: Mapping[str, Any] | None) -> str:
     """A figure with its interval.
 
     >>> _shown({"value": 0.71234, "low": 0.65, "high": 0.77}), _shown(None)
     ('0.712 (0.650 to 0.770)', '-')
     """
-    if one is None or one["value"] is None:
+    if figure is None or figure["value"] is None:
         return "-"
-    digits = 3 if max(abs(one[name] or 0.0) for name in ("value", "low", "high")) <= 1 else 2
-    if one["low"] is None:
-        return f"{one['value']:.{digits}f}"
-    return f"{one['value']:.{digits}f} ({one['low']:.{digits}f} to {one['high']:.{digits}f})"
+    digits = 3 if max(abs(figure[name] or 0.0) for name in ("value", "low", "high")) <= 1 else 2
+    if figure["low"] is None:
+        return f"{figure['value']:.{digits}f}"
+    return (
+        f"{figure['value']:.{digits}f} ({figure['low']:.{digits}f} to {figure['high']:.{digits}f})"
+    )
 
 
 def rows_of(
@@ -495,7 +501,11 @@ def rows_of(
     documents = [store.document(number) for number in numbers]
     every = (layer for number in numbers for layer in store.layers(number))
     layers = [layer for layer in every if layer.version]  # who has only looked is no annotator
-    return documents, layers, [one for layer in layers for one in store.history(layer.id)]
+    return (
+        documents,
+        layers,
+        [decision for layer in layers for decision in store.history(layer.id)],
+    )
 
 
 def table(record: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -507,21 +517,23 @@ def table(record: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     []
     """
     agreement = record["agreement"]
-    rows = [("all annotators", one["measure"], _shown(one)) for one in agreement["all"]]
+    rows = [("all annotators", figure["measure"], _shown(figure)) for figure in agreement["all"]]
     for pair in agreement["pairs"]:
         about = " and ".join(pair["annotators"])
-        rows += [(about, one["measure"], _shown(one)) for one in pair["measures"]]
+        rows += [(about, figure["measure"], _shown(figure)) for figure in pair["measures"]]
     for of_document in agreement["documents"]:
         about = f"document {of_document['document']}"
-        rows += [(about, one["measure"], _shown(one)) for one in of_document["measures"]]
+        rows += [(about, figure["measure"], _shown(figure)) for figure in of_document["measures"]]
     proposals = record["proposals"]
     if proposals is not None:
         rows += [("proposals", name.upper(), _shown(proposals[name])) for name in ("a1", "a2")]
-    for one in record["effort"]:
+    for effort in record["effort"]:
         for what in ("seconds", "keys"):
-            rows.append((one["annotator"], f"{what} a word", _shown(one[f"{what}_a_word"])))
+            rows.append((effort["annotator"], f"{what} a word", _shown(effort[f"{what}_a_word"])))
     compared = record["comparison"]
     for what in ("seconds", "keys"):
         of_arms: Mapping[str, Any] = (compared or {}).get(what) or {}
-        rows += [(f"A/B {name}", f"{what} a word", _shown(one)) for name, one in of_arms.items()]
+        rows += [
+            (f"A/B {name}", f"{what} a word", _shown(figure)) for name, figure in of_arms.items()
+        ]
     return rows

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from eigentext.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fastapi import FastAPI
 
     from eigentext.studio.service.settings import ServiceSettings
@@ -27,17 +25,9 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     return app
 
 
-def serve(
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    *,
-    settings: ServiceSettings | None = None,
-    log_level: str = "info",
-    listening: Callable[[str], object] = lambda _: None,
-) -> None:
+def serve(host: str = "127.0.0.1", port: int = 8000, **options: Any) -> None:
     """Serve until interrupted; see `eigentext.studio.service.app.serve`."""
-    app = _application("uvicorn")
-    app.serve(host, port, settings=settings, log_level=log_level, listening=listening)
+    _application("uvicorn").serve(host, port, **options)
 
 
 def check_installed() -> None:

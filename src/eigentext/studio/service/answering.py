@@ -85,7 +85,7 @@ _GONE = 499  # what logs of web servers say of clients that did not wait
 
 def status_of(error: EigentextError, *, default: int = 422) -> int:
     """The status that answers an error."""
-    return next((_STATUS[one] for one in type(error).__mro__ if one in _STATUS), default)
+    return next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), default)
 
 
 def faults(*more: int) -> dict[int | str, dict[str, Any]]:
@@ -160,7 +160,7 @@ def answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> Response:
-        return told_invalid([{**one, "loc": one["loc"][1:]} for one in error.errors()])
+        return told_invalid([{**details, "loc": details["loc"][1:]} for details in error.errors()])
 
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> Response:

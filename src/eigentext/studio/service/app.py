@@ -47,6 +47,10 @@ if TYPE_CHECKING:
 
 from eigentext.studio.service.jobs import ServiceFacts
 
+_LIMITS = (
+    *("characters", "trees", "words", "tree_words", "ranked_words"),
+    *("pipe_characters", "neighbours", "map_words", "sequence_words"),
+)
 _NOT_STARTED = 3  # the exit code of uvicorn
 _SWITCH_SECONDS = 0.0005
 _SHUTDOWN_SECONDS = 5  # for requests that are being answered when the server is stopped
@@ -248,17 +252,7 @@ def _add_health(
             features=["convert", "tokenise", "trees", *(name for name in there if there[name])],
             schemes=list(SCHEMES),
             formats=list(CONVERTIBLE),
-            limits={
-                "characters": limits.max_characters,
-                "trees": limits.max_trees,
-                "words": limits.max_words,
-                "tree_words": limits.max_tree_words,
-                "ranked_words": limits.max_ranked_words,
-                "pipe_characters": limits.max_pipe_characters,
-                "neighbours": limits.max_neighbours,
-                "map_words": limits.max_map_words,
-                "sequence_words": limits.max_sequence_words,
-            },
+            limits={name: getattr(limits, f"max_{name}") for name in _LIMITS},
             seconds=limits.seconds,
             waiting=pool.waiting,
             language=next((model.language for model in facts.of("lex")), None),
@@ -279,4 +273,4 @@ async def _known(pool: WorkerPool) -> ServiceFacts:
 
 def _models(facts: ServiceFacts) -> list[ModelView]:
     shown = [asdict(model) for model in facts.models]
-    return [ModelView(**{k: v for k, v in one.items() if k != "source"}) for one in shown]
+    return [ModelView(**{k: v for k, v in fields.items() if k != "source"}) for fields in shown]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
 from eigentext.counting.raw_text import tokenise_document
 from eigentext.errors import DataError, EigentextError
+from eigentext.language.token import Token
 from eigentext.studio.service.workers import BusyError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.language.token import Token
     from eigentext.studio.service.settings import ServiceSettings
+
+
+_BLANK = re.compile(r"[ \t\r\v\f\n]")
 
 
 class NoModelError(EigentextError):
@@ -117,11 +121,28 @@ def check_parsing(lengths: Sequence[int], kbest: int, limits: ServiceSettings) -
         )
 
 
-def tokens_of_text(request: TextRequest, limits: ServiceSettings) -> list[list[Token]] | None:
-    """The sentences of the request's text; None where it brings sentences instead."""
+def tokens_of(
+    request: TextRequest, limits: ServiceSettings, *, empty: bool = True, blanks: bool = True
+) -> list[list[Token]]:
+    """The sentences of the request; tokens that it brings as such stand at -1 of no text.
+
+    Those are refused that hold nothing, or white space unless ``blanks``, and ``empty`` sentences.
+    """
     if (request.text is None) == (request.sentences is None):
         raise DataError("input", None, "expected either text or sentences, and not both")
-    if request.text is None:
-        return None
-    check_length(request.text, limits)
-    return tokenise_document(request.text, request.scheme)
+    if request.text is not None:
+        check_length(request.text, limits)
+        return tokenise_document(request.text, request.scheme)
+    for number, words in enumerate(request.sentences or (), start=1):
+        if (not words and not empty) or not all(map(str.strip, words)):
+            raise DataError("input", number, f"sentence {number} has an empty token")
+        if not blanks and any(map(_BLANK.search, words)):
+            why = f"sentence {number} has a token that has white space in it"
+            raise DataError("input", number, why)
+    return [[Token(word, -1, -1) for word in words] for words in request.sentences or ()]
+
+
+def as_typed(request: TextRequest, tokens: Sequence[Token]) -> list[str]:
+    """Tokens as they stand in the text: models themselves know quotes by their other names."""
+    text = request.text
+    return [t.form if text is None else text[t.start : t.end] for t in tokens]

@@ -157,7 +157,7 @@ def _facts(source: str, kind: str | None) -> ModelFacts:
         if kind is None:
             kind_of_file = FILES.get(header.kind)
             what = kind_of_file.what if kind_of_file else f"a model of kind {header.kind!r}"
-            shown = ", ".join(one.what for one in KINDS.values())
+            shown = ", ".join(served.what for served in KINDS.values())
             raise SettingsError(f"{source}: holds {what}, which no page shows; pages show {shown}")
         raise wrong_kind(source, header.kind, *allowed)
     about = header.data
@@ -279,9 +279,9 @@ def _pipeline(model: Any) -> None:
     if model.segmenter_ is not None:
         model("Hello, world.", top=2, probabilities=True)
     else:
-        model("Hello , world .", given="tokens", top=2, probabilities=True)
+        model("Hello , world .", keep="tokens", top=2, probabilities=True)
     if model.parser_ is not None:
-        (sentence,) = model([["a", "b"]], given="tokens").sentences
+        (sentence,) = model([["a", "b"]], keep="tokens").sentences
         for k in (1, 2):
             model.parses(sentence, k, required_arcs=[(2, 1)])
         model.marginals(sentence, required_arcs=[(2, 1)])

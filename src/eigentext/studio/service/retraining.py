@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import EigentextError
-from eigentext.studio.api.schemas_annotate import MadeModelView, RetrainAnswer
+from eigentext.studio.api import schemas_annotate as wire
 from eigentext.studio.service.answering import in_words
 from eigentext.studio.service.workers import WorkerFault, WorkerPool
 from eigentext.studio.tasks import task_class
@@ -42,7 +42,7 @@ class Retraining:
     def __init__(self, service: AnnotateService) -> None:
         self._service = service
         self._pool: WorkerPool | None = None
-        self._states: dict[int, RetrainAnswer] = {}
+        self._states: dict[int, wire.RetrainAnswer] = {}
         self._doing: set[asyncio.Task[None]] = set()
 
     def close(self) -> None:
@@ -55,13 +55,13 @@ class Retraining:
         """Where the models are kept."""
         return models_folder(self._service.store, self._service.settings.annotation_models)
 
-    async def told(self, project: int) -> RetrainAnswer:
+    async def told(self, project: int) -> wire.RetrainAnswer:
         """How far the making for a project is."""
-        return self._states.get(project, RetrainAnswer(state="never"))
+        return self._states.get(project, wire.RetrainAnswer(state="never"))
 
     async def begin(
         self, project: Project, layer: str, models: Sequence[ModelFacts], identity: Identity
-    ) -> RetrainAnswer:
+    ) -> wire.RetrainAnswer:
         """Begin, unless it is under way already."""
         now = await self.told(project.id)
         if now.state == "running":
@@ -69,7 +69,7 @@ class Retraining:
         folder = self.folder
         service = self._service
         before = self._states.get(project.id)
-        now = RetrainAnswer(state="running", doing="learning")
+        now = wire.RetrainAnswer(state="running", doing="learning")
         self._states[project.id] = now  # at once: a second click begins no second making
         model = source_of(project, models)
         try:
@@ -99,29 +99,29 @@ class Retraining:
 
             def tell(progress: tuple[int, int, str]) -> None:
                 done, total, doing = progress
-                now = RetrainAnswer(state="running", done=done, total=total, doing=doing)
+                now = wire.RetrainAnswer(state="running", done=done, total=total, doing=doing)
                 self._states[project.id] = now
 
             report = await self._pool.run("learn", lesson, folder, tell=tell)
             made_model = await service.call(note, service.store, lesson, report, by=identity.id)
-            view: MadeModelView = await service.made_view(made_model)
+            view: wire.MadeModelView = await service.made_view(made_model)
             report_shown = {**view.scores, "said": verdict(report, made_model)}
-            done = RetrainAnswer(state="finished", report=report_shown, model=view)
+            done = wire.RetrainAnswer(state="finished", report=report_shown, model=view)
         except (EigentextError, WorkerFault, OSError) as error:
             why = in_words(error) if isinstance(error, EigentextError) else ""
             if not why:
                 _log.error("learning from decisions failed: %s", error)
                 why = "a fault of the service; its log tells more"
-            done = RetrainAnswer(state="failed", why=why)
+            done = wire.RetrainAnswer(state="failed", why=why)
         self._states[project.id] = done
 
 
 def source_of(project: Project, models: Sequence[ModelFacts]) -> str:
     """The file of the model that is served for the project; empty: none."""
     fitting = (
-        one for kind in task_class(project.task).SERVED for one in models if one.kind == kind
+        model for kind in task_class(project.task).SERVED for model in models if model.kind == kind
     )
-    return next((one.source for one in fitting if one.name == project.model), "")
+    return next((model.source for model in fitting if model.name == project.model), "")
 
 
 def _build(tell: Tell) -> tuple[dict[str, Callable[..., Any]], None]:

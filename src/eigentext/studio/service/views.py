@@ -22,23 +22,13 @@ from eigentext.language.tokenise.tokens import tokenise_text
 from eigentext.language.trees.binarise import binarise, collapse
 from eigentext.language.trees.clean import clean
 from eigentext.language.trees.heads import HeadRules, to_dependencies
-from eigentext.studio.api.schemas import (
-    ConvertAnswer,
-    Dependency,
-    Drawings,
-    SentenceView,
-    TokeniseAnswer,
-    TokenView,
-    TreesAnswer,
-    TreeView,
-)
+from eigentext.studio.api import schemas as wire
 from eigentext.studio.service.limits import TooMuchError, check_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eigentext.language.trees.constituent import Tree
-    from eigentext.studio.api.schemas import ConvertRequest, TokeniseRequest, TreesRequest
     from eigentext.studio.service.settings import ServiceSettings
 
 #: How errors name the text of a request.
@@ -63,7 +53,7 @@ def _numbered_trees(brackets: str) -> Iterator[tuple[int, Tree]]:
         yield from read_numbered_trees(path)
 
 
-def converted(request: ConvertRequest, limits: ServiceSettings) -> ConvertAnswer:
+def converted(request: wire.ConvertRequest, limits: ServiceSettings) -> wire.ConvertAnswer:
     """The text in another format."""
     check_length(request.text, limits)
     with as_file(request.text) as path:
@@ -76,10 +66,12 @@ def converted(request: ConvertRequest, limits: ServiceSettings) -> ConvertAnswer
             heads=request.head_rules,
             strip=request.strip,
         )
-        return ConvertAnswer(text=target.read_bytes().decode("utf-8"), n_sentences=n_sentences)
+        return wire.ConvertAnswer(
+            text=target.read_bytes().decode("utf-8"), n_sentences=n_sentences
+        )
 
 
-def tree_views(request: TreesRequest, limits: ServiceSettings) -> TreesAnswer:
+def tree_views(request: wire.TreesRequest, limits: ServiceSettings) -> wire.TreesAnswer:
     """Everything the answer shows of the trees."""
     check_length(request.brackets, limits)
     trees = list(islice(_numbered_trees(request.brackets), limits.max_trees + 1))
@@ -88,12 +80,12 @@ def tree_views(request: TreesRequest, limits: ServiceSettings) -> TreesAnswer:
     if not trees:
         raise DataError(INPUT, None, "found no tree; expected brackets such as (NP (NN dog))")
     rules = HeadRules.english() if request.head_rules == "english" else HeadRules.neutral()
-    return TreesAnswer(
+    return wire.TreesAnswer(
         trees=[_tree_view(line, tree, rules, limits.max_drawn_nodes) for line, tree in trees]
     )
 
 
-def _tree_view(line: int, tree: Tree, rules: HeadRules, max_drawn_nodes: int) -> TreeView:
+def _tree_view(line: int, tree: Tree, rules: HeadRules, max_drawn_nodes: int) -> wire.TreeView:
     cleaned = clean(tree)
     if cleaned is None:
         raise DataError(INPUT, line, "found nothing but traces in this tree; expected words")
@@ -104,7 +96,7 @@ def _tree_view(line: int, tree: Tree, rules: HeadRules, max_drawn_nodes: int) ->
     heads = arcs.heads.tolist()
     drawings = note = None
     if binary.n_nodes <= max_drawn_nodes and cleaned.n_nodes <= max_drawn_nodes:
-        drawings = Drawings(
+        drawings = wire.Drawings(
             tree=tree_svg(cleaned, title="Constituent tree"),
             binarised=tree_svg(binary, title="Binarised tree"),
             arcs=arcs_svg(arcs.forms, heads, relations, tags=tags, title="Dependencies"),
@@ -114,13 +106,13 @@ def _tree_view(line: int, tree: Tree, rules: HeadRules, max_drawn_nodes: int) ->
             f"no drawings: the tree has {cleaned.n_nodes:,} nodes, {binary.n_nodes:,} when "
             f"binarised; at most {max_drawn_nodes:,} are drawn"
         )
-    return TreeView(
+    return wire.TreeView(
         line=line,
         n_words=len(arcs),
         brackets=str(cleaned),
         binarised=str(binary),
         dependencies=[
-            Dependency(id=i, form=form, tag=tag, head=head, relation=relation)
+            wire.Dependency(id=i, form=form, tag=tag, head=head, relation=relation)
             for i, (form, tag, head, relation) in enumerate(
                 zip(arcs.forms, tags, heads, relations, strict=True), start=1
             )
@@ -130,7 +122,7 @@ def _tree_view(line: int, tree: Tree, rules: HeadRules, max_drawn_nodes: int) ->
     )
 
 
-def tokens_view(request: TokeniseRequest, limits: ServiceSettings) -> TokeniseAnswer:
+def tokens_view(request: wire.TokeniseRequest, limits: ServiceSettings) -> wire.TokeniseAnswer:
     """The sentences and tokens of a raw text."""
     check_length(request.text, limits)
     token_lists = tokenise_text(
@@ -140,9 +132,11 @@ def tokens_view(request: TokeniseRequest, limits: ServiceSettings) -> TokeniseAn
         escape_brackets=request.escape_brackets,
     )
     sentences = [
-        SentenceView(tokens=[TokenView(text=t.form, start=t.start, end=t.end) for t in tokens])
+        wire.SentenceView(
+            tokens=[wire.TokenView(text=t.form, start=t.start, end=t.end) for t in tokens]
+        )
         for tokens in token_lists
     ]
-    return TokeniseAnswer(
+    return wire.TokeniseAnswer(
         sentences=sentences, n_tokens=sum(len(sentence.tokens) for sentence in sentences)
     )

@@ -201,7 +201,7 @@ def _of_columns(path: str, title: str) -> Doc:
         _check(path, sentence.line, sentence.verbatim)
         rows.append(sentence)
     tokens = [sentence.tokens for sentence in rows]
-    return texts.document_of_columns(title, tokens, [one.tags for one in rows])
+    return texts.document_of_columns(title, tokens, [row.tags for row in rows])
 
 
 def task_of(project: Project) -> Task:

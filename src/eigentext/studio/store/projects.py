@@ -180,20 +180,24 @@ class ProjectStore(Database):
         def work(c: Connection) -> list[DocumentFacts]:
             there(find_project(c, project), "project")
             facts = []
-            for one in added:
-                taken = f"there is a document {one.name!r} in this project already"
+            for document in added:
+                taken = f"there is a document {document.name!r} in this project already"
                 row = {
                     "project": project,
-                    "name": one.name,
-                    "n_sentences": len(one.sentences),
-                    "n_words": one.n_words,
-                    "about": one.about,
+                    "name": document.name,
+                    "n_sentences": len(document.sentences),
+                    "n_words": document.n_words,
+                    "about": document.about,
                     "created": self.now(),
                 }
                 number = insert_row(c, documents, row, taken)
-                content = {"document": number, "text": one.text, "sentences": one.sentences}
+                content = {
+                    "document": number,
+                    "text": document.text,
+                    "sentences": document.sentences,
+                }
                 c.execute(insert(contents).values(content))
-                log(c, self.now(), by, "document.add", {"document": number, "name": one.name})
+                log(c, self.now(), by, "document.add", {"document": number, "name": document.name})
                 facts.append(find_facts(c, number))
             return facts
 

@@ -165,7 +165,7 @@ class State(NamedTuple):
     @property
     def values(self) -> dict[Place, Any]:
         """The value of every item that was decided."""
-        return {place: decision.value for place, decision in self.decisions.items()}
+        return {key: decision.value for key, decision in self.decisions.items()}
 
     def of(self, sentence: int) -> dict[str, Any]:
         """The values of one sentence, by item."""
@@ -192,7 +192,7 @@ class OpenLayer(NamedTuple):
     @property
     def values(self) -> dict[Place, Any]:
         """The value of every item that was decided in those sentences."""
-        return {place: decision.value for place, decision in self.decisions.items()}
+        return {key: decision.value for key, decision in self.decisions.items()}
 
 
 class MadeModel(NamedTuple):

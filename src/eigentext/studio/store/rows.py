@@ -84,13 +84,13 @@ def check_json(value: Any, what: str, deepest: int = 100) -> Any:
     if not deepest:
         raise SettingsError(f"{what}: too many values inside each other")
     if isinstance(value, (list, tuple)):
-        return [check_json(one, what, deepest - 1) for one in value]
+        return [check_json(item, what, deepest - 1) for item in value]
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str):
                 raise SettingsError(f"{what}: the key {key!r} is no text")
             check_text(key, what)
-        return {key: check_json(one, what, deepest - 1) for key, one in value.items()}
+        return {key: check_json(item, what, deepest - 1) for key, item in value.items()}
     raise SettingsError(f"{what}: {type(value).__name__} is no type of JSON")
 
 

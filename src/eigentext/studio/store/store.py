@@ -235,14 +235,14 @@ class AnnotationStore(ProjectStore):
         new = [change] if isinstance(change, Change) else list(change)
         if not new:
             raise SettingsError("a change needs at least one decision")
-        places = {(one.sentence, one.item) for one in new}
+        places = {(decision.sentence, decision.item) for decision in new}
         if len(places) < len(new):
             raise SettingsError("a change has two decisions about the same item")
 
         def work(c: Connection) -> int:
             version, n_sentences, task = next_version(c, layer)
-            for one in new:
-                check_change(one, n_sentences)
+            for decision in new:
+                check_change(decision, n_sentences)
             if seen is not None:
                 separate = task_class(task).SEPARATE_ITEMS
                 check_seen(c, layer, seen, version, places if separate else None, new)
@@ -293,8 +293,10 @@ class AnnotationStore(ProjectStore):
             if not back:
                 keep_version(c, layer, version)
                 return ()
-            changes = [Change(*(getattr(one, name) for name in Change._fields)) for one in back]
-            append(c, layer, version, changes, by, self.now(), [one.id for one in back])
+            changes = [
+                Change(*(getattr(decision, name) for name in Change._fields)) for decision in back
+            ]
+            append(c, layer, version, changes, by, self.now(), [decision.id for decision in back])
             return tuple(
                 find_decisions(c, decisions.c.layer == layer, decisions.c.version == version)
             )

@@ -94,14 +94,14 @@ def check_seen(
     since = or_(decisions.c.version > seen, decisions.c.undone_version > seen)
     changed = find_decisions(c, decisions.c.layer == layer, since)
     if new is not None:
-        whole = {one.sentence for one in new if places is None or one.item == "done"}
-        sentences = {one.sentence for one in new}
+        whole = {change.sentence for change in new if places is None or change.item == "done"}
+        sentences = {change.sentence for change in new}
         changed = [
-            one
-            for one in changed
-            if one.sentence in whole
-            or (places is not None and one.place in places)
-            or (one.item == "done" and one.sentence in sentences)
+            decision
+            for decision in changed
+            if decision.sentence in whole
+            or (places is not None and decision.place in places)
+            or (decision.item == "done" and decision.sentence in sentences)
         ]
     if changed:
         where = ", ".join(dict.fromkeys(f"{d.item} of sentence {d.sentence + 1}" for d in changed))
@@ -210,11 +210,11 @@ def state_of(c: Connection, layer: Layer) -> State:
 def _holding(rows: Sequence[Decision]) -> dict[Place, Decision]:
     """Of decisions in the order of time the last about each item, in the order of the text."""
     newest = {decision.place: decision for decision in rows}
-    return {place: newest[place] for place in sorted(newest, key=_text_order)}
+    return {key: newest[key] for key in sorted(newest, key=_text_order)}
 
 
-def _text_order(place: Place) -> tuple[int, list[tuple[int, int, str]]]:
+def _text_order(key: Place) -> tuple[int, list[tuple[int, int, str]]]:
     """Items by the numbers in them: w10 comes behind w9."""
-    sentence, item = place
+    sentence, item = key
     pieces = re.findall(r"(\d+)|(\D+)", item)
     return sentence, [(0, int(n[:18]), "") if n else (1, 0, text) for n, text in pieces]

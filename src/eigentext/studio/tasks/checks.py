@@ -64,8 +64,14 @@ def check_sentence(
     if udtools and complete and tree and len(sentence) <= _MOST_WORDS and has_udtools():
         reported = {(finding.rule, finding.words) for finding in findings}
         official = _official(sentence, columns, language or "ud", level)
-        findings += [one for one in official if (_RULES.get(one.rule), one.words) not in reported]
-    return sorted(findings, key=lambda one: (one.level != "error", one.words, one.message))
+        findings += [
+            finding
+            for finding in official
+            if (_RULES.get(finding.rule), finding.words) not in reported
+        ]
+    return sorted(
+        findings, key=lambda finding: (finding.level != "error", finding.words, finding.message)
+    )
 
 
 def check_under(
@@ -75,7 +81,7 @@ def check_under(
     analysis = task.apply(document, decisions, number)
     sentence = document.sentences[number]
     findings = check_sentence(sentence, analysis, language=language, udtools=rules)
-    return [one for one in findings if rules or one.rule in _OF_TREES]
+    return [finding for finding in findings if rules or finding.rule in _OF_TREES]
 
 
 def _columns(sentence: Sentence, analysis: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -127,7 +133,7 @@ def _tree_findings(heads: Sequence[int | None]) -> Iterator[Finding]:
         if word is not None and word in path:
             circle = path[path.index(word) :]
             in_circle.update(circle)
-            numbers = ", ".join(str(one + 1) for one in sorted(circle))
+            numbers = ", ".join(str(number + 1) for number in sorted(circle))
             yield Finding(
                 "error", tuple(sorted(circle)), f"Words {numbers} hang in a circle.", rule="tree"
             )

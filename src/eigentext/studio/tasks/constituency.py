@@ -88,7 +88,7 @@ def tree_of(brackets: SpanTree) -> Tree:
     if (0, n) not in chains and (n > 1 or brackets.wrapper is None) and n:
         chains[0, n] = (_NONE,)
     opens: dict[int, list[tuple[int, str]]] = {}
-    for (start, end), labels in sorted(chains.items(), key=lambda one: (one[0][0], -one[0][1])):
+    for (start, end), labels in sorted(chains.items(), key=lambda pair: (pair[0][0], -pair[0][1])):
         opens.setdefault(start, []).extend((end, label) for label in labels)
     names: list[str] = []
     sizes: list[int] = []
@@ -126,16 +126,7 @@ class _Decided:
     def spans(self) -> dict[Span, tuple[str, ...]]:
         """All that must be there, in reading order."""
         both = {**{span: (label,) for span, label in self.having.items()}, **self.exact}
-        return dict(sorted(both.items(), key=lambda one: (one[0][0], -one[0][1])))
-
-
-@dataclass(frozen=True)
-class _Demand:
-    """One decision as constraints."""
-
-    required: Sequence[Any] = ()
-    forbidden: Sequence[Any] = ()
-    tags: Mapping[int, str] = field(default_factory=dict)
+        return dict(sorted(both.items(), key=lambda pair: (pair[0][0], -pair[0][1])))
 
 
 class ConstituencyTask(Task):
@@ -268,7 +259,7 @@ class ConstituencyTask(Task):
             source = "model"
             parse = self._parsed(sentence, decided, notes, k=k)
             marginals = parse.marginals
-            best_trees = [(one.tree, one.log_score) for one in parse.kbest]
+            best_trees = [(parsed.tree, parsed.log_score) for parsed in parse.kbest]
             for tree, score in best_trees or [(parse.tree, parse.log_score)]:
                 trees.append((brackets_of(tree), score))
         trees = [(_overlaid(brackets, decided), score) for brackets, score in trees]
@@ -280,8 +271,8 @@ class ConstituencyTask(Task):
             notes,
             analysis={"brackets": str(tree_of(best))},
             kbest=tuple(
-                WholeAnswer({"brackets": str(tree_of(one))}, score)
-                for one, score in (trees if source == "model" else ())
+                WholeAnswer({"brackets": str(tree_of(tree))}, score)
+                for tree, score in (trees if source == "model" else ())
             ),
             source=source,
         )
@@ -327,7 +318,7 @@ class ConstituencyTask(Task):
             items.append(
                 ((word, 0), TaskItem(f"t{word}", shown, is_decided, min(max(sure, 0.0), 1.0)))
             )
-        return [item for _, item in sorted(items, key=lambda one: one[0])]
+        return [item for _, item in sorted(items, key=lambda pair: pair[0])]
 
     def _without_model(self, sentence: Sentence) -> tuple[SpanTree, str]:
         if sentence.brackets is not None:
@@ -346,11 +337,11 @@ class ConstituencyTask(Task):
         """The parse under what is decided, or under as much of it as the grammar can follow."""
         words = [_word(form) for form in sentence.forms]
 
-        def parse(some: Sequence[_Demand]) -> Parse | None:
+        def parse(some: Sequence[Constraints]) -> Parse | None:
             constraints = Constraints(
-                [span for one in some for span in one.required],
-                [span for one in some for span in one.forbidden],
-                {word: tag for one in some for word, tag in one.tags.items()},
+                [span for demand in some for span in demand.required],
+                [span for demand in some for span in demand.forbidden],
+                {word: tag for demand in some for word, tag in (demand.tags or {}).items()},
             )
             answer: Parse = self.model.parse(
                 words, constraints=constraints or None, kbest=k, marginals=True
@@ -381,7 +372,7 @@ class ConstituencyTask(Task):
             raise SettingsError("the parser has no tree at all")
         return answer
 
-    def _demands(self, decided: _Decided, notes: list[str]) -> list[_Demand]:
+    def _demands(self, decided: _Decided, notes: list[str]) -> list[Constraints]:
         """What is decided as the grammar's labels can say it."""
         labels, tags = self._grammar_symbols() if decided else (set(), set())
         demands = []
@@ -395,7 +386,7 @@ class ConstituencyTask(Task):
                 for label in dict.fromkeys(chain)
                 if label not in symbols and label != _ANY
             ]
-            demands.append(_Demand(required))
+            demands.append(Constraints(required))
         for (start, end), name in decided.forbidden.items():
             forbidden: list[Any] = []
             if name is not None:
@@ -404,10 +395,10 @@ class ConstituencyTask(Task):
                 forbidden.append((start, end))
             else:  # a word always has its tag
                 forbidden += [(start, end, label) for label in sorted(labels - tags)]
-            demands.append(_Demand([], forbidden))
+            demands.append(Constraints((), forbidden))
         for word, tag in decided.tags.items():
             if tag in tags:
-                demands.append(_Demand([], [], {word: tag}))
+                demands.append(Constraints((), (), {word: tag}))
             else:
                 notes.append(
                     f"The grammar has no tag {tag!r}, that of word {word + 1}: it stands."
@@ -460,7 +451,7 @@ class ConstituencyTask(Task):
         if end - start > 1:
             demanded.having[start, end] = _ANY
         parse = self._parsed(sentence, demanded, [], k=_KBEST)
-        trees = [one.tree for one in parse.kbest] or [parse.tree]
+        trees = [listed.tree for listed in parse.kbest] or [parse.tree]
         values: list[tuple[Any, float | None]] = []
         for tree in trees:
             chain = brackets_of(tree).chains.get((start, end))
@@ -506,7 +497,7 @@ class ConstituencyTask(Task):
         from eigentext.language.formats.ptb import read_trees
 
         trees = list(read_trees(base)) if base else []
-        trees += [Tree.from_brackets(one.analysis["brackets"]) for one in examples]
+        trees += [Tree.from_brackets(example.analysis["brackets"]) for example in examples]
         settings = {} if self.model is None else self.model.get_params(deep=False)
         return LPCFG(**settings).fit(trees, progress=progress)
 
@@ -514,7 +505,7 @@ class ConstituencyTask(Task):
         """F1 of brackets by EVALB's rules."""
         from eigentext.evaluate.parseval import evaluate
 
-        gold = [Tree.from_brackets(one.analysis["brackets"]) for one in held_out]
+        gold = [Tree.from_brackets(example.analysis["brackets"]) for example in held_out]
         result = evaluate(gold, model.predict([tree.words for tree in gold]))
         counts = [(float(m), float(g), float(t)) for m, g, t in result.counts()]
         return scored("bracket F1", counts)
@@ -542,8 +533,8 @@ def _at(
     return sorted(likely, key=lambda pair: (-pair[1], pair[0]))
 
 
-def _crosses(one: Span, other: Span) -> bool:
-    (start, end), (later, later_end) = sorted((one, other))
+def _crosses(span: Span, other: Span) -> bool:
+    (start, end), (later, later_end) = sorted((span, other))
     return start < later < end < later_end
 
 

@@ -358,11 +358,13 @@ class DependencyTask(Task):
         values += [(value, None) for value in rest]
         values += [({"head": h}, None) for h in range(len(sentence) + 1) if h != word]
         candidates = []
-        for one in ranked(values):
-            head = one.value.get("head")
+        for candidate in ranked(values):
+            head = candidate.value.get("head")
             form = "" if head is None else "root" if head == 0 else sentence.forms[head - 1]
             candidates.append(
-                ItemCandidate(one.value, one.rank, one.probability, {"head_form": form})
+                ItemCandidate(
+                    candidate.value, candidate.rank, candidate.probability, {"head_form": form}
+                )
             )
         return candidates
 
@@ -403,7 +405,7 @@ class DependencyTask(Task):
         from eigentext.language.formats.conllu import read_sentences
 
         treebank = list(read_sentences(base)) if base else []
-        treebank += [conllu_sentence(one.sentence, one.analysis) for one in examples]
+        treebank += [conllu_sentence(example.sentence, example.analysis) for example in examples]
         settings: dict[str, Any] = {}
         if self.parser is not None:
             settings = self.parser.get_params(deep=False)
@@ -417,10 +419,10 @@ class DependencyTask(Task):
         parser = other.parser
         if parser is None:
             raise SettingsError("there is no parser to score")
-        heads, relations = parser.trees([other.tagged(one.sentence) for one in held_out])
+        heads, relations = parser.trees([other.tagged(example.sentence) for example in held_out])
         counts = []
-        for one, parsed, names in zip(held_out, heads, relations, strict=True):
-            gold = zip(one.analysis["head"], one.analysis["deprel"], strict=True)
+        for example, parsed, names in zip(held_out, heads, relations, strict=True):
+            gold = zip(example.analysis["head"], example.analysis["deprel"], strict=True)
             right = sum(a == b for a, b in zip(gold, zip(parsed, names, strict=True), strict=True))
             counts.append((float(right), float(len(parsed)), float(len(parsed))))
         return scored("LAS", counts)

@@ -61,20 +61,21 @@ class EntitiesTask(Task):
             self._check(sentence, f"e{start}-{end}", {"type": kind})
             if kind is not None:
                 kept.append({"start": start, "end": end, "type": kind})
-        kept.sort(key=lambda one: (one["start"], -one["end"], one["type"]))
+        kept.sort(key=lambda span: (span["start"], -span["end"], span["type"]))
         return {"entities": kept, "tags": tags_of_spans(n, kept)}
 
     def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """What decisions would make this analysis."""
         return [
-            (f"e{one['start']}-{one['end']}", {"type": one["type"]})
-            for one in analysis["entities"]
+            (f"e{entity['start']}-{entity['end']}", {"type": entity["type"]})
+            for entity in analysis["entities"]
         ]
 
     def add_finished(self, answers: Answers, sentence: int, analysis: Mapping[str, Any]) -> None:
         """The entities as spans."""
         answers.spans.setdefault("entities", {})[sentence,] = [
-            (one["type"], one["start"], one["end"]) for one in analysis.get("entities", ())
+            (entity["type"], entity["start"], entity["end"])
+            for entity in analysis.get("entities", ())
         ]
 
     def _removal(self, item: str) -> Any:
@@ -111,9 +112,9 @@ class EntitiesTask(Task):
         spans += [
             span
             for span in proposed
-            if not any(_overlap((span["start"], span["end"]), one) for one in taken)
+            if not any(_overlap((span["start"], span["end"]), other) for other in taken)
         ]
-        spans.sort(key=lambda one: (one["start"], -one["end"]))
+        spans.sort(key=lambda span: (span["start"], -span["end"]))
         notes += _overlaps(decided)
         items = []
         for span in spans:
@@ -126,7 +127,7 @@ class EntitiesTask(Task):
             items.append(TaskItem(name, {"type": span["type"]}, is_decided, sure, tuple(best)))
         for start, end in none:
             items.append(TaskItem(f"e{start}-{end}", {"type": None}, True, 1.0))
-        items.sort(key=lambda one: tuple(map(int, one.item[1:].split("-"))))
+        items.sort(key=lambda item: tuple(map(int, item.item[1:].split("-"))))
         proposal = self._proposal(
             state,
             items,
@@ -141,7 +142,7 @@ class EntitiesTask(Task):
             1.0 - share
             for bounds, of_type in shares.items()
             for share in (sum(of_type.values()),)
-            if not any(_overlap(bounds, one) for one in taken)
+            if not any(_overlap(bounds, other) for other in taken)
             and not any((s["start"], s["end"]) == bounds for s in spans)
         ]
         least = min((proposal.certainty, *doubts))
@@ -254,8 +255,8 @@ class EntitiesTask(Task):
             read = read_tagged([base], repair=True)
             tokens += read[0]
             tags += read[1]
-        tokens += [one.sentence.forms for one in examples]
-        tags += [one.analysis["tags"] for one in examples]
+        tokens += [example.sentence.forms for example in examples]
+        tags += [example.analysis["tags"] for example in examples]
         settings = {} if self.model is None else self.model.get_params(deep=False)
         if self.model is not None:
             # chosen once by cross-validation: it need not be chosen again in every round
@@ -265,10 +266,12 @@ class EntitiesTask(Task):
 
     def score(self, model: Any, held_out: Sequence[Finished]) -> TaskScore:
         """F1 of entities."""
-        answers = model.predict([one.sentence.forms for one in held_out])
+        answers = model.predict([example.sentence.forms for example in held_out])
         counts = []
-        for one, tags in zip(held_out, answers, strict=True):
-            gold = {(s["start"], s["end"], s["type"]) for s in spans_of_tags(one.analysis["tags"])}
+        for example, tags in zip(held_out, answers, strict=True):
+            gold = {
+                (s["start"], s["end"], s["type"]) for s in spans_of_tags(example.analysis["tags"])
+            }
             answer = {(s["start"], s["end"], s["type"]) for s in spans_of_tags(tags)}
             counts.append((float(len(gold & answer)), float(len(gold)), float(len(answer))))
         return scored("F1 of entities", counts)

@@ -131,7 +131,7 @@ def gather(
     if layers not in LAYERS:
         raise SettingsError(f"layers is {layers!r}, expected one of {', '.join(LAYERS)}")
     project = store.project(number)
-    used = next((one for one in store.models(number) if one.in_use), None)
+    used = next((candidate for candidate in store.models(number) if candidate.in_use), None)
     states = store.states(number)
     texts = []
     for facts in store.documents(number):
@@ -157,11 +157,11 @@ def once(states: Iterable[State]) -> dict[Place, Any]:
     """The decisions on each sentence of the first layer that has it done, adjudication before."""
     chosen: dict[Place, Any] = {}
     taken: set[int] = set()
-    for state in sorted(states, key=lambda one: one.layer.kind != "adjudication"):
+    for state in sorted(states, key=lambda state: state.layer.kind != "adjudication"):
         values = state.values
         done = {s for (s, item), value in values.items() if item == "done" and value is not None}
         done -= taken
-        chosen |= {place: value for place, value in values.items() if place[0] in done}
+        chosen |= {key: value for key, value in values.items() if key[0] in done}
         taken |= done
     return chosen
 
@@ -209,7 +209,7 @@ def note(
     )
 
 
-def verdict(report: Mapping[str, Any], made: MadeModel) -> str:
+def verdict(report: Mapping[str, Any], learned: MadeModel) -> str:
     """What came of it, in a sentence or two.
 
     >>> from eigentext.studio.store.records import MadeModel
@@ -218,7 +218,7 @@ def verdict(report: Mapping[str, Any], made: MadeModel) -> str:
     'The new model is as good. It is not in use: another was chosen while it was made.'
     """
     said = str(report["said"])
-    if report["kept"] and not made.in_use:
+    if report["kept"] and not learned.in_use:
         said += " It is not in use: another was chosen while it was made."
     return said
 
@@ -265,9 +265,13 @@ class Retrained:
             "learned_from": list(self.learned_from),
         }
         if self.comparison is not None:
-            one = self.comparison
-            record |= {"difference": one.difference, "low": one.low, "high": one.high}
-            record["p_value"] = one.p_value
+            compared = self.comparison
+            record |= {
+                "difference": compared.difference,
+                "low": compared.low,
+                "high": compared.high,
+            }
+            record["p_value"] = compared.p_value
         return record
 
 
@@ -321,7 +325,11 @@ def retrain(
     if len(examples) < LEAST:
         why = f"{len(examples)} finished sentences, expected at least {LEAST} to learn from"
         raise DataError("<finished sentences>", None, why)
-    fresh = [one for one in examples if name_of(one) not in seen] if old is not None else examples
+    fresh = (
+        [example for example in examples if name_of(example) not in seen]
+        if old is not None
+        else examples
+    )
     if len(fresh) < 2:
         why = "no new sentences were finished since the last model was made: nothing to judge by"
         raise DataError("<finished sentences>", None, why)
@@ -394,7 +402,9 @@ def _parts(fresh: Sequence[Finished], folds: int) -> list[list[Finished]]:
     """What is held out, a fold at a time."""
     ways = min(folds, len(fresh))
     # in the order of their hashes: any order of documents gives the same folds
-    order = sorted(fresh, key=lambda one: (zlib.crc32(name_of(one).encode()), name_of(one)))
+    order = sorted(
+        fresh, key=lambda example: (zlib.crc32(name_of(example).encode()), name_of(example))
+    )
     parts = [order[way::ways] for way in range(ways)]
     return parts[:1] if len(fresh) >= ENOUGH else parts
 
@@ -413,7 +423,7 @@ def _judged(
     for number, part in enumerate(parts, start=1):
         progress = steps.begin(f"judging {number} of {len(parts)}")
         names = set(map(name_of, part))
-        others = [one for one in examples if name_of(one) not in names]
+        others = [example for example in examples if name_of(example) not in names]
         if not others and base is None:
             continue
         try:

@@ -145,9 +145,9 @@ class LexicalTask(Task):
                 pairs = self.items_of(analysis) if analysis else []
             elif decisions.get((number, "done"), {}):
                 continue  # the finished sentence says it all
-            for name, one in pairs:
-                if one.get("label") is not None and int(name[1:]) < n:
-                    fixed[number, int(name[1:])] = self.label(one)
+            for name, answer in pairs:
+                if answer.get("label") is not None and int(name[1:]) < n:
+                    fixed[number, int(name[1:])] = self.label(answer)
         return fixed
 
     def rank(self, document: Doc, decisions: Decisions) -> list[list[RankedWord]]:
@@ -247,13 +247,13 @@ class LexicalTask(Task):
                 rank,
                 None,
                 {
-                    "lemma": one.lemma,
-                    "vocalised": one.vocalised,
-                    "gloss": one.gloss,
-                    "source": one.source,
+                    "lemma": reading.lemma,
+                    "vocalised": reading.vocalised,
+                    "gloss": reading.gloss,
+                    "source": reading.source,
                 },
             )
-            for rank, (label, one) in enumerate(readings.items(), start=1)
+            for rank, (label, reading) in enumerate(readings.items(), start=1)
         ]
 
     def _candidates(
@@ -347,16 +347,16 @@ class LexicalTask(Task):
         from eigentext.lexical import LexWord
 
         gathered: dict[str, list[list[Any]]] = {}
-        for one in examples:
+        for example in examples:
             words = [
                 LexWord(
                     word["form"],
                     None if word.get("label") is None else self.label(word),
                     word.get("label") is not None and _has_letter(word["form"]),
                 )
-                for word in one.analysis["words"]
+                for word in example.analysis["words"]
             ]
-            gathered.setdefault(one.document, []).append(words)
+            gathered.setdefault(example.document, []).append(words)
         documents = []
         for name, sentences in gathered.items():
             free = name
@@ -370,13 +370,13 @@ class LexicalTask(Task):
         """A1: words with a letter whose label is ranked first."""
         other = LexicalTask(model)
         by_document: dict[str, list[Finished]] = {}
-        for one in held_out:
-            by_document.setdefault(one.document, []).append(one)
+        for example in held_out:
+            by_document.setdefault(example.document, []).append(example)
         count_of: dict[tuple[str, int], tuple[float, float, float]] = {}
         for name, group in by_document.items():
-            text = Doc("", tuple(one.sentence for one in group), name)
-            for one, words in zip(group, other.rank(text, {}), strict=True):
-                gold = one.analysis["words"]
+            text = Doc("", tuple(example.sentence for example in group), name)
+            for example, words in zip(group, other.rank(text, {}), strict=True):
+                gold = example.analysis["words"]
                 labelled = [
                     (ranked, self.label(word))
                     for ranked, word in zip(words, gold, strict=True)
@@ -384,8 +384,8 @@ class LexicalTask(Task):
                 ]
                 right = sum(ranked.best.label == label for ranked, label in labelled)
                 n = float(len(labelled))
-                count_of[name, one.number] = float(right), n, n
-        counts = [count_of[one.document, one.number] for one in held_out]
+                count_of[name, example.number] = float(right), n, n
+        counts = [count_of[example.document, example.number] for example in held_out]
         if not sum(count[1] for count in counts):
             raise DataError("<held-out sentences>", None, "no words with labels to score")
         return scored("A1", counts)

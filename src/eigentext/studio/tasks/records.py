@@ -175,4 +175,4 @@ def newest(rows: Iterable[Decision]) -> dict[tuple[int, str], Decision]:
     for row in rows:
         if row.undone is None:
             latest[row.sentence, row.item] = row
-    return {place: row for place, row in latest.items() if row.value is not None}
+    return {key: row for key, row in latest.items() if row.value is not None}

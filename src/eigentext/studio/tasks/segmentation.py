@@ -140,7 +140,7 @@ class SegmentationTask(Task):
 
     def add_finished(self, answers: Answers, sentence: int, analysis: Mapping[str, Any]) -> None:
         """Tokens and sentences as spans of the text."""
-        units = [one["tokens"] for one in analysis.get("sentences", ()) if one.get("tokens")]
+        units = [unit["tokens"] for unit in analysis.get("sentences", ()) if unit.get("tokens")]
         answers.spans.setdefault("tokens", {})[sentence,] = [
             (token["start"], token["end"]) for tokens in units for token in tokens
         ]
@@ -217,8 +217,8 @@ class SegmentationTask(Task):
         if self.model is not None:
             answer = self.model.segment_decided(text, {at - start: c for at, c in cuts.items()})
             sentences = [
-                [(a + start, b + start, words) for a, b, words in one.tokens]
-                for one in answer.sentences
+                [(a + start, b + start, words) for a, b, words in part.tokens]
+                for part in answer.sentences
             ]
             return sentences, {at + start: p for at, p in answer.places.items()}, "model"
         if len(sentence) > 1:
@@ -264,10 +264,10 @@ class SegmentationTask(Task):
         self, text: str, analysis: Mapping[str, Any], offset: int = 0
     ) -> Iterator[Sentence]:
         """The sentences of a finished unit, ready for other tasks; ``offset``: of the text."""
-        flat = [token for one in analysis["sentences"] for token in one["tokens"]]
+        flat = [token for part in analysis["sentences"] for token in part["tokens"]]
         following = {a["start"]: b["start"] for a, b in pairwise(flat)}
-        for one in analysis["sentences"]:
-            spans = [(token["start"], token["end"], token["words"]) for token in one["tokens"]]
+        for part in analysis["sentences"]:
+            spans = [(token["start"], token["end"], token["words"]) for token in part["tokens"]]
             miscs = ["SpaceAfter=No" if following.get(a) == b else "_" for a, b, _ in spans]
             forms = [_single_blanks(text[a - offset : b - offset]) for a, b, _ in spans]
             yield sentence_of_spans(
@@ -277,22 +277,26 @@ class SegmentationTask(Task):
     def _lines(self, export: SentenceExport) -> Iterator[str]:
         others = [line for line in export.comments if not re.match(r"# (text|sent_id)\b", line)]
         name = next((c for c in export.comments if c.startswith("# sent_id")), "# sent_id = 0")
-        for number, one in enumerate(
+        for number, sentence in enumerate(
             self.sentences_of(export.document.text, export.analysis), start=1
         ):
-            text = _single_blanks(export.document.text[one.start : one.end])
+            text = _single_blanks(export.document.text[sentence.start : sentence.end])
             before = [*others, "# newpar"] if number == 1 else []
-            yield from conllu_lines(one, {}, [*before, f"{name}-{number}", f"# text = {text}"])
+            yield from conllu_lines(
+                sentence, {}, [*before, f"{name}-{number}", f"# text = {text}"]
+            )
 
     def _treebank(self, examples: Iterable[Finished]) -> list[conllu.ConlluBlock]:
         from eigentext.language.formats.conllu import parse_sentence
 
         sentences = []
-        for one in examples:
-            at = one.sentence.start
-            for number, sentence in enumerate(self.sentences_of(one.text, one.analysis, at)):
+        for example in examples:
+            at = example.sentence.start
+            for number, sentence in enumerate(
+                self.sentences_of(example.text, example.analysis, at)
+            ):
                 comments = ["# newpar"] if number == 0 else []
-                piece = one.text[sentence.start - at : sentence.end - at]
+                piece = example.text[sentence.start - at : sentence.end - at]
                 comments.append("# text = " + _single_blanks(piece))
                 lines = conllu_lines(sentence, {}, comments)
                 sentences.append(parse_sentence("\n".join(lines) + "\n"))
@@ -313,18 +317,18 @@ class SegmentationTask(Task):
     def score(self, model: Any, held_out: Sequence[Finished]) -> TaskScore:
         """F1 of words (the words of multiword tokens) and of sentences, together."""
         counts = []
-        for one in held_out:
-            offset = one.sentence.start
+        for example in held_out:
+            offset = example.sentence.start
             gold = _spans(
                 [
                     [
                         (t["start"] - offset, t["end"] - offset, tuple(t["words"]))
                         for t in s["tokens"]
                     ]
-                    for s in one.analysis["sentences"]
+                    for s in example.analysis["sentences"]
                 ]
             )
-            answer = _spans([[tuple(t) for t in s.tokens] for s in model.segment(one.text)])
+            answer = _spans([[tuple(t) for t in s.tokens] for s in model.segment(example.text)])
             counts.append((float(len(gold & answer)), float(len(gold)), float(len(answer))))
         return scored("F1 of words and sentences", counts)
 

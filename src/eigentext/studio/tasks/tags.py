@@ -39,7 +39,7 @@ def sorted_feats(feats: str) -> str:
     >>> sorted_feats("Number=Sing|Case=Nom")
     'Case=Nom|Number=Sing'
     """
-    return "|".join(sorted(set(feats.split("|")), key=lambda one: (one.lower(), one)))
+    return "|".join(sorted(set(feats.split("|")), key=lambda feature: (feature.lower(), feature)))
 
 
 class TagsTask(Task):
@@ -76,7 +76,7 @@ class TagsTask(Task):
         kept = dict(value)
         feats = kept.get("feats", "_")
         if feats != "_":
-            wrong = [one for one in feats.split("|") if not _FEATURE.fullmatch(one)]
+            wrong = [feature for feature in feats.split("|") if not _FEATURE.fullmatch(feature)]
             if wrong:
                 raise bad(item, f"feats: {wrong[0][:60]!r}, expected features like Number=Sing")
             kept["feats"] = sorted_feats(feats)
@@ -251,7 +251,7 @@ class TagsTask(Task):
         from eigentext.language.formats.conllu import read_sentences
 
         treebank = list(read_sentences(base)) if base else []
-        treebank += [conllu_sentence(one.sentence, _bare(one)) for one in examples]
+        treebank += [conllu_sentence(example.sentence, _bare(example)) for example in examples]
         if self.model is not None and self.model.KIND == "tagger":
             tokens = [sentence.forms for sentence in treebank]
             tags = [sentence.column(self.column) for sentence in treebank]

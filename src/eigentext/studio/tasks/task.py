@@ -345,7 +345,7 @@ class Task(ABC):
         if done is None:
             return proposal
         items = (
-            TaskItem(one.item, one.value, True, 1.0, one.candidates) for one in proposal.items
+            TaskItem(item.item, item.value, True, 1.0, item.candidates) for item in proposal.items
         )
         return Proposal(self.name, sentence, proposal.analysis, tuple(items), 1.0, source="done")
 

@@ -165,7 +165,7 @@ def tags_of_spans(n: int, spans: Iterable[Mapping[str, Any]]) -> list[str]:
     ['O', 'B-LOC', 'I-LOC']
     """
     tags, free = ["O"] * n, 0
-    for span in sorted(spans, key=lambda one: (one["start"], -one["end"])):
+    for span in sorted(spans, key=lambda span: (span["start"], -span["end"])):
         if span["start"] >= free:
             free = span["end"]
             tags[span["start"] : free] = [f"B-{span['type']}"] + [f"I-{span['type']}"] * (
