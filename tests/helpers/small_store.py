@@ -15,7 +15,7 @@ from pathlib import Path
 from argon2 import PasswordHasher
 
 from eigentext.studio.store.accounts import Accounts
-from eigentext.studio.store.records import Change
+from eigentext.studio.store.records import Change, StoredDocument
 from eigentext.studio.store.store import AnnotationStore
 
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
@@ -23,6 +23,12 @@ SENTENCE = {
     "tokens": [{"text": "It", "start": 0, "end": 2}, {"text": "rains", "start": 3, "end": 8}],
     "comments": ["# text = It rains"],
 }
+
+
+def add_document(store, project, name, sentences, *, text=None, about=None, by=None):
+    """A new document of a project."""
+    new = StoredDocument(name, text, [dict(sentence) for sentence in sentences], about or {})
+    return store.add_documents(project, [new], by=by)[0]
 
 
 def fill(store: AnnotationStore) -> None:
@@ -37,7 +43,7 @@ def fill(store: AnnotationStore) -> None:
     store.create_project("Trees", "dependency", language="en")
     gone = store.create_project("Gone", "tags").id
     store.delete_project(gone, confirm="Gone")
-    text = store.add_document(words, "one", [SENTENCE], text="It rains", by=ada).id
+    text = add_document(store, words, "one", [SENTENCE], text="It rains", by=ada).id
     store.assign(text, ben)
     mine = store.layer(text, user=ada).id
     store.decide(mine, Change(0, "w0", {"label": {"lemma": "it"}}, 1, True, 1.5, 1), by=ada)

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from eigentext.studio.store.problems import ConflictError
 from eigentext.studio.store.records import Change
 from eigentext.studio.store.store import AnnotationStore
-from helpers.small_store import SENTENCE
+from helpers.small_store import SENTENCE, add_document
 
 _NAMES = itertools.count()
 _PLACES = st.tuples(st.integers(0, 2), st.sampled_from(["a1", "a2", "a10", "done"]))
@@ -69,7 +69,7 @@ def _machine(store: AnnotationStore) -> type[RuleBasedStateMachine]:
             self.layers: list[tuple[int, _ModelLayer]] = []
             for task in ("lexical", "dependency"):
                 project = store.create_project(f"p{next(_NAMES)}", task).id
-                document = store.add_document(project, "a", [SENTENCE] * 3).id
+                document = add_document(store, project, "a", [SENTENCE] * 3).id
                 layer = store.layer(document, kind="adjudication").id
                 self.layers.append((layer, _ModelLayer(task == "lexical")))
 

@@ -19,7 +19,7 @@ from eigentext.studio.store.problems import ConflictError, StoreBusyError, Store
 from eigentext.studio.store.records import Change
 from eigentext.studio.store.store import AnnotationStore
 from helpers.postgres import Server
-from helpers.small_store import SENTENCE
+from helpers.small_store import SENTENCE, add_document
 from helpers.waiting import until
 
 _ENV = os.environ | {
@@ -29,7 +29,7 @@ _ENV = os.environ | {
 
 def _layer(store: AnnotationStore) -> int:
     project = store.create_project("one", "lexical").id
-    document = store.add_document(project, "a", [SENTENCE]).id
+    document = add_document(store, project, "a", [SENTENCE]).id
     return store.layer(document, kind="adjudication").id
 
 

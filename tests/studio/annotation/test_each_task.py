@@ -13,10 +13,10 @@ from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.constituent import Tree
 from eigentext.lexical.documents import read_words_jsonl
 from eigentext.studio.store.records import StoredDocument
-from eigentext.studio.tasks import DONE, open_task
+from eigentext.studio.tasks import open_task
 from eigentext.studio.tasks.constituency import brackets_of, tree_of
 from eigentext.studio.tasks.dependency import tree_fault
-from eigentext.studio.tasks.records import AnnotatedDocument
+from eigentext.studio.tasks.records import DONE, AnnotatedDocument
 from eigentext.studio.tasks.texts import document_of_columns, document_of_text
 from eigentext.tagging.sequence.reading import read_tagged
 from helpers.annotators import correct

@@ -15,8 +15,9 @@ from eigentext.language.formats.conllu import read_sentences
 from eigentext.language.formats.ptb import read_trees
 from eigentext.lexical import LexicalRanker
 from eigentext.lexical.documents import read_words_jsonl
-from eigentext.studio.tasks import DONE, open_task
+from eigentext.studio.tasks import open_task
 from eigentext.studio.tasks.learning import retrain
+from eigentext.studio.tasks.records import DONE
 from eigentext.studio.tasks.texts import (
     column_of,
     document_of_columns,

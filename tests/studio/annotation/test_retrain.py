@@ -8,8 +8,9 @@ import pytest
 
 from eigentext.errors import DataError
 from eigentext.language import Doc
-from eigentext.studio.tasks import DONE, open_task
+from eigentext.studio.tasks import open_task
 from eigentext.studio.tasks.learning import name_of, retrain
+from eigentext.studio.tasks.records import DONE
 from eigentext.studio.tasks.texts import column_of
 from eigentext.tagging.morphology import MorphTagger
 from helpers.sample_pipeline import treebank

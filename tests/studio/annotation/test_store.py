@@ -12,7 +12,7 @@ from eigentext.studio.store.accounts import Accounts
 from eigentext.studio.store.problems import ClosedError, ConflictError, MissingError, TakenError
 from eigentext.studio.store.records import Change, StoredDocument
 from eigentext.studio.store.store import AnnotationStore
-from helpers.small_store import CHEAP, SENTENCE
+from helpers.small_store import CHEAP, SENTENCE, add_document
 
 SENTENCES = [
     {"tokens": [{"text": "It", "start": 0, "end": 2}, {"text": "rains", "start": 3, "end": 8}]},
@@ -26,7 +26,7 @@ def _project(store: AnnotationStore, task: str = "dependency") -> int:
 
 
 def _layer(store: AnnotationStore, task: str = "dependency") -> int:
-    document = store.add_document(_project(store, task), "a", SENTENCES, text=TEXT)
+    document = add_document(store, _project(store, task), "a", SENTENCES, text=TEXT)
     return store.layer(document.id, kind="adjudication").id
 
 
@@ -88,7 +88,7 @@ def test_bad_names_are_refused(store, name, why):
         store.create_project(name, "tags")
     project = store.create_project("good", "tags").id
     with pytest.raises(SettingsError, match=why):
-        store.add_document(project, name, SENTENCES)
+        add_document(store, project, name, SENTENCES)
     assert store.documents(project) == []
 
 
@@ -138,10 +138,10 @@ def test_what_is_not_there_is_missed(store, number):
     with pytest.raises(MissingError):
         store.decide(number, Change(0, "a1", None))
     with pytest.raises(MissingError):
-        store.add_document(number, "a", SENTENCES)
+        add_document(store, number, "a", SENTENCES)
     with pytest.raises(MissingError):
         store.layer(number, kind="adjudication")
-    document = store.add_document(_project(store), "a", SENTENCES).id
+    document = add_document(store, _project(store), "a", SENTENCES).id
     with pytest.raises(MissingError, match="there is no user"):
         store.layer(document, user=number)
     with pytest.raises(MissingError, match="there is no user"):
@@ -161,8 +161,8 @@ def test_what_is_not_there_is_missed(store, number):
 def test_a_document_comes_back_as_it_went_in(store):
     text = "كتب 😀 <script>\u202e</script>\r\n" + "x" * 100_000
     sentences = [{"tokens": [{"text": text, "start": 0, "end": len(text)}], "comments": ["# ü"]}]
-    facts = store.add_document(
-        _project(store), "ملف.txt", sentences, text=text, about={"format": "text"}
+    facts = add_document(
+        store, _project(store), "ملف.txt", sentences, text=text, about={"format": "text"}
     )
     document = store.document(facts.id)
     assert (document.text, document.sentences) == (text, sentences)
@@ -178,7 +178,7 @@ def test_several_documents_come_in_all_or_none(store):
     assert store.documents(project) == []
     assert [facts.name for facts in store.add_documents(project, new[:2])] == ["a", "b"]
     with pytest.raises(SettingsError, match="sentence 0 has no tokens"):
-        store.add_document(project, "c", [{"words": []}])
+        add_document(store, project, "c", [{"words": []}])
 
 
 def test_deletion_wants_the_name_and_can_be_taken_back_until_purged(store):
@@ -231,7 +231,7 @@ def test_deletion_wants_the_name_and_can_be_taken_back_until_purged(store):
 def test_each_user_has_a_layer_and_adjudication_one(store):
     accounts = Accounts(store)
     ada, ben = (accounts.add_user(name, "annotator").id for name in ("ada", "ben"))
-    document = store.add_document(_project(store), "a", SENTENCES).id
+    document = add_document(store, _project(store), "a", SENTENCES).id
     first, second = store.layer(document, user=ada), store.layer(document, user=ben)
     third = store.layer(document, kind="adjudication")
     assert store.layer(document, user=ada) == first
@@ -243,7 +243,7 @@ def test_each_user_has_a_layer_and_adjudication_one(store):
 
 
 def test_a_layer_that_many_ask_for_at_a_time_is_one(store):
-    document = store.add_document(_project(store), "a", SENTENCES).id
+    document = add_document(store, _project(store), "a", SENTENCES).id
     ada = Accounts(store).add_user("ada", "annotator").id
     found = []
     gate = threading.Barrier(8)
@@ -286,7 +286,7 @@ def test_documents_are_assigned_and_taken_back(store):
     accounts = Accounts(store)
     ada, ben = (accounts.add_user(name, "annotator").id for name in ("ada", "ben"))
     project = _project(store)
-    first, second = (store.add_document(project, name, SENTENCES).id for name in "ab")
+    first, second = (add_document(store, project, name, SENTENCES).id for name in "ab")
     for user in (ben, ada, ada):
         store.assign(first, user)
     store.assign(second, ada)
@@ -489,7 +489,7 @@ def test_the_log_is_read_in_pages(store):
 
 def test_a_layer_is_closed_when_its_annotator_sees_the_adjudication(store):
     ada = Accounts(store, hasher=CHEAP).add_user("ada", "annotator").id
-    document = store.add_document(store.create_project("p", "tags").id, "a", [SENTENCE]).id
+    document = add_document(store, store.create_project("p", "tags").id, "a", [SENTENCE]).id
     mine = store.layer(document, user=ada).id
     assert not store.see_adjudication(document, ada)
     store.decide(mine, Change(0, "t0", {"upos": "NOUN"}), by=ada)

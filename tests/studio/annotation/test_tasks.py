@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from eigentext.errors import DataError, SettingsError
 from eigentext.language import Columns, Doc, Sentence
 from eigentext.studio.store.records import record_of, sentence_of
-from eigentext.studio.tasks import DONE, TASKS, open_task
-from eigentext.studio.tasks.records import AnnotatedDocument
+from eigentext.studio.tasks import TASKS, open_task
+from eigentext.studio.tasks.records import DONE, AnnotatedDocument
 from helpers.annotators import correct
 
 

@@ -26,6 +26,7 @@ from eigentext.studio.store.schema import TABLES
 from eigentext.studio.store.store import AnnotationStore
 from helpers.commands import started
 from helpers.postgres import Server
+from helpers.small_store import add_document
 from helpers.waiting import until
 
 if TYPE_CHECKING:
@@ -302,7 +303,7 @@ def test_three_hundred_documents_are_measured_a_few_at_a_time(
     accounts = Accounts(store)
     users = [accounts.add_user(name, "annotator").id for name in ("Ada", "Ben")]
     for number in range(300):
-        text = store.add_document(project, f"text {number}", [sentence] * 2).id
+        text = add_document(store, project, f"text {number}", [sentence] * 2).id
         for user in users if number % 3 else users[:1]:
             tag = "NOUN" if (number + user) % 5 else "VERB"
             layer = store.layer(text, user=user).id

@@ -38,6 +38,7 @@ from eigentext.studio.tasks.learning import SETTINGS, task_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from eigentext.base.types import Json
     from eigentext.studio.measures.measures import DocumentMeasures
     from eigentext.studio.service.identity import Identity
     from eigentext.studio.service.settings import ServiceSettings
@@ -410,7 +411,7 @@ class AnnotateService:
 
     async def candidates(
         self, layer: Layer, sentence: int, item: str, k: int, search: str
-    ) -> list[dict[str, Any]]:
+    ) -> list[Json]:
         """Values that an item could have."""
         opened = await self._open_context(layer, [sentence])
         candidates = await self.ask("candidates", opened, sentence, item, k, search)
@@ -475,7 +476,7 @@ class AnnotateService:
 
     # ---- adjudication
 
-    async def compare(self, number: int, sentence: int) -> tuple[list[dict[str, Any]], list[str]]:
+    async def compare(self, number: int, sentence: int) -> tuple[list[Json], list[str]]:
         """What every layer says of a sentence, and the items about which they differ."""
         layers = await self.call(self.store.layers, number)
         opened = [await self._open_context(layer, [sentence]) for layer in layers]
@@ -529,7 +530,7 @@ class AnnotateService:
 
     # ---- measures
 
-    async def measures(self, project: int) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
+    async def measures(self, project: int) -> tuple[Json, list[tuple[str, str, str]]]:
         """What the decisions of a project say, and the same as rows of a table.
 
         Some documents a job, then each pair of annotators: a large project takes its time, but no
@@ -554,7 +555,7 @@ class AnnotateService:
             for pair in combinations(everyone, 2)
         ]
         every = await self.work("measure/all", list(sides.values()))
-        figures: tuple[dict[str, Any], list[tuple[str, str, str]]]
+        figures: tuple[Json, list[tuple[str, str, str]]]
         figures = await self.work("measure/whole", stored, parts, every, pairs)
         return figures
 
@@ -615,7 +616,7 @@ def task_spec(project: Project, file: str = "") -> TaskSpec:
     return TaskSpec(project.task, project.model, file, settings)
 
 
-def checked_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def checked_settings(settings: Mapping[str, Any]) -> Json:
     """The settings of a project; what is not known is refused.
 
     >>> checked_settings({"labels": ["PER"], "compare": True})

@@ -6,7 +6,7 @@ Every route says by ``x-action`` in its description which action of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import Depends, Path, Query, Request
 from starlette.responses import PlainTextResponse
@@ -21,6 +21,7 @@ from eigentext.studio.tasks import task_class
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from eigentext.base.types import Json
     from eigentext.studio.api.annotate import AnnotateService
     from eigentext.studio.service.identity import Authenticator
 
@@ -39,7 +40,7 @@ _K = Annotated[int, Query(ge=1, le=50, description="so many whole trees")]
 _Confirm = Annotated[str, Query(max_length=400, description="its name, to be sure")]
 
 
-def described(action: str, *more: int) -> dict[str, Any]:
+def described(action: str, *more: int) -> Json:
     """What a route's description says beside its docstring."""
     return {
         "responses": faults(401, 403, 404, 409, *more),
@@ -56,7 +57,7 @@ async def _identity(call: Request) -> Identity:
 IdentityOf = Annotated[Identity, Depends(_identity)]
 
 
-def allowed(action: str, *more: int, own: bool = False) -> dict[str, Any]:
+def allowed(action: str, *more: int, own: bool = False) -> Json:
     """The same of a route that only those may use whose role allows the action."""
 
     async def require(identity: IdentityOf) -> None:

@@ -31,15 +31,18 @@ from eigentext.errors import DataError, EigentextError, MissingExtraError, Setti
 from eigentext.language import Doc
 from eigentext.studio.service.answering import told_plainly, unless_gone, written
 from eigentext.studio.service.limits import NoModelError, TooMuchError
-from eigentext.studio.tasks import Finished, open_task
+from eigentext.studio.tasks import open_task
+from eigentext.studio.tasks.records import Finished
+from eigentext.studio.tasks.task import numbers_of
 from eigentext.studio.tasks.texts import sentence_of_spans, tags_of_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from fastapi import FastAPI
     from starlette.types import ASGIApp, Receive, Scope, Send
 
+    from eigentext.base.types import Json
     from eigentext.language import Sentence
     from eigentext.studio.service.identity import Authenticator
     from eigentext.studio.service.models import Served
@@ -198,15 +201,6 @@ def _document(name: str, cas: Any) -> tuple[Doc, dict[int, tuple[int, int]]]:
     return Doc(text, tuple(sentences), name), places
 
 
-def _made(cas: Any, request: _Request) -> Iterable[Any]:
-    """Annotations of the layer that people made."""
-    return [
-        annotation
-        for annotation in cas.select(request.layer)
-        if not getattr(annotation, PREDICTED, False)
-    ]
-
-
 def _decisions(
     cas: Any,
     request: _Request,
@@ -216,9 +210,10 @@ def _decisions(
 ) -> dict[tuple[int, str], Any]:
     column = RECOMMENDERS[recommender][1]
     decided: dict[tuple[int, str], Any] = {}
-    for annotation in _made(cas, request):
+    for annotation in cas.select(request.layer):
         value = getattr(annotation, request.feature, None)
-        if not value or annotation.begin not in places:
+        proposed = getattr(annotation, PREDICTED, False)  # and made by nobody
+        if proposed or not value or annotation.begin not in places:
             continue
         number, word = places[annotation.begin]
         if column:
@@ -232,8 +227,8 @@ def _decisions(
 
 
 def _span(item: str) -> tuple[int, int]:
-    numbers = [int(n) for n in re.findall(r"[0-9]+", item)]
-    return (numbers[0], numbers[0] + 1) if len(numbers) == 1 else (numbers[0], numbers[1])
+    start, *ends = numbers_of(item)
+    return start, ends[0] if ends else start + 1
 
 
 def _label(value: Mapping[str, Any], recommender: str) -> str | None:
@@ -244,9 +239,7 @@ def _label(value: Mapping[str, Any], recommender: str) -> str | None:
     return None if label in (None, "_") else str(label)
 
 
-def _analysis(
-    sentence: Sentence, values: Mapping[str, Any], recommender: str
-) -> dict[str, Any] | None:
+def _analysis(sentence: Sentence, values: Mapping[str, Any], recommender: str) -> Json | None:
     column = RECOMMENDERS[recommender][1]
     n = len(sentence)
     if not n:

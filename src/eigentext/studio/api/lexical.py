@@ -7,7 +7,7 @@ library's: nothing is rounded, reordered or left out but by ``top``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eigentext.base.remembering import Remembered
 from eigentext.drawing.markup import is_right_to_left
@@ -17,10 +17,12 @@ from eigentext.lexical.analysis import GUESSES
 from eigentext.reports.morphology import cut, in_plain_words, kinds, segment_words
 from eigentext.studio.api import schemas_lexical as wire
 from eigentext.studio.service.limits import TooMuchError, tokens_of
+from eigentext.studio.tasks.lexical import RememberedRanking
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from eigentext.base.types import Json
     from eigentext.lexical import Label, LexicalRanker, RankedCandidate, RankedWord
     from eigentext.studio.service.models import Served
     from eigentext.studio.service.settings import ServiceSettings
@@ -29,7 +31,6 @@ Sentences = list[list[Token]]
 Position = tuple[int, int]
 """A sentence and a word in it, both from 0."""
 
-_WORDS_KEPT = 8_000  # of the latest rankings
 _ALSO = 8
 _DESCRIPTIONS_KEPT = 20_000  # of the latest readings
 
@@ -60,12 +61,8 @@ class LexicalService:
 
     def __init__(self, ranker: LexicalRanker) -> None:
         self.ranker = ranker
-        self._remembered: Remembered[object, list[list[RankedWord]]] = Remembered(
-            _WORDS_KEPT, lambda ranked: sum(map(len, ranked))
-        )
-        self._described: Remembered[tuple[str, Label], dict[str, Any]] = Remembered(
-            _DESCRIPTIONS_KEPT
-        )
+        self._ranking = RememberedRanking(ranker)
+        self._described: Remembered[tuple[str, Label], Json] = Remembered(_DESCRIPTIONS_KEPT)
         # the first request would wait for compilers otherwise
         self.rank([[Token("a", -1, -1)]], {})
 
@@ -125,21 +122,8 @@ class LexicalService:
     def rank(
         self, sentences: Sentences, fixed: Mapping[Position, Label]
     ) -> list[list[RankedWord]]:
-        """The library's ranking of the sentences as one document; the last ones are remembered."""
-        from eigentext.lexical import LexDocument, LexWord
-
-        forms = tuple(tuple(token.form for token in tokens) for tokens in sentences)
-        key = forms, tuple(sorted(fixed.items()))
-        answer = self._remembered.get(key)
-        if answer is not None:
-            return answer
-        starts = [0]
-        for tokens in forms:
-            starts.append(starts[-1] + len(tokens))
-        document = LexDocument("text", [[LexWord(form) for form in tokens] for tokens in forms])
-        by_place = {starts[s] + w: label for (s, w), label in fixed.items()}
-        (ranked,) = self.ranker.rank_documents([document], fixed=by_place)
-        return self._remembered.put(key, ranked)
+        """The library's ranking of the sentences as one document."""
+        return self._ranking.rank(tuple(tuple(t.form for t in row) for row in sentences), fixed)
 
     def view(
         self,
@@ -199,7 +183,7 @@ class LexicalService:
             **self._description(word, candidate),
         )
 
-    def _description(self, word: RankedWord, candidate: RankedCandidate) -> dict[str, Any]:
+    def _description(self, word: RankedWord, candidate: RankedCandidate) -> Json:
         """All that does not change with the context; the same readings come again and again."""
         key = word.form, candidate.label
         description = self._described.get(key)
@@ -208,9 +192,7 @@ class LexicalService:
         return description
 
 
-def _description(
-    word: RankedWord, candidate: RankedCandidate, ranker: LexicalRanker
-) -> dict[str, Any]:
+def _description(word: RankedWord, candidate: RankedCandidate, ranker: LexicalRanker) -> Json:
     from eigentext.lexical.output import shown_reading
 
     scheme = ranker.scheme_

@@ -23,13 +23,13 @@ from eigentext.studio.tasks.learning import open_with
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from eigentext.base.types import Json
     from eigentext.language import Doc
     from eigentext.studio.api.schemas_annotate import ImportRequest
     from eigentext.studio.measures.measures import DocumentMeasures
     from eigentext.studio.service.models import Served
     from eigentext.studio.store.records import Decision, Layer, Project, StoredDocument
-    from eigentext.studio.tasks import Proposal
-    from eigentext.studio.tasks.records import AnnotatedDocument
+    from eigentext.studio.tasks.records import AnnotatedDocument, Proposal
     from eigentext.studio.tasks.task import Task
 
 _TASKS_KEPT = 8
@@ -127,7 +127,7 @@ class Proposers:
 
     def propose(
         self, request: TaskRequest, sentences: Sequence[int], k: int, unranked: Sequence[int]
-    ) -> list[dict[str, Any]]:
+    ) -> list[Json]:
         """Proposals for some sentences; candidates of ``unranked`` ones tell nothing by order."""
         task, document = self.task(request.spec), self.document(request)
         return [
@@ -150,13 +150,13 @@ class Proposers:
 
     def candidates(
         self, request: TaskRequest, sentence: int, item: str, k: int, search: str
-    ) -> list[dict[str, Any]]:
+    ) -> list[Json]:
         """Values that an item could have."""
         task, document = self.task(request.spec), self.document(request)
         values = task.candidates(document, request.decisions, sentence, item, k=k, search=search)
         return [asdict(candidate) for candidate in values]
 
-    def certainty(self, request: TaskRequest, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    def certainty(self, request: TaskRequest, numbers: Sequence[int]) -> list[Json]:
         """How sure the model is of some sentences, and how each begins."""
         task, document = self.task(request.spec), self.document(request)
         return [
@@ -164,7 +164,7 @@ class Proposers:
             for row in task.certainty(document, request.decisions, numbers)
         ]
 
-    def findings(self, request: TaskRequest, sentence: int, rules: bool) -> list[dict[str, Any]]:
+    def findings(self, request: TaskRequest, sentence: int, rules: bool) -> list[Json]:
         """What the checks have to say of a sentence: UD's rules, or only whether it is a tree."""
         task, document = self.task(request.spec), self.document(request)
         findings = task.findings(
@@ -178,7 +178,7 @@ class Proposers:
         layers: Sequence[Mapping[tuple[int, str], Any]],
         voices: Sequence[int],
         sentence: int,
-    ) -> tuple[list[tuple[dict[str, Any], dict[str, Any]]], list[str]]:
+    ) -> tuple[list[tuple[Json, Json]], list[str]]:
         """The sentence as each layer has it: its analysis, and that as items.
 
         Last come the items about which those of number ``voices`` differ.
@@ -230,19 +230,14 @@ def measured_parts(
 
 
 def measured(
-    project: Project,
-    parts: Sequence[DocumentMeasures],
-    every: list[dict[str, Any]],
-    pairs: Sequence[dict[str, Any]],
-) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
+    project: Project, parts: Sequence[DocumentMeasures], every: list[Json], pairs: Sequence[Json]
+) -> tuple[Json, list[tuple[str, str, str]]]:
     """The measures of a project, put together, and the same as rows of a table."""
     record = measures.whole_of(project, parts, every, pairs)
     return record, measures.table(record)
 
 
-def _proposal_view(
-    task: Task, proposal: Proposal, forms: Sequence[str], *, ranked: bool
-) -> dict[str, Any]:
+def _proposal_view(task: Task, proposal: Proposal, forms: Sequence[str], *, ranked: bool) -> Json:
     items = []
     for item in proposal.items:
         shown = [asdict(candidate) for candidate in item.candidates[:_CANDIDATES_SHOWN]]
@@ -284,14 +279,14 @@ def differing(
     return differ_in
 
 
-def without_order(candidates: list[dict[str, Any]], salt: str) -> list[dict[str, Any]]:
+def without_order(candidates: list[Json], salt: str) -> list[Json]:
     """The candidates in an order that tells nothing, the same each time; no probabilities.
 
     >>> [c["rank"] for c in without_order([{"rank": 1, "value": "a"}], "0 w0")]
     [1]
     """
 
-    def mixed(candidate: dict[str, Any]) -> bytes:
+    def mixed(candidate: Json) -> bytes:
         value = json.dumps(candidate["value"], sort_keys=True, ensure_ascii=False)
         return sha256(f"{salt} {value}".encode()).digest()
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from eigentext.base.types import Json  # noqa: TC001 - pydantic reads it at run time
 
 
 def whole(text: str) -> str:
@@ -240,7 +242,7 @@ class PipeAnswer(BaseModel):
     """What the pipeline says."""
 
     model: str
-    document: dict[str, Any] = Field(description="as `eigentext pipe apply --format jsonl` has it")
+    document: Json = Field(description="as `eigentext pipe apply --format jsonl` has it")
     drawings: list[str | None] = Field(
         description="SVG of the first sentences; null: it has no tree, or too many words"
     )

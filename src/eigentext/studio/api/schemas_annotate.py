@@ -6,8 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, WithJsonSchema
 
+from eigentext.base.types import Json  # noqa: TC001 - pydantic reads it at run time
 from eigentext.studio.api.schemas import ApiRequest, Text, whole
-from eigentext.studio.tasks import TASKS, Finding
+from eigentext.studio.tasks import TASKS
+from eigentext.studio.tasks.records import Finding  # noqa: TC001 - pydantic reads it at run time
 
 Role = Literal["reader", "annotator", "adjudicator", "admin"]
 _LARGEST = 2**53  # the largest whole number that JavaScript is sure of
@@ -124,7 +126,7 @@ class AuditView(BaseModel):
     at: str
     user: str | None
     action: str
-    about: dict[str, Any]
+    about: Json
 
 
 class AuditAnswer(BaseModel):
@@ -183,7 +185,7 @@ class MadeModelView(BaseModel):
     id: int
     made: str
     by: str | None
-    scores: dict[str, Any]
+    scores: Json
     in_use: bool
 
 
@@ -196,7 +198,7 @@ class ProjectView(BaseModel):
     language: str
     guidelines: str
     model: str
-    settings: dict[str, Any]
+    settings: Json
     created: str
     deleted: str | None
     formats: list[str] = Field(description="of its export")
@@ -242,7 +244,7 @@ class ItemView(BaseModel):
     value: Any
     decided: bool
     certainty: float
-    candidates: list[dict[str, Any]]
+    candidates: list[Json]
     note: str = ""
 
 
@@ -252,10 +254,10 @@ class ProposalView(BaseModel):
     task: TaskName
     sentence: int
     ranked: bool = Field(description="false: candidates are shown in an order that tells nothing")
-    analysis: dict[str, Any]
+    analysis: Json
     items: list[ItemView]
     certainty: float
-    kbest: list[dict[str, Any]]
+    kbest: list[Json]
     source: str
     followed: bool
     notes: list[str]
@@ -339,7 +341,7 @@ class DocumentAnswer(BaseModel):
     document: DocumentSummary
     project: ProjectView
     text: str | None
-    sentences: list[dict[str, Any]]
+    sentences: list[Json]
     layer: LayerView
     writable: bool = Field(description="whether the asker may decide in this layer")
     decisions: list[DecisionView]
@@ -356,7 +358,7 @@ class HistoryAnswer(BaseModel):
 class CandidatesAnswer(BaseModel):
     """Values that an item could have, the most probable first."""
 
-    candidates: list[dict[str, Any]]
+    candidates: list[Json]
 
 
 class SentenceCertainty(BaseModel):
@@ -394,7 +396,7 @@ class CompareAnswer(BaseModel):
     """What every layer says of a sentence, for adjudication."""
 
     sentence: int
-    layers: list[dict[str, Any]] = Field(
+    layers: list[Json] = Field(
         description="layer, kind, user, values (as decided), items (of the whole, if it is done), "
         "analysis, done"
     )
@@ -404,7 +406,7 @@ class CompareAnswer(BaseModel):
 class MeasuresAnswer(BaseModel):
     """Agreement, accuracy of proposals, time and keys of a project."""
 
-    measures: dict[str, Any]
+    measures: Json
     table: list[tuple[str, str, str]] = Field(description="about, figure, value with its interval")
 
 
@@ -422,7 +424,5 @@ class RetrainAnswer(BaseModel):
     total: int = Field(default=0, description="of so many; 0: not known yet")
     doing: str = Field(default="", description="what is being done now, in words")
     why: str = Field(default="", description="of a failure")
-    report: dict[str, Any] = Field(
-        default={}, description="scores of old and new, and the verdict"
-    )
+    report: Json = Field(default={}, description="scores of old and new, and the verdict")
     model: MadeModelView | None = None

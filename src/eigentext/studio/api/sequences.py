@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from eigentext.base.types import Json
     from eigentext.sequences import HMM, BlockedHMM, LatentTagger, SpectralHMM
     from eigentext.sequences.inspection import StateView
     from eigentext.studio.service.models import Served
@@ -225,7 +226,7 @@ def _read_tags(
     return sequences, None
 
 
-def _state(states: Sequence[int] | None, posteriors: Any, at: int, top: int) -> dict[str, Any]:
+def _state(states: Sequence[int] | None, posteriors: Any, at: int, top: int) -> Json:
     """The state of a token, its posterior, and the likeliest ones; of operators nothing.
 
     The posteriors of a token are those of all states, or of some together with their numbers.

@@ -21,7 +21,7 @@ import json
 from dataclasses import replace
 from email.parser import BytesParser
 from email.policy import HTTP
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
+    from eigentext.base.types import Json
     from eigentext.language.formats import conllu
     from eigentext.language.sentence import Sentence
     from eigentext.language.token import Word
@@ -222,34 +223,32 @@ def _normalised(sentence: Sentence) -> Sentence:
     return replace(sentence, tokens=tokens)
 
 
+def _lines_of(doc: Doc, line: Callable[[Sentence], str], *, paragraphs: bool) -> str:
+    """What is said of each sentence, with an empty line where a paragraph begins."""
+    return "".join(
+        ("\n" if paragraphs and number and sentence.new_paragraph else "") + line(sentence)
+        for number, sentence in enumerate(doc.sentences)
+    )
+
+
 def _as_horizontal(doc: Doc, options: frozenset[str]) -> str:
-    lines = []
-    for number, sentence in enumerate(doc.sentences):
-        if number and sentence.new_paragraph and "paragraphs" in options:
-            lines.append("\n")
-        lines.append(" ".join(form.replace(" ", _NO_BREAK) for form in sentence.forms) + "\n")
-    return "".join(lines)
+    def line(sentence: Sentence) -> str:
+        return " ".join(form.replace(" ", _NO_BREAK) for form in sentence.forms) + "\n"
+
+    return _lines_of(doc, line, paragraphs="paragraphs" in options)
 
 
 def _as_vertical(doc: Doc, options: frozenset[str]) -> str:
-    lines = []
-    for number, sentence in enumerate(doc.sentences):
-        if number and sentence.new_paragraph and "paragraphs" in options:
-            lines.append("\n")
-        lines += [f"{form}\n" for form in sentence.forms]
-        lines.append("\n")
-    return "".join(lines)
+    def lines(sentence: Sentence) -> str:
+        return "".join(f"{form}\n" for form in sentence.forms) + "\n"
+
+    return _lines_of(doc, lines, paragraphs="paragraphs" in options)
 
 
 def _as_text(doc: Doc, options: frozenset[str]) -> str:
     if "normalized_spaces" not in options:
         return doc.text
-    lines = []
-    for number, sentence in enumerate(doc.sentences):
-        if number and sentence.new_paragraph:
-            lines.append("\n")
-        lines.append(f"{sentence.text}\n")
-    return "".join(lines)
+    return _lines_of(doc, lambda sentence: f"{sentence.text}\n", paragraphs=True)
 
 
 def _as_matxin(doc: Doc, options: frozenset[str]) -> str:
@@ -292,7 +291,7 @@ def _as_epe(doc: Doc, options: frozenset[str]) -> str:
         words = sentence.words
         nodes = []
         for word in words:
-            node: dict[str, Any] = {"id": word.id, "form": word.form}
+            node: Json = {"id": word.id, "form": word.form}
             if word.head == 0:
                 node["top"] = True
             tags = {"upos": word.upos, "xpos": word.xpos}

@@ -28,6 +28,7 @@ from eigentext.studio.tasks.records import DONE, newest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from eigentext.base.types import Json
     from eigentext.evaluate.bootstrap import Counts, Interval
     from eigentext.studio.store.records import Decision
     from eigentext.studio.tasks.task import Task
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 PAUSE = 60.0
 """Seconds: what a longer decision counts for; the annotator was away."""
 
-DRAWS: dict[str, Any] = {"n_samples": 1_000, "seed": 0}
+DRAWS: Json = {"n_samples": 1_000, "seed": 0}
 """How often sentences are drawn anew for intervals, and from which seed."""
 
 FEWEST = 10
@@ -137,14 +138,14 @@ def _costs(sentences: Iterable[Effort], what: str) -> list[tuple[float, float]]:
     return [(float(cost), float(words)) for cost, words in pairs if cost is not None]
 
 
-def effort_record(spent: Efforts) -> dict[str, Any]:
+def effort_record(spent: Efforts) -> Json:
     """Median seconds and keys a word over sentences, with intervals, as plain data.
 
     >>> both = Efforts([Effort(4, 8.0, 4, "ranked"), Effort(2, 6.0, 2, "ranked")], 0)
     >>> effort_record(both)["seconds_a_word"]["value"]
     2.5
     """
-    record: dict[str, Any] = {
+    record: Json = {
         "sentences": len(spent.sentences),
         "words": sum(effort.words for effort in spent.sentences),
         "pauses_cut_off": spent.n_cut,
@@ -159,7 +160,7 @@ def _a_word(counts: Counts) -> Counts:
     return counts[..., 0] / counts[..., 1]
 
 
-def comparison(sentences: Sequence[Effort]) -> dict[str, Any] | None:
+def comparison(sentences: Sequence[Effort]) -> Json | None:
     """Ranked against unranked: cost a word in each arm, the gain, and that in plain words.
 
     The cost of an arm is its seconds (keys) over its words; the gain is unranked less ranked, so
@@ -168,7 +169,7 @@ def comparison(sentences: Sequence[Effort]) -> dict[str, Any] | None:
     by_arm = {name: [effort for effort in sentences if effort.arm == name] for name in _ARMS}
     if not by_arm["unranked"]:
         return None
-    record: dict[str, Any] = {
+    record: Json = {
         "sentences": {name: len(some) for name, some in by_arm.items()},
         "words": {name: sum(effort.words for effort in some) for name, some in by_arm.items()},
         "mixed": sum(effort.arm is None for effort in sentences),
@@ -184,7 +185,7 @@ def comparison(sentences: Sequence[Effort]) -> dict[str, Any] | None:
                 f"{len(unranked)} unranked, {FEWEST} of each are the least."
             )
             continue
-        draws: dict[str, Any] = {"figure": _a_word, **DRAWS}
+        draws: Json = {"figure": _a_word, **DRAWS}
         gain = difference(unranked, ranked, **draws)
         record[what] = {
             "ranked": _rounded(interval(ranked, **draws)),

@@ -53,6 +53,7 @@ from eigentext.studio.tasks.records import AnswerKey, Answers, newest
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
+    from eigentext.base.types import Json
     from eigentext.evaluate.agreement import Agreement
     from eigentext.studio.store.records import Decision, Layer, Project, StoredDocument
     from eigentext.studio.store.store import AnnotationStore
@@ -74,7 +75,7 @@ class DocumentMeasures:
     n_words: int
     sides: dict[str, Answers]
     spent: dict[str, Efforts]
-    agreement: dict[str, Any]
+    agreement: Json
     hits: dict[AnswerKey, list[tuple[bool, bool]]]
     n_not_blind: int = 0  # decisions that are left out: the adjudication had been seen
 
@@ -86,7 +87,7 @@ def measure(
     decisions: Iterable[Decision],
     *,
     users: Mapping[int, str] | None = None,
-) -> dict[str, Any]:
+) -> Json:
     """All measures of a project as plain data.
 
     ``decisions`` are the rows of all layers in the order they were made, undone ones included;
@@ -217,25 +218,20 @@ def _readable(document: StoredDocument) -> Iterator[None]:
         raise DataError(f"document {document.name}", None, why) from error
 
 
-def of_all(sides: Sequence[Iterable[Side]]) -> list[dict[str, Any]]:
+def of_all(sides: Sequence[Iterable[Side]]) -> list[Json]:
     """How far all annotators agree; of each what they say in one document after the other."""
     return _records(_of_all(list(map(_joined, sides))))
 
 
-def of_pair(
-    names: tuple[str, str], first: Iterable[Side], second: Iterable[Side]
-) -> dict[str, Any]:
+def of_pair(names: tuple[str, str], first: Iterable[Side], second: Iterable[Side]) -> Json:
     """How far two annotators agree."""
     agreements = _of_pair(_joined(first), _joined(second))
     return {"annotators": list(names), "measures": _records(agreements)}
 
 
 def whole_of(
-    project: Project,
-    parts: Sequence[DocumentMeasures],
-    every: list[dict[str, Any]],
-    pairs: Iterable[dict[str, Any]],
-) -> dict[str, Any]:
+    project: Project, parts: Sequence[DocumentMeasures], every: list[Json], pairs: Iterable[Json]
+) -> Json:
     """The record of a project, put together; pairs with nothing in common are left out."""
     spent: dict[str, Efforts] = {}
     for part in parts:
@@ -245,7 +241,7 @@ def whole_of(
             spent[name] = before._replace(n_cut=before.n_cut + cost.n_cut)
     names = sorted(spent)
     everyone = [effort for name in names for effort in spent[name].sentences]
-    record: dict[str, Any] = {
+    record: Json = {
         "project": project.name,
         "task": project.task,
         "documents": len(parts),
@@ -304,7 +300,7 @@ def _keyed(document: int, by_sentence: Mapping[AnswerKey, T]) -> dict[AnswerKey,
 # ---------------------------------------------------------------- agreement
 
 
-def _records(agreements: Iterable[Agreement]) -> list[dict[str, Any]]:
+def _records(agreements: Iterable[Agreement]) -> list[Json]:
     return [each.as_record() for each in agreements if each.n_groups]
 
 
@@ -402,14 +398,12 @@ def _hits(
     return hits_of
 
 
-def _proposals(
-    parts: Iterable[Mapping[AnswerKey, list[tuple[bool, bool]]]],
-) -> dict[str, Any] | None:
+def _proposals(parts: Iterable[Mapping[AnswerKey, list[tuple[bool, bool]]]]) -> Json | None:
     """A1 and A2 against what was adjudicated; None where nothing was."""
     by_sentence = [hits for part in parts for hits in part.values()]
     if not by_sentence:
         return None
-    record: dict[str, Any] = {"items": sum(map(len, by_sentence)), "sentences": len(by_sentence)}
+    record: Json = {"items": sum(map(len, by_sentence)), "sentences": len(by_sentence)}
     for k, name in enumerate(("a1", "a2")):
         rows = [(sum(hit[k] for hit in hits), len(hits), len(hits)) for hits in by_sentence]
         share = interval(rows, **DRAWS)

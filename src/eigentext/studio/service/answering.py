@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from pydantic import BaseModel
 
+    from eigentext.base.types import Json
     from eigentext.studio.service.settings import ServiceSettings
     from eigentext.studio.service.workers import WorkerPool
 
@@ -88,7 +89,7 @@ def status_of(error: EigentextError, *, default: int = 422) -> int:
     return next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), default)
 
 
-def faults(*more: int) -> dict[int | str, dict[str, Any]]:
+def faults(*more: int) -> dict[int | str, Json]:
     """The errors of a route, for its description: those of all routes, and more."""
     statuses = sorted({400, 404, 408, 413, 422, 500, 503, 504, *more})
     return {status: {"model": ErrorAnswer, "description": MEANING[status]} for status in statuses}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from eigentext.base.modelfile import Header
+    from eigentext.base.types import Json
     from eigentext.studio.service.settings import ServiceSettings
 
 
@@ -197,7 +198,7 @@ class Served:
         analyzer: str | None = None,
         tell: Callable[[Loading], object] = lambda _: None,
     ) -> None:
-        self._models: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
+        self._models: dict[str, Json] = {kind: {} for kind in KINDS}
         all_facts = []
         for done, facts in enumerate(models):
             tell(Loading(done, len(models), facts.name))

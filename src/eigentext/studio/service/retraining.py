@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from eigentext.base.types import Json
     from eigentext.studio.api.annotate import AnnotateService
     from eigentext.studio.service.identity import Identity
     from eigentext.studio.service.models import ModelFacts
@@ -128,7 +129,7 @@ def _build(tell: Tell) -> tuple[dict[str, Callable[..., Any]], None]:
     return {"learn": partial(_learn, tell)}, None
 
 
-def _learn(tell: Tell, lesson: Lesson, folder: Path) -> dict[str, Any]:
+def _learn(tell: Tell, lesson: Lesson, folder: Path) -> Json:
     """In the worker: learn, and tell how far that is, a few times a second at most."""
     last = (-1.0, -1)
 

@@ -45,6 +45,7 @@ from eigentext.studio.store.schema import ROLES, sessions, tokens, users
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
+    from eigentext.base.types import Json
     from eigentext.studio.store.store import AnnotationStore
 
 _TOKEN_MARK = "eig_"  # noqa: S105 - so that a token is known as one where it should not be
@@ -266,7 +267,7 @@ class Accounts:
         action = "user.enable" if active else "user.disable"
         return self._change(number, {"active": active}, action, by)
 
-    def _change(self, number: int, fields: dict[str, Any], action: str, by: int | None) -> User:
+    def _change(self, number: int, fields: Json, action: str, by: int | None) -> User:
         def work(c: Connection) -> User:
             before = _user(c, number)
             admins = select(users.c.id).where(users.c.role == "admin", users.c.active)
@@ -360,7 +361,7 @@ class Accounts:
         row = c.execute(select(users).where(users.c.id == number).with_for_update()).first()
         if row is None or not row.active or row.password != password:  # changed just now
             raise LoginError("name and password do not belong together")
-        fields: dict[str, Any] = {"failures": 0, "locked_until": None}
+        fields: Json = {"failures": 0, "locked_until": None}
         if rehashed:
             fields["password"] = rehashed
         c.execute(update(users).where(users.c.id == number).values(fields))

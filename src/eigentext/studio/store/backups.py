@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
+    from eigentext.base.types import Json
+
 _KIND = "eigentext annotations"
 _AT_A_TIME = 200  # rows
 _LONGEST_HEAD = 1 << 16  # bytes of the first line: no more is read of what is no dump
@@ -138,7 +140,7 @@ def _load(c: Connection, source: str, name: str) -> None:
         )
     migrating.upgrade(c, name, version)
     tables = {table.name: table for table in _tables(c)}
-    waiting: list[dict[str, Any]] = []
+    waiting: list[Json] = []
     counts = dict.fromkeys(tables, 0)
     table = ""
     lines = numbered_lines(source, longest=_LONGEST)
@@ -170,7 +172,7 @@ def _load(c: Connection, source: str, name: str) -> None:
     raise DataError(source, number, "the dump ends in the middle: its last line is missing")
 
 
-def _record(source: str, number: int, line: str) -> dict[str, Any]:
+def _record(source: str, number: int, line: str) -> Json:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -202,12 +204,7 @@ def _check_types(row: Mapping[str, Any], table: Table) -> None:
 
 
 def _insert(
-    c: Connection,
-    tables: dict[str, Table],
-    table: str,
-    rows: list[dict[str, Any]],
-    source: str,
-    number: int,
+    c: Connection, tables: dict[str, Table], table: str, rows: list[Json], source: str, number: int
 ) -> None:
     if not rows:
         return
@@ -270,7 +267,7 @@ def _sequence(c: Connection, table: str) -> str:
     return str(c.execute(query, {"table": table}).scalar_one())
 
 
-def _line(record: dict[str, Any]) -> str:
+def _line(record: Json) -> str:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
 

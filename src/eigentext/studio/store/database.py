@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
+    from eigentext.base.types import Json
+
 _WAIT = 10.0  # seconds for the turn of another process
 _ATTEMPTS = 8
 _PASSWORDS = ("password", "sslpassword")  # in the query of a URL
@@ -168,7 +170,7 @@ class Database:
         if os.getpid() != self._pid:  # a fork must not use its parent's connections
             self._pid = os.getpid()
             self._engine.dispose(close=False)
-        options: dict[str, Any] = {"eigentext_write": write}
+        options: Json = {"eigentext_write": write}
         if not self.is_file and not write:
             options["isolation_level"] = "REPEATABLE READ"
         try:

@@ -33,6 +33,7 @@ from eigentext.studio.tasks.records import AnnotatedDocument
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from eigentext.base.types import Json
     from eigentext.language.formats import conllu
     from eigentext.studio.store.records import DocumentFacts, Layer, Project
     from eigentext.studio.store.store import AnnotationStore
@@ -88,7 +89,7 @@ def read_documents(
         raise SettingsError(f"unknown kind of file {chosen!r}; known: {', '.join(KINDS)}")
     _check_size(path)
     title = name or PurePath(_bare(path)).stem or "text"
-    about: dict[str, Any] = {"format": chosen, "file": os.path.basename(path)}
+    about: Json = {"format": chosen, "file": os.path.basename(path)}
     read: Iterable[Doc]
     if chosen == "conllu":
         read = _of_conllu(path, title)
@@ -217,7 +218,7 @@ def annotated(
     """A layer as it is exported."""
     opened = store.open_layer(layer)
     document = store.document(layer.document)
-    history: list[dict[str, Any]] = []
+    history: list[Json] = []
     if format == "decisions" and layer.id:
         for decision in store.history(layer.id):
             row = decision._asdict()

@@ -35,10 +35,12 @@ from eigentext.studio.store.schema import assignments, audit, contents, document
 from eigentext.studio.tasks import TASKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from sqlalchemy import Table
     from sqlalchemy.engine import Connection
+
+    from eigentext.base.types import Json
 
 _WHOLE = [
     (contents if name in contents.c else documents).c[name] for name in StoredDocument._fields
@@ -120,7 +122,7 @@ class ProjectStore(Database):
         """Change what is given and not None; the task stays what it is."""
         if name is not None:
             check_name(name, "the name of a project")
-        values: dict[str, Any] = {
+        values: Json = {
             "name": name,
             "language": check_text(language or "", "the language")
             if language is not None
@@ -154,20 +156,6 @@ class ProjectStore(Database):
         self._purge(projects, number, confirm, by)
 
     # ---- documents
-
-    def add_document(
-        self,
-        project: int,
-        name: str,
-        sentences: Sequence[Mapping[str, Any]],
-        *,
-        text: str | None = None,
-        about: Mapping[str, Any] | None = None,
-        by: int | None = None,
-    ) -> DocumentFacts:
-        """A new document of a project."""
-        new = StoredDocument(name, text, [dict(s) for s in sentences], dict(about or {}))
-        return self.add_documents(project, [new], by=by)[0]
 
     def add_documents(
         self, project: int, new: Iterable[StoredDocument], *, by: int | None = None

@@ -25,7 +25,7 @@ class Project(NamedTuple):
     task: str
     language: str
     guidelines: str
-    settings: dict[str, Any]
+    settings: Json
     model: str
     created: str
     deleted: str | None
@@ -39,7 +39,7 @@ class DocumentFacts(NamedTuple):
     name: str
     n_sentences: int
     n_words: int
-    about: dict[str, Any]
+    about: Json
     created: str
     deleted: str | None
 
@@ -152,11 +152,6 @@ class State(NamedTuple):
     last: tuple[Decision, ...]
     redoable: tuple[Decision, ...]
 
-    @classmethod
-    def empty(cls, layer: Layer) -> State:
-        """What holds where nobody decided anything."""
-        return cls(layer, {}, (), ())
-
     @property
     def version(self) -> int:
         """What a client has seen who saw this."""
@@ -166,12 +161,6 @@ class State(NamedTuple):
     def values(self) -> dict[Place, Any]:
         """The value of every item that was decided."""
         return {key: decision.value for key, decision in self.decisions.items()}
-
-    def of(self, sentence: int) -> dict[str, Any]:
-        """The values of one sentence, by item."""
-        return {
-            item: d.value for (number, item), d in self.decisions.items() if number == sentence
-        }
 
 
 class OpenLayer(NamedTuple):
@@ -203,7 +192,7 @@ class MadeModel(NamedTuple):
     file: str
     made: str
     user: int | None
-    scores: dict[str, Any]
+    scores: Json
     in_use: bool
 
 
@@ -214,7 +203,7 @@ class AuditEntry(NamedTuple):
     at: str
     user: int | None
     action: str
-    about: dict[str, Any]
+    about: Json
 
 
 # ---- a sentence, and the JSON of it that is stored

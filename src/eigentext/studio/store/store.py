@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import Connection
 
+    from eigentext.base.types import Json
     from eigentext.studio.store.records import Decision, Place, State
 
 
@@ -64,11 +65,12 @@ class AnnotationStore(ProjectStore):
     """A store of annotations: a file, or a database on a server.
 
     >>> import tempfile, pathlib
+    >>> from eigentext.studio.store.records import StoredDocument
     >>> folder = tempfile.TemporaryDirectory()
     >>> store = AnnotationStore(pathlib.Path(folder.name, "a.db"))
     >>> project = store.create_project("Trees", "dependency", language="en")
     >>> sentence = {"tokens": [{"text": "It", "start": 0, "end": 2}]}
-    >>> text = store.add_document(project.id, "one", [sentence], text="It")
+    >>> (text,) = store.add_documents(project.id, [StoredDocument("one", "It", [sentence], {})])
     >>> layer = store.layer(text.id, kind="adjudication")
     >>> store.decide(layer.id, Change(0, "a1", {"head": 0, "deprel": "root"}), seen=0)
     1
@@ -268,11 +270,7 @@ class AnnotationStore(ProjectStore):
             if not last:
                 keep_version(c, layer, version)
                 return ()
-            mark: dict[str, Any] = {
-                "undone": self.now(),
-                "undone_version": version,
-                "undone_by": by,
-            }
+            mark: Json = {"undone": self.now(), "undone_version": version, "undone_by": by}
             chosen = decisions.c.id.in_([decision.id for decision in last])
             with counted(c, layer, {decision.sentence for decision in last}):
                 c.execute(update(decisions).where(chosen).values(mark))

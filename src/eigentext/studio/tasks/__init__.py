@@ -41,39 +41,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eigentext.errors import SettingsError
-from eigentext.studio.tasks.records import (
-    DONE,
-    AnnotatedDocument,
-    Certainty,
-    Decisions,
-    Finding,
-    Finished,
-    ItemCandidate,
-    Proposal,
-    TaskItem,
-    TaskScore,
-    WholeAnswer,
-)
 
 if TYPE_CHECKING:
     from eigentext.studio.tasks.task import Task
-
-__all__ = [
-    "DONE",
-    "TASKS",
-    "AnnotatedDocument",
-    "Certainty",
-    "Decisions",
-    "Finding",
-    "Finished",
-    "ItemCandidate",
-    "Proposal",
-    "TaskItem",
-    "TaskScore",
-    "WholeAnswer",
-    "open_task",
-    "task_class",
-]
 
 #: The tasks by name, and where their classes are.
 TASKS = {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eigentext.language import Doc, Sentence
-    from eigentext.studio.tasks.records import Decisions
+    from eigentext.studio.tasks.records import Analysis, Decisions
     from eigentext.studio.tasks.task import Task
 
 _MOST_WORDS = 400
@@ -41,7 +41,7 @@ def has_udtools() -> bool:
 
 def check_sentence(
     sentence: Sentence,
-    analysis: Mapping[str, Any],
+    analysis: Analysis,
     *,
     language: str = "ud",
     udtools: bool = True,
@@ -84,7 +84,7 @@ def check_under(
     return [finding for finding in findings if rules or finding.rule in _OF_TREES]
 
 
-def _columns(sentence: Sentence, analysis: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _columns(sentence: Sentence, analysis: Analysis) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {}
     for name in ("lemma", "upos", "xpos", "feats", "deprel", "deps", "misc"):
         values = analysis.get(name) or column_of(sentence, name)

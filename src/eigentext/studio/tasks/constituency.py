@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Json
     from eigentext.constituency.answer import Parse
     from eigentext.language import Sentence
-    from eigentext.studio.tasks.records import Answers
+    from eigentext.studio.tasks.records import Analysis, Answers
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 LABELS = tuple(
@@ -169,7 +170,7 @@ class ConstituencyTask(Task):
             raise bad(item, f"expected 1 to {_LONGEST_CHAIN} labels, found {len(labels)}")
         raise bad(item, 'expected {"label": "NP"}, {"labels": ["S", "VP"]} or {"forbid": true}')
 
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
+    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
         text = analysis.get("brackets") if isinstance(analysis, dict) else None
         if not isinstance(text, str) or len(text) > 1_000_000:
             raise bad("done", 'expected {"brackets": "(S ...)"}')
@@ -183,7 +184,7 @@ class ConstituencyTask(Task):
             raise bad("done", "brackets: the words are not those of the sentence")
         return {"brackets": str(tree)}
 
-    def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def items_of(self, analysis: Analysis) -> list[tuple[str, Any]]:
         """What decisions would make this analysis."""
         brackets = brackets_of(Tree.from_brackets(analysis["brackets"]))
         items = [
@@ -197,7 +198,7 @@ class ConstituencyTask(Task):
         chain = {"labels": [value["label"]]} if "label" in value else {}
         return super().comparable({n: v for n, v in value.items() if n != "label"} | chain)
 
-    def accepted_items(self, analysis: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    def accepted_items(self, analysis: Analysis) -> Iterable[tuple[str, Any]]:
         """Spans and tags, where there is a tree."""
         return self.items_of(analysis) if analysis.get("brackets") else ()
 
@@ -207,13 +208,13 @@ class ConstituencyTask(Task):
         if "tag" in cells:
             answers.values.setdefault("tag", {})[word] = cells["tag"]
 
-    def add_finished(self, answers: Answers, sentence: int, analysis: Mapping[str, Any]) -> None:
+    def add_finished(self, answers: Answers, sentence: int, analysis: Analysis) -> None:
         """The tree."""
         if analysis.get("brackets"):
             answers.trees[sentence,] = Tree.from_brackets(analysis["brackets"])
 
     def drawing(
-        self, forms: Sequence[str], analysis: Mapping[str, Any], items: Sequence[TaskItem] = ()
+        self, forms: Sequence[str], analysis: Analysis, items: Sequence[TaskItem] = ()
     ) -> str | None:
         """The tree."""
         if not analysis.get("brackets"):
@@ -307,7 +308,7 @@ class ConstituencyTask(Task):
             )
         for start, end in decided.forbidden:
             label = decided.forbidden[start, end]
-            against: dict[str, Any] = {"forbid": True}
+            against: Json = {"forbid": True}
             if label is not None:
                 against["label"] = label
             items.append(((start, -end), TaskItem(f"s{start}-{end}", against, True, 1.0)))
@@ -471,7 +472,7 @@ class ConstituencyTask(Task):
 
     # ------------------------------------------------------------ what comes out
 
-    def decided_only(self, state: SentenceState) -> dict[str, Any]:
+    def decided_only(self, state: SentenceState) -> Json:
         """A flat tree with what is decided alone."""
         sentence = state.sentence
         decided = self._decided(state)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.types import Json
 from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.errors import SettingsError
 from eigentext.studio.tasks.records import (
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from eigentext.dependency import DependencyParser
     from eigentext.dependency.sentence import TaggedSentence
     from eigentext.language import Doc, Sentence
-    from eigentext.studio.tasks.records import Answers
+    from eigentext.studio.tasks.records import Analysis, Answers
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 RELATIONS = tuple(
@@ -50,7 +51,7 @@ _RERANKED = 20  # trees that a reranker chooses from
 _WIDTH = 960.0  # of a row of words in drawings; longer sentences are broken
 _HEAT = 50.0  # of margins between relations, in units of the parser's rounded weights
 
-Arcs = dict[int, dict[str, Any]]  # word, from 1 on -> head, deprel
+Arcs = dict[int, Json]  # word, from 1 on -> head, deprel
 
 
 class _Answer(NamedTuple):
@@ -94,7 +95,7 @@ class DependencyTask(Task):
         return parser
 
     @classmethod
-    def beside_learned(cls, served: Any) -> dict[str, Any]:
+    def beside_learned(cls, served: Any) -> Json:
         """A parser that was learned has no tagger of its own; that of the pipeline stays."""
         is_pipeline = getattr(served, "KIND", "") == "pipeline"
         return {"tagger": served.morphology_} if is_pipeline else {}
@@ -121,7 +122,7 @@ class DependencyTask(Task):
             raise bad(item, f"deprel is {str(relation)[:60]!r}, expected a relation")
         return {name: value[name] for name in ("head", "deprel", "passed") if name in value}
 
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
+    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
         n = len(sentence)
         if not isinstance(analysis, dict) or not {"head", "deprel"} <= set(analysis):
             raise bad("done", 'expected {"head": [...], "deprel": [...]}')
@@ -139,7 +140,7 @@ class DependencyTask(Task):
             raise bad("done", fault)
         return {"head": list(heads), "deprel": list(relations)}
 
-    def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def items_of(self, analysis: Analysis) -> list[tuple[str, Any]]:
         """What decisions would make this analysis."""
         pairs = zip(analysis["head"], analysis["deprel"], strict=True)
         return [
@@ -191,7 +192,7 @@ class DependencyTask(Task):
         )
 
     def drawing(
-        self, forms: Sequence[str], analysis: Mapping[str, Any], items: Sequence[TaskItem] = ()
+        self, forms: Sequence[str], analysis: Analysis, items: Sequence[TaskItem] = ()
     ) -> str | None:
         """The arcs of a whole tree."""
         if not forms or None in analysis["head"]:
@@ -261,7 +262,7 @@ class DependencyTask(Task):
         if parser is None:
             raise SettingsError("there is no parser")
         columns = {name: column_of(sentence, name) for name in ("upos", "xpos", "feats", "lemma")}
-        tags: dict[str, Any] = {
+        tags: Json = {
             "lemmas" if name == "lemma" else name: values
             for name, values in columns.items()
             if values and set(values) != {"_"}
@@ -374,7 +375,7 @@ class DependencyTask(Task):
 
     # ------------------------------------------------------------ what comes out
 
-    def decided_only(self, state: SentenceState) -> dict[str, Any]:
+    def decided_only(self, state: SentenceState) -> Json:
         """Heads and relations that are decided."""
         n = len(state.sentence)
         heads, relations = _overlaid([None] * n, ["_"] * n, _arcs(state))
@@ -406,7 +407,7 @@ class DependencyTask(Task):
 
         treebank = list(read_sentences(base)) if base else []
         treebank += [conllu_sentence(example.sentence, example.analysis) for example in examples]
-        settings: dict[str, Any] = {}
+        settings: Json = {}
         if self.parser is not None:
             settings = self.parser.get_params(deep=False)
         elif not any(set(sentence.column("upos")) - {"_"} for sentence in treebank):

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Json
     from eigentext.language import Sentence
-    from eigentext.studio.tasks.records import Answers
+    from eigentext.studio.tasks.records import Analysis, Answers
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 _MOST_ANSWERS = 16  # tag sequences that certainties come from
@@ -46,7 +47,7 @@ class EntitiesTask(Task):
             raise bad(item, f"type is {str(kind)[:60]!r}, expected a name without white space")
         return dict(value)
 
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
+    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
         spans = analysis.get("entities") if isinstance(analysis, dict) else None
         if not isinstance(spans, list):
             raise bad("done", 'expected {"entities": [{"start", "end", "type"}, ...]}')
@@ -64,14 +65,14 @@ class EntitiesTask(Task):
         kept.sort(key=lambda span: (span["start"], -span["end"], span["type"]))
         return {"entities": kept, "tags": tags_of_spans(n, kept)}
 
-    def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def items_of(self, analysis: Analysis) -> list[tuple[str, Any]]:
         """What decisions would make this analysis."""
         return [
             (f"e{entity['start']}-{entity['end']}", {"type": entity["type"]})
             for entity in analysis["entities"]
         ]
 
-    def add_finished(self, answers: Answers, sentence: int, analysis: Mapping[str, Any]) -> None:
+    def add_finished(self, answers: Answers, sentence: int, analysis: Analysis) -> None:
         """The entities as spans."""
         answers.spans.setdefault("entities", {})[sentence,] = [
             (entity["type"], entity["start"], entity["end"])
@@ -105,7 +106,7 @@ class EntitiesTask(Task):
                         of_type[span["type"]] = of_type.get(span["type"], 0.0) + share
         elif sentence.entities is not None:
             source, proposed = "imported", spans_of_tags(sentence.entities)
-        spans: list[dict[str, Any]] = [
+        spans: list[Json] = [
             {"start": s, "end": e, "type": kind} for (s, e), kind in decided.items()
         ]
         taken = [*decided, *none]
@@ -215,7 +216,7 @@ class EntitiesTask(Task):
 
     # ------------------------------------------------------------ what comes out
 
-    def decided_only(self, state: SentenceState) -> dict[str, Any]:
+    def decided_only(self, state: SentenceState) -> Json:
         """The entities that are decided."""
         decided, _ = _spans(state)
         spans = [{"start": s, "end": e, "type": kind} for (s, e), kind in decided.items()]

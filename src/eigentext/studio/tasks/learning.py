@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Json
     from eigentext.evaluate.bootstrap import Comparison
     from eigentext.language import Doc
     from eigentext.studio.store.records import MadeModel, Place, State, StoredDocument
@@ -75,7 +76,7 @@ class Lesson(NamedTuple):
 
     project: int
     task: str
-    settings: dict[str, Any]
+    settings: Json
     model: str
     file: str
     seen: tuple[str, ...]
@@ -95,7 +96,7 @@ def models_folder(store: AnnotationStore, folder: str | None = None) -> Path:
     )
 
 
-def task_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def task_settings(settings: Mapping[str, Any]) -> Json:
     """Those settings of a project that are the task's; a foreign dump may have any.
 
     >>> task_settings({"labels": ["NP"], "compare": True})
@@ -166,7 +167,7 @@ def once(states: Iterable[State]) -> dict[Place, Any]:
     return chosen
 
 
-def learn(lesson: Lesson, folder: Path, *, progress: Progress | None = None) -> dict[str, Any]:
+def learn(lesson: Lesson, folder: Path, *, progress: Progress | None = None) -> Json:
     """Make the next model, save it in ``folder``, and tell how it does beside the present one.
 
     The report has ``file``, ``kept`` (whether it does no worse), ``said`` (that in a sentence),
@@ -251,9 +252,9 @@ class Retrained:
     seconds: float
     path: str | None = None
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> Json:
         """The figures, for a database or a page."""
-        record: dict[str, Any] = {
+        record: Json = {
             "kept": self.kept,
             "why": self.why,
             "figure": self.new.name,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.remembering import Remembered
@@ -22,15 +23,42 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Json
     from eigentext.language import Sentence
-    from eigentext.lexical import Label, RankedWord
+    from eigentext.lexical import Label, LexicalRanker, RankedWord
     from eigentext.lexical.schemes.labels import LabelScheme
-    from eigentext.studio.tasks.records import Answers, Decisions
+    from eigentext.studio.tasks.records import Analysis, Answers, Decisions
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 _TYPED = ("lemma", "gloss", "vocalised")
 _SHOWN = 9  # candidates with each item: as many as there are number keys
 _WORDS_KEPT = 8_000
+
+
+class RememberedRanking:
+    """The rankings of a ranker, the latest of which are remembered."""
+
+    def __init__(self, ranker: LexicalRanker) -> None:
+        self._ranker = ranker
+        self._remembered: Remembered[object, list[list[RankedWord]]] = Remembered(
+            _WORDS_KEPT, lambda ranked: sum(map(len, ranked))
+        )
+
+    def rank(
+        self, forms: tuple[tuple[str, ...], ...], fixed: Mapping[tuple[int, int], Label]
+    ) -> list[list[RankedWord]]:
+        """Sentences ranked as one document, given the labels of words by sentence and number."""
+        from eigentext.lexical import LexDocument, LexWord
+
+        key = forms, tuple(sorted(fixed.items()))
+        latest = self._remembered.get(key)
+        if latest is not None:
+            return latest
+        starts = [0, *accumulate(map(len, forms))]
+        document = LexDocument("text", [[LexWord(form) for form in words] for words in forms])
+        by_place = {starts[s] + w: label for (s, w), label in fixed.items()}
+        (ranked,) = self._ranker.rank_documents([document], fixed=by_place)
+        return self._remembered.put(key, ranked)
 
 
 class LexicalTask(Task):
@@ -62,9 +90,7 @@ class LexicalTask(Task):
             load_scheme(scheme) if self.model is None else self.model.scheme_
         )
         self._analyzer = analyzer
-        self._remembered: Remembered[Any, list[list[RankedWord]]] = Remembered(
-            _WORDS_KEPT, lambda ranked: sum(map(len, ranked))
-        )
+        self._ranking = RememberedRanking(self.model)
 
     def _check(self, sentence: Sentence, item: str, value: Any) -> Any:
         if value.get("none") is True:
@@ -93,7 +119,7 @@ class LexicalTask(Task):
             values.setdefault("lemma", value["lemma"])
         return tuple(values.get(name, self.scheme.missing) for name in self.scheme.elements)
 
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
+    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
         words = analysis.get("words") if isinstance(analysis, dict) else None
         if not isinstance(words, list) or len(words) != len(sentence):
             raise bad("done", 'expected {"words": [...]} with an entry for each word')
@@ -107,7 +133,7 @@ class LexicalTask(Task):
             kept.append({"form": form, **_as_word(checked)})
         return {"words": kept}
 
-    def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def items_of(self, analysis: Analysis) -> list[tuple[str, Any]]:
         """What decisions would make this analysis."""
         items: list[tuple[str, Any]] = []
         for number, word in enumerate(analysis.get("words", ())):
@@ -152,22 +178,8 @@ class LexicalTask(Task):
 
     def rank(self, document: Doc, decisions: Decisions) -> list[list[RankedWord]]:
         """All words of a text ranked under the decisions; the latest rankings are remembered."""
-        from eigentext.lexical import LexDocument as Words
-        from eigentext.lexical import LexWord
-
-        fixed = self._fixed(document, decisions)
         forms = tuple(tuple(sentence.forms) for sentence in document.sentences)
-        key = forms, tuple(sorted(fixed.items()))
-        latest = self._remembered.get(key)
-        if latest is not None:
-            return latest
-        starts = [0]
-        for words in forms:
-            starts.append(starts[-1] + len(words))
-        text = Words("text", [[LexWord(form) for form in words] for words in forms])
-        by_place = {starts[s] + w: label for (s, w), label in fixed.items()}
-        (ranked,) = self.model.rank_documents([text], fixed=by_place)
-        return self._remembered.put(key, ranked)
+        return self._ranking.rank(forms, self._fixed(document, decisions))
 
     def _propose(self, state: SentenceState, k: int) -> Proposal:
         decided = state.decided
@@ -201,17 +213,16 @@ class LexicalTask(Task):
         return self._proposal(state, items, analysis={"words": words}, source=source)
 
     def _imported(self, sentence: Sentence, number: int) -> Any:
-        columns = {name: column_of(sentence, name) for name in ("lemma", "upos", "xpos", "feats")}
-        if not any(columns.values()):
-            return None
         from eigentext.language.formats.conllu import parse_pairs
 
-        cells = {
-            name: (values or ["_"] * (number + 1))[number] for name, values in columns.items()
-        }
-        features = {**parse_pairs(cells["feats"]), "upos": cells["upos"]}
-        lemma = cells["lemma"] if cells["lemma"] != "_" else ""
-        label = self.scheme.gold(sentence.forms[number], lemma, cells["xpos"], features)
+        columns = [column_of(sentence, name) for name in ("lemma", "upos", "xpos", "feats")]
+        if not any(columns):
+            return None
+        lemma, upos, xpos, feats = ("_" if cells is None else cells[number] for cells in columns)
+        features = {**parse_pairs(feats), "upos": upos}
+        label = self.scheme.gold(
+            sentence.forms[number], "" if lemma == "_" else lemma, xpos, features
+        )
         return {"label": self.scheme.as_mapping(label)}
 
     def _shown(self, word: RankedWord, most: int | None = None) -> list[ItemCandidate]:
@@ -241,17 +252,13 @@ class LexicalTask(Task):
         for reading in analyzer.analyse(form):
             for label in self.scheme.project(reading):
                 readings.setdefault(label, reading)
+        names = ("lemma", "vocalised", "gloss", "source")
         return [
             ItemCandidate(
                 {"label": self.scheme.as_mapping(label)},
                 rank,
                 None,
-                {
-                    "lemma": reading.lemma,
-                    "vocalised": reading.vocalised,
-                    "gloss": reading.gloss,
-                    "source": reading.source,
-                },
+                {name: getattr(reading, name) for name in names},
             )
             for rank, (label, reading) in enumerate(readings.items(), start=1)
         ]
@@ -269,7 +276,7 @@ class LexicalTask(Task):
 
     # ------------------------------------------------------------ what comes out
 
-    def decided_only(self, state: SentenceState) -> dict[str, Any]:
+    def decided_only(self, state: SentenceState) -> Json:
         """The words, with labels where they are decided."""
         decided = state.decided
         words = [
@@ -295,7 +302,7 @@ class LexicalTask(Task):
             return
         yield from self._conllu(export.analysis, export.comments)
 
-    def _conllu(self, analysis: Mapping[str, Any], comments: list[str]) -> Iterator[str]:
+    def _conllu(self, analysis: Analysis, comments: list[str]) -> Iterator[str]:
         from eigentext.language.formats.conllu import conllu_rows
         from eigentext.lexical.analysis import Analysis
         from eigentext.lexical.output import conllu_cells
@@ -330,7 +337,7 @@ class LexicalTask(Task):
             read = read_conllu_documents if is_conllu else read_words_jsonl
             documents = list(read(base, self.scheme))
         documents += self._documents(examples, {document.id for document in documents})
-        settings: dict[str, Any] = {"scheme": self.scheme}
+        settings: Json = {"scheme": self.scheme}
         if self.model is not None:
             settings = {**self.model.get_params(deep=False), **settings}
         elif self._analyzer is not None:
@@ -412,17 +419,17 @@ def _has_letter(form: str) -> bool:
     return any(char.isalpha() for char in form)
 
 
-def _bare(value: Mapping[str, Any]) -> dict[str, Any]:
+def _bare(value: Mapping[str, Any]) -> Json:
     return {"label": value["label"]} if "label" in value else dict(value)
 
 
-def _value(candidate: ItemCandidate) -> dict[str, Any]:
+def _value(candidate: ItemCandidate) -> Json:
     """A candidate as a decision for it would be, with what is shown of it."""
     shown = {name: candidate.shown.get(name) for name in _TYPED}
     return {**candidate.value, **{name: text for name, text in shown.items() if text}}
 
 
-def _as_word(value: Any) -> dict[str, Any]:
+def _as_word(value: Any) -> Json:
     if value is None or value.get("none"):
         return {"label": None}
     return {name: value[name] for name in ("label", *_TYPED) if name in value}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 DONE = "done"  # the item that says that a sentence is finished
 Decisions: TypeAlias = "Mapping[tuple[int, str], Any]"
 AnswerKey = tuple[int, ...]
+Analysis: TypeAlias = "Mapping[str, Any]"
+"""The whole answer of a sentence; its keys are the task's, see `eigentext.studio.tasks`."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class TaskItem:
 class WholeAnswer:
     """A whole answer among the k best; ``score`` is the model's, higher is better."""
 
-    analysis: Mapping[str, Any]
+    analysis: Analysis
     score: float
     probability: float | None = None
 
@@ -90,7 +92,7 @@ class Proposal:
 
     task: str
     sentence: int
-    analysis: Mapping[str, Any]
+    analysis: Analysis
     items: tuple[TaskItem, ...]
     certainty: float
     kbest: tuple[WholeAnswer, ...] = ()
@@ -129,7 +131,7 @@ class Finished:
     document: str
     number: int
     sentence: Sentence
-    analysis: Mapping[str, Any]
+    analysis: Analysis
     text: str = ""  # from its first token to its last, where there is a text
 
 

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Json
     from eigentext.language import Doc, Sentence
     from eigentext.language.formats import conllu
-    from eigentext.studio.tasks.records import Answers
+    from eigentext.studio.tasks.records import Analysis, Answers
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
     from eigentext.tagging.segmentation.model import Place
 
@@ -84,7 +85,7 @@ class SegmentationTask(Task):
             raise bad(item, "expected words without tabs and line ends")
         return {"words": list(words)}
 
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
+    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
         listed = analysis.get("sentences") if isinstance(analysis, dict) else None
         if not isinstance(listed, list) or not len(sentence):
             raise bad("done", 'expected {"sentences": [{"tokens": [...]}, ...]}')
@@ -113,7 +114,7 @@ class SegmentationTask(Task):
             kept.append({"tokens": kept_tokens})
         return {"sentences": kept}
 
-    def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def items_of(self, analysis: Analysis) -> list[tuple[str, Any]]:
         """What decisions would make this analysis: its cuts, and its multiword tokens."""
         items: list[tuple[str, Any]] = []
         first = True
@@ -128,7 +129,7 @@ class SegmentationTask(Task):
                     items.append((name, {"words": token["words"]}))
         return items
 
-    def accepted_items(self, analysis: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    def accepted_items(self, analysis: Analysis) -> Iterator[tuple[str, Any]]:
         """The cuts."""
         return ((item, value) for item, value in self.items_of(analysis) if item[0] == "b")
 
@@ -138,7 +139,7 @@ class SegmentationTask(Task):
         if "cut" in cells:
             answers.values.setdefault("cut", {})[word] = cells["cut"]
 
-    def add_finished(self, answers: Answers, sentence: int, analysis: Mapping[str, Any]) -> None:
+    def add_finished(self, answers: Answers, sentence: int, analysis: Analysis) -> None:
         """Tokens and sentences as spans of the text."""
         units = [unit["tokens"] for unit in analysis.get("sentences", ()) if unit.get("tokens")]
         answers.spans.setdefault("tokens", {})[sentence,] = [
@@ -185,11 +186,7 @@ class SegmentationTask(Task):
         return self._proposal(state, items, notes, analysis=analysis, source=source)
 
     def _items(
-        self,
-        state: SentenceState,
-        analysis: Mapping[str, Any],
-        places: Mapping[int, Place],
-        source: str,
+        self, state: SentenceState, analysis: Analysis, places: Mapping[int, Place], source: str
     ) -> list[TaskItem]:
         decided = state.decided
         values = dict(self.items_of(analysis))
@@ -256,13 +253,11 @@ class SegmentationTask(Task):
 
     # ------------------------------------------------------------ what comes out
 
-    def decided_only(self, state: SentenceState) -> dict[str, Any]:
+    def decided_only(self, state: SentenceState) -> Json:
         """The unit cut at white space, and as decided."""
         return dict(SegmentationTask(None)._propose(state, 1).analysis)
 
-    def sentences_of(
-        self, text: str, analysis: Mapping[str, Any], offset: int = 0
-    ) -> Iterator[Sentence]:
+    def sentences_of(self, text: str, analysis: Analysis, offset: int = 0) -> Iterator[Sentence]:
         """The sentences of a finished unit, ready for other tasks; ``offset``: of the text."""
         flat = [token for part in analysis["sentences"] for token in part["tokens"]]
         following = {a["start"]: b["start"] for a, b in pairwise(flat)}

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Json
     from eigentext.language import Sentence
-    from eigentext.studio.tasks.records import Answers
+    from eigentext.studio.tasks.records import Analysis, Answers
     from eigentext.studio.tasks.task import Examples, SentenceExport, SentenceState
 
 COLUMNS = ("upos", "xpos", "feats", "lemma")
@@ -82,7 +83,7 @@ class TagsTask(Task):
             kept["feats"] = sorted_feats(feats)
         return kept
 
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
+    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
         if not isinstance(analysis, dict) or not analysis or not set(analysis) <= set(COLUMNS):
             raise bad("done", f"expected columns of {', '.join(COLUMNS)}")
         kept = {}
@@ -95,13 +96,13 @@ class TagsTask(Task):
             kept[name] = list(values)
         return kept
 
-    def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def items_of(self, analysis: Analysis) -> list[tuple[str, Any]]:
         """What decisions would make this analysis."""
         names = _filled(analysis)
         n = max((len(column) for column in analysis.values()), default=0)
         return [(f"t{word}", {name: analysis[name][word] for name in names}) for word in range(n)]
 
-    def accepted_items(self, analysis: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    def accepted_items(self, analysis: Analysis) -> Iterator[tuple[str, Any]]:
         """The cells that say something."""
         columns = {name: column for name, column in analysis.items() if isinstance(column, list)}
         for word in range(max(map(len, columns.values()), default=0)):
@@ -233,7 +234,7 @@ class TagsTask(Task):
 
     # ------------------------------------------------------------ what comes out
 
-    def decided_only(self, state: SentenceState) -> dict[str, Any]:
+    def decided_only(self, state: SentenceState) -> Json:
         """The columns with what is decided alone."""
         columns = {name: ["_"] * len(state.sentence) for name in COLUMNS}
         for word, cells in _cells(state).items():
@@ -299,7 +300,7 @@ def _filled(columns: Mapping[str, Sequence[str]]) -> list[str]:
     return [name for name in COLUMNS if set(columns.get(name, ("_",))) != {"_"}]
 
 
-def _bare(example: Finished) -> dict[str, Any]:
+def _bare(example: Finished) -> Json:
     """The columns for training: trees are left out, which a tagger does not need."""
     n = len(example.sentence)
     return {**example.analysis, **{name: ["_"] * n for name in ("head", "deprel", "deps")}}

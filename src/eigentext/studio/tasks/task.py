@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Json
     from eigentext.language import Doc, Sentence
-    from eigentext.studio.tasks.records import AnnotatedDocument, Decisions, Finding
+    from eigentext.studio.tasks.records import Analysis, AnnotatedDocument, Decisions, Finding
 
 Examples: TypeAlias = "Sequence[Finished]"
 MOST_LETTERS = 1000  # of anything typed
@@ -132,7 +133,7 @@ class SentenceState(NamedTuple):
         return self.document.sentences[self.number]
 
     @property
-    def decided(self) -> dict[str, Any]:
+    def decided(self) -> Json:
         """What holds in it: item -> value, without what was taken back."""
         return {
             item: value
@@ -146,7 +147,7 @@ class SentenceExport(NamedTuple):
 
     document: Doc
     sentence: Sentence
-    analysis: Mapping[str, Any]
+    analysis: Analysis
     comments: list[str]
     form: str
 
@@ -205,7 +206,7 @@ class Task(ABC):
         return model
 
     @classmethod
-    def beside_learned(cls, served: Any) -> dict[str, Any]:
+    def beside_learned(cls, served: Any) -> Json:
         """Settings that a model learned from decisions needs of the one that it replaces."""
         return {}
 
@@ -220,11 +221,11 @@ class Task(ABC):
         """A value as it is kept; a bad one is a DataError."""
 
     @abstractmethod
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> dict[str, Any]:
+    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
         """A whole analysis as it is kept."""
 
     @abstractmethod
-    def items_of(self, analysis: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    def items_of(self, analysis: Analysis) -> list[tuple[str, Any]]:
         """What decisions would make this analysis, in reading order."""
 
     @abstractmethod
@@ -234,7 +235,7 @@ class Task(ABC):
         """Values that the item, with these numbers in its name, could have, ranked."""
 
     @abstractmethod
-    def decided_only(self, state: SentenceState) -> dict[str, Any]:
+    def decided_only(self, state: SentenceState) -> Json:
         """The analysis with what is decided alone: what is open is empty."""
 
     @abstractmethod
@@ -299,9 +300,7 @@ class Task(ABC):
             raise bad(item, f"expected a span within the {n} words of the sentence")
         return numbers
 
-    def corrections(
-        self, analysis: Mapping[str, Any], gold: Mapping[str, Any]
-    ) -> list[tuple[str, Any]]:
+    def corrections(self, analysis: Analysis, gold: Analysis) -> list[tuple[str, Any]]:
         """The decisions that would turn one analysis into another, in reading order.
 
         What is there and should not be comes last: it often goes by itself.
@@ -372,11 +371,11 @@ class Task(ABC):
             **more,
         )
 
-    def apply(self, document: Doc, decisions: Decisions, sentence: int) -> dict[str, Any]:
+    def apply(self, document: Doc, decisions: Decisions, sentence: int) -> Json:
         """The whole analysis of a sentence: decisions, and proposals for what is open."""
         return dict(self.propose(document, decisions, sentence).analysis)
 
-    def accepted(self, document: Doc, decisions: Decisions, sentence: int) -> dict[str, Any]:
+    def accepted(self, document: Doc, decisions: Decisions, sentence: int) -> Json:
         """The value of ``done`` that accepts a sentence as it stands now."""
         return {"analysis": self.apply(document, decisions, sentence)}
 
@@ -419,7 +418,7 @@ class Task(ABC):
         return certainties
 
     def drawing(
-        self, forms: Sequence[str], analysis: Mapping[str, Any], items: Sequence[TaskItem] = ()
+        self, forms: Sequence[str], analysis: Analysis, items: Sequence[TaskItem] = ()
     ) -> str | None:
         """The analysis as SVG, with the certainties of its items; None where there is none."""
         return None
@@ -447,7 +446,7 @@ class Task(ABC):
         bare = {name: inner for name, inner in value.items() if name not in _NOT_COMPARED}
         return json.dumps(bare, sort_keys=True, ensure_ascii=False)
 
-    def accepted_items(self, analysis: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    def accepted_items(self, analysis: Analysis) -> Iterable[tuple[str, Any]]:
         """The items of a finished sentence that measures compare."""
         return self.items_of(analysis)
 
@@ -492,7 +491,7 @@ class Task(ABC):
         """Tell answers what a comparable value says of a word: (sentence, number)."""
 
     def add_finished(  # noqa: B027
-        self, answers: Answers, sentence: int, analysis: Mapping[str, Any]
+        self, answers: Answers, sentence: int, analysis: Analysis
     ) -> None:
         """Tell answers the spans and trees of a finished sentence."""
 
@@ -582,7 +581,7 @@ class Task(ABC):
             yield from self._lines(SentenceExport(document, sentence, analysis, comments, form))
 
     def _json_lines(self, layer: AnnotatedDocument, *, unfinished: bool) -> Iterator[str]:
-        of_sentence: dict[int, dict[str, Any]] = {}
+        of_sentence: dict[int, Json] = {}
         for (number, item), value in layer.decisions.items():
             of_sentence.setdefault(number, {})[item] = value
         for number, sentence in enumerate(layer.document.sentences):

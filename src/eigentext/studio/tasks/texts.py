@@ -17,6 +17,7 @@ from eigentext.language.sentence import COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from eigentext.base.types import Json
     from eigentext.language.formats import conllu
     from eigentext.language.trees.constituent import Tree
     from eigentext.tagging.segmentation import Segmenter
@@ -149,7 +150,7 @@ def conllu_sentence(
     return parse_sentence("\n".join(conllu_lines(sentence, columns)) + "\n")
 
 
-def spans_of_tags(tags: Sequence[str]) -> list[dict[str, Any]]:
+def spans_of_tags(tags: Sequence[str]) -> list[Json]:
     """Entities of BIO2 tags.
 
     >>> spans_of_tags(["B-PER", "I-PER", "O"])
