@@ -41,7 +41,7 @@ class DependencyService:
 
 
 def _sentences(request: wire.DependencyRequest, limits: ServiceSettings) -> list[list[str]]:
-    tokens = tokens_of(request, limits, empty=False)
+    tokens = tokens_of(request, limits, least=1)
     sentences = [as_typed(request, sentence) for sentence in tokens]
     check_parsing([len(tokens) for tokens in sentences], request.kbest, limits)
     return sentences

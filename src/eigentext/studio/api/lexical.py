@@ -7,6 +7,7 @@ library's: nothing is rounded, reordered or left out but by ``top``.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from eigentext.base.remembering import Remembered
@@ -31,6 +32,7 @@ Sentences = list[list[Token]]
 Position = tuple[int, int]
 """A sentence and a word in it, both from 0."""
 
+_TOKEN = re.compile(r"[^ \t\r\v\f\n]+")
 _ALSO = 8
 _DESCRIPTIONS_KEPT = 20_000  # of the latest readings
 
@@ -91,7 +93,7 @@ class LexicalService:
 
     def sentences(self, request: wire.LexicalRequest, limits: ServiceSettings) -> Sentences:
         """The tokens of a request, within the limits."""
-        sentences = tokens_of(request, limits, blanks=False)
+        sentences = tokens_of(request, limits, _TOKEN)
         words, most = sum(map(len, sentences)), limits.max_ranked_words
         if words > most:
             raise TooMuchError(f"found {words:,} words; at most {most:,} are ranked at once")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from eigentext.studio.service.settings import ServiceSettings
 
 BLANKS = re.compile(r"[ \t\n\r\f\v]+")  # what ends a word in brackets
+_TOKEN = re.compile(r"(?=.*\S)[^ \t\n\r\f\v]+")
 
 
 class Input(NamedTuple):
@@ -265,7 +266,7 @@ def sentences_to_parse(
     is_text = request.text is not None and request.sentences is None
     if pipeline is not None and is_text and pipeline.segmenter_ is not None:
         return _by_pipeline(request, pipeline, limits, check)
-    tokens = tokens_of(request, limits, empty=False, blanks=False)
+    tokens = tokens_of(request, limits, _TOKEN, least=1)
     if pipeline is not None and not is_text:
         return _by_pipeline(request, pipeline, limits, check)
     sentences = [

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eigentext.studio.service.settings import ServiceSettings
 
 
-_BLANK = re.compile(r"[ \t\r\v\f\n]")
+_NOT_BLANK = re.compile(r"(?s).*\S.*")
 
 
 class NoModelError(EigentextError):
@@ -122,23 +122,28 @@ def check_parsing(lengths: Sequence[int], kbest: int, limits: ServiceSettings) -
 
 
 def tokens_of(
-    request: TextRequest, limits: ServiceSettings, *, empty: bool = True, blanks: bool = True
+    request: TextRequest,
+    limits: ServiceSettings,
+    token: re.Pattern[str] = _NOT_BLANK,
+    least: int = 0,
 ) -> list[list[Token]]:
     """The sentences of the request; tokens that it brings as such stand at -1 of no text.
 
-    Those are refused that hold nothing, or white space unless ``blanks``, and ``empty`` sentences.
+    Each of those has to match ``token``, and each sentence to have ``least`` of them.
     """
     if (request.text is None) == (request.sentences is None):
         raise DataError("input", None, "expected either text or sentences, and not both")
     if request.text is not None:
         check_length(request.text, limits)
         return tokenise_document(request.text, request.scheme)
+    why = (
+        "an empty token"
+        if token is _NOT_BLANK
+        else "a token that is empty or has white space in it"
+    )
     for number, words in enumerate(request.sentences or (), start=1):
-        if (not words and not empty) or not all(map(str.strip, words)):
-            raise DataError("input", number, f"sentence {number} has an empty token")
-        if not blanks and any(map(_BLANK.search, words)):
-            why = f"sentence {number} has a token that has white space in it"
-            raise DataError("input", number, why)
+        if len(words) < least or not all(map(token.fullmatch, words)):
+            raise DataError("input", number, f"sentence {number} has {why}")
     return [[Token(word, -1, -1) for word in words] for words in request.sentences or ()]
 
 
