@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _STAND_IN = 1e-3  # weight of a word's own tags beside one that is required
 
 
-class ParseRequest(NamedTuple):
+class SentenceToParse(NamedTuple):
     """A sentence to be parsed: tokens, their forms in the treebank, and all that is known."""
 
     tokens: Sequence[str]
@@ -39,9 +39,9 @@ class ParseRequest(NamedTuple):
     masks: Masks
     constraints: Constraints
 
-    def part(self, start: int, end: int) -> ParseRequest:
+    def part(self, start: int, end: int) -> SentenceToParse:
         """Some of the words as a sentence of their own."""
-        return ParseRequest(
+        return SentenceToParse(
             self.tokens[start:end],
             self.words[start:end],
             [of_model[start:end] for of_model in self.emissions],
@@ -113,7 +113,7 @@ def constituent_marginals(
     return posteriors
 
 
-def single_word(request: ParseRequest, grammar: Grammar) -> Parse:
+def single_word(request: SentenceToParse, grammar: Grammar) -> Parse:
     """A word under its likeliest tag, where the grammar has no such tree."""
     lexicon, (emission,) = grammar.lexicon, request.emissions[0]
     share = emission.scores * lexicon.p_tag[emission.tags]

@@ -25,8 +25,8 @@ from eigentext.base.tokens import checked_item, checked_tokens, each_sentence
 from eigentext.base.values import Named, Whole
 from eigentext.constituency.answer import (
     Parse,
-    ParseRequest,
     RankedTree,
+    SentenceToParse,
     constituent_marginals,
     pieces,
     put_together,
@@ -245,12 +245,12 @@ class LPCFG(Model, LPCFGSettings):
         words = grammar.forms(sentence)
         options = _Options(chosen, kbest, marginals)
 
-        def request_for(constraints: Constraints, *, stand_ins: bool = False) -> ParseRequest:
+        def request_for(constraints: Constraints, *, stand_ins: bool = False) -> SentenceToParse:
             emissions = word_emissions(
                 grammar.params, grammar.labels, words, constraints, stand_ins=stand_ins
             )
             spans = replace(constraints, tags=None) if stand_ins else constraints
-            return ParseRequest(sentence, words, emissions, self._masks(words, spans), spans)
+            return SentenceToParse(sentence, words, emissions, self._masks(words, spans), spans)
 
         usual = request_for(constraints)
         answer = self._parsed(usual, options)
@@ -265,7 +265,7 @@ class LPCFG(Model, LPCFGSettings):
         return answer
 
     def _parsed(
-        self, request: ParseRequest, options: _Options, steps: Sequence[float] = STEPS
+        self, request: SentenceToParse, options: _Options, steps: Sequence[float] = STEPS
     ) -> Parse | None:
         """The best tree of the grammar; None where it has none."""
         chosen, kbest, marginals = options
@@ -305,7 +305,7 @@ class LPCFG(Model, LPCFGSettings):
             frozenset(flags),
         )
 
-    def _in_pieces(self, request: ParseRequest, options: _Options) -> Parse:
+    def _in_pieces(self, request: SentenceToParse, options: _Options) -> Parse:
         """A tree of the best pieces, each parsed as it is or again in pieces."""
         grammar, n = self.grammar_, len(request.words)
         if n == 1:
