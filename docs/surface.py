@@ -188,7 +188,7 @@ def formats() -> dict[str, dict[str, str]]:
     """What readers take a file for by its ending, packed or not."""
     from eigentext.errors import SettingsError
     from eigentext.language.formats import records, registry
-    from eigentext.studio.store import imports
+    from eigentext.studio.store import files
     from eigentext.tagging.sequence import reading
 
     def format_by(of: Callable[[str], str], ending: str) -> str:
@@ -198,7 +198,7 @@ def formats() -> dict[str, dict[str, str]]:
             return ""
 
     readers: dict[str, Callable[[str], str]] = {
-        "annotate import": imports.kind_of,
+        "annotate import": files.kind_of,
         "convert": lambda name: registry.format_of(name, registry.CONVERTIBLE),
         "records": records.kind_of,
         "tags": reading.format_of,
