@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Bools, Float64s, Int32s
 
+NO_SIBLINGS = np.zeros((1, 1, 1))  # of kernels that look at arcs alone
 Arc: TypeAlias = tuple[int, int]  # (head, dependent)
 Scores: TypeAlias = "Float64s"
 Heads: TypeAlias = "Int32s"
@@ -197,11 +198,12 @@ def _check(required: list[Arc], forbidden: list[Arc], scores: Scores, projective
 
 def _feasible(scores: Scores, projective: bool) -> None:
     """Is there a tree at all?  Asked of the decoder itself, with all open arcs worth the same."""
-    from eigentext.dependency.kernels.eisner import eisner_kernel, mst_kernel
+    from eigentext.dependency.kernels.eisner import eisner_kernel
+    from eigentext.dependency.kernels.mst import mst_kernel
 
     flat = np.where(scores > -np.inf, 0.0, -np.inf)
     heads = np.empty(len(scores) - 1, np.int32)
     if mst_kernel(flat, heads) == -np.inf:
         raise no_tree(scores, projective=False)
-    if projective and eisner_kernel(flat, heads) == -np.inf:
+    if projective and eisner_kernel(flat, NO_SIBLINGS, False, heads) == -np.inf:
         raise no_tree(scores, projective=True)

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.dependency.decoding.constraints import checked_sib, constrained, no_tree
+from eigentext.dependency.decoding.constraints import NO_SIBLINGS, checked_sib, constrained, no_tree
 from eigentext.errors import SettingsError
 from eigentext.language.trees.dependency import DependencyTree
 
@@ -68,14 +68,12 @@ def eisner(
     >>> eisner(arc, sib)[0].tolist()
     [0, 1, 1]
     """
-    from eigentext.dependency.kernels.eisner import eisner_kernel, eisner_siblings_kernel
+    from eigentext.dependency.kernels.eisner import eisner_kernel
 
     scores = constrained(arc, required_arcs, forbidden_arcs, projective=True)
     heads = np.empty(len(scores) - 1, np.int32)
-    if sib is None:
-        score = float(eisner_kernel(scores, heads))
-    else:
-        score = float(eisner_siblings_kernel(scores, checked_sib(sib, len(heads)), heads))
+    siblings = NO_SIBLINGS if sib is None else checked_sib(sib, len(heads))
+    score = float(eisner_kernel(scores, siblings, sib is not None, heads))
     if score == -np.inf:
         raise no_tree(scores, projective=True, siblings=sib is not None)
     return heads, score
@@ -92,7 +90,7 @@ def chu_liu_edmonds(
     >>> int((heads == 0).sum()), score
     (1, 5.0)
     """
-    from eigentext.dependency.kernels.eisner import mst_kernel
+    from eigentext.dependency.kernels.mst import mst_kernel
 
     scores = constrained(arc, required_arcs, forbidden_arcs)
     heads = np.empty(len(scores) - 1, np.int32)
@@ -177,12 +175,13 @@ def kbest_projective(
     >>> kbest_projective(np.zeros((4, 4)), np.zeros((4, 4, 4)), k=10)[0].shape  # all there are
     (7, 3)
     """
-    from eigentext.dependency.kernels.eisner import siblings_score, tree_score
+    from eigentext.dependency.kernels.eisner import siblings_score
     from eigentext.dependency.kernels.kbest import kbest_kernel
+    from eigentext.dependency.kernels.mst import tree_score
 
     scores = constrained(arc, required_arcs, forbidden_arcs, projective=True)
     n = len(scores) - 1
-    siblings = np.zeros((1, 1, 1)) if sib is None else checked_sib(sib, n)
+    siblings = NO_SIBLINGS if sib is None else checked_sib(sib, n)
     trees = np.empty((_checked_count(k, n), n), np.int32)
     best = trees[: kbest_kernel(scores, siblings, sib is not None, len(trees), trees)]
     if not len(best):
@@ -247,7 +246,7 @@ def projective_marginals(
     from eigentext.dependency.kernels.marginals import inside_outside
 
     scores = constrained(arc, required_arcs, forbidden_arcs, projective=True)
-    siblings = np.zeros((1, 1, 1)) if sib is None else checked_sib(sib, len(scores) - 1)
+    siblings = NO_SIBLINGS if sib is None else checked_sib(sib, len(scores) - 1)
     marginals = np.empty_like(scores)
     log_z = float(inside_outside(scores, siblings, sib is not None, marginals))
     if log_z == -np.inf:

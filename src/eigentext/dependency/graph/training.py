@@ -234,7 +234,8 @@ class ArcModel:
 
     def tree_score(self, batch: Batch, number: int, heads: Int32s) -> float:
         """What any tree of sentence ``number`` scores, also with arcs that no search looks at."""
-        from eigentext.dependency.kernels.eisner import siblings_score, tree_score
+        from eigentext.dependency.kernels.eisner import siblings_score
+        from eigentext.dependency.kernels.mst import tree_score
         from eigentext.dependency.kernels.rearrange import crossing_arcs
 
         arc, sib = self.scores(batch, number, pruned=False)

@@ -1,18 +1,16 @@
 """Best trees under arc and sibling scores: arrays and scalars only, nothing is checked.
 
 Words are 1..n and 0 is the root.  ``arc[h, d]`` scores head h of dependent d, ``sib[h, s, d]`` the
-modifier d of h that follows modifier s outward on the same side (s == h: d is the first one).
-``-inf`` forbids.  Every kernel fills ``heads`` (n,), the head of word i + 1 at index i, and
-returns the score of the tree; ``-inf`` means that no tree is left, and then heads are all -1.
-Exactly one word hangs from the root.
+modifier d of h that follows modifier s outward on the same side (s == h: d is the first one); it
+is read if ``second``.  ``-inf`` forbids.  Exactly one word hangs from the root.
 
 Charts are indexed [head, other end]: ``complete[h, e]`` is the best half-tree of h over all words
 from h to e, on whichever side e lies; ``incomplete[h, d]`` ends with the arc h -> d, the inner
 half of d is there and its outer half is missing.  Each tree has one derivation only.
 
 Cells are filled from narrow spans to wide ones: O(n^2) cells with O(n) choices each, so O(n^3)
-time and O(n^2) memory beside the scores.  Of equal choices the first one seen is kept, so that
-answers never depend on the run.
+time and O(n^2) memory beside the scores.  Of equal choices the first one is kept, so that answers
+never depend on the run.
 """
 
 from __future__ import annotations
@@ -20,22 +18,23 @@ from __future__ import annotations
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.dependency.kernels.mst import mst_kernel, tree_score
-
-__all__ = ["eisner_kernel", "eisner_siblings_kernel", "mst_kernel", "siblings_score", "tree_score"]
+from eigentext.dependency.kernels.mst import tree_score
 
 
 @njit
-def fill_eisner(arc, complete, incomplete, between, split, last):
-    """First-order chart over words 1..n.
+def fill_charts(arc, sib, second, complete, incomplete, between, split, last, before):
+    """The chart over words 1..n; ``step`` leads from d towards h.
 
     ::
 
         between[a, b]    = max over a <= m < b of complete[a, m] + complete[b, m + 1]
-        incomplete[h, d] = arc[h, d] + between[min(h, d), max(h, d)]
+        incomplete[h, d] = arc[h, d] + between[min(h, d), max(h, d)]               of arcs alone
+                         = arc[h, d] + max( sib[h, h, d] + complete[d, h - step],
+                           max over s between of incomplete[h, s] + sib[h, s, d] + between[s, d] )
         complete[h, e]   = max over d after h up to e of incomplete[h, d] + complete[d, e]
 
-    ``split[a, b]`` keeps the best m and ``last[h, e]`` the best d.
+    ``split[a, b]`` keeps the best m, ``before[h, d]`` the best s (h itself if d is the first
+    modifier), and ``last[h, e]`` the best d.
     """
     n = arc.shape[0] - 1
     for w in range(1, n + 1):
@@ -45,8 +44,8 @@ def fill_eisner(arc, complete, incomplete, between, split, last):
             b = a + width
             # what joins a and b does not ask which of them is the head
             join(a, b, complete, between, split)
-            incomplete[a, b] = between[a, b] + arc[a, b]
-            incomplete[b, a] = between[a, b] + arc[b, a]
+            attach(a, b, arc, sib, second, complete, incomplete, between, before)
+            attach(b, a, arc, sib, second, complete, incomplete, between, before)
             close(a, b, complete, incomplete, last)
             close(b, a, complete, incomplete, last)
 
@@ -66,6 +65,24 @@ def join(a, b, complete, between, split):
 
 
 @njit(inline="always")
+def attach(h, d, arc, sib, second, complete, incomplete, between, before):
+    """h takes d: with siblings as its first modifier on that side, or after modifier s."""
+    a, b = min(h, d), max(h, d)
+    if second:
+        best = complete[d, h + 1 if h < d else h - 1] + sib[h, h, d]
+        where = h
+        for s in range(a + 1, b):
+            value = incomplete[h, s] + sib[h, s, d] + between[min(s, d), max(s, d)]
+            if value > best:
+                best = value
+                where = s
+        before[h, d] = where
+    else:
+        best = between[a, b]
+    incomplete[h, d] = best + arc[h, d]
+
+
+@njit(inline="always")
 def close(h, e, complete, incomplete, last):
     """The outermost modifier d of h gets its outer half, which reaches to e."""
     best = -np.inf
@@ -80,96 +97,11 @@ def close(h, e, complete, incomplete, last):
 
 
 @njit
-def eisner_kernel(arc, heads):
-    """Best projective tree, O(n^3): max over r of arc[0, r] + complete[r, 1] + complete[r, n]."""
-    n = arc.shape[0] - 1
-    complete = np.empty((n + 1, n + 1))
-    incomplete = np.empty((n + 1, n + 1))
-    between = np.empty((n + 1, n + 1))
-    split = np.empty((n + 1, n + 1), np.int32)
-    last = np.empty((n + 1, n + 1), np.int32)
-    fill_eisner(arc, complete, incomplete, between, split, last)
-    heads[:] = -1
-    # the root is no column of the chart: it takes one word r, whose halves cover all the others
-    score = -np.inf
-    root = 0
-    for r in range(1, n + 1):
-        value = arc[0, r] + complete[r, 1] + complete[r, n]
-        if value > score:
-            score = value
-            root = r
-    if root == 0:
-        return score
-    heads[root - 1] = 0
-    head_of = np.empty(2 * n + 2, np.int32)  # complete spans still to be opened
-    end_of = np.empty(2 * n + 2, np.int32)
-    head_of[0], end_of[0] = root, 1
-    head_of[1], end_of[1] = root, n
-    waiting = 2
-    while waiting:
-        waiting -= 1
-        h, e = head_of[waiting], end_of[waiting]
-        if h == e:
-            continue
-        # complete[h, e] opens into the outer half of d and the two halves that join h and d
-        d = last[h, e]
-        heads[d - 1] = h
-        head_of[waiting], end_of[waiting] = d, e
-        a, b = min(h, d), max(h, d)
-        m = split[a, b]
-        head_of[waiting + 1], end_of[waiting + 1] = a, m
-        head_of[waiting + 2], end_of[waiting + 2] = b, m + 1
-        waiting += 3
-    return score
+def eisner_kernel(arc, sib, second, heads):
+    """Best projective tree, O(n^3): its score, and ``heads`` (n,), that of word i + 1 at i.
 
-
-@njit
-def fill_siblings(arc, sib, complete, incomplete, between, split, last, before):
-    """Second-order chart over words 1..n; ``step`` leads from d towards h.
-
-    ::
-
-        between[a, b]    = max over a <= m < b of complete[a, m] + complete[b, m + 1]
-        incomplete[h, d] = arc[h, d] + max( sib[h, h, d] + complete[d, h - step],
-                           max over s between of incomplete[h, s] + sib[h, s, d] + between[s, d] )
-        complete[h, e]   = max over d after h up to e of incomplete[h, d] + complete[d, e]
-
-    ``before[h, d]`` keeps the best s (h itself if d is the first modifier).
+    ``-inf``, and heads that are all -1: no tree is left.
     """
-    n = arc.shape[0] - 1
-    for w in range(1, n + 1):
-        complete[w, w] = 0.0
-    for width in range(1, n):
-        for a in range(1, n + 1 - width):
-            b = a + width
-            join(a, b, complete, between, split)
-            # a takes b: as its first modifier on the right, or after modifier s
-            best = complete[b, a + 1] + sib[a, a, b]
-            where = a
-            for s in range(a + 1, b):
-                value = incomplete[a, s] + sib[a, s, b] + between[s, b]
-                if value > best:
-                    best = value
-                    where = s
-            incomplete[a, b] = best + arc[a, b]
-            before[a, b] = where
-            # b takes a: the same to the left
-            best = complete[a, b - 1] + sib[b, b, a]
-            where = b
-            for s in range(a + 1, b):
-                value = incomplete[b, s] + sib[b, s, a] + between[a, s]
-                if value > best:
-                    best = value
-                    where = s
-            incomplete[b, a] = best + arc[b, a]
-            before[b, a] = where
-            close(a, b, complete, incomplete, last)
-            close(b, a, complete, incomplete, last)
-
-
-@njit
-def eisner_siblings_kernel(arc, sib, heads):
-    """Best projective tree with sibling scores, O(n^3); the root's child r has sib[0, 0, r]."""
     n = arc.shape[0] - 1
     complete = np.empty((n + 1, n + 1))
     incomplete = np.empty((n + 1, n + 1))
@@ -177,12 +109,14 @@ def eisner_siblings_kernel(arc, sib, heads):
     split = np.empty((n + 1, n + 1), np.int32)
     last = np.empty((n + 1, n + 1), np.int32)
     before = np.empty((n + 1, n + 1), np.int32)
-    fill_siblings(arc, sib, complete, incomplete, between, split, last, before)
+    fill_charts(arc, sib, second, complete, incomplete, between, split, last, before)
     heads[:] = -1
+    # the root is no column of the chart: it takes one word r, whose halves cover all the others
     score = -np.inf
     root = 0
     for r in range(1, n + 1):
-        value = arc[0, r] + sib[0, 0, r] + complete[r, 1] + complete[r, n]
+        top = arc[0, r] + sib[0, 0, r] if second else arc[0, r]
+        value = top + complete[r, 1] + complete[r, n]
         if value > score:
             score = value
             root = r
@@ -202,12 +136,11 @@ def eisner_siblings_kernel(arc, sib, heads):
         d = last[h, e]
         head_of[waiting], end_of[waiting] = d, e
         waiting += 1
-        while True:  # the modifiers on this side, from the last inward
+        while True:  # the modifiers on this side from the last inward; of arcs alone only this one
             heads[d - 1] = h
-            s = before[h, d]
-            if s == h:
-                head_of[waiting] = d
-                end_of[waiting] = h + 1 if d > h else h - 1
+            s = before[h, d] if second else h
+            if second and s == h:
+                head_of[waiting], end_of[waiting] = d, h + 1 if d > h else h - 1
                 waiting += 1
                 break
             a, b = min(s, d), max(s, d)
@@ -215,6 +148,8 @@ def eisner_siblings_kernel(arc, sib, heads):
             head_of[waiting], end_of[waiting] = a, m
             head_of[waiting + 1], end_of[waiting + 1] = b, m + 1
             waiting += 2
+            if s == h:
+                break
             d = s
     return score
 

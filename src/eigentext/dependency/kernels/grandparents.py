@@ -41,7 +41,7 @@ def list_governors(keep):
 def grand_kernel(arc, sib, grand, governors, heads):
     """Fill ``heads`` (n,) with the best tree; its score, -inf (and heads of -1) if none is left.
 
-    The chart of ``eisner_siblings_kernel``, but every half-tree knows the head of its head (model
+    The chart of ``eisner_kernel``, but every half-tree knows the head of its head (model
     1 of Koo and Collins 2010).  g is governor number i of h, and stands outside the span::
 
         between[h, a, b]    = max over a <= m < b of complete[.., a, m] + complete[.., b, m + 1]

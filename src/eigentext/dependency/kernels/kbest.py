@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.dependency.kernels.eisner import fill_eisner, fill_siblings
+from eigentext.dependency.kernels.eisner import fill_charts
 
 _NODE, _LEFT, _RIGHT, _NEXT, _CHILD, _SIBLING = range(6)  # columns of ``link``
 
@@ -237,13 +237,8 @@ def kbest_kernel(arc, sib, second, k, trees):
     area = size * size
     charts = np.empty((3, size, size))
     charts[0, 0, 0] = 0.0  # node 0
-    choices = np.empty((3, size, size), np.int32)
-    if second:
-        fill_siblings(
-            arc, sib, charts[0], charts[1], charts[2], choices[0], choices[1], choices[2]
-        )
-    else:
-        fill_eisner(arc, charts[0], charts[1], charts[2], choices[0], choices[1])
+    choices = np.empty((size, size), np.int32)  # nobody asks for the best ones alone
+    fill_charts(arc, sib, second, charts[0], charts[1], charts[2], choices, choices, choices)
     scores = Scores(arc, sib, second, charts.ravel())
     goal = 3 * area
     lists = Lists(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigentext.base.compiling import njit
-from eigentext.dependency.kernels.eisner import eisner_kernel, eisner_siblings_kernel, mst_kernel
+from eigentext.dependency.kernels.eisner import eisner_kernel
 from eigentext.dependency.kernels.features import (
     all_arcs,
     arc_scores,
@@ -27,6 +27,7 @@ from eigentext.dependency.kernels.features import (
     sibling_slots,
 )
 from eigentext.dependency.kernels.grandparents import grand_kernel, list_governors
+from eigentext.dependency.kernels.mst import mst_kernel
 from eigentext.dependency.kernels.rearrange import rearrange_kernel
 from eigentext.linear.kernels.steps import adagrad, move
 
@@ -93,7 +94,8 @@ def prune(arc, gold, margin, keep):
     """
     n = arc.shape[0] - 1
     heads = np.empty(n, np.int32)
-    if eisner_kernel(arc, heads) == -np.inf:  # demands may leave none that is projective
+    no_siblings = np.zeros((1, 1, 1))
+    if eisner_kernel(arc, no_siblings, False, heads) == -np.inf:  # demands may leave none
         mst_kernel(arc, heads)
     within_margin(arc, margin, MOST_HEADS, keep)
     for d in range(1, n + 1):
@@ -160,7 +162,7 @@ def best_tree(sentence, model, decoder, arc, gold, heads):
     """
     if decoder.order == 1:
         if decoder.projective:
-            eisner_kernel(arc, heads[0])
+            eisner_kernel(arc, np.zeros((1, 1, 1)), False, heads[0])
         else:
             mst_kernel(arc, heads[0])
         return
@@ -178,7 +180,7 @@ def best_tree(sentence, model, decoder, arc, gold, heads):
     else:
         sib = np.zeros((n + 1, n + 1, n + 1))
         sibling_scores(sentence, model, governors, sib)
-        eisner_siblings_kernel(arc, sib, heads[0])
+        eisner_kernel(arc, sib, True, heads[0])
     if not decoder.projective:
         charges = decoder.charges
         for k in range(len(charges) - 1, -1, -1):  # the first row is the start of all: last
