@@ -42,18 +42,12 @@ _BLOCK = 1000  # lists whose features are numbered at once
 
 
 class ListFeatures(NamedTuple):
-    """Groups of the nodes of a list and their features; a group in every tree is left out.
+    """Groups of the nodes of a list and their features; a group in every tree is left out."""
 
-    ``node_ptr``     (k + 1,) where the groups of each tree begin in ``groups``
-    ``groups``       numbers of groups
-    ``feature_ptr``  (groups + 1,) where the features of each group begin in ``features``
-    ``features``     64-bit numbers
-    """
-
-    node_ptr: Int64s
-    groups: Int32s
-    feature_ptr: Int64s
-    features: Keys
+    node_ptr: Int64s  # (k + 1,) where the groups of each tree begin in ``groups``
+    groups: Int32s  # numbers of groups
+    feature_ptr: Int64s  # (groups + 1,) where the features of each group begin in ``features``
+    features: Keys  # 64-bit numbers
 
 
 class LearningList(NamedTuple):

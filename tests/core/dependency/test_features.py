@@ -207,7 +207,7 @@ def test_grandparents_follow_the_templates(columns):
             rows = {"g": g, "h": h, "d": d}
             parts = [twin.part(role, name, row) for role, row in rows.items()]
             told += twin.line(parts, int(d > h), far)
-        assert grand[governors.index[g, h], h, d] == pytest.approx(told, abs=1e-6)
+        assert grand[governors.number_of[g, h], h, d] == pytest.approx(told, abs=1e-6)
         many = grand_slots(sentence, linear, g, h, d, out, 0)
         assert SCALE * weights[out[:many]].sum() == pytest.approx(told, abs=1e-6)
 

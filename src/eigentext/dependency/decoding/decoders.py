@@ -31,7 +31,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.dependency.decoding.constraints import NO_SIBLINGS, checked_sib, constrained, no_tree
+from eigentext.dependency.decoding.constraints import (
+    NO_SIBLINGS,
+    checked_sib,
+    constrained,
+    no_tree,
+)
 from eigentext.errors import SettingsError
 from eigentext.language.trees.dependency import DependencyTree
 

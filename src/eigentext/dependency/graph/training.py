@@ -275,7 +275,7 @@ class Grandparents:
         if not settings.projective:
             if score == -np.inf:  # the arcs asked for leave none that is projective
                 mst_kernel(arc, heads)
-            score = rearrange_kernel(arc, sib, grand, governors.index, settings.charge, heads)
+            score = rearrange_kernel(arc, sib, grand, governors.number_of, settings.charge, heads)
         return heads, float(score)
 
     def totals(self, heads: Int32s) -> Scores:

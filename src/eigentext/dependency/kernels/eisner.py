@@ -13,8 +13,6 @@ time and O(n^2) memory beside the scores.  Of equal choices the first one is kep
 never depend on the run.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from eigentext.base.compiling import njit

@@ -11,13 +11,12 @@ direction and the one at ``slot ^ far`` for direction and distance.
 arc for the learners.  Both must agree: what a decoder adds up is what a learner moves.
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import AnyArray, Float32s, Int16s, Int32s, Int64s, UInt64s
 from eigentext.features.kernels.hashing import mix, slot_of_sum
 
 BEFORE = np.uint64(0x2545F4914F6CDD1D)  # key of a word before the first
@@ -28,58 +27,41 @@ FIRST_FEATURE = 3  # column of ``tags``
 
 
 class Sentence(NamedTuple):
-    """A sentence of n words; row 0 is the root, row i word i.
+    """A sentence of n words; row 0 is the root, row i word i."""
 
-    ``keys``    (n + 1, attributes) uint64: a hash of each attribute's value
-    ``tags``    (n + 1, 7): small numbers of upos and xpos, the kind (1 verb, 2 punctuation,
-                3 conjunction), and small numbers of case, number, gender and person, 0 for none
-    ``n_tags``  both numbers are below it
-    """
-
-    keys: Any
-    tags: Any
-    n_tags: Any
+    keys: UInt64s  # (n + 1, attributes) uint64: a hash of each attribute's value
+    # (n + 1, 7): small numbers of upos and xpos, the kind (1 verb, 2 punctuation, 3 conjunction),
+    # and small numbers of case, number, gender and person, 0 for none
+    tags: Int32s
+    n_tags: int  # both numbers are below it
 
 
 class Sentences(NamedTuple):
     """Many of them end to end; the rows of sentence k are ``starts[k]`` to ``starts[k + 1]``."""
 
-    starts: Any
-    keys: Any
-    tags: Any
-    n_tags: Any
+    starts: Int64s
+    keys: UInt64s
+    tags: Int32s
+    n_tags: int
 
 
 class LinearModel(NamedTuple):
-    """A table of weights and what looks things up in it.
+    """A table of weights and what looks things up in it."""
 
-    ``templates``  a ``FeatureArrays``
-    ``weights``    (2^bits,) float32 while they are learned, int16 once they are rounded
-    ``shift``      64 - bits
-    ``scale``      what 1 in the table is worth: weights are added up first, whole numbers exactly
-    """
-
-    templates: Any
-    weights: Any
-    shift: Any
-    scale: Any
+    templates: tuple[AnyArray, ...]  # a ``FeatureArrays``
+    weights: Int16s | Float32s  # (2^bits,) float32 while learned, int16 once rounded
+    shift: np.uint64  # 64 - bits
+    scale: float  # what 1 in the table is worth: weights are added up first, whole numbers exactly
 
 
 class Governors(NamedTuple):
-    """The heads that each word may have, and the modifiers.
+    """The heads that each word may have, and the modifiers."""
 
-    ``counts`` (n + 1,)            how many heads they are
-    ``heads``  (n + 1, n + 1)      heads[d, i] is the i-th of them
-    ``index``  (n + 1, n + 1)      index[h, d]: the number i of h among those of d, -1 for none
-    ``many``   (n + 1, 2)          how many modifiers on the left and on the right
-    ``mods``   (n + 1, 2, n + 1)   mods[h, side]: which, outward from h
-    """
-
-    counts: Any
-    heads: Any
-    index: Any
-    many: Any
-    mods: Any
+    counts: Int64s  # (n + 1,) how many heads they are
+    heads: Int64s  # (n + 1, n + 1) heads[d, i] is the i-th of them
+    number_of: Int64s  # (n + 1, n + 1) number_of[h, d]: that of h among those of d, -1 for none
+    many: Int64s  # (n + 1, 2) how many modifiers on the left and on the right
+    mods: Int64s  # (n + 1, 2, n + 1) mods[h, side]: which, outward from h
 
 
 @njit

@@ -13,74 +13,56 @@ Values are kept in range by a binary exponent for each cell: what a cell holds i
 2**exponent.  Powers of two change no digit.
 """
 
-from __future__ import annotations
-
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Float64s, Int64s
 
 FAR = 900  # a part smaller than 2**-FAR beside the largest is dropped
 
 
 class Words(NamedTuple):
-    """A sentence of n words.
+    """A sentence of n words."""
 
-    ``emit``    (n, M) p(word i | its own h-th state); 0 beyond m[i]
-    ``first``   (n,) number of its first state;  ``m`` (n,) how many it has
-    ``kind``    (n,) sibling class of its tag, 1 and up
-    ``length``  (n + 1,) length class of every number of words
-    """
-
-    emit: Any
-    first: Any
-    m: Any
-    kind: Any
-    length: Any
+    emit: Float64s  # (n, M) p(word i | its own h-th state); 0 beyond m[i]
+    first: Int64s  # (n,) number of its first state
+    m: Int64s  # (n,) how many it has
+    kind: Int64s  # (n,) sibling class of its tag, 1 and up
+    length: Int64s  # (n + 1,) length class of every number of words
 
 
 class Automaton(NamedTuple):
-    """What a head does: S states, Q sibling classes, L length classes.
+    """What a head does: S states, Q sibling classes, L length classes."""
 
-    ``T``     (2, Q, S, S) T[side, q, h, h'] = p(child state h' | head state h, side, q)
-    ``go``    (2, Q, L, S) p(one more child | ...);  ``stop`` = 1 - go
-    ``root``  (S,) p(state of the root)
-    """
-
-    T: Any
-    go: Any
-    stop: Any
-    root: Any
+    T: Float64s  # (2, Q, S, S) T[side, q, h, h'] = p(child state h' | head state h, side, q)
+    go: Float64s  # (2, Q, L, S) p(one more child | ...)
+    stop: Float64s  # = 1 - go
+    root: Float64s  # (S,) p(state of the root)
 
 
 class Chart(NamedTuple):
-    """Inside values, p(words that a cell covers | states of its heads).
+    """Inside values, p(words that a cell covers | states of its heads)."""
 
-    ``alone``        (2, n, M) [side, i, h]: the half of word i alone, stopped
-    ``growing``      (n, n, Q, M) [i, end, q, h]: a half that may take more children
-    ``closed``       (n, n, M) [i, end, h]: the same, stopped
-    ``linked``       (n, n, M, M) [i, j, h, g]: head i with its newest child j, which has its inner
-                     half, but not its outer one
-    ``growing_exp, linked_exp``  (n, n) binary exponents; ``closed`` has that of ``growing``
-    """
-
-    alone: Any
-    growing: Any
-    growing_exp: Any
-    closed: Any
-    linked: Any
-    linked_exp: Any
+    alone: Float64s  # (2, n, M) [side, i, h]: the half of word i alone, stopped
+    growing: Float64s  # (n, n, Q, M) [i, end, q, h]: a half that may take more children
+    growing_exp: Int64s  # (n, n) binary exponents
+    closed: Float64s  # (n, n, M) [i, end, h]: the same, stopped; it has those exponents, too
+    # (n, n, M, M) [i, j, h, g]: head i with its newest child j, which has its inner half, but not
+    # its outer one
+    linked: Float64s
+    linked_exp: Int64s
 
 
 class Outside(NamedTuple):
     """Outside values in the shapes of :class:`Chart`."""
 
-    alone: Any
-    growing: Any
-    closed: Any
-    linked: Any
+    alone: Float64s
+    growing: Float64s
+    closed: Float64s
+    linked: Float64s
 
 
 @njit

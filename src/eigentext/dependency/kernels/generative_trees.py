@@ -4,42 +4,35 @@ States, sides and parameters as in ``kernels.generative``.  A tree is first plan
 decision that made it, what the decision was conditioned on.
 """
 
-from __future__ import annotations
-
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Int64s
 from eigentext.dependency.kernels.generative import Words
 from eigentext.dependency.kernels.latent import order_leaves_first
 
 
 class Plan(NamedTuple):
-    """The decisions of one tree; room for the longest sentence.
+    """The decisions of one tree; room for the longest sentence."""
 
-    ``order``           words, leaves before heads
-    ``low, high``       first and last word below each
-    ``arc_q, arc_l``    (n,) sibling class and length class when the word was taken as a child
-    ``stop_q, stop_l``  (n, 2) the same when a side of the word stopped
-    """
-
-    order: Any
-    low: Any
-    high: Any
-    arc_q: Any
-    arc_l: Any
-    stop_q: Any
-    stop_l: Any
+    order: Int64s  # words, leaves before heads
+    low: Int64s  # first word below each,
+    high: Int64s  # and last
+    arc_q: Int64s  # (n,) sibling class when the word was taken as a child,
+    arc_l: Int64s  # and length class
+    stop_q: Int64s  # (n, 2) the same when a side of the word stopped
+    stop_l: Int64s
 
 
 class TagStates(NamedTuple):
     """Of each tag: number of its first state, how many it has, its sibling class."""
 
-    first: Any
-    m: Any
-    kind: Any
+    first: Int64s
+    m: Int64s
+    kind: Int64s
 
 
 @njit

@@ -4,8 +4,6 @@
 scores are those of ``kernels.eisner``.  Only the arcs that ``governors`` lists are looked at.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from eigentext.base.compiling import njit
@@ -57,7 +55,7 @@ def grand_kernel(arc, sib, grand, governors, heads):
     before.  Ties go to the choice seen first.
     """
     n = arc.shape[0] - 1
-    counts, governor, index = governors.counts, governors.heads, governors.index
+    counts, governor, index = governors.counts, governors.heads, governors.number_of
     many, mods = governors.many, governors.mods
     most = counts.max()
     complete = np.empty((most, n + 1, n + 1))

@@ -10,13 +10,12 @@ next candidates are (i, j + 1), and (i + 1, 0) if j = 0: each pair comes once, a
 worse.  Ways and trees correspond one to one, so no tree comes twice.
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Bools, Float64s, Int32s
 from eigentext.dependency.kernels.eisner import fill_charts
 
 _NODE, _LEFT, _RIGHT, _NEXT, _CHILD, _SIBLING = range(6)  # columns of ``link``
@@ -29,41 +28,31 @@ class Scores(NamedTuple):
     Node 0 stands for nothing: the second part of a way that has only one.
     """
 
-    arc: Any
-    sib: Any
-    second: Any
-    best: Any
+    arc: Float64s
+    sib: Float64s
+    second: bool
+    best: Float64s
 
 
 class Pool(NamedTuple):
-    """All ways, by number x.
+    """All ways, by number x."""
 
-    ``score[x]``   of the part of the tree that it builds
-    ``weight[x]``  what the way adds to its two parts
-    ``link[x]``    its node; its two parts (a way, or -1 - node for the best way of a node that
-                   nobody has opened yet); the next best way of the same node; first child and next
-                   sibling in the pairing heap of the node's candidates
-    """
-
-    score: Any
-    weight: Any
-    link: Any
+    score: Float64s  # of the part of the tree that a way builds
+    weight: Float64s  # what it adds to its two parts
+    # its node; its two parts (a way, or -1 - node for the best way of a node that nobody opened
+    # yet); the next best way of the same node; first child and next sibling in the pairing heap
+    # of the node's candidates
+    link: Int32s
 
 
 class Lists(NamedTuple):
-    """The list of the best ways of each node, as far as it was asked for.
+    """The list of the best ways of each node, as far as it was asked for."""
 
-    ``first``  its best way, -1 if it was not opened;  ``last`` the last one known
-    ``heap``   the top of the candidates for the next one, -1 for none
-    ``grown``  are those that follow from ``last`` among the candidates?
-    ``ended``  is there no way after ``last``?
-    """
-
-    first: Any
-    last: Any
-    heap: Any
-    grown: Any
-    ended: Any
+    first: Int32s  # its best way, -1 if it was not opened
+    last: Int32s  # the last one known
+    heap: Int32s  # the top of the candidates for the next one, -1 for none
+    grown: Bools  # are those that follow from ``last`` among the candidates?
+    ended: Bools  # is there no way after ``last``?
 
 
 @njit
@@ -203,10 +192,10 @@ def _empty_pool(room):
 
 
 @njit
-def _with_room(pool, wanted):
+def _with_room(pool, size):
     """The pool itself if it has room for so many ways, else one twice as large."""
     room = len(pool.score)
-    if wanted <= room:
+    if size <= room:
         return pool
     more = _empty_pool(2 * room)
     for x in range(room):

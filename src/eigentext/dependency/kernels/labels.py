@@ -7,13 +7,12 @@ of d i and j, every child of d c, every other child of h s.  Attribute ``n_attri
 relation that the word got already, attribute ``n_attributes + 1`` the distance.
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Float32s, Float64s, Int16s, Int32s, Int64s, UInt64s
 from eigentext.dependency.kernels.features import BEFORE, BEHIND, COUNTED, NOBODY, distance_offset
 from eigentext.features.kernels.hashing import mix, slot_of
 
@@ -24,55 +23,39 @@ FIRST, LAST, NEXT, PREVIOUS, ORDER = range(5)  # columns of ``family``
 
 
 class Trees(NamedTuple):
-    """Sentences with trees, end to end; those of sentence k are rows starts[k] to starts[k + 1].
+    """Sentences with trees, end to end."""
 
-    ``keys`` (rows, attributes), the root of a sentence in its first row; ``heads`` (rows,)
-    """
-
-    starts: Any
-    keys: Any
-    heads: Any
+    starts: Int64s  # rows starts[k] to starts[k + 1] are sentence k
+    keys: UInt64s  # (rows, attributes), the root of a sentence in its first row
+    heads: Int32s  # (rows,)
 
 
 class LabelledTree(NamedTuple):
-    """One tree while it gets its relations.
+    """One tree while it gets its relations."""
 
-    ``keys``    (n + 1, attributes)
-    ``heads``   (n,)
-    ``labels``  (n,) numbers of the relations given so far, -1 for none
-    ``kin``     (n + 1, 5) what :func:`family` says
-    """
-
-    keys: Any
-    heads: Any
-    labels: Any
-    kin: Any
+    keys: UInt64s  # (n + 1, attributes)
+    heads: Int32s  # (n,)
+    labels: Int32s  # (n,) numbers of the relations given so far, -1 for none
+    kin: Int64s  # (n + 1, 5) what :func:`family` says
 
 
 class LabelWeights(NamedTuple):
-    """A linear classifier of relations over shared features.
+    """A linear classifier of relations over shared features."""
 
-    ``spec, seeds``  the templates: (T, items, 3) role, attribute and offset; (T,)
-    ``weights``      (2^bits + n_labels,): those of the feature in slot p are weights[p + label];
-                     float32 while they are learned, then int16
-    ``shift``        64 - bits
-    ``root_label``   the relation of the root's word and of no other; -1: it varies
-    """
-
-    spec: Any
-    seeds: Any
-    weights: Any
-    shift: Any
-    n_labels: Any
-    root_label: Any
+    spec: Int64s  # (T, items, 3) role, attribute and offset of the templates
+    seeds: UInt64s  # (T,)
+    weights: Int16s | Float32s  # (2^bits + n_labels,): those of slot p are weights[p + label]
+    shift: np.uint64  # 64 - bits
+    n_labels: int
+    root_label: int  # the relation of the root's word and of no other; -1: it varies
 
 
 class LabelLearner(NamedTuple):
-    """``margin`` to win by, longest step ``clip``, ``sums`` of time times change."""
+    """How weights are moved."""
 
-    margin: Any
-    clip: Any
-    sums: Any
+    margin: float  # to win by
+    clip: float  # longest step
+    sums: Float64s  # of time times change
 
 
 @njit

@@ -4,44 +4,37 @@ Trees of one sentence share the words; heads are (trees, n), 1..n, 0 for a root.
 (channels, n) say which row of the stacked emission tables each word shows, -1 for nothing.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Float64s, Int64s
 
 
 class Observables(NamedTuple):
-    """Spectral operators of dimension k.
+    """Spectral operators of dimension k."""
 
-    ``c_1, c_inf`` (k,); ``E_turned`` (2, k, k) the E' of each side; ``D`` (k, k, k); ``rows``
-    (R, k) the y of every observation
-    """
-
-    c_1: Any
-    c_inf: Any
-    E_turned: Any
-    D: Any
-    rows: Any
+    c_1: Float64s  # (k,)
+    c_inf: Float64s  # (k,)
+    E_turned: Float64s  # (2, k, k) the E' of each side
+    D: Float64s  # (k, k, k)
+    rows: Float64s  # (R, k) the y of every observation
 
 
 class LatentWords(NamedTuple):
-    """``ids`` (channels, n); ``lo, hi`` (n,): the states that a word can have are lo to hi - 1."""
+    """The words of a sentence, and the states that each can have."""
 
-    ids: Any
-    lo: Any
-    hi: Any
+    ids: Int64s  # (channels, n)
+    lo: Int64s  # (n,) the first state
+    hi: Int64s  # (n,) one after the last
 
 
 class TreeShape(NamedTuple):
-    """What counts of the tree itself.
+    """What counts of the tree itself."""
 
-    ``edges``   which classes of edges there are, see :func:`structure`
-    ``starts``  (3,) the emission row of the first class of each kind of structure, -1: not shown
-    """
-
-    edges: Any
-    starts: Any
+    edges: int  # which classes of edges there are, see :func:`structure`
+    starts: Int64s  # (3,) row of the first class of each kind of structure, -1: not shown
 
 
 @njit

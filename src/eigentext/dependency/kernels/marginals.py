@@ -5,8 +5,6 @@ Arc probabilities are the derivatives of log Z by the arc scores, found by going
 sums backwards: what a sum is worth is dealt out to its terms by their shares in it.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ did; ``mst_best_and_next`` reads the loss of the second best tree off that recor
 ``kbest_mst_kernel`` splits the trees by it again and again (Camerini, Fratta and Maffioli 1980).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from eigentext.base.compiling import njit

@@ -6,8 +6,6 @@ that there are no such scores.  Arcs of -inf are never looked at, so ``index`` n
 ``charge`` is taken off for each crossing arc.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from eigentext.base.compiling import njit

@@ -8,15 +8,15 @@ of wrong heads, at most ``clip`` (MIRA, one best tree, found with that number ad
 met is ``weights - sums / time``.
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Float64s, Int64s
 from eigentext.dependency.kernels.eisner import eisner_kernel
 from eigentext.dependency.kernels.features import (
+    LinearModel,
     all_arcs,
     arc_scores,
     arc_slots,
@@ -37,50 +37,31 @@ TINY = 0.01  # a gradient that moves nothing
 
 
 class Decoder(NamedTuple):
-    """How a sentence is decoded.
+    """How a sentence is decoded."""
 
-    ``order``       1: arcs; 2: siblings as well, and grandparents if there are templates of them
-    ``projective``  may arcs not cross?
-    ``margin``      order 2 leaves out arcs that score so much less than the word's best head
-    ``charges``     order 2, crossing: one tree for each of these charges for a crossing arc
-    ``coarse``      order 2: a first-order model that says which arcs are scored at all,
-    ``coarse_margin``  those that score so much less than the best head are not; infinity: all are
-    """
-
-    order: Any
-    projective: Any
-    margin: Any
-    charges: Any
-    coarse: Any
-    coarse_margin: Any
+    order: int  # 1: arcs; 2: siblings as well, and grandparents if there are templates of them
+    projective: bool  # may arcs not cross?
+    margin: float  # order 2 leaves out arcs that score so much less than the word's best head
+    charges: Float64s  # order 2, crossing: one tree for each of these charges for a crossing arc
+    coarse: LinearModel  # order 2: a first-order model that says which arcs are scored at all;
+    coarse_margin: float  # not those with so much less than the best head; infinity: all are
 
 
 class Learner(NamedTuple):
-    """How weights are moved.
+    """How weights are moved."""
 
-    ``mira``    else perceptron
-    ``clip``    longest step of MIRA
-    ``sums``    (2^bits,) of time times change
-    """
-
-    mira: Any
-    clip: Any
-    sums: Any
+    mira: bool  # else perceptron
+    clip: float  # longest step of MIRA
+    sums: Float64s  # (2^bits,) of time times change
 
 
 class Rival(NamedTuple):
-    """A tree that is to lose against the gold one.
+    """A tree that is to lose against the gold one."""
 
-    ``loss``     its wrong heads; 0: it is the gold tree
-    ``plus``     slots of the parts of the gold tree that it has not, with repetitions
-    ``minus``    and the other way
-    ``squares``  |v|^2 of the difference v of their features
-    """
-
-    loss: Any
-    plus: Any
-    minus: Any
-    squares: Any
+    loss: int  # its wrong heads; 0: it is the gold tree
+    plus: Int64s  # slots of the parts of the gold tree that it has not, with repetitions
+    minus: Int64s  # and the other way
+    squares: int  # |v|^2 of the difference v of their features
 
 
 @njit
@@ -186,7 +167,7 @@ def best_tree(sentence, model, decoder, arc, gold, heads):
         for k in range(len(charges) - 1, -1, -1):  # the first row is the start of all: last
             heads[k] = heads[0]
             if charges[k] < np.inf:
-                rearrange_kernel(arc, sib, grand, governors.index, charges[k], heads[k])
+                rearrange_kernel(arc, sib, grand, governors.number_of, charges[k], heads[k])
 
 
 @njit

@@ -7,14 +7,12 @@ relations of neighbours, three siblings, siblings with their grandparent, all re
 word, the span of a subtree and the words at its edges.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Int32s, UInt64s
 from eigentext.features.kernels.hashing import (
     EDGE,
     begin,
@@ -28,8 +26,6 @@ from eigentext.features.kernels.hashing import (
     number_of,
 )
 
-Keys = npt.NDArray[np.uint64]
-
 # Templates are numbered by what they look at; the numbers are in the hashes of stored models.
 ARC, GRANDPARENT, SIBLING, THREE, SPAN, ALIKE = 1, 10, 20, 30, 40, 60  # each child of a word
 FRAME = 50  # a word with all its children together
@@ -41,29 +37,22 @@ PER_WORD, PER_CHILD, PER_PAIR = 6, 38, 3
 class Words(NamedTuple):
     """Keys of a sentence's words, the root's in front: (n + 1,) each."""
 
-    upos: Keys
-    xpos: Keys
-    lower: Keys
-    lemma: Keys
-    feats: Keys
+    upos: UInt64s
+    xpos: UInt64s
+    lower: UInt64s
+    lemma: UInt64s
+    feats: UInt64s
 
 
 class Trees(NamedTuple):
-    """The K trees of a sentence of n words, numbered from 1 as their places are.
+    """The K trees of a sentence of n words, numbered from 1 as their places are."""
 
-    ``heads``       (K, n) head of each word, 0 for the root
-    ``relations``   (K, n) its relation, a place in ``names``
-    ``first, last`` (K, n + 1) the outermost words below each word, itself included
-    ``n_children``  (K, n + 1)
-    ``names``       keys of relations
-    """
-
-    heads: npt.NDArray[np.int32]
-    relations: npt.NDArray[np.int32]
-    first: npt.NDArray[np.int32]
-    last: npt.NDArray[np.int32]
-    n_children: npt.NDArray[np.int32]
-    names: Keys
+    heads: Int32s  # (K, n) head of each word, 0 for the root
+    relations: Int32s  # (K, n) its relation, a place in ``names``
+    first: Int32s  # (K, n + 1) the first word below each, itself included
+    last: Int32s  # (K, n + 1) and the last
+    n_children: Int32s  # (K, n + 1)
+    names: UInt64s  # keys of relations
 
 
 @njit

@@ -4,19 +4,13 @@ A feature matrix X (M nodes, d features) has one entry per node and template, so
 ``columns`` and ``values``, both (M, F), without row pointers.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 from eigentext.base.compiling import njit
 
-Array = Any  # numba sees the types; mypy need not
-
 
 @njit(nogil=True)
-def number_features(features: Array, columns: Array, counts: Array) -> int:
+def number_features(features, columns, counts):
     """Number the different features by first appearance and count them; returns how many.
 
     Open addressing in a table at least twice as long as the entries: several times faster than
@@ -29,7 +23,7 @@ def number_features(features: Array, columns: Array, counts: Array) -> int:
     table = np.empty(size, np.uint64)
     number = np.full(size, -1, np.int32)
     mask = np.uint64(size - 1)
-    found = 0
+    n_numbers = 0
     for i in range(n):
         for f in range(width):
             key = features[i, f]
@@ -38,16 +32,16 @@ def number_features(features: Array, columns: Array, counts: Array) -> int:
                 slot = (slot + np.uint64(1)) & mask
             if number[slot] < 0:
                 table[slot] = key
-                number[slot] = found
-                counts[found] = 0
-                found += 1
+                number[slot] = n_numbers
+                counts[n_numbers] = 0
+                n_numbers += 1
             columns[i, f] = number[slot]
             counts[number[slot]] += 1
-    return found
+    return n_numbers
 
 
 @njit(fastmath=True, inline="always")
-def project_row(columns: Array, values: Array, W: Array, row: Array) -> None:
+def project_row(columns, values, W, row):
     """row = x W, for one row x of X: the sum of the rows of W that its entries name."""
     for j in range(len(row)):
         row[j] = 0.0
@@ -59,16 +53,14 @@ def project_row(columns: Array, values: Array, W: Array, row: Array) -> None:
 
 
 @njit(nogil=True, fastmath=True)
-def project(columns: Array, values: Array, W: Array, out: Array) -> None:
+def project(columns, values, W, out):
     """out = X W."""
     for i in range(len(columns)):
         project_row(columns[i], values[i], W, out[i])
 
 
 @njit(nogil=True, fastmath=True)
-def cross(
-    columns: Array, values: Array, other_columns: Array, other_values: Array, W: Array, out: Array
-) -> None:
+def cross(columns, values, other_columns, other_values, W, out):
     """out = X' (Y W) in one sweep over the nodes; Y is the other matrix."""
     n, width = columns.shape
     k = W.shape[1]

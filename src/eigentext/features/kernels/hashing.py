@@ -10,8 +10,6 @@
 A key of 0 means that there is none where a function says so (``mix_some``).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from eigentext.base import hashing

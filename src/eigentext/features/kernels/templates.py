@@ -1,29 +1,23 @@
 """Features of words by templates over the words around them (see ``features.templates``)."""
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Int64s, UInt64s
 from eigentext.features.kernels.hashing import mix_some
 
 _NONE = np.uint64(0)
 
 
 class WordFeatures(NamedTuple):
-    """Keys of words and the templates that put them together.
+    """Keys of words and the templates that put them together."""
 
-    ``keys``   (rows, attributes) of words, 0 for what a word has not; rows 0 and 1 stand before
-               and behind a sentence
-    ``parts``  (T, items, 2) attribute and place of each item of a template, attribute -1 for none
-    ``seeds``  (T,)
-    """
-
-    keys: Any
-    parts: Any
-    seeds: Any
+    # (rows, attributes) 0 for what a word has not; rows 0 and 1 stand before and behind a sentence
+    keys: UInt64s
+    parts: Int64s  # (T, items, 2) attribute and place of each item, attribute -1 for none
+    seeds: UInt64s  # (T,)
 
 
 @njit

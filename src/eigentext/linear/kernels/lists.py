@@ -1,42 +1,30 @@
 """Scores of the trees of lists, and the gradient of what their weights are learned by."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from eigentext.base.compiling import njit
-
-Ints = npt.NDArray[np.int64]
+from eigentext.base.types import Float64s, Int32s, Int64s
 
 
 class Instances(NamedTuple):
-    """Lists of trees in numbers.
+    """Lists of trees in numbers."""
 
-    ``tree_ptr``      (lists + 1,) where the trees of each list begin
-    ``node_ptr``      (trees + 1,) where the groups of each tree begin in ``groups``
-    ``groups``        the groups of nodes in each tree, those of every tree of a list left out
-    ``feature_ptr``   (groups + 1,) where the features of each group begin in ``features``
-    ``features``      numbers of features
-    ``dense``         (trees, D) scores of other models
-    """
-
-    tree_ptr: Ints
-    node_ptr: Ints
-    groups: npt.NDArray[np.int32]
-    feature_ptr: Ints
-    features: npt.NDArray[np.int32]
-    dense: npt.NDArray[np.float64]
+    tree_ptr: Int64s  # (lists + 1,) where the trees of each list begin
+    node_ptr: Int64s  # (trees + 1,) where the groups of each tree begin in ``groups``
+    groups: Int32s  # of nodes in each tree, those of every tree of a list left out
+    feature_ptr: Int64s  # (groups + 1,) where the features of each group begin in ``features``
+    features: Int32s  # numbers of features
+    dense: Float64s  # (trees, D) scores of other models
 
 
 class ListTrees(NamedTuple):
     """The trees of one list, as :func:`sum_trees` takes them; names as in :class:`Instances`."""
 
-    node_ptr: Ints
-    groups: npt.NDArray[np.int32]
-    dense: npt.NDArray[np.float64]
+    node_ptr: Int64s
+    groups: Int32s
+    dense: Float64s
 
 
 @njit
@@ -113,13 +101,13 @@ def loss_and_gradient(lists, gains, best, of_dense, weights, scores, of_group, s
 
 
 @njit
-def count_lists(list_ptr, numbers, seen, counts):
-    """In how many lists each number comes; ``seen`` is filled with -1."""
+def count_lists(list_ptr, numbers, last, counts):
+    """In how many lists each number comes; ``last`` is filled with -1."""
     for sentence in range(len(list_ptr) - 1):
         for at in range(list_ptr[sentence], list_ptr[sentence + 1]):
             number = numbers[at]
-            if seen[number] != sentence:
-                seen[number] = sentence
+            if last[number] != sentence:
+                last[number] = sentence
                 counts[number] += 1
 
 

@@ -7,8 +7,6 @@ the perceptron and MIRA go by whole steps, of which the mean over time is kept::
     w <- w + step,  sum <- sum + step time,  mean = w - sum / time    ``move`` (``base.averaging``)
 """
 
-from __future__ import annotations
-
 import math
 
 from eigentext.base.compiling import njit
