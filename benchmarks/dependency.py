@@ -37,7 +37,7 @@ from _data import kept as kept_folder
 
 from eigentext.dependency import DependencyParser, Reranker
 from eigentext.dependency.decoding.search import Search
-from eigentext.dependency.graph.encode import Batch, Encoder
+from eigentext.dependency.graph.encode import ArcBatch, TokenEncoder
 from eigentext.dependency.graph.labels import (
     LabelModel,
     LabelSettings,
@@ -143,7 +143,7 @@ class Bank:
         self.tested = tested
         upos = sorted({tag for one in columns for tag in one.upos})
         xpos = sorted({tag for one in columns for tag in one.xpos} | set(upos))
-        self.encoder = Encoder(
+        self.encoder = TokenEncoder(
             known=frequent_words((lowered(form) for one in columns for form in one.forms), 1),
             clusters=self.clusters,
             upos=upos,
@@ -223,7 +223,7 @@ def one_row(bank: Bank, order: str, learner: str, seed: int, told: Any = True) -
 
 
 def tested(
-    bank: Bank, arcs: ArcModel, labels: LabelModel, gold: Trees, batch: Batch
+    bank: Bank, arcs: ArcModel, labels: LabelModel, gold: Trees, batch: ArcBatch
 ) -> tuple[float, float, float]:
     """UAS, LAS, and the seconds that parsing took."""
     began = time.process_time()

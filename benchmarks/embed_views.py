@@ -57,7 +57,7 @@ from eigentext.counting.vocabulary import Vocabulary
 from eigentext.evaluate.bootstrap import compare
 from eigentext.evaluate.ner import evaluate
 from eigentext.evaluate.similarity import read_pairs, score_similarity
-from eigentext.features.word_classes import WordVectors
+from eigentext.features.word_classes import VectorTable
 from eigentext.language.formats.columns import read_columns
 from eigentext.language.formats.conllu import read_sentences
 from eigentext.linalg.determinism import single_threaded
@@ -284,13 +284,13 @@ def entities(made: list[Made], options: argparse.Namespace) -> None:
             rivals.append(counts)
 
 
-def table(made: Made | None, words: list[str]) -> WordVectors | None:
+def table(made: Made | None, words: list[str]) -> VectorTable | None:
     """What a tagger takes: the vectors of all words that will be asked for."""
     if made is None:
         return None
     vectors = made.of(words)
     has = vectors.any(axis=1)
-    return WordVectors([w for w, h in zip(words, has, strict=True) if h], vectors[has])
+    return VectorTable([w for w, h in zip(words, has, strict=True) if h], vectors[has])
 
 
 def treebank(name: str) -> tuple[dict[str, Sentences], dict[str, Sentences]]:

@@ -29,7 +29,7 @@ from eigentext.dependency.latent.conditioning import examine, negative_rate
 from eigentext.dependency.latent.dictionaries import treebank_dictionary
 from eigentext.dependency.latent.model import LatentTreeModel
 from eigentext.dependency.latent.moments import TreeMoments
-from eigentext.dependency.latent.observations import Forest, Observations
+from eigentext.dependency.latent.observations import Observations, WordForest
 from eigentext.dependency.latent.operators import SpectralTreeOperators
 from eigentext.dependency.rerank.lists import KBestLists, lists_of
 from eigentext.language.formats import conllu, conllx
@@ -149,7 +149,7 @@ def times(train, dev):
     """Moments at k = 10, EM iterations, scoring."""
     seen = Observations.learn(train)
     began = time.process_time()
-    forest = Forest.of(train, seen)
+    forest = WordForest.of(train, seen)
     dictionary = treebank_dictionary(forest, seen.sizes[0], 10)
     moments = TreeMoments.of(forest, dictionary.U)
     print(

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.dependency.latent.dictionaries import Dictionary
+from eigentext.dependency.latent.dictionaries import TreeDictionary
 from eigentext.dependency.latent.observations import Observations
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.features.symbols import UNKNOWN
@@ -24,7 +24,7 @@ def text_dictionary(
     vectors: npt.NDArray[np.floating],
     *,
     k: int | None = None,
-) -> Dictionary:
+) -> TreeDictionary:
     """Vectors of words, however made, as a dictionary of the first channel's observations.
 
     ``k`` keeps the first so many columns.  A name is looked up as it stands, in small letters,
@@ -48,7 +48,7 @@ def text_dictionary(
             row = row_of.get(UNKNOWN)
         if row is not None:
             U[at] = array[row]
-    return Dictionary(U, "other")
+    return TreeDictionary(U, "other")
 
 
 def learn_text_dictionary(
@@ -59,7 +59,7 @@ def learn_text_dictionary(
     method: Literal["svd", "cca", "lrmvl"] = "lrmvl",
     min_count: int = 5,
     seed: int = 0,
-) -> Dictionary:
+) -> TreeDictionary:
     """Learn word vectors from sentences and look them up: bigram SVD, one-step CCA or LR-MVL.
 
     ``svd`` takes the left singular vectors of ``P[i, j] = p(next word i | word j)``; words are

@@ -13,9 +13,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from eigentext.dependency.latent.dictionaries import Dictionary
+from eigentext.dependency.latent.dictionaries import TreeDictionary
 from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
-from eigentext.dependency.latent.observations import Forest
+from eigentext.dependency.latent.observations import WordForest
 from eigentext.dependency.latent.operators import TreeOperators, make_operators
 from oracle.latent_trees import (
     SHAPES,
@@ -122,7 +122,7 @@ def summed_over_words(model, shapes, take):
         n = len(heads)
         for flat in product(*(range(size) for size in sizes for _ in range(n))):
             seen = np.array(flat, np.int32).reshape(len(sizes), n)
-            forest = Forest(seen, np.array(heads, np.int32), np.array([0, n]))
+            forest = WordForest(seen, np.array(heads, np.int32), np.array([0, n]))
             found, p = take(forest), model.by_passing(seen, heads)
             scaled = [np.asarray(one) * p for one in found]
             total = (
@@ -179,7 +179,7 @@ def test_links_taken_from_all_words_of_some_trees_are_exact():
         model, [[2, 0, 2], [0, 1, 2]], take
     )
     moments = TreeMoments(K, SL, SR, Om, root, n, n_roots)
-    operators = make_operators(moments, Dictionary(U, "other"), links=(sums, uz))[0]
+    operators = make_operators(moments, TreeDictionary(U, "other"), links=(sums, uz))[0]
     assert_scores(operators, model, some_trees(model, rng, missing=True), rtol=1e-9)
 
 
@@ -187,7 +187,7 @@ def test_moments_add_over_shards():
     rng = np.random.default_rng(8)
     heads = [random_heads(rng, 6) for _ in range(40)]
     seen = rng.integers(-1, 9, (1, 240)).astype(np.int32)
-    forest = Forest(seen, np.concatenate(heads).astype(np.int32), np.arange(0, 241, 6))
+    forest = WordForest(seen, np.concatenate(heads).astype(np.int32), np.arange(0, 241, 6))
     U = rng.standard_normal((9, 3))
     for kind in (TreeMoments, InstrumentMoments):
         for directed in (True, False):
@@ -227,7 +227,7 @@ def sample(model, shapes, n_trees, rng):
         heads.append(np.tile(shape, n_trees))
     lengths = np.concatenate([np.full(n_trees, len(shape)) for shape in shapes])
     ptr = np.concatenate([[0], np.cumsum(lengths)])
-    return Forest(
+    return WordForest(
         np.concatenate(seen).astype(np.int32)[None], np.concatenate(heads).astype(np.int32), ptr
     )
 
@@ -305,7 +305,7 @@ def test_the_printed_formulas_fail_at_exact_moments():
     cca = dictionary_of(model, "cca", rng)
     by_cca = moments_by_formula(model, cca.U, pbar)
     assert worst_error(make_operators(by_cca, cca)[0], model, trees) < 1e-9
-    as_printed = Dictionary(cca.U, "svd")
+    as_printed = TreeDictionary(cca.U, "svd")
     assert worst_error(make_operators(by_cca, as_printed)[0], model, trees) > 0.3
 
 
@@ -317,7 +317,7 @@ def test_every_left_child_is_paired_with_every_right_child(directed):
     U = rng.standard_normal((8, 2))
     ptr = np.concatenate([[0], np.cumsum([len(heads) for heads in shapes])])
     seen = rng.integers(8, size=(1, ptr[-1])).astype(np.int32)
-    forest = Forest(seen, np.concatenate(shapes).astype(np.int32), ptr)
+    forest = WordForest(seen, np.concatenate(shapes).astype(np.int32), ptr)
     K, Sigma_L, Sigma_R, Omega, root, n = *(np.zeros((2,) * d) for d in (3, 2, 2, 2, 1)), 0
     for t, heads in enumerate(shapes):
         u = U[seen[0, ptr[t] : ptr[t + 1]]]

@@ -13,7 +13,7 @@ from eigentext.dependency import LatentTreeModel
 from eigentext.dependency.latent import learn
 from eigentext.dependency.latent.dictionaries import neighbour_counts
 from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
-from eigentext.dependency.latent.observations import Forest, Observations
+from eigentext.dependency.latent.observations import Observations, WordForest
 from eigentext.dependency.unlabelled import Unlabelled
 from eigentext.errors import SettingsError
 from eigentext.lab.unlabelled.learn import WEIGHTS, TreeText, parser_of, tree_list
@@ -29,27 +29,27 @@ HOW: dict[str, Any] = {"n_states": 6, "min_count": 1, "n_iter": 3, "structure": 
 
 
 @pytest.fixture(scope="module")
-def forests() -> tuple[Forest, Forest]:
+def forests() -> tuple[WordForest, WordForest]:
     """Trees with whole weights, and the same trees as often as they count."""
     seen = Observations.learn(TREES, min_count=1)
     again = [tree for tree, n in zip(TREES, TIMES, strict=True) for _ in range(n)]
-    return Forest.of(TREES, seen, TIMES.astype(float)), Forest.of(again, seen)
+    return WordForest.of(TREES, seen, TIMES.astype(float)), WordForest.of(again, seen)
 
 
 @pytest.mark.parametrize("kind", [TreeMoments, InstrumentMoments])
 @pytest.mark.parametrize("directed", [True, False])
 def test_a_weight_is_how_often_a_tree_counts(
-    forests: tuple[Forest, Forest], kind: Any, directed: bool
+    forests: tuple[WordForest, WordForest], kind: Any, directed: bool
 ) -> None:
-    U = np.random.default_rng(1).standard_normal((int(forests[0].seen.max()) + 1, 2))
+    U = np.random.default_rng(1).standard_normal((int(forests[0].shown.max()) + 1, 2))
     one, other = (kind.of(forest, U, directed=directed) for forest in forests)
     for field in fields(one):
         a, b = getattr(one, field.name), getattr(other, field.name)
         np.testing.assert_allclose(a, b, atol=1e-9, err_msg=field.name)
 
 
-def test_neighbours_links_and_counts_are_weighted(forests: tuple[Forest, Forest]) -> None:
-    size = int(forests[0].seen.max()) + 1
+def test_neighbours_links_and_counts_are_weighted(forests: tuple[WordForest, WordForest]) -> None:
+    size = int(forests[0].shown.max()) + 1
     one, other = (neighbour_counts(forest, size) for forest in forests)
     for a, b in zip(one, other, strict=True):
         np.testing.assert_array_equal(a.toarray(), b.toarray())
@@ -61,7 +61,7 @@ def test_neighbours_links_and_counts_are_weighted(forests: tuple[Forest, Forest]
 
 
 def test_em_counts_are_weighted(
-    forests: tuple[Forest, Forest], monkeypatch: pytest.MonkeyPatch
+    forests: tuple[WordForest, WordForest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learn, "_WORDS_OF_A_BLOCK", 30)  # a block has its own trees' weights
     model = LatentTreeModel(**HOW).fit(TREES)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from eigentext.dependency import GenerativeParser
-from eigentext.dependency.generative.learn import Corpus, Smoothing, em_counts, empty_counts
+from eigentext.dependency.generative.learn import Corpus, TreeSmoothing, em_counts, empty_counts
 from eigentext.dependency.unlabelled import Unlabelled
 from eigentext.errors import SettingsError
 from eigentext.lab.unlabelled.learn import NumberedText, all_trees_counts, best_trees, improve
@@ -77,7 +77,9 @@ def test_the_weighted_likelihood_never_falls(parser: GenerativeParser, trees: li
     corpus, _ = _corpus(parser, trees[:20])
     _, text = _corpus(parser, trees[20:])
     settings = Unlabelled([], rounds=12)
-    result = improve(corpus, text, parser.params_, settings, 0.7, smoothing=Smoothing(*[1e-9] * 4))
+    result = improve(
+        corpus, text, parser.params_, settings, 0.7, smoothing=TreeSmoothing(*[1e-9] * 4)
+    )
     # the first step leaves smoothing behind; its own likelihood is below the second's all the same
     gains = np.diff(result.log_likelihoods)
     assert gains.min() > -1e-4

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.dependency.latent.dictionaries import Dictionary
+from eigentext.dependency.latent.dictionaries import TreeDictionary
 from eigentext.dependency.latent.moments import TreeMoments
 from eigentext.dependency.latent.operators import TreeOperators
 
@@ -106,12 +106,12 @@ def dictionary_of(model, kind, rng):
     O, k = model.O[0], model.k  # noqa: E741
     mix = rng.standard_normal((k, k))
     if kind == "svd":
-        return Dictionary(np.linalg.qr(O @ mix)[0], "svd")
+        return TreeDictionary(np.linalg.qr(O @ mix)[0], "svd")
     if kind == "cca":  # P^(-1/2) times the singular vectors of P^(-1/2) O ...
         p = O @ rng.dirichlet(np.ones(k))
         left = np.linalg.qr(O @ mix / np.sqrt(p)[:, None])[0]
-        return Dictionary(left / np.sqrt(p)[:, None], "cca", p)
-    return Dictionary(np.linalg.qr(O @ mix + rng.normal(0, 0.05, O.shape))[0], "other")
+        return TreeDictionary(left / np.sqrt(p)[:, None], "cca", p)
+    return TreeDictionary(np.linalg.qr(O @ mix + rng.normal(0, 0.05, O.shape))[0], "other")
 
 
 def moments_by_formula(model, U, pbar):

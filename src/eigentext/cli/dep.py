@@ -22,7 +22,7 @@ from eigentext.errors import SettingsError
 from eigentext.language.formats.registry import format_of
 
 if TYPE_CHECKING:
-    from eigentext.evaluate.attachment import AttachmentResult, Score
+    from eigentext.evaluate.attachment import AttachmentResult, WordScore
 
 
 class TableName(StrEnum):  # typer takes no list of Literal
@@ -164,7 +164,7 @@ def _distances(shortest: int, longest: int | None) -> str:
     return str(shortest) if shortest == longest else f"{shortest}-{longest}"
 
 
-def _parts(name: str, score: Score) -> dict[str, float]:
+def _parts(name: str, score: WordScore) -> dict[str, float]:
     return {f"{name} precision": score.precision, f"{name} recall": score.recall, name: score.f1}
 
 

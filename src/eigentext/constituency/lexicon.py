@@ -297,7 +297,7 @@ class Lexicon:
             group=self.ts_tag,
             counts=counts,
             n=np.full(len(p_shape_base), n),
-            seen=self.by_base(counts),
+            n_base=self.by_base(counts),
             p_shape=p_shape,
             p_shape_base=p_shape_base,
             p_text=self.p_ts,

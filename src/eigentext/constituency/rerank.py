@@ -36,7 +36,7 @@ from eigentext.features.signatures import signatures
 from eigentext.language.formats.prm import EvalbSettings
 from eigentext.language.trees.binarise import is_intermediate
 from eigentext.language.trees.clean import clean
-from eigentext.linear.lists import LearningList, ListFeatures, Weights, learn_weights, list_scores
+from eigentext.linear.lists import LearningList, ListFeatures, ListWeights, learn_weights, list_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -253,14 +253,14 @@ _FREQUENT = 5  # words seen less often have the key of their signature
 
 @dataclass(frozen=True, eq=False)
 class Reranker:
-    """Weights of features.
+    """ListWeights of features.
 
     ``words``    words that stand for themselves; others are known by their signatures
     ``weights``  64-bit features, rising, and the weight of each
     """
 
     words: tuple[str, ...]
-    weights: Weights
+    weights: ListWeights
     language: Language
 
     @cached_property

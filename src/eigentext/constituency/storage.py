@@ -40,7 +40,7 @@ from eigentext.constituency.settings import Smoothing
 from eigentext.features.signatures import LANGUAGES
 from eigentext.features.spectrum import Spectra
 from eigentext.features.word_classes import WordClasses
-from eigentext.linear.lists import Weights
+from eigentext.linear.lists import ListWeights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -401,5 +401,5 @@ class ParserContent:
         )
         if self.reranker is not None:
             weights, words = self.reranker.weights, tuple(self.reranker.words or ())
-            dense = Weights(weights.keys, weights.values, np.array(DECODER))
+            dense = ListWeights(weights.keys, weights.values, np.array(DECODER))
             parser.reranker_ = Reranker(words, dense, parser.language)

@@ -101,21 +101,21 @@ def parsed_in_pieces(
 def _whole(
     sentence: ConlluBlock, parse: Callable[[list[ConlluBlock]], Iterable[ConlluBlock]], most: int
 ) -> ConlluBlock:
-    known = {name: sentence.column(name) for name in ("lemma", "upos", "xpos", "feats")}
+    tags = {name: sentence.column(name) for name in ("lemma", "upos", "xpos", "feats")}
     spans = pieces_of(sentence.forms, most)
     answers = []
     for begin, end in spans:
-        columns: dict[str, Any] = {name: cells[begin:end] for name, cells in known.items()}
+        columns: dict[str, Any] = {name: cells[begin:end] for name, cells in tags.items()}
         answers.append(next(iter(parse([make_sentence(sentence.forms[begin:end], **columns)]))))
     heads, relations = joined(
         spans,
         [answer.heads or () for answer in answers],
         [answer.column("deprel") for answer in answers],
     )
-    tags = {
+    new = {
         name: [tag for answer in answers for tag in answer.column(name)]
         for name in ("upos", "xpos")
-        if set(known[name]) == {"_"}
+        if set(tags[name]) == {"_"}
     }
-    whole = sentence.with_columns(head=heads, deprel=relations, **tags)
+    whole = sentence.with_columns(head=heads, deprel=relations, **new)
     return ConlluBlock(f"# split = {len(spans)}\n{whole.verbatim}")

@@ -34,8 +34,8 @@ def with_other_upos(misc: str, other: str) -> str:
 def _other_upos(misc: str) -> str:
     if _OTHER not in misc:
         return "_"
-    found = (item for item in misc.split("|") if item.startswith(_OTHER))
-    return next(found, _OTHER).removeprefix(_OTHER) or "_"
+    items = (item for item in misc.split("|") if item.startswith(_OTHER))
+    return next(items, _OTHER).removeprefix(_OTHER) or "_"
 
 
 class TagColumns(TypedDict, total=False):

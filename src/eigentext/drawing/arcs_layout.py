@@ -27,48 +27,36 @@ _EVENING_STEPS = 6
 
 
 class Arc(NamedTuple):
-    """An arc to draw; words count from 0, and a root has head -1.
-
-    ``kind`` is "both" unless two trees are compared and only the "first" or "second" has the arc.
-    ``label`` is what is shown of the ``relation``, and of the other tree's.
-    """
+    """An arc to draw; words count from 0, and a root has head -1."""
 
     head: int
     dependent: int
-    label: str
-    kind: str = "both"
+    label: str  # what is shown of the ``relation``, and of the other tree's
+    kind: str = "both"  # or, where two trees are compared, "first" or "second", which alone has it
     probability: float | None = None
     relation: str = ""
 
 
-class Piece(NamedTuple):
-    """The part of an arc above one row; its ends are words of the row.
-
-    ``left`` is -1 for a piece that comes from the row before, ``right`` the number of words of the
-    row for one that goes on.
-    """
+class ArcPiece(NamedTuple):
+    """The part of an arc above one row; its ends are words of the row."""
 
     arc: int
-    left: int
-    right: int
+    left: int  # -1 for a piece that comes from the row before
+    right: int  # the number of words of the row for one that goes on
 
 
 @dataclass(frozen=True)
 class Row:
-    """Words ``first`` to ``last`` (exclusive) side by side, and what runs above them.
-
-    ``centres``  middle of each word        ``levels``  of each piece, 0 is the lowest
-    ``legs``     x of the left and right end of each piece      ``roots``  arc -> x of its arrow
-    """
+    """Words ``first`` to ``last`` (exclusive) side by side, and what runs above them."""
 
     first: int
     last: int
-    centres: list[float]
+    centres: list[float]  # middle of each word
     width: float
-    pieces: list[Piece]
-    levels: list[int]
-    legs: list[tuple[float, float]]
-    roots: dict[int, float]
+    pieces: list[ArcPiece]
+    levels: list[int]  # of each piece, 0 is the lowest
+    legs: list[tuple[float, float]]  # x of the left and right end of each piece
+    roots: dict[int, float]  # arc -> x of its arrow
 
     @property
     def height(self) -> int:
@@ -176,17 +164,17 @@ def _row(
     )
 
 
-def _pieces(arcs: Sequence[Arc], first: int, last: int) -> list[Piece]:
+def _pieces(arcs: Sequence[Arc], first: int, last: int) -> list[ArcPiece]:
     """What runs above the row, short pieces first."""
     pieces = []
     for k, arc in enumerate(arcs):
         low, high = min(arc.head, arc.dependent), max(arc.head, arc.dependent)
         if arc.head >= 0 and low < last and high >= first:
-            pieces.append(Piece(k, max(low - first, -1), min(high - first, last - first)))
+            pieces.append(ArcPiece(k, max(low - first, -1), min(high - first, last - first)))
     return sorted(pieces, key=lambda piece: (piece.right - piece.left, piece.left, piece.arc))
 
 
-def _levels(pieces: Sequence[Piece], n_words: int) -> list[int]:
+def _levels(pieces: Sequence[ArcPiece], n_words: int) -> list[int]:
     """The level of each piece: above all pieces before it that share a gap with it."""
     highest: Int64s = np.zeros(n_words + 1, dtype=np.int64)  # per gap
     levels = []
@@ -199,7 +187,7 @@ def _levels(pieces: Sequence[Piece], n_words: int) -> list[int]:
 
 
 def _ports(
-    pieces: Sequence[Piece], levels: Sequence[int], roots: dict[int, int], n_words: int
+    pieces: Sequence[ArcPiece], levels: Sequence[int], roots: dict[int, int], n_words: int
 ) -> list[list[int]]:
     """For each word what ends there from left to right: a piece k as k, a root arc k as -1 - k.
 

@@ -38,7 +38,7 @@ _WORDS = 13.5
 _LONGEST_WORD = 24
 
 
-class Node(NamedTuple):
+class ClusterNode(NamedTuple):
     """A prefix of ``length`` bits, which the clusters ``first`` up to ``end`` share."""
 
     length: int
@@ -59,7 +59,7 @@ class ClusterTree:
     bits: tuple[str, ...]
     words: tuple[tuple[str, ...], ...]
     counts: tuple[tuple[int, ...], ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[ClusterNode, ...]
     counted: bool
 
     @property
@@ -88,7 +88,7 @@ class ClusterTree:
             list(accumulate(map(sum, self.counts), initial=0)),
         )
 
-    def sizes(self, node: Node) -> tuple[int, int, int]:
+    def sizes(self, node: ClusterNode) -> tuple[int, int, int]:
         """How many clusters, words and tokens are below a node.
 
         >>> from eigentext.language.formats.brown_paths import PathEntry
@@ -117,7 +117,7 @@ class ClusterTree:
         end = bisect_left(self.bits, prefix + "2", first)
         return self._ranges.get((first, end))
 
-    def prefix(self, node: Node) -> str:
+    def prefix(self, node: ClusterNode) -> str:
         """The bits of a node."""
         return self.bits[node.first][: node.length]
 
@@ -127,7 +127,7 @@ class ClusterTree:
             word: path for path, words in zip(self.bits, self.words, strict=True) for word in words
         }
 
-    def examples(self, node: Node, k: int) -> list[str]:
+    def examples(self, node: ClusterNode, k: int) -> list[str]:
         """The k most frequent words below a node; without counts, the first ones of each cluster.
 
         >>> from eigentext.language.formats.brown_paths import PathEntry
@@ -187,20 +187,20 @@ def tree_of_paths(entries: Iterable[PathEntry]) -> ClusterTree:
     )
 
 
-def _nodes(bits: tuple[str, ...]) -> list[Node]:
+def _nodes(bits: tuple[str, ...]) -> list[ClusterNode]:
     """Prefixes at which sorted paths part, and the paths, parents first."""
-    nodes: list[Node] = []
+    nodes: list[ClusterNode] = []
     waiting = [(0, len(bits), -1)]
     while waiting:
         first, end, parent = waiting.pop()
         if end - first == 1:
-            nodes.append(Node(len(bits[first]), first, end, parent))
+            nodes.append(ClusterNode(len(bits[first]), first, end, parent))
             continue
         # sorted: what the first and the last share, all between share
         low, high = bits[first], bits[end - 1]
         length = next((i for i, bit in enumerate(low) if bit != high[i : i + 1]), len(low))
         here = len(nodes)
-        nodes.append(Node(length, first, end, parent))
+        nodes.append(ClusterNode(length, first, end, parent))
         start = first + (len(bits[first]) == length)
         middle = bisect_left(bits, high[:length] + "1", start, end)
         waiting += [

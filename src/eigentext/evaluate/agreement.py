@@ -109,9 +109,9 @@ def _measured(
     for row, group in zip(rows, groups, strict=True):
         for column, times in row.items():
             counts[number[group], column] += times
-    found = interval(counts, figure=figure, n_samples=n_samples, seed=seed)
-    ends = found.value, found.low, found.high
-    return Agreement(measure, *ends, len(rows), len(counts), found.confidence)
+    drawn = interval(counts, figure=figure, n_samples=n_samples, seed=seed)
+    ends = drawn.value, drawn.low, drawn.high
+    return Agreement(measure, *ends, len(rows), len(counts), drawn.confidence)
 
 
 def _ratio(part: Counts, whole: Counts) -> Counts:
@@ -297,10 +297,10 @@ def f1_agreement(
 
     if not counts:
         return _nothing(measure)
-    found = interval(counts, figure=figure, n_samples=n_samples, seed=seed)
+    drawn = interval(counts, figure=figure, n_samples=n_samples, seed=seed)
     n_items = int(sum(row[1] + row[2] - row[0] for row in counts))
-    ends = found.value, found.low, found.high
-    return Agreement(measure, *ends, n_items, len(counts), found.confidence)
+    ends = drawn.value, drawn.low, drawn.high
+    return Agreement(measure, *ends, n_items, len(counts), drawn.confidence)
 
 
 def span_counts(

@@ -25,7 +25,12 @@ from eigentext.base.engines import using_cluster
 from eigentext.base.parallel import side_by_side
 from eigentext.errors import SettingsError
 from eigentext.evaluate.alignment import Words
-from eigentext.evaluate.attachment_counts import Comparison, Score, is_content, other_relations
+from eigentext.evaluate.attachment_counts import (
+    AlignedTexts,
+    WordScore,
+    is_content,
+    other_relations,
+)
 from eigentext.evaluate.attachment_tables import (
     DistanceRow,
     LengthRow,
@@ -46,7 +51,7 @@ __all__ = [
     "DistanceRow",
     "LengthRow",
     "RelationRow",
-    "Score",
+    "WordScore",
     "compare_systems",
     "evaluate",
     "spans_score",
@@ -62,9 +67,9 @@ class AttachmentResult:
     the gold relations that are not those of Universal Dependencies, where a treebank goes by such.
     """
 
-    scores: dict[str, Score]
-    sentence_counts: tuple[Score, ...] = field(repr=False)
-    head_counts: tuple[Score, ...] = field(repr=False)
+    scores: dict[str, WordScore]
+    sentence_counts: tuple[WordScore, ...] = field(repr=False)
+    head_counts: tuple[WordScore, ...] = field(repr=False)
     by_relation: tuple[RelationRow, ...] = field(repr=False)
     by_length: tuple[LengthRow, ...] = field(repr=False)
     by_distance: tuple[DistanceRow, ...] = field(repr=False)
@@ -111,20 +116,20 @@ class AttachmentResult:
 _CONTENT_MEASURES = ("CLAS", "MLAS", "BLEX")
 
 
-def _mlas(both: Comparison) -> Score:
+def _mlas(both: AlignedTexts) -> WordScore:
     return both.count(both.morphology_agrees(), is_content)
 
 
-def _complete(counts: Sequence[Score]) -> float:
+def _complete(counts: Sequence[WordScore]) -> float:
     """Share of the sentences all of whose counted words are right; none counted: left out."""
     whole = [score.correct == score.gold for score in counts if score.gold]
     return 100.0 * sum(whole) / len(whole) if whole else 0.0
 
 
-def spans_score(gold: list[tuple[int, int]], system: list[tuple[int, int]]) -> Score:
+def spans_score(gold: list[tuple[int, int]], system: list[tuple[int, int]]) -> WordScore:
     """How many spans both sides have."""
     common = Counter(gold) & Counter(system)
-    return Score(common.total(), len(gold), len(system))
+    return WordScore(common.total(), len(gold), len(system))
 
 
 def evaluate(
@@ -157,15 +162,15 @@ def evaluate(
     if length_width < 1:
         raise SettingsError(f"length_width is {length_width}, expected 1 or more")
     mine, its = Words.of(gold, subtypes=subtypes), Words.of(system, subtypes=subtypes)
-    both = Comparison(mine, its, punctuation=punctuation)
-    spoken = Comparison(mine, its, punctuation=False) if punctuation else both
+    both = AlignedTexts(mine, its, punctuation=punctuation)
+    spoken = AlignedTexts(mine, its, punctuation=False) if punctuation else both
     others = other_relations(mine)
     content = {
         "CLAS": partial(both.count, both.labelled, is_content),
         "MLAS": partial(_mlas, both),
         "BLEX": partial(both.count, both.labelled_with_lemma, is_content),
     }
-    measures: dict[str, Callable[[], Score]] = {
+    measures: dict[str, Callable[[], WordScore]] = {
         "Tokens": partial(spans_score, mine.token_spans, its.token_spans),
         "Sentences": partial(spans_score, mine.sentence_spans, its.sentence_spans),
         "Words": partial(both.count, both.aligned),

@@ -1,8 +1,8 @@
 """Two aligned texts, word by word: which pairs agree in what, and how many there are.
 
 The flow: two :class:`~eigentext.evaluate.alignment.Words` -> pairs of a gold and a system word ->
-questions about a pair (same head? same relation? same tags?) -> :class:`Score`, the three counts
-that every measure of the CoNLL 2018 shared task is made of.
+questions about a pair (same head? same relation? same tags?) -> :class:`WordScore`, the three
+counts that every measure of the CoNLL 2018 shared task is made of.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ UNIVERSAL_FEATURES = _names(
 )
 
 
-class Score(NamedTuple):
+class WordScore(NamedTuple):
     """Counts of one measure; the percentages are made of them.
 
-    >>> Score(correct=3, gold=4, system=6).f1
+    >>> WordScore(correct=3, gold=4, system=6).f1
     60.0
     """
 
@@ -89,7 +89,7 @@ def _universal(feats: str) -> str:
     return "|".join(sorted(universal))
 
 
-class Comparison:
+class AlignedTexts:
     """Two aligned texts: answers which aligned pairs agree in what.
 
     ``pairs``       (gold word, system word), aligned; only those counted
@@ -157,16 +157,16 @@ class Comparison:
         self,
         agree: Callable[[int, int], bool],
         is_counted: Callable[[Words, int], bool] = lambda words, word: True,
-    ) -> Score:
+    ) -> WordScore:
         """Agreeing pairs among the words kept; a pair is kept for its gold word."""
         gold, system = self.gold, self.system
-        return Score(
+        return WordScore(
             sum(is_counted(gold, g) and agree(g, s) for g, s in self.pairs),
             sum(is_counted(gold, g) for g, counted in enumerate(self.gold_kept) if counted),
             sum(is_counted(system, s) for s, counted in enumerate(self.system_kept) if counted),
         )
 
-    def by_sentence(self, agree: Callable[[int, int], bool]) -> tuple[Score, ...]:
+    def by_sentence(self, agree: Callable[[int, int], bool]) -> tuple[WordScore, ...]:
         """Counts of each gold sentence; a system word counts where its first character stands.
 
         Added up they are what :meth:`count` gives, so that resampled sets of sentences are scored
@@ -182,7 +182,7 @@ class Comparison:
             p = self.partner[s]
             home = gold.sentence_at(system.starts[s]) if p is None else gold.sentence_of[p]
             its[home] += counted
-        return tuple(map(Score, correct, mine, its))
+        return tuple(map(WordScore, correct, mine, its))
 
     def morphology_agrees(self) -> Callable[[int, int], bool]:
         """MLAS: label, tags and features agree, and so do all function words below."""

@@ -1,7 +1,7 @@
 """Where a parser is right and where not: attachment scores by length, relation and distance.
 
-Each table cuts the words of :class:`~eigentext.evaluate.attachment_counts.Comparison` another way;
-added up, its rows are the scores of the whole.
+Each table cuts the words of :class:`~eigentext.evaluate.attachment_counts.AlignedTexts` another
+way; added up, its rows are the scores of the whole.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.evaluate.alignment import ROOT, Words
-from eigentext.evaluate.attachment_counts import Comparison, Score
+from eigentext.evaluate.attachment_counts import AlignedTexts, WordScore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +24,8 @@ class LengthRow(NamedTuple):
     shortest: int
     longest: int
     n_sentences: int
-    uas: Score
-    las: Score
+    uas: WordScore
+    las: WordScore
 
 
 class RelationRow(NamedTuple):
@@ -35,8 +35,8 @@ class RelationRow(NamedTuple):
     """
 
     relation: str
-    uas: Score
-    las: Score
+    uas: WordScore
+    las: WordScore
 
 
 class DistanceRow(NamedTuple):
@@ -47,11 +47,11 @@ class DistanceRow(NamedTuple):
 
     shortest: int
     longest: int | None
-    uas: Score
-    las: Score
+    uas: WordScore
+    las: WordScore
 
 
-def by_relation(both: Comparison) -> tuple[RelationRow, ...]:
+def by_relation(both: AlignedTexts) -> tuple[RelationRow, ...]:
     """One row per relation, the most frequent of the gold side first."""
     gold, system = both.gold, both.system
     in_gold = Counter(
@@ -69,15 +69,15 @@ def by_relation(both: Comparison) -> tuple[RelationRow, ...]:
     return tuple(
         RelationRow(
             name,
-            Score(headed[name], in_gold[name], in_gold[name]),
-            Score(labelled[name], in_gold[name], in_system[name]),
+            WordScore(headed[name], in_gold[name], in_gold[name]),
+            WordScore(labelled[name], in_gold[name], in_system[name]),
         )
         for name in sorted({*in_gold, *in_system}, key=lambda name: (-in_gold[name], name))
     )
 
 
 def by_length(
-    sizes: Sequence[int], headed: Sequence[Score], labelled: Sequence[Score], width: int
+    sizes: Sequence[int], headed: Sequence[WordScore], labelled: Sequence[WordScore], width: int
 ) -> tuple[LengthRow, ...]:
     """One row per range of ``width`` lengths, from the scores of each sentence."""
     buckets: dict[int, list[int]] = {}
@@ -95,7 +95,7 @@ def by_length(
     )
 
 
-def by_distance(both: Comparison) -> tuple[DistanceRow, ...]:
+def by_distance(both: AlignedTexts) -> tuple[DistanceRow, ...]:
     """One row per range of distances between a word and its head."""
     in_gold = Counter(
         _range_of(both.gold, g) for g, counted in enumerate(both.gold_kept) if counted
@@ -113,20 +113,20 @@ def by_distance(both: Comparison) -> tuple[DistanceRow, ...]:
         DistanceRow(
             shortest,
             longest,
-            Score(headed[k], in_gold[k], in_system[k]),
-            Score(labelled[k], in_gold[k], in_system[k]),
+            WordScore(headed[k], in_gold[k], in_system[k]),
+            WordScore(labelled[k], in_gold[k], in_system[k]),
         )
         for k, (shortest, longest) in enumerate(DISTANCES)
     )
 
 
-def added(scores: Sequence[Score]) -> Score:
+def added(scores: Sequence[WordScore]) -> WordScore:
     """The counts of several scores together.
 
-    >>> added([Score(1, 2, 3), Score(1, 1, 1)])
-    Score(correct=2, gold=3, system=4)
+    >>> added([WordScore(1, 2, 3), WordScore(1, 1, 1)])
+    WordScore(correct=2, gold=3, system=4)
     """
-    return Score(*map(sum, zip(*scores, strict=True))) if scores else Score(0, 0, 0)
+    return WordScore(*map(sum, zip(*scores, strict=True))) if scores else WordScore(0, 0, 0)
 
 
 def _range_of(words: Words, word: int) -> int:

@@ -43,8 +43,8 @@ def information_of_pairs(pairs: npt.NDArray[Any]) -> float:
 
 
 def _x_log_x(x: Float64s) -> float:
-    seen = x[x > 0]
-    return float((seen * np.log(seen)).sum())
+    positive = x[x > 0]
+    return float((positive * np.log(positive)).sum())
 
 
 def cluster_pairs(pairs: Any, labels: npt.NDArray[np.integer[Any]], n_clusters: int) -> Int64s:

@@ -46,11 +46,11 @@ def npmi_coherence(topics: Sequence[Sequence[int]] | npt.NDArray[Any], counts: A
     return np.array(values)
 
 
-def _npmi(both: float, one: float, other: float) -> float:
-    if one == 0 or other == 0:
+def _npmi(both: float, first: float, second: float) -> float:
+    if first == 0 or second == 0:
         return 0.0
     if both == 0:
         return -1.0
     if both == 1:
         return 1.0
-    return float(np.log(both / (one * other)) / -np.log(both))
+    return float(np.log(both / (first * second)) / -np.log(both))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.evaluate.alignment import Words
 from eigentext.evaluate.attachment import spans_score
-from eigentext.evaluate.attachment_counts import Comparison, is_content
+from eigentext.evaluate.attachment_counts import AlignedTexts, is_content
 from eigentext.language.formats.conllu import each_conllu
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def evaluate(gold: Treebank, system: Treebank) -> dict[str, Measure]:
     (66.67, 33.33, 50.0)
     """
     mine, its = Words.of(gold, need_heads=False), Words.of(system, need_heads=False)
-    both = Comparison(mine, its)
+    both = AlignedTexts(mine, its)
 
     def count(
         agree: Callable[[int, int], bool],

@@ -161,12 +161,12 @@ def score_similarity(
     (1.0, 3, 4)
     """
     rows = [(looked_up(row_of, a), looked_up(row_of, b), score) for a, b, score in pairs]
-    known = [(i, j, score) for i, j, score in rows if i is not None and j is not None]
-    left = _unit(vectors[[i for i, _, _ in known]])
-    right = _unit(vectors[[j for _, j, _ in known]])
+    covered = [(i, j, score) for i, j, score in rows if i is not None and j is not None]
+    left = _unit(vectors[[i for i, _, _ in covered]])
+    right = _unit(vectors[[j for _, j, _ in covered]])
     cosines = np.einsum("ij,ij->i", left, right)
-    rho = spearman(cosines, [score for _, _, score in known])
-    return SimilarityScore(rho, len(known), len(pairs))
+    rho = spearman(cosines, [score for _, _, score in covered])
+    return SimilarityScore(rho, len(covered), len(pairs))
 
 
 def score_analogies(
@@ -183,15 +183,15 @@ def score_analogies(
     """
     unit = _unit(vectors).astype(np.float32)
     rows = [[looked_up(row_of, word) for word in question] for question in questions]
-    known = np.array([row for row in rows if None not in row], dtype=np.int64).reshape(-1, 4)
+    covered = np.array([row for row in rows if None not in row], dtype=np.int64).reshape(-1, 4)
     right = 0
-    for first in range(0, len(known), _QUESTIONS_AT_ONCE):
-        a, b, c, d = known[first : first + _QUESTIONS_AT_ONCE].T
+    for first in range(0, len(covered), _QUESTIONS_AT_ONCE):
+        a, b, c, d = covered[first : first + _QUESTIONS_AT_ONCE].T
         nearness = (unit[b] - unit[a] + unit[c]) @ unit.T
-        for asked in (a, b, c):
-            nearness[np.arange(len(a)), asked] = -np.inf
+        for word in (a, b, c):
+            nearness[np.arange(len(a)), word] = -np.inf
         right += int((nearness.argmax(axis=1) == d).sum())
-    return AnalogyScore(right, len(known), len(questions))
+    return AnalogyScore(right, len(covered), len(questions))
 
 
 def _unit(vectors: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -1,9 +1,9 @@
 """Attributes of words by name: the one place that says what a model can look at.
 
-An :class:`Attribute` is a name with a function of a :class:`Word`.  Each model has a table of its
-own (:class:`Attributes`), in which every attribute has a column; templates (``templates``) name
-attributes, never columns.  The key of a value is a hash of name and text, so a stored model hangs
-on both, but not on the order of a table.
+An :class:`Attribute` is a name with a function of a :class:`KeyedWord`.  Each model has a table of
+its own (:class:`Attributes`), in which every attribute has a column; templates (``templates``)
+name attributes, never columns.  The key of a value is a hash of name and text, so a stored
+model hangs on both, but not on the order of a table.
 
 ``TAGGING``     the sequence tagger, whose ``form`` is the outline of a word
 ``MORPHOLOGY``  the morphological tagger; some of its columns come from counts (``of`` is None)
@@ -27,25 +27,19 @@ UNKNOWN = "\t<unknown>"  # no form has a TAB in it
 
 
 @dataclass(eq=False)
-class Word:
-    """A word and what is known of it; ``_`` for a column that says nothing.
-
-    ``other``  the upos that its tagger had second, and how near it came: ``1:VERB``
-    ``bits``   of its cluster, ``near`` of its vector in a hierarchy; None for a word without
-    ``frequent``  was it there often enough in training to stand for itself?
-    ``norm``   as an analyzer matches it
-    """
+class KeyedWord:
+    """A word and what is known of it; ``_`` for a column that says nothing."""
 
     form: str
     upos: str = "_"
     xpos: str = "_"
     feats: str = "_"
     lemma: str = "_"
-    other: str = "_"
-    bits: str | None = None
-    near: str | None = None
-    frequent: bool = True
-    norm: str = ""
+    other: str = "_"  # the upos that its tagger had second, and how near it came: ``1:VERB``
+    bits: str | None = None  # of its cluster
+    near: str | None = None  # of its vector in a hierarchy
+    frequent: bool = True  # was it there often enough in training to stand for itself?
+    norm: str = ""  # as an analyzer matches it
 
     @cached_property
     def lower(self) -> str:
@@ -59,17 +53,13 @@ class Word:
 
 
 class Attribute(NamedTuple):
-    """One thing that can be said of a word.
-
-    ``of``       its text; None for a word that has none.  Without it, a model fills the column
-    ``in_keys``  the name in keys, where several attributes share their keys
-    """
+    """One thing that can be said of a word."""
 
     name: str
-    of: Callable[[Word], str | None] | None = None
-    in_keys: str = ""
+    of: Callable[[KeyedWord], str | None] | None = None  # its text; None: a model fills the column
+    in_keys: str = ""  # the name in keys, where several attributes share their keys
 
-    def key(self, word: Word) -> int:
+    def key(self, word: KeyedWord) -> int:
         """The key of its text, 0 for none."""
         text = None if self.of is None else self.of(word)
         return 0 if text is None else key_of(f"{self.in_keys or self.name}\t{text}")
@@ -79,7 +69,7 @@ class Attributes:
     """The attributes of a model.
 
     >>> both = Attributes(Attribute("lower", lambda w: w.lower), Attribute("tag"))
-    >>> both.column["tag"], both.texts(Word("Cat"))
+    >>> both.column["tag"], both.texts(KeyedWord("Cat"))
     (1, {'lower': 'cat'})
     """
 
@@ -94,22 +84,22 @@ class Attributes:
     def __iter__(self) -> Iterator[Attribute]:
         return iter(self._attributes)
 
-    def texts(self, word: Word) -> dict[str, str]:
+    def texts(self, word: KeyedWord) -> dict[str, str]:
         """The text of each attribute that the word has."""
         texts = ((attribute.name, attribute.of and attribute.of(word)) for attribute in self)
         return {name: text for name, text in texts if text is not None}
 
-    def keys(self, word: Word) -> list[int]:
+    def keys(self, word: KeyedWord) -> list[int]:
         """The key of each attribute, 0 for none."""
         return [attribute.key(word) for attribute in self]
 
 
-def _edge(cut: slice, longer_than: int) -> Callable[[Word], str | None]:
+def _edge(cut: slice, longer_than: int) -> Callable[[KeyedWord], str | None]:
     """A beginning or ending of words that are longer, in lower case."""
     return lambda w: w.lower[cut] if len(w.lower) > longer_than else None
 
 
-def _letters(cut: slice) -> Callable[[Word], str]:
+def _letters(cut: slice) -> Callable[[KeyedWord], str]:
     return lambda w: w.form[cut]
 
 
@@ -124,7 +114,7 @@ def _bits(
     """So many bits of a word; ``without``: what a word says that has none."""
     for name, n in zip(names, depths, strict=True):
 
-        def of(word: Word, n: int | None = n) -> str | None:
+        def of(word: KeyedWord, n: int | None = n) -> str | None:
             bits: str | None = getattr(word, column)
             return without if bits is None else bits[:n]
 

@@ -25,11 +25,11 @@ class Share(NamedTuple):
     """How many words were looked up, and how many of them are known."""
 
     words: int = 0
-    known: int = 0
+    n_known: int = 0
 
     def plus(self, other: Share) -> Share:
         """Of both together."""
-        return Share(self.words + other.words, self.known + other.known)
+        return Share(self.words + other.words, self.n_known + other.n_known)
 
 
 class KnownWords:
@@ -39,17 +39,17 @@ class KnownWords:
     >>> known.expected
     0.8
     >>> known.share(["THE", "zebra", "!"])
-    Share(words=2, known=1)
+    Share(words=2, n_known=1)
     """
 
     def __init__(self, counts: Mapping[str, float]) -> None:
-        seen: dict[str, float] = {}
+        times: dict[str, float] = {}
         for word, count in counts.items():
             if _is_word(word):
-                seen[word.lower()] = seen.get(word.lower(), 0.0) + count
-        self._seen = frozenset(seen)
-        once = sum(count for count in seen.values() if count <= 1)
-        self.expected = 1.0 - once / max(sum(seen.values()), 1.0)
+                times[word.lower()] = times.get(word.lower(), 0.0) + count
+        self._seen = frozenset(times)
+        once = sum(count for count in times.values() if count <= 1)
+        self.expected = 1.0 - once / max(sum(times.values()), 1.0)
 
     def share(self, forms: Iterable[str]) -> Share:
         """Of these words."""
@@ -66,9 +66,9 @@ the text?'
     >>> remark_on(Share(100, 60), 0.9) is remark_on(Share(10, 0), 0.9) is None
     True
     """
-    if share.words < _FEWEST or share.known >= _LEAST * expected * share.words:
+    if share.words < _FEWEST or share.n_known >= _LEAST * expected * share.words:
         return None
-    unknown = 1 - share.known / share.words
+    unknown = 1 - share.n_known / share.words
     return (
         f"warning: {unknown:.0%} of the words are unknown to this model, {1 - expected:.0%} are "
         "expected: is it the language of the text?"

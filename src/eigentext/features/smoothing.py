@@ -40,25 +40,18 @@ class Strengths(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What is known.  An entry is a (word, tag, state), a cell a (word, base tag).
+    """What is known.  An entry is a (word, tag, state), a cell a (word, base tag)."""
 
-    ``cell, group``   (E,) of each entry: its cell, and the number of its (word, tag)
-    ``counts``        (E,) c(w, ts);  ``n, seen`` (C,) c(w) and c(w, B)
-    ``p_shape``       (E,) P(ts | sig);  ``p_shape_base`` (C,) P(B | sig)
-    ``p_text``        (E,) P(ts) of all words;  ``p_text_base`` (C,) P(B)
-    ``given_base``    (E,) P(ts | B) of all words
-    """
-
-    cell: Int64s
-    group: Int64s
-    counts: Float64s
-    n: Float64s
-    seen: Float64s
-    p_shape: Float64s
-    p_shape_base: Float64s
-    p_text: Float64s
-    p_text_base: Float64s
-    given_base: Float64s
+    cell: Int64s  # (E,) that of each entry
+    group: Int64s  # (E,) the number of its (word, tag)
+    counts: Float64s  # (E,) c(w, ts)
+    n: Float64s  # (C,) c(w)
+    n_base: Float64s  # (C,) c(w, B)
+    p_shape: Float64s  # (E,) P(ts | sig)
+    p_shape_base: Float64s  # (C,) P(B | sig)
+    p_text: Float64s  # (E,) P(ts) of all words
+    p_text_base: Float64s  # (C,) P(B)
+    given_base: Float64s  # (E,) P(ts | B) of all words
 
 
 def of_signature(n: Float64s, p_rare: Float64s, total: float | Float64s) -> Float64s:
@@ -70,25 +63,25 @@ def of_signature(n: Float64s, p_rare: Float64s, total: float | Float64s) -> Floa
     return np.asarray((_RARE * p_rare + n) / (_RARE + total))
 
 
-def smoothed(known: Evidence, k: Strengths) -> Float64s:
+def smoothed(evidence: Evidence, k: Strengths) -> Float64s:
     """(E,) P(ts | w)."""
-    cell, n = known.cell, known.n
+    cell, n = evidence.cell, evidence.n
     unseen = n == 0
     # a word never seen has no counts: any weight of the prior gives the prior itself
     k_sig = np.where(unseen, 1.0, np.where(n < k.trust, k.k_sig, 0.0))
     k_base = np.where(unseen, 1.0, k.k_base)
-    p_base = (known.seen + k_sig * known.p_shape_base) / (n + k_sig)
-    within = known.p_shape + _TEXT * known.p_text
-    within /= np.maximum(known.p_shape_base + _TEXT * known.p_text_base, _NONE)[cell]
+    p_base = (evidence.n_base + k_sig * evidence.p_shape_base) / (n + k_sig)
+    within = evidence.p_shape + _TEXT * evidence.p_text
+    within /= np.maximum(evidence.p_shape_base + _TEXT * evidence.p_text_base, _NONE)[cell]
     weight = np.minimum(1.0, n / _OFTEN)[cell]
-    within = (1 - weight) * within + weight * known.given_base
-    p = (known.counts + (k_base * p_base)[cell] * within) / (n + k_base)[cell]
+    within = (1 - weight) * within + weight * evidence.given_base
+    p = (evidence.counts + (k_base * p_base)[cell] * within) / (n + k_base)[cell]
     if not k.k_state:
         return np.asarray(p)
 
     def in_group(values: Float64s) -> Float64s:
-        return np.asarray(np.bincount(known.group, weights=values)[known.group], dtype=float)
+        return np.asarray(np.bincount(evidence.group, weights=values)[evidence.group], dtype=float)
 
     prior = within / np.maximum(in_group(within), _NONE)
-    drawn = (known.counts + k.k_state * prior) / (in_group(known.counts) + k.k_state)
+    drawn = (evidence.counts + k.k_state * prior) / (in_group(evidence.counts) + k.k_state)
     return np.where(unseen[cell], p, in_group(p) * drawn)

@@ -52,15 +52,13 @@ class Spectrum(NamedTuple):
 class Spectra(NamedTuple):
     """Singular values of Omega_a of every nonterminal, as they are kept with a model.
 
-    ``values``    flat; those of nonterminal a stand at ``ptr[a]`` to ``ptr[a + 1]``, falling
-    ``smallest``  (labels,) Lambda_a, see ``learn.moments``; None where there are no moments
-
     >>> Spectra.of([np.array([3.0, 1.0]), np.empty(0)]).at(0).tolist()
     [3.0, 1.0]
     """
 
-    values: Float64s
+    values: Float64s  # flat; those of nonterminal a stand at ``ptr[a]`` to ``ptr[a + 1]``, falling
     ptr: Int64s
+    # (labels,) Lambda_a, see ``learn.moments``; None where there are no moments
     smallest: Float64s | None = None
 
     @classmethod

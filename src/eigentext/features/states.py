@@ -39,7 +39,7 @@ KMeans: TypeAlias = "Callable[[Float32s, int, np.random.Generator], Int64s]"
 """From coordinates (M, k) and a number of states to the state of each row."""
 
 
-class Clustering(NamedTuple):
+class StateClustering(NamedTuple):
     """(N,) the state of every node, (labels,) states of every label, singular values."""
 
     state: Int64s
@@ -59,7 +59,7 @@ def states_by_label(
     auto: bool = False,
     leave_out: int = 0,
     progress: Progress | None = None,
-) -> Clustering:
+) -> StateClustering:
     """States for the nodes of every label; ``label`` (N,) is that of each node.
 
     ``per_state``  a label has one state for so many nodes, at most ``most_states``
@@ -77,22 +77,22 @@ def states_by_label(
 
     def of_label(a: int) -> None:
         nodes = order[bounds[a] : bounds[a + 1]]
-        wanted = min(most_states, len(nodes) // per_state)
-        if wanted < 2:
+        n_states = min(most_states, len(nodes) // per_state)
+        if n_states < 2:
             return
         rng = np.random.default_rng([seed, a])
         Phi, Psi = views(nodes, rng)
-        spectrum = omega_svd(Phi, Psi, wanted + leave_out, rng)
+        spectrum = omega_svd(Phi, Psi, n_states + leave_out, rng)
         spectra[a] = spectrum.s
         if auto:
-            wanted = min(wanted, significant(spectrum.s, noise_level(Phi, Psi, rng)))
-        used = slice(leave_out, leave_out + wanted)
+            n_states = min(n_states, significant(spectrum.s, noise_level(Phi, Psi, rng)))
+        used = slice(leave_out, leave_out + n_states)
         s = spectrum.s[used]
-        if not len(s) or wanted < 2:
+        if not len(s) or n_states < 2:
             return
         halves = [unit_rows(X[:, used] * s) for X in (spectrum.Y, spectrum.Z)]
-        state[nodes] = kmeans(np.hstack(halves), wanted, rng)
-        m[a] = wanted
+        state[nodes] = kmeans(np.hstack(halves), n_states, rng)
+        m[a] = n_states
 
     def told(done: int) -> None:
         if progress is not None:
@@ -102,7 +102,7 @@ def states_by_label(
         # Filters are those of all threads: what one of them ignores, the outer block ignores.
         warnings.simplefilter("ignore", ConvergenceWarning)
         largest_first(of_label, np.diff(bounds).tolist(), told)
-    return Clustering(state, m, Spectra.of(spectra))
+    return StateClustering(state, m, Spectra.of(spectra))
 
 
 def kmeans_states(

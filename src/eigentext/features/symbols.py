@@ -29,13 +29,13 @@ def frequent_words(words: Iterable[str], min_count: int) -> frozenset[str]:
     return frozenset(word for word, n in Counter(words).items() if n >= min_count)
 
 
-def first_known(names: Iterable[str], known: Container[str]) -> str:
+def first_known(names: Iterable[str], symbols: Container[str]) -> str:
     """The first of the names, from fine to coarse, that is a symbol; ``<unk>`` if none is.
 
     >>> first_known(["<lower-ing>", "<lower>"], {"<lower>", "the"}), first_known(["a"], {"the"})
     ('<lower>', '<unk>')
     """
-    return next((name for name in names if name in known), UNKNOWN)
+    return next((name for name in names if name in symbols), UNKNOWN)
 
 
 def looked_up(table: Mapping[str, Entry], word: str, *, capital: bool = True) -> Entry | None:

@@ -38,7 +38,7 @@ _WRITTEN = {
 }
 
 
-class Item(NamedTuple):
+class TemplateItem(NamedTuple):
     """An attribute of a word, and where it is: so far beside the word with the role."""
 
     attribute: str
@@ -50,7 +50,7 @@ class Template(NamedTuple):
     """A template; ``extra`` is a further item that its grammar knows, or nothing."""
 
     text: str
-    items: tuple[Item, ...]
+    items: tuple[TemplateItem, ...]
     extra: str = ""
 
     @property
@@ -63,25 +63,18 @@ class Template(NamedTuple):
 class TemplateGrammar:
     """How a model writes its templates.
 
-    ``written``     one item: ``attribute[offset]``, ``role.attribute`` or ``attribute@offset``
-    ``attributes``  their names, in the order of their columns; of none: any are good
-    ``roles``       the letters of roles
-    ``extras``      items of another kind
-    ``most``        items with one role, or if ``together``, items in all
-    ``reach``       the largest offset to either side; None: any
-
     >>> grammar = TemplateGrammar("attribute[offset]", ("lower", "case"))
     >>> grammar.parse("lower[-1]&case[0]").items[0]
-    Item(attribute='lower', offset=-1, role='')
+    TemplateItem(attribute='lower', offset=-1, role='')
     """
 
-    written: str
-    attributes: tuple[str, ...] = ()
-    roles: str = ""
-    extras: tuple[str, ...] = ()
-    most: int = 3
+    written: str  # one item: ``attribute[offset]``, ``role.attribute`` or ``attribute@offset``
+    attributes: tuple[str, ...] = ()  # in the order of their columns; of none: any are good
+    roles: str = ""  # their letters
+    extras: tuple[str, ...] = ()  # items of another kind
+    most: int = 3  # items with one role, or if ``together``, items in all
     together: bool = False
-    reach: int | None = None
+    reach: int | None = None  # the largest offset to either side; None: any
     _parsed: dict[str, Template] = field(default_factory=dict, repr=False, compare=False)
 
     def parse(self, text: str) -> Template:
@@ -92,7 +85,7 @@ class TemplateGrammar:
         return template
 
     def _read(self, text: str) -> Template:
-        items: list[Item] = []
+        items: list[TemplateItem] = []
         extra = ""
         for piece in text.split("&" if "[" in self.written else None):
             if piece in self.extras:
@@ -101,7 +94,7 @@ class TemplateGrammar:
             match = _WRITTEN[self.written].fullmatch(piece)
             parts = match.groupdict() if match else {}
             offset, role = int(parts.get("offset") or 0), parts.get("role", "")
-            item = Item(parts.get("attribute", ""), offset, role)
+            item = TemplateItem(parts.get("attribute", ""), offset, role)
             good = not self.attributes or item.attribute in self.attributes
             if not match or not good or item.role not in self.roles:
                 names = f"; attributes: {', '.join(self.attributes)}" if self.attributes else ""

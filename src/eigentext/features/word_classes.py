@@ -1,7 +1,7 @@
 """Classes of words from elsewhere: what unlabelled text knows of a rare or unknown word.
 
 1. :func:`clusters_of` reads a Brown ``paths`` file, word -> bits; :func:`vectors_of` word vectors.
-   Either may come from memory, vectors as any mapping (:class:`WordVectors` is a light one).
+   Either may come from memory, vectors as any mapping (:class:`VectorTable` is a light one).
 2. Vectors become bits, so that templates read them as they read the paths of a clustering, in two
    ways: :func:`means_bits` by k-means within k-means, for templates that look at the first 3, 6
    and 9 bits; :func:`halving_bits` along main axes, where every further bit is a halving.
@@ -56,10 +56,10 @@ def clusters_of(source: str | os.PathLike[str] | Mapping[str, str] | None) -> di
     return bits_of
 
 
-class WordVectors(Mapping[str, "Float32s"]):
+class VectorTable(Mapping[str, "Float32s"]):
     """Vectors by word, over the rows of one matrix: small to show, to keep and to send.
 
-    >>> vectors = WordVectors(["a", "b"], np.eye(2, dtype=np.float32))
+    >>> vectors = VectorTable(["a", "b"], np.eye(2, dtype=np.float32))
     >>> vectors, vectors["b"].tolist(), list(vectors)
     (<2 vectors of 2 numbers>, [0.0, 1.0], ['a', 'b'])
     """
@@ -84,8 +84,8 @@ class WordVectors(Mapping[str, "Float32s"]):
     def __repr__(self) -> str:
         return f"<{len(self.words):,} vectors of {self.matrix.shape[1]} numbers>"
 
-    def __reduce__(self) -> tuple[type[WordVectors], tuple[Any, ...]]:
-        return WordVectors, (self.words, self.matrix)
+    def __reduce__(self) -> tuple[type[VectorTable], tuple[Any, ...]]:
+        return VectorTable, (self.words, self.matrix)
 
 
 def vectors_of(
@@ -101,7 +101,7 @@ def vectors_of(
     """
     if source is None:
         return [], np.zeros((0, 0), np.float32)
-    if isinstance(source, WordVectors):
+    if isinstance(source, VectorTable):
         words, matrix = list(source.words), source.matrix
         name = "<vectors>"
     elif isinstance(source, Mapping):

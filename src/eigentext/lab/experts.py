@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from eigentext.dependency.latent.model import LatentTreeModel
-from eigentext.dependency.latent.observations import Forest, Observations
+from eigentext.dependency.latent.observations import Observations, WordForest
 from eigentext.errors import RankError
 from eigentext.lab.automata.classes import ClassAutomata
 from eigentext.language.trees.dependency import DependencyTree
@@ -145,7 +145,7 @@ class _ChainModel:
             DependencyTree(forms, list(range(len(forms))), tags=tags) for forms, tags in chains
         ]
         # no more states than different words
-        words = Forest.of(trees, Observations.learn(trees)).seen[0]
+        words = WordForest.of(trees, Observations.learn(trees)).shown[0]
         n_states = min(self.n_states, len(np.unique(words)))
         while True:
             model = LatentTreeModel(

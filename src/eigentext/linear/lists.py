@@ -58,7 +58,7 @@ class LearningList(NamedTuple):
     gains: Float64s
 
 
-class Weights(NamedTuple):
+class ListWeights(NamedTuple):
     """Features, rising, the weight of each, and the weights (D,) of the dense columns."""
 
     keys: Keys
@@ -143,16 +143,16 @@ def to_instances(
     return instances, np.concatenate([b.gains for b in blocks]), kept
 
 
-def places(keys: Keys, wanted: Keys) -> Int32s:
-    """Where each of ``wanted`` stands among the rising ``keys``; -1 for one that is not there.
+def places(keys: Keys, sought: Keys) -> Int32s:
+    """Where each of ``sought`` stands among the rising ``keys``; -1 for one that is not there.
 
     >>> places(np.array([3, 5], np.uint64), np.array([5, 4, 9], np.uint64)).tolist()
     [1, -1, -1]
     """
     if not len(keys):
-        return np.full(len(wanted), -1, np.int32)
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, at, -1).astype(np.int32)
+        return np.full(len(sought), -1, np.int32)
+    at = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+    return np.where(keys[at] == sought, at, -1).astype(np.int32)
 
 
 def objective(
@@ -197,7 +197,7 @@ def learn_weights(
     l2: float = 10.0,
     least: int = 5,
     n_iter: int = 40,
-) -> Weights:
+) -> ListWeights:
     """The weights; ``start`` are those of the dense columns, which learning may change.
 
     ``fixed``   it may not
@@ -208,22 +208,22 @@ def learn_weights(
     first = np.array(start, np.float64)
     numbered = to_instances(lists, least)
     if numbered is None or (fixed and not len(numbered[2])):
-        return Weights(np.empty(0, np.uint64), np.empty(0, np.float32), first)
+        return ListWeights(np.empty(0, np.uint64), np.empty(0, np.float32), first)
     instances, gains, keys = numbered
     # a column's unit is its spread within lists, so that one step means the same for each
     unit = spread(instances.dense, instances.tree_ptr)
     instances = instances._replace(dense=instances.dense / unit)
     free = np.empty(0) if fixed else first * unit
     with single_threaded():
-        found = minimize(
+        solution = minimize(
             objective(instances, gains, len(keys), l2, target, first * unit if fixed else None),
             np.concatenate([free, np.zeros(len(keys))]),
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": n_iter, "maxcor": 6},
         )
-    values = found.x[len(free) :].astype(np.float32)
-    return Weights(keys, values, first if fixed else found.x[: len(free)] / unit)
+    values = solution.x[len(free) :].astype(np.float32)
+    return ListWeights(keys, values, first if fixed else solution.x[: len(free)] / unit)
 
 
 def spread(dense: npt.NDArray[Any], tree_ptr: Int64s) -> Float64s:
@@ -237,14 +237,13 @@ def spread(dense: npt.NDArray[Any], tree_ptr: Int64s) -> Float64s:
     return np.asarray(np.where(rms > 1e-12, rms, 1.0))
 
 
-def list_scores(features: ListFeatures, dense: Float64s, weights: Weights) -> Float64s:
+def list_scores(features: ListFeatures, dense: Float64s, weights: ListWeights) -> Float64s:
     """The score of each tree of a list."""
     from eigentext.linear.kernels.lists import ListTrees, sum_groups, sum_trees
 
     at = places(weights.keys, features.features)
     values = np.zeros(len(at))
-    known = at >= 0
-    values[known] = weights.values[at[known]]
+    values[at >= 0] = weights.values[at[at >= 0]]
     of_group = np.empty(len(features.feature_ptr) - 1)
     sum_groups(features.feature_ptr, np.arange(len(at), dtype=np.int32), values, of_group)
     total = np.empty(len(dense))

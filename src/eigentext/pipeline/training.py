@@ -212,13 +212,13 @@ def _settings_of(cls: type, settings: Mapping[str, Any]) -> Json:
 
 def keyed(settings: Mapping[str, Any]) -> Json:
     """Settings for a fingerprint: files by their names, vectors by their numbers."""
-    from eigentext.features.word_classes import WordVectors
+    from eigentext.features.word_classes import VectorTable
 
     keyed: Json = {}
     for name, value in settings.items():
         if isinstance(value, os.PathLike):
             value = os.fspath(value)
-        if isinstance(value, WordVectors):
+        if isinstance(value, VectorTable):
             value = [value.words, value.matrix]
         keyed[name] = value
     return keyed

@@ -33,7 +33,7 @@ def words_of_text(
     Vectors come as bits, so that they are halved once and not by every stage and fold.
     """
     from eigentext.base.files.opening import expand
-    from eigentext.features.word_classes import WordVectors, vector_bits
+    from eigentext.features.word_classes import VectorTable, vector_bits
     from eigentext.pipeline.training import about_file, listed
     from eigentext.words import CCAEmbedding, SpectralClusters
 
@@ -65,7 +65,7 @@ def words_of_text(
         features["clusters"] = trained("clusters").word_paths()
     if "vectors" in pipeline.text_features:
         vectors = trained("vectors").embeddings_
-        features["vectors"] = vector_bits(WordVectors(vectors.words, vectors.vectors))
+        features["vectors"] = vector_bits(VectorTable(vectors.words, vectors.vectors))
     return features
 
 

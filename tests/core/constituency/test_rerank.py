@@ -19,7 +19,7 @@ from eigentext.constituency.transform import restore, user_labels
 from eigentext.evaluate.parseval import score_pair
 from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.heads import HeadRules
-from eigentext.linear.lists import Weights
+from eigentext.linear.lists import ListWeights
 from helpers.tree_hashes import EDGE, bucket, features_of_trees, more
 from helpers.tree_hashes import hash_of as _hash
 
@@ -314,7 +314,7 @@ def _preferring(parser, sentence):
             break
     other = LPCFG.from_bytes(parser.to_bytes())
     other.reranker_ = Reranker(
-        (), Weights(own, np.array([99.0], np.float32), np.ones(1)), "english"
+        (), ListWeights(own, np.array([99.0], np.float32), np.ones(1)), "english"
     )
     return other, rank
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eigentext.base import hashing
 from eigentext.dependency.graph import templates as T
-from eigentext.dependency.graph.encode import Encoder
+from eigentext.dependency.graph.encode import TokenEncoder
 from eigentext.dependency.graph.training import ArcModel, ArcSettings
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
@@ -33,9 +33,9 @@ def sentences(most: int = 7):
     )
 
 
-def encoder() -> Encoder:
+def encoder() -> TokenEncoder:
     clusters = {"cats": "0110101", "run": "100", "big": "0111"}
-    return Encoder(clusters=clusters, upos=UPOS, xpos=[*UPOS, *XPOS])
+    return TokenEncoder(clusters=clusters, upos=UPOS, xpos=[*UPOS, *XPOS])
 
 
 def model_of(arcs, siblings=(), seed=0) -> ArcModel:
@@ -223,7 +223,7 @@ def test_sentences_of_a_batch_do_not_see_each_other():
 
 
 def test_unknown_words_share_a_key_but_keep_their_endings():
-    known = Encoder(vocabulary=frozenset({"cat"}))
+    known = TokenEncoder(vocabulary=frozenset({"cat"}))
     cat, dog, fog = known.batch(
         [TaggedSentence.of((form,), upos=("NOUN",)) for form in ("Cat", "dog", "fog")]
     ).keys[[1, 3, 5]]

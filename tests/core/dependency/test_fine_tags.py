@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eigentext.dependency import DependencyParser
-from eigentext.dependency.graph.encode import Encoder
+from eigentext.dependency.graph.encode import TokenEncoder
 from eigentext.dependency.graph.fine_tags import chosen_features
 from eigentext.dependency.graph.templates import arc_templates, fitting
 from eigentext.dependency.sentence import TaggedSentence
@@ -37,9 +37,9 @@ def test_a_tag_that_is_seen_too_seldom_is_not_worth_its_price():
 
 
 def test_the_encoder_puts_features_in_the_place_of_xpos():
-    texts = PARSING.texts(Encoder(fine=["Case"]).word("a", "N", "X", CASES[0], "b"))
+    texts = PARSING.texts(TokenEncoder(fine=["Case"]).word("a", "N", "X", CASES[0], "b"))
     assert (texts["upos"], texts["xpos"], texts["lemma"]) == ("N", "N|Case=Nom", "b")
-    texts = PARSING.texts(Encoder().word("Ab", "N", "X", CASES[0]))
+    texts = PARSING.texts(TokenEncoder().word("Ab", "N", "X", CASES[0]))
     assert texts["lemma"] == "ab"  # there is none
 
 

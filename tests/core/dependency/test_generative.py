@@ -16,7 +16,7 @@ from eigentext.dependency.generative.learn import (
     N_LENGTHS,
     Corpus,
     GenerativeParams,
-    Smoothing,
+    TreeSmoothing,
     cluster_states,
     count_states,
     em_counts,
@@ -234,7 +234,7 @@ def test_em_never_lowers_the_likelihood_and_counts_add_up():
     corpus = _corpus(0)
     m = np.array([3, 2, 1])
     state = np.random.default_rng(1).integers(0, m[corpus.tag])
-    params = smoothed(corpus, m, count_states(corpus, state, m), Smoothing())
+    params = smoothed(corpus, m, count_states(corpus, state, m), TreeSmoothing())
     before = -np.inf
     for _ in range(12):
         counts, likelihood = em_counts(corpus, params)
@@ -282,10 +282,12 @@ def test_counts_of_known_states_are_plain_counts():
     np.testing.assert_allclose(counts.E, words, atol=1e-9)
 
 
-UNSMOOTHED = Smoothing(*[1e-9] * 4)
+UNSMOOTHED = TreeSmoothing(*[1e-9] * 4)
 
 
-@pytest.mark.parametrize("strength", [Smoothing(), UNSMOOTHED, Smoothing(tag=100, state=50)])
+@pytest.mark.parametrize(
+    "strength", [TreeSmoothing(), UNSMOOTHED, TreeSmoothing(tag=100, state=50)]
+)
 def test_smoothed_parameters_are_distributions(strength):
     corpus = _corpus(4)
     m = np.array([3, 1, 2])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from eigentext.base import hashing
 from eigentext.dependency.graph import templates as T
-from eigentext.dependency.graph.encode import Encoder
+from eigentext.dependency.graph.encode import TokenEncoder
 from eigentext.dependency.graph.labels import (
     LabelSettings,
     compiled_labels,
@@ -110,7 +110,7 @@ def test_slots_follow_the_templates(drawn):
     columns, heads, labels = drawn
     names = label_templates()
     model = weights_of(names)
-    keys = Encoder(upos=UPOS, xpos=UPOS).batch([columns]).keys
+    keys = TokenEncoder(upos=UPOS, xpos=UPOS).batch([columns]).keys
     own = np.array(heads, np.int32)
     tree = LabelledTree(keys, own, np.array(labels, np.int32), family(own))
     out = np.empty(5_000, np.int64)
@@ -130,7 +130,7 @@ def test_words_come_from_the_root_down(drawn):
 
 def batch_of(n_trees=1, labels=(0, 1, 2)):
     one = TaggedSentence.of(("a", "dog", "barks"), upos=UPOS[:3], xpos=UPOS[:3])
-    encoder = Encoder(upos=UPOS, xpos=UPOS)
+    encoder = TokenEncoder(upos=UPOS, xpos=UPOS)
     return encoder.batch([one] * n_trees, [[2, 3, 0]] * n_trees, [list(labels)] * n_trees)
 
 

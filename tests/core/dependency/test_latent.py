@@ -14,7 +14,7 @@ from eigentext.base.cores import using_cores
 from eigentext.dependency import LatentTreeModel
 from eigentext.dependency.latent import learn
 from eigentext.dependency.latent.learn import LatentSmoothing
-from eigentext.dependency.latent.observations import Forest
+from eigentext.dependency.latent.observations import WordForest
 from eigentext.errors import ModelFileError
 from eigentext.language.trees.dependency import DependencyTree
 from oracle.latent_models import TAGS, WORDS, fitted, random_heads, random_trees
@@ -112,7 +112,7 @@ def test_log_prob_posteriors_and_counts_equal_enumeration(how):
             np.testing.assert_allclose(
                 posteriors[i], table.sum(axis=others) / total, rtol=1e-9, atol=1e-12
             )
-        encoded = model._encode(Forest.of([tree], model.observations_))
+        encoded = model._encode(WordForest.of([tree], model.observations_))
         value, counts = learn.expected_counts(encoded, model.tables_)
         np.testing.assert_allclose(value, np.log(total), rtol=1e-12)
         expected = np.zeros_like(counts.T)
@@ -156,7 +156,7 @@ def test_em_with_pseudo_counts_never_lowers_the_penalised_likelihood():
     """log p + sum of pseudo-counts times log parameter."""
     model = fitted(n_iter=0)
     trees = random_trees(0)
-    forest = Forest.of(trees, model.observations_)
+    forest = WordForest.of(trees, model.observations_)
     encoded = model._encode(forest)
     rng = np.random.default_rng(0)
     start = learn.counts_of_states(encoded, rng.integers(encoded.lo, encoded.hi), model.n_states)
@@ -305,7 +305,7 @@ def test_the_same_bytes_with_any_number_of_cores(split, monkeypatch):
 
 def test_blocks_of_trees_add_up_to_the_whole(monkeypatch):
     model = fitted(n_iter=0, structure="valence")
-    encoded = model._encode(Forest.of(random_trees(0), model.observations_))
+    encoded = model._encode(WordForest.of(random_trees(0), model.observations_))
     assert len(learn._blocks(encoded)) == 1
     value, whole = learn.expected_counts(encoded, model.tables_)
     monkeypatch.setattr(learn, "_WORDS_OF_A_BLOCK", 17)

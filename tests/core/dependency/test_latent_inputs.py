@@ -8,8 +8,8 @@ import pytest
 from eigentext.base.model import NotFittedError
 from eigentext.dependency import LatentTreeModel
 from eigentext.dependency.latent import learn
-from eigentext.dependency.latent.learn import LatentSmoothing, StateRanges, Tables
-from eigentext.dependency.latent.observations import Forest, Observations
+from eigentext.dependency.latent.learn import LatentSmoothing, StateRanges, StateTables
+from eigentext.dependency.latent.observations import Observations, WordForest
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.trees.dependency import DependencyTree
 from oracle.latent_models import fitted, random_heads, random_trees
@@ -111,7 +111,7 @@ def test_one_observation_only_needs_one_state():
 def test_states_are_shared_out_by_frequency():
     trees = random_trees(3)
     seen = Observations.learn(trees, min_count=1)
-    per_tag = learn.states_per_tag(Forest.of(trees, seen), seen.tag_of, 5)
+    per_tag = learn.states_per_tag(WordForest.of(trees, seen), seen.tag_of, 5)
     assert sum(per_tag) == 5
     assert min(per_tag) >= 1
     ranges = StateRanges.by_tag(seen.tag_of, per_tag)
@@ -159,7 +159,7 @@ def test_real_trees(data):
             gold, wrong = model.log_probs(tree.forms, tree.tags, [tree.heads, other])
             wins.append(gold > wrong)
     assert np.mean(wins) > 0.95
-    assert isinstance(model.tables_, Tables)
+    assert isinstance(model.tables_, StateTables)
 
 
 def test_an_unfitted_model_says_so(tmp_path):

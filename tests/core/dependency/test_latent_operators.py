@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from eigentext.dependency import SpectralTreeOperators
 from eigentext.dependency.latent.conditioning import bound_7, examine, negative_rate
-from eigentext.dependency.latent.dictionaries import Dictionary, treebank_dictionary
+from eigentext.dependency.latent.dictionaries import TreeDictionary, treebank_dictionary
 from eigentext.dependency.latent.moments import TreeMoments
-from eigentext.dependency.latent.observations import Forest, Observations
+from eigentext.dependency.latent.observations import Observations, WordForest
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.language.trees.dependency import DependencyTree
 from oracle.latent_trees import signed_score
@@ -144,15 +144,15 @@ def test_bad_settings(model):
             SpectralTreeOperators(**how).fit(TREES)
     with pytest.raises(SettingsError, match="svd or cca"):
         SpectralTreeOperators(2, dictionary="lsa").fit(TREES)
-    wrong = Dictionary(np.eye(3), "svd")
+    wrong = TreeDictionary(np.eye(3), "svd")
     with pytest.raises(SettingsError, match="expected"):
         SpectralTreeOperators(3, dictionary=wrong).fit(TREES)
     with pytest.raises(SettingsError, match="share p"):
-        Dictionary(np.eye(3), "cca")
+        TreeDictionary(np.eye(3), "cca")
     with pytest.raises(SettingsError, match="kind"):
-        Dictionary(np.eye(3), "pca")
+        TreeDictionary(np.eye(3), "pca")
     with pytest.raises(DataError, match="finite"):
-        Dictionary(np.array([[np.nan]]), "svd")
+        TreeDictionary(np.array([[np.nan]]), "svd")
     with pytest.raises(ValueError, match="cycle"):
         model.log_scores(["w0", "w1"], None, [[2, 1]])
     with pytest.raises(DataError, match="no trees"):
@@ -174,7 +174,7 @@ def test_long_sentences_do_not_underflow(model):
 
 def test_dictionary_of_a_treebank_spans_the_kinds():
     seen = Observations.learn(TREES, "word", min_count=1)
-    forest = Forest.of(TREES, seen)
+    forest = WordForest.of(TREES, seen)
     for kind in ("svd", "cca"):
         U = treebank_dictionary(forest, seen.sizes[0], 2, kind=kind).U
         of = np.array([int(name[1:]) >= 6 for name in seen.names[0][:-1]])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.dependency import DependencyParser
-from eigentext.dependency.graph.encode import Encoder
+from eigentext.dependency.graph.encode import TokenEncoder
 from eigentext.dependency.graph.tags import OwnTags, jackknifed, with_tags
 from eigentext.dependency.sentence import TaggedSentence, with_other_upos
 from eigentext.features.attributes import PARSING
@@ -52,7 +52,7 @@ def test_a_sentence_has_them_from_misc_and_keeps_them_in_parts() -> None:
 
 def test_attributes() -> None:
     for other, expected in (("1:VERB", ("VERB", "X 1:VERB")), ("_", ("_", "X"))):
-        named = PARSING.texts(Encoder().word("x", "X", "_", "_", "_", other))
+        named = PARSING.texts(TokenEncoder().word("x", "X", "_", "_", "_", other))
         assert (named["other"], named["either"]) == expected
 
 

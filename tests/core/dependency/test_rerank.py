@@ -20,13 +20,13 @@ from eigentext.dependency.rerank import lists as kbest_lists
 from eigentext.dependency.rerank.experts import expert_to_bytes, fit_expert, jackknifed
 from eigentext.dependency.rerank.features import (
     Distance,
-    FeatureTable,
-    Templates,
+    TagTable,
+    TagTemplates,
     Valence,
     expert_column,
 )
 from eigentext.dependency.rerank.learners import (
-    Weights,
+    TagWeights,
     choose,
     held_out_words,
     log_linear,
@@ -230,7 +230,7 @@ def test_templates_equal_a_plain_twin(seed, n):
     rng = np.random.default_rng(seed)
     tags = [str(rng.choice([*TAGS, "new"])) for _ in range(n)]
     heads = np.array([_random_heads(rng, n) for _ in range(3)])
-    templates = Templates(TAGS)
+    templates = TagTemplates(TAGS)
     rows, codes = templates.codes(tags, heads)
     assert (np.diff(rows) >= 0).all()
     assert codes.max() < templates.size
@@ -318,7 +318,7 @@ def test_paths_equal_chains_one_by_one():
 def _table(dense, right, codes=None):
     """Lists of two trees each, one template a tree."""
     trees = len(right)
-    return FeatureTable(
+    return TagTable(
         np.arange(0, trees + 1, 2),
         np.arange(trees + 1),
         np.asarray(codes if codes is not None else [0] * trees, np.int32),
@@ -413,9 +413,9 @@ def _random_table(seed, n_sentences=7):
 
 def test_a_part_of_a_table_is_the_table_of_that_part():
     tagged, lists, gold = _random_table(3)
-    templates, numbers = Templates(TAGS), np.array([5, 0, 3])
-    whole = FeatureTable.of(tagged, KBestLists.of(lists), templates, None, gold).part(numbers)
-    own = FeatureTable.of(
+    templates, numbers = TagTemplates(TAGS), np.array([5, 0, 3])
+    whole = TagTable.of(tagged, KBestLists.of(lists), templates, None, gold).part(numbers)
+    own = TagTable.of(
         [tagged[n] for n in numbers],
         KBestLists.of(lists[n] for n in numbers),
         templates,
@@ -428,12 +428,12 @@ def test_a_part_of_a_table_is_the_table_of_that_part():
 
 def test_the_score_of_a_tree_does_not_hang_on_those_beside_it():
     tagged, lists, _ = _random_table(4, 40)
-    templates = Templates(TAGS)
+    templates = TagTemplates(TAGS)
     rng = np.random.default_rng(0)
-    weights = Weights(("base",), rng.normal(size=1), rng.normal(size=templates.size))
-    whole = FeatureTable.of(tagged, KBestLists.of(lists), templates).scores(weights)
+    weights = TagWeights(("base",), rng.normal(size=1), rng.normal(size=templates.size))
+    whole = TagTable.of(tagged, KBestLists.of(lists), templates).scores(weights)
     alone = [
-        FeatureTable.of([one], KBestLists.of([its]), templates).scores(weights)
+        TagTable.of([one], KBestLists.of([its]), templates).scores(weights)
         for one, its in zip(tagged, lists, strict=True)
     ]
     assert whole.tolist() == np.concatenate(alone).tolist()
@@ -441,8 +441,8 @@ def test_the_score_of_a_tree_does_not_hang_on_those_beside_it():
 
 def test_right_heads_of_lists_that_the_weights_have_not_seen():
     tagged, lists, gold = _random_table(5, 12)
-    templates = Templates(TAGS)
-    table = FeatureTable.of(tagged, KBestLists.of(lists), templates, None, gold)
+    templates = TagTemplates(TAGS)
+    table = TagTable.of(tagged, KBestLists.of(lists), templates, None, gold)
 
     def learn(part):
         return log_linear(part, templates.size, l2=0.1)
@@ -454,7 +454,7 @@ def test_right_heads_of_lists_that_the_weights_have_not_seen():
         weights = learn(table.part(np.array([n for n in range(12) if n not in mine])))
         for n in mine:
             right = (lists[n][0] == np.array(gold[n])).sum(1)
-            one = FeatureTable.of([tagged[n]], KBestLists.of([lists[n]]), templates)
+            one = TagTable.of([tagged[n]], KBestLists.of([lists[n]]), templates)
             first += right[0]
             chosen += right[one.scores(weights).argmax()]
     assert found == (sum(map(len, gold)), first, chosen)
@@ -465,7 +465,7 @@ def test_of_very_many_tags_the_most_frequent_are_in_templates():
     words = [f"t{number:03}" for number in range(400)]
     rare = TaggedSentence.of(words, xpos=words)
     often = TaggedSentence.of(words[300:], xpos=words[300:])
-    templates = Templates.of([rare, often])
+    templates = TagTemplates.of([rare, often])
     assert len(templates.tags) == 150
     assert set(words[300:]) < set(templates.tags)
     assert set(words[:50]) < set(templates.tags)  # of equals the first
@@ -583,13 +583,13 @@ def test_fit_from_a_base_parser_and_odd_inputs(tmp_path):
         Reranker(experts=("valence", "valence")).fit(sentences)
     lists = KBestLists.of([([[0]], [math.inf])])
     with pytest.raises(SettingsError, match="finite"):
-        FeatureTable.of([TaggedSentence.from_conllu(make_sentence(["a"]))], lists, Templates(()))
+        TagTable.of([TaggedSentence.from_conllu(make_sentence(["a"]))], lists, TagTemplates(()))
     with pytest.raises(SettingsError, match="need gold"):
         perceptron(
-            FeatureTable.of(
+            TagTable.of(
                 [TaggedSentence.from_conllu(make_sentence(["a"]))],
                 KBestLists.of([([[0]], [1.0])]),
-                Templates(()),
+                TagTemplates(()),
             ),
             1,
         )

@@ -12,7 +12,7 @@ import pytest
 from eigentext.base.cores import using_cores
 from eigentext.base.folds import held_out
 from eigentext.dependency.decoding.decoders import eisner
-from eigentext.dependency.graph.encode import Batch, Encoder
+from eigentext.dependency.graph.encode import ArcBatch, TokenEncoder
 from eigentext.dependency.graph.templates import (
     arc_templates,
     coarse_templates,
@@ -54,11 +54,11 @@ def columns(text: str) -> TaggedSentence:
     return TaggedSentence.of(forms, upos=tags, xpos=tags)
 
 
-def encoder() -> Encoder:
-    return Encoder(upos=UPOS, xpos=UPOS)
+def encoder() -> TokenEncoder:
+    return TokenEncoder(upos=UPOS, xpos=UPOS)
 
 
-def batch_of(*trees: tuple[str, list[int]]) -> Batch:
+def batch_of(*trees: tuple[str, list[int]]) -> ArcBatch:
     return encoder().batch([columns(text) for text, _ in trees], [heads for _, heads in trees])
 
 
@@ -140,7 +140,7 @@ def test_inner_siblings():
     assert [inner_sibling(heads, d) for d in range(1, 7)] == [2, 3, 0, 3, 4, 4]
 
 
-def score_of(model: ArcModel, batch: Batch, heads) -> float:
+def score_of(model: ArcModel, batch: ArcBatch, heads) -> float:
     arc, sib = model.scores(batch, 0)
     told = np.array(heads, np.int32)
     total = sum(arc[h, d] for d, h in enumerate(heads, start=1))

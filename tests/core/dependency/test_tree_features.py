@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.dependency import DependencyParser, Reranker
-from eigentext.dependency.graph.encode import Encoder
+from eigentext.dependency.graph.encode import TokenEncoder
 from eigentext.dependency.graph.labels import (
     LabelledList,
     LabelModel,
@@ -29,7 +29,7 @@ from eigentext.dependency.rerank.tree_features import (
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import ModelFileError, SettingsError
 from eigentext.language.formats.conllu import make_sentence, to_dependency_tree
-from eigentext.linear.lists import Weights
+from eigentext.linear.lists import ListWeights
 from helpers.changed_files import changed
 from helpers.tree_hashes import EDGE, bucket, features_of_trees, more, start_of
 from helpers.tree_hashes import hash_of as _hash
@@ -245,7 +245,7 @@ def test_relations_of_any_list_are_those_of_its_trees(seed):
         int(rng.integers(-1, n_labels)),
         rng.integers(-9, 9, (1 << 10) + n_labels).astype(np.int16),
     )
-    batch = Encoder().batch([words] * n_trees)
+    batch = TokenEncoder().batch([words] * n_trees)
     rows = np.full((n_trees, n + 1), -1, np.int32)
     rows[:, 1:] = heads
     alone = model.label(batch, rows.ravel()).reshape(n_trees, n + 1)[:, 1:]
@@ -325,7 +325,9 @@ def test_a_table_has_the_columns_of_each_tree(parser, bank):
     assert part.tree_at.tolist() == [0, 3, 6]
     assert part.right.tolist() == [*table.right[6:9], *table.right[:3]]
     assert [one.dense[0, 3] for one in part.lists()] == [6, 0]
-    weights = Weights(np.empty(0, np.uint64), np.empty(0, np.float32), np.array([0, 0, 0, 2.0]))
+    weights = ListWeights(
+        np.empty(0, np.uint64), np.empty(0, np.float32), np.array([0, 0, 0, 2.0])
+    )
     assert part.scores(weights).tolist() == [12, 14, 16, 0, 2, 4]
     with pytest.raises(SettingsError, match="3 sentences for 4"):
         TreeTable.of(tagged[:3], lists, TreeFeatures())

@@ -20,10 +20,10 @@ from eigentext.features.attributes import (
     UNKNOWN,
     Attribute,
     Attributes,
-    Word,
+    KeyedWord,
 )
 from eigentext.features.kernels.hashing import mix, mix_some, slot_of_sum
-from eigentext.features.templates import Item, TemplateGrammar, distinct, seeds_of
+from eigentext.features.templates import TemplateGrammar, TemplateItem, distinct, seeds_of
 
 TABLES = (TAGGING, MORPHOLOGY, PARSING, RANKING)
 
@@ -42,20 +42,21 @@ def test_names_are_distinct_and_columns_are_their_places():
 @pytest.mark.parametrize(
     ("table", "word", "expected"),
     [
-        (TAGGING, Word("McCarthy-21", bits="0110100"), {
+        (TAGGING, KeyedWord("McCarthy-21", bits="0110100"), {
             "word": "McCarthy-21", "lower": "mccarthy-00", "shape": "XxXxxx-dd", "form": "XxXx-d",
             "case": "mixed", "suf3": "-00", "pre2": "mc", "bits6": "011010", "bits20": "0110100"}),
-        (TAGGING, Word("at"), {"suf1": "t", "suf2": None, "bits4": None}),
-        (PARSING, Word("Cats", "NOUN", feats="Case=Nom|Number=Plur|VerbForm=Fin"), {
+        (TAGGING, KeyedWord("at"), {"suf1": "t", "suf2": None, "bits4": None}),
+        (PARSING, KeyedWord("Cats", "NOUN", feats="Case=Nom|Number=Plur|VerbForm=Fin"), {
             "lower": "cats", "form": "Cats", "morph": "Case=Nom|VerbForm=Fin", "end": "ats",
             "lemma": "cats", "bits4": "none", "near": "none", "other": "_", "either": "NOUN"}),
-        (PARSING, Word("Cats", "NOUN", lemma="cat", other="1:VERB", bits="0101010"), {
+        (PARSING, KeyedWord("Cats", "NOUN", lemma="cat", other="1:VERB", bits="0101010"), {
             "lemma": "cat", "other": "VERB", "either": "NOUN 1:VERB", "bits4": "0101",
             "bits6": "010101", "bits": "0101010", "end2": "ts", "end4": "cats", "begin3": "cat"}),
-        (PARSING, Word("Zyx", frequent=False), {"lower": UNKNOWN, "form": UNKNOWN, "end": "zyx"}),
-        (MORPHOLOGY, Word("Cat-1", near="01011"), {
+        (PARSING, KeyedWord("Zyx", frequent=False), {
+            "lower": UNKNOWN, "form": UNKNOWN, "end": "zyx"}),
+        (MORPHOLOGY, KeyedWord("Cat-1", near="01011"), {
             "shape": "Xx-d", "near4": "0101", "near20": "01011", "cluster4": None, "best": None}),
-        (RANKING, Word("abcd", bits="0101011", norm="n"), {
+        (RANKING, KeyedWord("abcd", bits="0101011", norm="n"), {
             "norm": "n", "first": "a", "last": "d", "start3": "abc", "end5": "abcd",
             "cluster": "0101011", "cluster6": "010101", "cluster3": "010"}),
     ],
@@ -66,7 +67,7 @@ def test_texts(table, word, expected):
 
 
 def test_keys_are_hashes_of_names_and_texts():
-    word = Word("Cats", "NOUN", "NNS", bits="0110")
+    word = KeyedWord("Cats", "NOUN", "NNS", bits="0110")
     keys = dict(zip(PARSING.names, PARSING.keys(word), strict=True))
     for name, text in PARSING.texts(word).items():
         assert keys[name] == text_key(f"{name}\t{text}")
@@ -81,7 +82,7 @@ def test_keys_are_hashes_of_names_and_texts():
 def test_any_word_has_texts(form):
     for table in TABLES:
         if form:
-            assert set(table.texts(Word(form))) <= set(table.names)
+            assert set(table.texts(KeyedWord(form))) <= set(table.names)
 
 
 AROUND = TemplateGrammar("attribute[offset]", ("lower", "case", "suf2"), most=2, reach=3)
@@ -90,11 +91,16 @@ OPEN = TemplateGrammar("attribute@offset")
 
 
 def test_the_three_ways_to_write_a_template():
-    assert AROUND.parse("lower[-1]&suf2[+3]").items == (Item("lower", -1), Item("suf2", 3))
+    assert AROUND.parse("lower[-1]&suf2[+3]").items == (
+        TemplateItem("lower", -1),
+        TemplateItem("suf2", 3),
+    )
     template = ROLES.parse("h.upos d-1.end2 ~kinds")
-    assert template.items == (Item("upos", 0, "h"), Item("end2", -1, "d"))
+    assert template.items == (TemplateItem("upos", 0, "h"), TemplateItem("end2", -1, "d"))
     assert (template.extra, template.roles) == ("~kinds", {"h", "d"})
-    assert OPEN.parse("form@0 any kind@-12".replace(" k", "_k")).items[1] == Item("any_kind", -12)
+    assert OPEN.parse("form@0 any kind@-12".replace(" k", "_k")).items[1] == TemplateItem(
+        "any_kind", -12
+    )
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def _evidence(counts):
         group=np.array(TAG),
         counts=counts,
         n=np.full(2, counts.sum()),
-        seen=by_base(counts),
+        n_base=by_base(counts),
         p_shape=SHAPE,
         p_shape_base=by_base(SHAPE),
         p_text=TEXT,

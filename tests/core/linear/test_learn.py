@@ -9,7 +9,7 @@ from eigentext.linear import lists as learn
 from eigentext.linear.lists import (
     LearningList,
     ListFeatures,
-    Weights,
+    ListWeights,
     learn_weights,
     list_scores,
     objective,
@@ -93,7 +93,7 @@ def test_scores_are_sums_of_weights():
     rng = np.random.default_rng(8)
     item = _random_list(rng)
     keys = np.array([1, 4, 6], np.uint64)
-    weights = Weights(keys, np.array([0.5, -2.0, 3.0], np.float32), np.array([0.25, 2.0]))
+    weights = ListWeights(keys, np.array([0.5, -2.0, 3.0], np.float32), np.array([0.25, 2.0]))
     expected = _plain_scores(item, weights.dense, {1: 0.5, 4: -2.0, 6: 3.0})
     assert list_scores(item.features, item.dense, weights) == pytest.approx(expected)
     assert places(keys, np.array([6, 5, 1], np.uint64)).tolist() == [2, -1, 0]

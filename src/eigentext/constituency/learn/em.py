@@ -92,7 +92,7 @@ def word_scores(lexicon: Lexicon, index: WordIndex) -> Float32s:
             group=row,
             counts=by_word[word[row], ts] + by_word[lower[row], ts],
             n=n,
-            seen=word_base[word, base] + word_base[lower, base],
+            n_base=word_base[word, base] + word_base[lower, base],
             p_shape=p_shape,
             p_shape_base=p_shape_base,
             p_text=lexicon.p_ts[ts],

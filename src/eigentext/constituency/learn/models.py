@@ -26,7 +26,7 @@ from eigentext.constituency.learn.em import last_estimate, random_start, run_em
 from eigentext.constituency.lexicon import build_lexicon
 from eigentext.constituency.params import LatentParams, count_states, estimate
 from eigentext.features.sparse_rows import FeatureRows, scaled_rows
-from eigentext.features.states import Clustering, kmeans_states, states_by_label
+from eigentext.features.states import StateClustering, kmeans_states, states_by_label
 from eigentext.linalg.determinism import single_threaded
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def noised(X: FeatureRows, settings: LPCFGSettings, rng: np.random.Generator) ->
 
 def cluster_states(
     bank: Treebank, settings: LPCFGSettings, *, progress: Progress | None = None
-) -> Clustering:
+) -> StateClustering:
     """States for the nodes of every nonterminal."""
     inside = inside_features(bank, settings.inside)
     outside = outside_features(bank, settings.outside)

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 __all__ = [
     "N_LENGTHS",
     "Corpus",
-    "Counts",
     "GenerativeParams",
-    "Smoothing",
+    "TreeCounts",
+    "TreeSmoothing",
     "cluster_states",
     "count_states",
     "em_counts",
@@ -57,18 +57,13 @@ _KAPPA = 50.0  # added to counts of features, so that rare ones do not rule
 
 
 @dataclass(frozen=True)
-class Smoothing:
-    """Strengths of the back-off steps, in counts.
+class TreeSmoothing:
+    """Strengths of the back-off steps, in counts."""
 
-    ``tag``    of p(t' | h, d, q) towards the head's tag, and again without q
-    ``state``  of p(h' | t', h, d) towards the head's tag
-    ``go``     of the chance of one more child;  ``emit`` of p(x | h) towards p(x | t)
-    """
-
-    tag: float = 20.0
-    state: float = 20.0
-    go: float = 10.0
-    emit: float = 5.0
+    tag: float = 20.0  # of p(t' | h, d, q) towards the head's tag, and again without q
+    state: float = 20.0  # of p(h' | t', h, d) towards the head's tag
+    go: float = 10.0  # of the chance of one more child
+    emit: float = 5.0  # of p(x | h) towards p(x | t)
 
 
 @dataclass(frozen=True)
@@ -97,7 +92,7 @@ class GenerativeParams:
             raise ValueError(f"arrays 'root' and 'E' do not fit {self.m.sum()} states")
 
 
-class Counts(NamedTuple):
+class TreeCounts(NamedTuple):
     """(Expected) counts in the shapes of :class:`GenerativeParams`; ``stop`` beside ``go``."""
 
     T: Float64s
@@ -112,16 +107,16 @@ def _tables(corpus: Corpus, m: Int64s) -> tuple[Int64s, int, int, int, int]:
     return first, int(m.sum()), int(m.max()), int(corpus.kind_of.max()) + 1, len(corpus.tag_of)
 
 
-def empty_counts(corpus: Corpus, m: Int64s) -> Counts:
+def empty_counts(corpus: Corpus, m: Int64s) -> TreeCounts:
     """Counts of nothing, for so many states of each tag."""
     _, S, M, Q, V = _tables(corpus, m)
     shape = (2, Q, N_LENGTHS, S)
-    return Counts(
+    return TreeCounts(
         np.zeros((2, Q, S, S)), np.zeros(shape), np.zeros(shape), np.zeros(S), np.zeros((V, M))
     )
 
 
-def em_counts(corpus: Corpus, params: GenerativeParams) -> tuple[Counts, float]:
+def em_counts(corpus: Corpus, params: GenerativeParams) -> tuple[TreeCounts, float]:
     """Expected counts of all decisions given the trees, and the log likelihood."""
     from eigentext.dependency.kernels.generative import Automaton
     from eigentext.dependency.kernels.generative_trees import TagStates, corpus_counts
@@ -134,7 +129,7 @@ def em_counts(corpus: Corpus, params: GenerativeParams) -> tuple[Counts, float]:
     return counts, float(likelihood)
 
 
-def count_states(corpus: Corpus, state: Int64s, m: Int64s) -> Counts:
+def count_states(corpus: Corpus, state: Int64s, m: Int64s) -> TreeCounts:
     """Counts when every word's state is known: parameters that allow only these, one E step."""
     first, S, M, Q, _ = _tables(corpus, m)
     # every word of the corpus becomes a word of its own, which only its state can say
@@ -149,7 +144,7 @@ def count_states(corpus: Corpus, state: Int64s, m: Int64s) -> Counts:
     return counts._replace(E=by_word)
 
 
-def smoothed(corpus: Corpus, m: Int64s, counts: Counts, c: Smoothing) -> GenerativeParams:
+def smoothed(corpus: Corpus, m: Int64s, counts: TreeCounts, c: TreeSmoothing) -> GenerativeParams:
     """Parameters from counts, see the module's docstring."""
     first, S, M, _, _ = _tables(corpus, m)
     n_tags = len(m)
@@ -235,10 +230,10 @@ def fit_states(
     *,
     n_iter: int = 6,
     per_state: int = 100,
-    smoothing: Smoothing | None = None,
+    smoothing: TreeSmoothing | None = None,
     seed: int = 0,
     start: str = "spectral",
-    more: Callable[[Counts], Counts] = lambda counts: counts,
+    more: Callable[[TreeCounts], TreeCounts] = lambda counts: counts,
     progress: Progress | None = None,
 ) -> tuple[GenerativeParams, list[float]]:
     """Parameters and the log likelihood before each EM iteration.
@@ -246,7 +241,7 @@ def fit_states(
     ``start`` says what the states are found by, see ``views``; ``more`` adds to counts what is
     known besides the trees.
     """
-    smoothing = smoothing or Smoothing()
+    smoothing = smoothing or TreeSmoothing()
     state, m = cluster_states(corpus, n_states, per_state=per_state, seed=seed, start=start)
     params = smoothed(corpus, m, more(count_states(corpus, state, m)), smoothing)
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from eigentext.base.em import EMResult
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s, Int64s
-    from eigentext.dependency.generative.learn import Counts
+    from eigentext.dependency.generative.learn import TreeCounts
     from eigentext.dependency.kernels.generative import Automaton, Words
     from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
 
@@ -90,7 +90,7 @@ class _Content:
         Strings("words"), of=lambda parser: [word for word, _ in parser._word_ids]
     )
     tag_of: Int64s = stored(Ints(("words",), low=0, below="tags"), of="_tag_of")
-    known: tuple[str, ...] = stored(Strings("known"), of=lambda parser: sorted(parser._known))
+    vocabulary: tuple[str, ...] = stored(Strings("known"), of=lambda parser: sorted(parser._known))
     log_likelihoods_: list[float] = stored(As(Listed(Real()), list, list))
 
 
@@ -108,7 +108,7 @@ class TextLearner(Protocol):
     def sentences(self) -> list[ConlluBlock]:
         """Those without trees."""
 
-    def with_words(self, counts: Counts, corpus: Corpus, numbers: Numbers) -> Counts:
+    def with_words(self, counts: TreeCounts, corpus: Corpus, numbers: Numbers) -> TreeCounts:
         """Counts of trees, to which the words of the sentences are added."""
 
     def improve(
@@ -297,17 +297,17 @@ class GenerativeParser(Model, GenerativeParserSettings):
             return type(self._automaton)(*map(np.log, self._automaton))
 
     def _tag_number(self, name: str) -> int:
-        own = self._tag_ids.get(name)
-        if own is None:  # an unseen pair: any tag with the same UPOS, or else XPOS
+        number = self._tag_ids.get(name)
+        if number is None:  # an unseen pair: any tag with the same UPOS, or else XPOS
             upos, _, xpos = name.partition("+")
-            for known, number in self._tag_ids.items():
-                if upos != "_" and known.partition("+")[0] == upos:
+            for tag, number in self._tag_ids.items():
+                if upos != "_" and tag.partition("+")[0] == upos:
                     return number
-            for known, number in self._tag_ids.items():
-                if xpos and known.partition("+")[2] == xpos:
+            for tag, number in self._tag_ids.items():
+                if xpos and tag.partition("+")[2] == xpos:
                     return number
             return self._fallback
-        return own
+        return number
 
     def log_probs(
         self,
@@ -408,11 +408,11 @@ class GenerativeParser(Model, GenerativeParserSettings):
     def predict(self, sentences: Iterable[ConlluBlock], *, jobs: int = 1) -> list[ConlluBlock]:
         """The sentences with heads filled in; all relations are ``_``."""
         self.check_fitted()
-        given = list(each_conllu(sentences))
-        parses = self.parse_many(given, jobs=jobs)
+        blocks = list(each_conllu(sentences))
+        parses = self.parse_many(blocks, jobs=jobs)
         return [
             sentence.with_columns(head=parse.tree.heads.tolist(), deprel=["_"] * len(parse.tree))
-            for sentence, parse in zip(given, parses, strict=True)
+            for sentence, parse in zip(blocks, parses, strict=True)
             if parse is not None  # CoNLL-U has no sentence without words
         ]
 
@@ -421,15 +421,15 @@ class GenerativeParser(Model, GenerativeParserSettings):
         from eigentext.evaluate.attachment import evaluate
 
         self.check_fitted()
-        given = list(each_conllu(sentences))
-        if not given:
+        gold = list(each_conllu(sentences))
+        if not gold:
             raise DataError("<sentences>", None, "no sentences to score")
-        return evaluate(given, self.predict(given)).uas / 100
+        return evaluate(gold, self.predict(gold)).uas / 100
 
     # ---------------------------------------------------------------- storage
 
     def _restore(self, content: _Content) -> None:
-        self._known = frozenset(content.known)
+        self._known = frozenset(content.vocabulary)
         self._tag_ids = {tag: number for number, tag in enumerate(content.tags)}
         pairs = zip(content.words, content.tag_of.tolist(), strict=True)
         self._word_ids = {pair: number for number, pair in enumerate(pairs)}

@@ -36,22 +36,15 @@ N_LENGTHS = 4  # words covered so far: up to 1, 2-3, 4-7, 8 and more
 
 
 class Corpus(NamedTuple):
-    """Gold trees end to end; sentence s is at ``ptr[s]:ptr[s + 1]``.
-
-    ``word``      numbers of (word, tag) pairs     ``tag``   numbers of tags
-    ``heads``     1.. within the sentence, 0 = root
-    ``relation``  numbers of relations, 0 where there is none
-    ``tag_of``    (words,) the tag of every (word, tag) pair
-    ``kind_of``   (tags,) the sibling class of a tag, 1 and up
-    """
+    """Gold trees end to end; sentence s is at ``ptr[s]:ptr[s + 1]``."""
 
     ptr: Int64s
-    word: Int64s
-    tag: Int64s
-    heads: Int64s
-    relation: Int64s
-    tag_of: Int64s
-    kind_of: Int64s
+    word: Int64s  # numbers of (word, tag) pairs
+    tag: Int64s  # numbers of tags
+    heads: Int64s  # 1.. within the sentence, 0 = root
+    relation: Int64s  # numbers of relations, 0 where there is none
+    tag_of: Int64s  # (words,) the tag of every (word, tag) pair
+    kind_of: Int64s  # (tags,) the sibling class of a tag, 1 and up
 
 
 def length_classes(longest: int) -> Int64s:
@@ -65,21 +58,15 @@ def length_classes(longest: int) -> Int64s:
 
 
 class _Links(NamedTuple):
-    """Places of words in the corpus, -1: there is none.
+    """Places of words in the corpus, -1: there is none."""
 
-    ``head``       (N,)                     ``side``       (N,) 1: the word is left of its head
-    ``near, far``  (2, N) nearest and farthest dependent, left and right
-    ``previous``   (N,) the sibling nearer to the head;  ``following`` the one farther from it
-    ``number``     (2, N) of dependents on each side
-    """
-
-    head: Int64s
-    side: Int64s
-    near: Int64s
-    far: Int64s
-    previous: Int64s
-    following: Int64s
-    number: Int64s
+    head: Int64s  # (N,)
+    side: Int64s  # (N,) 1: the word is left of its head
+    near: Int64s  # (2, N) nearest dependent, left and right
+    far: Int64s  # (2, N) farthest
+    previous: Int64s  # (N,) the sibling nearer to the head
+    following: Int64s  # the one farther from it
+    number: Int64s  # (2, N) of dependents on each side
 
 
 def _links(corpus: Corpus) -> _Links:
@@ -106,7 +93,7 @@ def _links(corpus: Corpus) -> _Links:
     return _Links(head, side, near, far, previous, following, number)
 
 
-class _Known(NamedTuple):
+class _Numbers(NamedTuple):
     """Numbers of words by their places; the last is that of no word."""
 
     tag: Int64s
@@ -114,7 +101,7 @@ class _Known(NamedTuple):
     relation: Int64s
 
     @classmethod
-    def of(cls, corpus: Corpus) -> _Known:
+    def of(cls, corpus: Corpus) -> _Numbers:
         return cls(
             np.append(corpus.tag, len(corpus.kind_of)),  # index -1: none
             np.append(corpus.word, len(corpus.tag_of)),
@@ -127,10 +114,10 @@ def _rows(*columns: Int64s) -> Features:
     return np.stack([feature_numbers(k, x) for k, x in enumerate(columns)], axis=1)
 
 
-def _above(corpus: Corpus, links: _Links, known: _Known) -> list[Int64s]:
+def _above(corpus: Corpus, links: _Links, numbers: _Numbers) -> list[Int64s]:
     """What is outside of the words below a word."""
     head, side, previous = links.head, links.side, links.previous
-    tag, word, relation = known
+    tag, word, relation = numbers
     grand = np.where(head >= 0, head[head], -1)
     distance = length_classes(int(np.diff(corpus.ptr).max(initial=1)))[
         np.where(head >= 0, np.abs(head - np.arange(len(head))), 0)
@@ -151,8 +138,8 @@ def _above(corpus: Corpus, links: _Links, known: _Known) -> list[Int64s]:
 
 def _inside_outside(corpus: Corpus) -> tuple[Features, Features]:
     """What is below every word, and what is above it, (N, F) each."""
-    links, known = _links(corpus), _Known.of(corpus)
-    tag, word, relation = known
+    links, numbers = _links(corpus), _Numbers.of(corpus)
+    tag, word, relation = numbers
     near, far = links.near, links.far
     cap = np.minimum(links.number, 3)
     K = len(corpus.kind_of) + 1
@@ -171,7 +158,7 @@ def _inside_outside(corpus: Corpus) -> tuple[Features, Features]:
         relation[far[1]],
         tag[near[0]] * K + tag[near[1]],
     )
-    return inside, _rows(*_above(corpus, links, known))
+    return inside, _rows(*_above(corpus, links, numbers))
 
 
 def _pieces(links: _Links, symbol: Int64s, side: int) -> list[Int64s]:
@@ -193,13 +180,13 @@ def _pieces(links: _Links, symbol: Int64s, side: int) -> list[Int64s]:
 
 def _left_right(corpus: Corpus) -> tuple[Features, Features]:
     """The word with its left dependents, and its right dependents with what is above it."""
-    links, known = _links(corpus), _Known.of(corpus)
+    links, numbers = _links(corpus), _Numbers.of(corpus)
     strings = [
-        [x for symbol in (known.tag, known.relation) for x in _pieces(links, symbol, side)]
+        [x for symbol in (numbers.tag, numbers.relation) for x in _pieces(links, symbol, side)]
         for side in (0, 1)
     ]
-    left = _rows(known.word[:-1], np.minimum(links.number[0], 3), *strings[0])
-    right = _rows(np.minimum(links.number[1], 3), *strings[1], *_above(corpus, links, known))
+    left = _rows(numbers.word[:-1], np.minimum(links.number[0], 3), *strings[0])
+    right = _rows(np.minimum(links.number[1], 3), *strings[1], *_above(corpus, links, numbers))
     return left, right
 
 

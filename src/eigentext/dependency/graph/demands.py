@@ -24,16 +24,11 @@ _NO_ROWS = np.zeros((0, 4), np.int64)
 
 
 class Demands(NamedTuple):
-    """What is asked of the heads, and of the relations.
+    """What is asked of the heads, and of the relations."""
 
-    ``required, forbidden``  (head, dependent)
-    ``relations``            (m, 4) head, dependent, number of a relation, and 1 if the arc must
-                             have it, 0 if it must not
-    """
-
-    required: list[tuple[int, int]]
+    required: list[tuple[int, int]]  # (head, dependent)
     forbidden: list[tuple[int, int]]
-    relations: Int64s = _NO_ROWS
+    relations: Int64s = _NO_ROWS  # (m, 4) head, dependent, relation, 1: the arc must have it, or 0
 
     @property
     def any(self) -> bool:
@@ -42,9 +37,9 @@ class Demands(NamedTuple):
 
     @classmethod
     def of(
-        cls, required: Iterable[AnyArc], forbidden: Iterable[AnyArc], known: LabelModel | None
+        cls, required: Iterable[AnyArc], forbidden: Iterable[AnyArc], labels: LabelModel | None
     ) -> Demands:
-        """From arcs (head, dependent) and (head, dependent, relation); ``known``: the relations.
+        """From arcs (head, dependent) and (head, dependent, relation); ``labels``: the relations.
 
         >>> Demands.of([(2, 1)], [(0, 1)], None).required
         [(2, 1)]
@@ -53,17 +48,17 @@ class Demands(NamedTuple):
         pairs = list(dict.fromkeys((head, word) for head, word, _ in musts))
         banned = [(head, word) for head, word, name in nots if name is None]
         rows: dict[tuple[int, int], dict[int, int]] = {}
-        for asked, name_of in ((nots, 0), (musts, 1)):
-            for head, word, name in asked:
+        for arcs, must in ((nots, 0), (musts, 1)):
+            for head, word, name in arcs:
                 if name is None:
                     continue
-                number = _number_of(name, known)
+                number = _number_of(name, labels)
                 of_arc = rows.setdefault((head, word), {})
-                if name_of:
-                    _check_required(head, word, number, of_arc, known)
-                of_arc[number] = name_of
+                if must:
+                    _check_required(head, word, number, of_arc, labels)
+                of_arc[number] = must
         for (head, word), of_arc in rows.items():
-            if not _left(head, of_arc, known):
+            if not _left(head, of_arc, labels):
                 banned.append((head, word))
         return cls(
             pairs,
@@ -83,52 +78,52 @@ def _taken_apart(arcs: Iterable[AnyArc], name: str) -> list[tuple[int, int, str 
     """Head, dependent, and relation or None."""
     if isinstance(arcs, str):
         raise TypeError(f"{name} arcs are a list of (head, dependent) pairs, not one str")
-    found: list[tuple[int, int, str | None]] = []
+    parted: list[tuple[int, int, str | None]] = []
     for arc in arcs:
         parts: Any = arc
         if isinstance(arc, str) or not hasattr(arc, "__len__") or len(arc) not in (2, 3):
             raise TypeError(
                 f"{name} arc {arc!r}: expected (head, dependent) or (head, dependent, relation)"
             )
-        found.append((parts[0], parts[1], parts[2] if len(parts) == 3 else None))
-    return found
+        parted.append((parts[0], parts[1], parts[2] if len(parts) == 3 else None))
+    return parted
 
 
-def _number_of(name: str, known: LabelModel | None) -> int:
-    if known is None:
+def _number_of(name: str, labels: LabelModel | None) -> int:
+    if labels is None:
         raise SettingsError(f"this parser has no relations, so none can be {name!r}")
-    if name not in known.relations:
+    if name not in labels.relations:
         raise SettingsError(f"the parser has no relation {name!r}")
-    return known.relations.index(name)
+    return labels.relations.index(name)
 
 
 def _check_required(
-    head: int, word: int, number: int, of_arc: dict[int, int], known: LabelModel | None
+    head: int, word: int, number: int, of_arc: dict[int, int], labels: LabelModel | None
 ) -> None:
     """May the arc have this relation at all, and is no other asked for?"""
-    assert known is not None  # noqa: S101 - for the type checker: it has the relation
-    name = known.relations[number]
+    assert labels is not None  # noqa: S101 - for the type checker: it has the relation
+    name = labels.relations[number]
     if of_arc.get(number) == 0:
         raise SettingsError(f"arc ({head}, {word}, {name!r}) is both required and forbidden")
     others = [other for other, must in of_arc.items() if must and other != number]
     if others:
-        other = known.relations[others[0]]
+        other = labels.relations[others[0]]
         raise SettingsError(
             f"required arcs give word {word} two relations: {other!r} and {name!r}"
         )
-    if known.root >= 0 and (head == 0) != (number == known.root):
-        top = known.relations[known.root]
+    if labels.root >= 0 and (head == 0) != (number == labels.root):
+        top = labels.relations[labels.root]
         raise SettingsError(
             f"required arc ({head}, {word}, {name!r}): the word below the root is {top!r}, and "
             "no other word is"
         )
 
 
-def _left(head: int, of_arc: dict[int, int], known: LabelModel | None) -> bool:
+def _left(head: int, of_arc: dict[int, int], labels: LabelModel | None) -> bool:
     """Is there a relation that the arc may have?"""
-    assert known is not None  # noqa: S101 - for the type checker: some relation is asked for
-    if known.root >= 0 and head == 0:
-        return of_arc.get(known.root) != 0
+    assert labels is not None  # noqa: S101 - for the type checker: some relation is asked for
+    if labels.root >= 0 and head == 0:
+        return of_arc.get(labels.root) != 0
     return any(
-        of_arc.get(number) != 0 for number in range(len(known.relations)) if number != known.root
+        of_arc.get(number) != 0 for number in range(len(labels.relations)) if number != labels.root
     )

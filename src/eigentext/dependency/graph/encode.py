@@ -1,9 +1,9 @@
 """Words and tags as numbers: sentences in, flat arrays out.
 
-1. :class:`Encoder` makes of a token (form, upos, xpos, feats, lemma, and the upos that its tagger
-   had second) the keys of its attributes, once per different token, and remembers them; a word
-   that training saw too seldom has the key of unknown words.
-2. :class:`Batch` holds many sentences end to end, a row for the root before the words of each,
+1. :class:`TokenEncoder` makes of a token (form, upos, xpos, feats, lemma, and the upos that its
+   tagger had second) the keys of its attributes, once per different token, and remembers them; a
+   word that training saw too seldom has the key of unknown words.
+2. :class:`ArcBatch` holds many sentences end to end, a row for the root before the words of each,
    with heads and relation numbers where they are known.  Kernels read nothing else.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.features.attributes import PARSING, Word
+from eigentext.features.attributes import PARSING, KeyedWord
 from eigentext.features.shapes import lowered
 from eigentext.features.symbols import looked_up
 from eigentext.language.tokenise.typed_forms import familiar_forms
@@ -34,20 +34,14 @@ Token = tuple[str, str, str, str, str, str]  # form, upos, xpos, feats, lemma, o
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
-    """Sentences end to end; row ``starts[k]`` is the root of sentence k.
-
-    ``keys``    (rows, attributes) uint64
-    ``tags``    (rows, 7) int32: numbers of upos and xpos, kind, numbers of the AGREEING features
-    ``heads``   (rows,) int32: head of each word in its sentence, -1 for a root row
-    ``labels``  (rows,) int32: number of the relation, -1 where there is none
-    """
+class ArcBatch:
+    """Sentences end to end; row ``starts[k]`` is the root of sentence k."""
 
     starts: Int64s
-    keys: UInt64s
-    tags: Int32s
-    heads: Int32s
-    labels: Int32s
+    keys: UInt64s  # (rows, attributes)
+    tags: Int32s  # (rows, 7) numbers of upos and xpos, kind, numbers of the AGREEING features
+    heads: Int32s  # (rows,) head of each word in its sentence, -1 for a root row
+    labels: Int32s  # (rows,) number of the relation, -1 where there is none
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -57,15 +51,17 @@ class Batch:
         """Words in all, roots not counted."""
         return len(self.keys) - len(self)
 
-    def part(self, sentences: Int64s) -> Batch:
+    def part(self, sentences: Int64s) -> ArcBatch:
         """A batch of these sentences alone, in this order."""
         cut = self.starts
         starts = np.concatenate([[0], np.cumsum(cut[sentences + 1] - cut[sentences])])
         rows = np.concatenate([np.arange(cut[k], cut[k + 1]) for k in sentences])
-        return Batch(starts, self.keys[rows], self.tags[rows], self.heads[rows], self.labels[rows])
+        return ArcBatch(
+            starts, self.keys[rows], self.tags[rows], self.heads[rows], self.labels[rows]
+        )
 
 
-class Encoder:
+class TokenEncoder:
     """Numbers of tokens; ``vocabulary`` None: every word is in it.
 
     ``clusters``, ``near``  word -> bits, of clusters and of a hierarchy of vectors
@@ -125,21 +121,21 @@ class Encoder:
 
     def word(
         self, form: str, upos: str, xpos: str, feats: str, lemma: str = "_", other: str = "_"
-    ) -> Word:
+    ) -> KeyedWord:
         """What is known of a token.
 
-        >>> PARSING.texts(Encoder().word("Cats", "NOUN", "_", "Number=Plur"))["xpos"]
+        >>> PARSING.texts(TokenEncoder().word("Cats", "NOUN", "_", "Number=Plur"))["xpos"]
         'NOUN'
         """
         xpos = fine_tag(upos, xpos, feats, self.fine)
         bits, near = (
             looked_up(table, form, capital=False) for table in (self.clusters, self.near)
         )
-        word = Word(form, upos, xpos, feats, lemma, other, bits, near)
+        word = KeyedWord(form, upos, xpos, feats, lemma, other, bits, near)
         word.frequent = self.vocabulary is None or word.lower in self.vocabulary or form == ROOT
         return word
 
-    def _tag_numbers(self, word: Word) -> tuple[int, ...]:
+    def _tag_numbers(self, word: KeyedWord) -> tuple[int, ...]:
         """Numbers of the tags, the kind, and the features in which words agree."""
         numbers = (self._numbers[0].get(word.upos, 0), self._numbers[1].get(word.xpos, 0))
         agreeing = dict.fromkeys(AGREEING, 0)
@@ -161,7 +157,7 @@ class Encoder:
         sentences: Sequence[TaggedSentence],
         heads: Sequence[Sequence[int]] | None = None,
         labels: Sequence[Sequence[int]] | None = None,
-    ) -> Batch:
+    ) -> ArcBatch:
         """Flat arrays of the sentences."""
         # a token that was met before has its row already: texts repeat themselves
         if len(self._row_of) > _MOST_REMEMBERED:
@@ -187,7 +183,7 @@ class Encoder:
             if values is not None and len(values):
                 flat = np.concatenate([np.asarray(numbers, np.int32) for numbers in values])
                 column[picked != 0] = flat
-        return Batch(starts, self._keys[picked], self._tags[picked], governors, relations)
+        return ArcBatch(starts, self._keys[picked], self._tags[picked], governors, relations)
 
 
 def usual_upos(tokens: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from math import log
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from eigentext.dependency.graph.encode import fine_tag
@@ -36,34 +37,34 @@ def chosen_features(
     >>> chosen_features([one] * 50, [["subj", "obj"]] * 50)
     ('Case',)
     """
-    seen: Counter[tuple[str, str, str, str]] = Counter()
+    tokens: Counter[tuple[str, str, str, str]] = Counter()
     for sentence, names in zip(sentences, relations, strict=True):
         universal = (name.partition(":")[0] for name in names)
-        seen.update(zip(sentence.upos, sentence.xpos, sentence.feats, universal, strict=True))
-    if all(upos == "_" for upos, *_ in seen):
+        tokens.update(zip(sentence.upos, sentence.xpos, sentence.feats, universal, strict=True))
+    if all(upos == "_" for upos, *_ in tokens):
         return None
     names = sorted(
-        {pair.partition("=")[0] for _, _, feats, _ in seen for pair in feats.split("|")} - {"_"}
+        {pair.partition("=")[0] for _, _, feats, _ in tokens for pair in feats.split("|")} - {"_"}
     )
     chosen: list[str] = []
-    best = _worth(seen, chosen)
+    best = _worth(tokens, chosen)
     while len(chosen) < MOST:
-        tried = [(_worth(seen, [*chosen, name]), name) for name in names if name not in chosen]
-        top, name = max(tried, key=lambda one: one[0], default=(best, ""))
+        tried = [(_worth(tokens, [*chosen, name]), name) for name in names if name not in chosen]
+        top, name = max(tried, key=itemgetter(0), default=(best, ""))
         if top <= best:
             break
         best = top
         chosen.append(name)
-    if _worth(seen, None) >= best:
+    if _worth(tokens, None) >= best:
         return None
     return tuple(sorted(chosen))
 
 
-def _worth(seen: Counter[tuple[str, str, str, str]], fine: Sequence[str] | None) -> float:
+def _worth(tokens: Counter[tuple[str, str, str, str]], fine: Sequence[str] | None) -> float:
     """What the tags say of the relations, less what they cost, in nats."""
     joint: Counter[tuple[str, str]] = Counter()
     memo: dict[tuple[str, str, str], str] = {}
-    for (upos, xpos, feats, relation), count in seen.items():
+    for (upos, xpos, feats, relation), count in tokens.items():
         key = upos, xpos, feats
         if key not in memo:
             memo[key] = fine_tag(upos, xpos, feats, fine)

@@ -18,7 +18,7 @@ from eigentext.base.cores import each
 
 if TYPE_CHECKING:
     from eigentext.base.types import Float64s
-    from eigentext.dependency.graph.encode import Batch
+    from eigentext.dependency.graph.encode import ArcBatch
     from eigentext.dependency.graph.training import ArcModel
 
 _HEATS = tuple(2.0 ** (k / 4) for k in range(-16, 5))  # 1/16 to 2
@@ -26,7 +26,7 @@ _MOST_SENTENCES, _MOST_WORDS = 300, 80  # looked at; longer sentences would take
 _FLOOR = 1e-6  # the probability of a gold head that was ruled out
 
 
-def fitted_heat(model: ArcModel, test: Batch) -> float:
+def fitted_heat(model: ArcModel, test: ArcBatch) -> float:
     """The heat of a model by sentences that it has not seen; 1 if there are none."""
     lengths = np.diff(test.starts) - 1
     short = np.flatnonzero((lengths > 1) & (lengths <= _MOST_WORDS))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float32s, Int16s, Int32s, Int64s, UInt64s
-    from eigentext.dependency.graph.encode import Batch
+    from eigentext.dependency.graph.encode import ArcBatch
     from eigentext.dependency.kernels.labels import LabelWeights
 
 ROLES = "hdgabijcs"
@@ -97,19 +97,16 @@ class LabelledList(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LabelModel:
-    """Relations by number, templates, weights.
-
-    ``root``     the number of the relation that the root's word always has, -1 if it varies
-    ``weights``  (2^bits + relations,) whole numbers; only the order of sums counts, so no scale
-    """
+    """Relations by number, templates, weights."""
 
     settings: LabelSettings
     names: tuple[str, ...]
     relations: tuple[str, ...]
-    root: int
+    root: int  # the number of the relation that the root's word always has, -1 if it varies
+    # (2^bits + relations,) whole numbers; only the order of sums counts, so no scale
     weights: Int16s
 
-    def label(self, batch: Batch, heads: Int32s) -> Int32s:
+    def label(self, batch: ArcBatch, heads: Int32s) -> Int32s:
         """(rows,): numbers of the relations under these heads (rows,); -1 in the roots' rows."""
         from eigentext.dependency.kernels.labels import Trees, label_all
 
@@ -153,7 +150,7 @@ class LabelModel:
 
 
 def train_labels(
-    batch: Batch,
+    batch: ArcBatch,
     relations: Sequence[str],
     names: Sequence[str],
     settings: LabelSettings,

@@ -26,7 +26,7 @@ from eigentext.base.tokens import checked_item, checked_sentences, each_sentence
 from eigentext.base.values import Named, Text
 from eigentext.dependency.graph.answer import Parse, with_heads
 from eigentext.dependency.graph.demands import Demands
-from eigentext.dependency.graph.encode import Encoder, fine_tag, usual_upos, with_upos
+from eigentext.dependency.graph.encode import TokenEncoder, fine_tag, usual_upos, with_upos
 from eigentext.dependency.graph.fine_tags import chosen_features
 from eigentext.dependency.graph.labels import (
     LabelModel,
@@ -35,7 +35,7 @@ from eigentext.dependency.graph.labels import (
     train_labels,
 )
 from eigentext.dependency.graph.projectivity import choose_projectivity
-from eigentext.dependency.graph.storage import Content
+from eigentext.dependency.graph.storage import ArcParserFile
 from eigentext.dependency.graph.tags import OwnTags, fitted_and_jackknifed
 from eigentext.dependency.graph.templates import (
     arc_templates,
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int32s
     from eigentext.dependency.decoding.search import Search
     from eigentext.dependency.graph.demands import AnyArc
-    from eigentext.dependency.graph.encode import Batch
+    from eigentext.dependency.graph.encode import ArcBatch
     from eigentext.language.formats.conllu import Treebank
 
 __all__ = ["DependencyParser", "Parse"]
@@ -89,7 +89,7 @@ class DependencyParser(Model, DependencyParserSettings):
 
     KIND = "graph-parser"
     VERSION = 2
-    CONTENT = Content
+    CONTENT = ArcParserFile
     SIZED_BY = Named({"tags": Text(("gold", "own"))})
 
     # ------------------------------------------------------------ training
@@ -118,21 +118,21 @@ class DependencyParser(Model, DependencyParserSettings):
                 "seed": self.seed,
             }
             self.own_tags_, tagged = fitted_and_jackknifed(read, progress=progress, **settings)
-        self.tagged_ = any(tag != "_" for known in tagged for tag in (*known.upos, *known.xpos))
+        self.tagged_ = any(tag != "_" for item in tagged for tag in (*item.upos, *item.xpos))
         self.encoder_ = self._encoder(tagged, [sentence.column("deprel") for sentence in read])
         relations = sorted({name for sentence in read for name in sentence.column("deprel")})
         number_of = {name: number for number, name in enumerate(relations)}
         numbers = [[number_of[name] for name in sentence.column("deprel")] for sentence in read]
         batch = self.encoder_.batch(tagged, heads, numbers)
         used = {"clusters": bool(self.clusters_), "vectors": bool(self.near_)}
-        known = self._known_of(tagged)
+        columns = self._columns_of(tagged)
         others = any(sentence.others for sentence in tagged)
         relations_of = beside(
             partial(
                 train_labels,
                 batch,
                 relations,
-                fitting(label_templates(**used, others=others), **known),
+                fitting(label_templates(**used, others=others), **columns),
                 LabelSettings(seed=self.seed),
                 progress=progress,
             )
@@ -141,9 +141,9 @@ class DependencyParser(Model, DependencyParserSettings):
         )
         self.arcs_ = self._train_arcs(
             batch,
-            fitting(arc_templates(**used, others=others), **known),
-            fitting(sibling_templates(**used), **known),
-            fitting(grandparent_templates(**used), **known),
+            fitting(arc_templates(**used, others=others), **columns),
+            fitting(sibling_templates(**used), **columns),
+            fitting(grandparent_templates(**used), **columns),
             dev,
             progress,
         )
@@ -163,7 +163,7 @@ class DependencyParser(Model, DependencyParserSettings):
 
     def _encoder(
         self, sentences: Sequence[TaggedSentence], relations: Sequence[Sequence[str]]
-    ) -> Encoder:
+    ) -> TokenEncoder:
         upos_of = usual_upos(
             tags
             for sentence in sentences
@@ -171,10 +171,10 @@ class DependencyParser(Model, DependencyParserSettings):
         )
         sentences = [with_upos(sentence, upos_of) for sentence in sentences]
         fine = chosen_features(sentences, relations)
-        seen = {token for sentence in sentences for token in zip(*sentence[1:4], strict=True)}
-        upos = sorted({token[0] for token in seen})
-        xpos = sorted({fine_tag(*token, fine) for token in seen} | set(upos))
-        return Encoder(
+        tags = {token for sentence in sentences for token in zip(*sentence[1:4], strict=True)}
+        upos = sorted({tag[0] for tag in tags})
+        xpos = sorted({fine_tag(*tag, fine) for tag in tags} | set(upos))
+        return TokenEncoder(
             vocabulary=frequent_words(
                 (lowered(form) for sentence in sentences for form in sentence.forms),
                 self.min_count,
@@ -187,7 +187,7 @@ class DependencyParser(Model, DependencyParserSettings):
             upos_of=upos_of,
         )
 
-    def _known_of(self, sentences: Sequence[TaggedSentence]) -> dict[str, bool]:
+    def _columns_of(self, sentences: Sequence[TaggedSentence]) -> dict[str, bool]:
         """What is known of the words of training, for templates that fit."""
         return {
             "fine": set(self.encoder_.xpos) != set(self.encoder_.upos),
@@ -197,7 +197,7 @@ class DependencyParser(Model, DependencyParserSettings):
 
     def _train_arcs(
         self,
-        batch: Batch,
+        batch: ArcBatch,
         arcs: Sequence[str],
         siblings: Sequence[str],
         grand: Sequence[str],
@@ -279,10 +279,9 @@ class DependencyParser(Model, DependencyParserSettings):
         """Words with the tags of our own taggers, which see them as training spelt their signs."""
         self.check_fitted()
         sentences = checked_sentences(sentences)
-        own = self.own_tags_
-        if own is None:
+        if self.own_tags_ is None:
             raise SettingsError("this parser has no taggers: train one with tags='own'")
-        tagged = own.tag([self.encoder_.familiar(forms) for forms in sentences])
+        tagged = self.own_tags_.tag([self.encoder_.familiar(forms) for forms in sentences])
         return [
             sentence._replace(forms=tuple(forms))
             for sentence, forms in zip(tagged, sentences, strict=True)
@@ -300,10 +299,9 @@ class DependencyParser(Model, DependencyParserSettings):
         Taggers of our own see each piece alone, as they do in :meth:`predict`.
         """
         self.check_fitted()
-        given = TaggedSentence.of(sentence, **tags)
-        pieces = [given]
+        pieces = [TaggedSentence.of(sentence, **tags)]
         if not whole:
-            pieces = [given.part(begin, end) for begin, end in pieces_of(given.forms)]
+            pieces = [pieces[0].part(begin, end) for begin, end in pieces_of(pieces[0].forms)]
         has_tags = tags.get("upos") is not None or tags.get("xpos") is not None
         if has_tags or isinstance(sentence, TaggedSentence):
             return pieces
@@ -412,10 +410,10 @@ class DependencyParser(Model, DependencyParserSettings):
         margins = [(0.0, 0.0)] * n_trees
         if self.relations_ is not None:
             keys = self.encoder_.batch([sentence]).keys
-            found = self.relations_.label_list(keys, heads, demands=demands.relations)
-            known = self.relations_.relations
-            names = [tuple(known[number] for number in row) for row in found.relations.tolist()]
-            margins = [(total, logs) for total, logs in found.columns().tolist()]
+            labels = self.relations_.label_list(keys, heads, demands=demands.relations)
+            name_of = self.relations_.relations
+            names = [tuple(name_of[number] for number in row) for row in labels.relations.tolist()]
+            margins = [(total, logs) for total, logs in labels.columns().tolist()]
         trees = (
             DependencyTree(sentence.forms, row, name, sentence.coarse)
             for row, name in zip(heads, names, strict=True)
@@ -457,10 +455,10 @@ class DependencyParser(Model, DependencyParserSettings):
         from eigentext.evaluate.attachment import evaluate
 
         self.check_fitted()
-        given = list(each_conllu(sentences))
-        if not given:
+        gold = list(each_conllu(sentences))
+        if not gold:
             raise DataError("<sentences>", None, "no sentences to score")
-        result = evaluate(given, self.predict(given))
+        result = evaluate(gold, self.predict(gold))
         return (result.uas if self.relations_ is None else result.las) / 100
 
     def _predict(self, sentences: Sequence[ConlluBlock]) -> list[ConlluBlock]:
@@ -468,8 +466,8 @@ class DependencyParser(Model, DependencyParserSettings):
         tagged = self._tagged_conllu(sentences)
         heads, relations = self.trees(tagged)
         answers = []
-        for sentence, known, tree, names in zip(sentences, tagged, heads, relations, strict=True):
-            new: dict[str, Any] = self.tags_for(sentence, known)
+        for sentence, tags, tree, names in zip(sentences, tagged, heads, relations, strict=True):
+            new = self.tags_for(sentence, tags)
             answers.append(sentence.with_columns(head=tree, deprel=names, **new))
         return answers
 
@@ -510,10 +508,10 @@ class DependencyParser(Model, DependencyParserSettings):
         names = [["_"] * len(sentence.forms) for sentence in sentences]
         cut = batch.starts
         if self.relations_ is not None:
-            known = self.relations_.relations
+            name_of = self.relations_.relations
             numbers = self.relations_.label(batch, heads).tolist()
             names = [
-                [known[number] for number in numbers[cut[k] + 1 : cut[k + 1]]]
+                [name_of[number] for number in numbers[cut[k] + 1 : cut[k + 1]]]
                 for k in range(len(batch))
             ]
         flat = heads.tolist()

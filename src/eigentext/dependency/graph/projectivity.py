@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.base.types import Int32s
-    from eigentext.dependency.graph.encode import Batch
+    from eigentext.dependency.graph.encode import ArcBatch
 
 WORDS = 80_000  # about so many are looked at, so that large treebanks pay little
 EVERY = 4  # one sentence of so many is held out
@@ -76,12 +76,12 @@ class Projectivity:
 
 
 def choose_projectivity(
-    batch: Batch,
+    batch: ArcBatch,
     arc_names: Sequence[str],
     sib_names: Sequence[str],
     n_tags: int,
     settings: ArcSettings,
-    told: bool | str = "auto",
+    projective: bool | str = "auto",
     *,
     grand_names: Sequence[str] = (),
     coarse: ArcModel | None = None,
@@ -89,18 +89,24 @@ def choose_projectivity(
 ) -> Projectivity:
     """The choice for a batch with gold heads.
 
-    ``told``    True: projective; False: arcs may cross, and only the charge is left to choose;
+    ``projective``  True: they are; False: arcs may cross, and only the charge is left to choose;
                 auto: both are
     ``coarse``  says which arcs are scored, the same for both; None: each learns its own
     """
     crosses = any(map(_crosses, np.split(batch.heads, batch.starts[1:-1])))
-    why = "as told" if told != "auto" else "held-out sentences" if crosses else "no crossing arcs"
-    settled = told is True or not crosses or (told is False and settings.order == 1)
+    why = (
+        "as told"
+        if projective != "auto"
+        else "held-out sentences"
+        if crosses
+        else "no crossing arcs"
+    )
+    settled = projective is True or not crosses or (projective is False and settings.order == 1)
     sample = np.arange(0, len(batch), max(1, round(batch.n_words / (FEW if settled else WORDS))))
     held_out = sample[EVERY - 1 :: EVERY]
     if not len(held_out):
-        told_why = why if settled or told is False else "too few sentences"
-        return Projectivity(told is not False, told_why)
+        reason = why if settled or projective is False else "too few sentences"
+        return Projectivity(projective is not False, reason)
     test = batch.part(held_out)
     passes = SMALL_PASSES if batch.n_words < SMALL else PASSES
 
@@ -118,13 +124,13 @@ def choose_projectivity(
         )
 
     if settled:
-        model = trained(projective=told is not False)
-        return Projectivity(told is not False, why, heat=fitted_heat(model, test))
+        model = trained(projective=projective is not False)
+        return Projectivity(projective is not False, why, heat=fitted_heat(model, test))
     crossing = trained(projective=False)
     scores = _crossing_uas(crossing, test)
     best = max(scores, key=lambda charge: scores[charge])
     tried = Projectivity(False, why, best, test.n_words, None, scores[best])
-    if told is not False:
+    if projective is not False:
         without = trained(projective=True)
         uas = _uas(without.decode(test), test)
         tried = replace(tried, projective_uas=uas)
@@ -134,7 +140,7 @@ def choose_projectivity(
     return replace(tried, heat=fitted_heat(crossing, test))
 
 
-def _crossing_uas(model: ArcModel, test: Batch) -> dict[float, float]:
+def _crossing_uas(model: ArcModel, test: ArcBatch) -> dict[float, float]:
     """UAS in percent under each charge."""
     if model.settings.order == 1:
         return {0.0: _uas(model.decode(test), test)}
@@ -142,7 +148,7 @@ def _crossing_uas(model: ArcModel, test: Batch) -> dict[float, float]:
     return {charge: _uas(heads, test) for charge, heads in zip(CHARGES, decoded, strict=True)}
 
 
-def _uas(heads: Int32s, test: Batch) -> float:
+def _uas(heads: Int32s, test: ArcBatch) -> float:
     words = test.heads >= 0
     return 100.0 * float((heads[words] == test.heads[words]).mean())
 

@@ -26,7 +26,7 @@ from eigentext.base.records import (
     stored,
 )
 from eigentext.base.values import Flag, Named, Real, Text, Whole
-from eigentext.dependency.graph.encode import Encoder
+from eigentext.dependency.graph.encode import TokenEncoder
 from eigentext.dependency.graph.labels import LabelModel, LabelSettings, compiled_labels
 from eigentext.dependency.graph.projectivity import Projectivity
 from eigentext.dependency.graph.rounding import packed, unpacked
@@ -76,7 +76,7 @@ class _Coarse(NamedTuple):
 
 
 @dataclass
-class Content:
+class ArcParserFile:
     """What a file holds; weights are packed bytes."""
 
     arc_templates: tuple[str, ...] = stored(Strings("arc_templates"), of="arcs_.arc_names")
@@ -114,7 +114,7 @@ class Content:
     fine: tuple[str, ...] = stored(
         Strings("fine", distinct=True), of=lambda parser: parser.encoder_.fine or ()
     )
-    known: tuple[str, ...] = stored(
+    vocabulary: tuple[str, ...] = stored(
         Strings("known", distinct=True), of=lambda parser: sorted(parser.encoder_.vocabulary or ())
     )
     # files made before have them not
@@ -174,8 +174,8 @@ class Content:
         """Set what ``fit`` would have learned."""
         # settings as well, so that a parser of the same settings can be trained
         parser.clusters, parser.vectors = self.clusters_ or None, self.near_ or None
-        parser.encoder_ = Encoder(
-            vocabulary=frozenset(self.known),
+        parser.encoder_ = TokenEncoder(
+            vocabulary=frozenset(self.vocabulary),
             clusters=self.clusters_,
             near=self.near_,
             upos=self.upos,

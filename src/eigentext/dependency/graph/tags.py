@@ -50,17 +50,17 @@ class OwnTags:
 
         if _has_tags(sentences):
             self.xpos_alone = _xpos_alone(sentences)
-            seen = _xpos_as_upos(sentences) if self.xpos_alone else sentences
-            self.morphology = MorphTagger(**self.settings).fit(seen)
+            bank = _xpos_as_upos(sentences) if self.xpos_alone else sentences
+            self.morphology = MorphTagger(**self.settings).fit(bank)
         return self
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[TaggedSentence]:
         """Tags for sentences of which only the forms are known."""
         if self.morphology is not None:
-            found = self.morphology.tag(sentences)
+            tagged = self.morphology.tag(sentences)
             return [
                 _tagged(forms, tags, xpos_alone=self.xpos_alone)
-                for forms, tags in zip(sentences, found, strict=True)
+                for forms, tags in zip(sentences, tagged, strict=True)
             ]
         tags: dict[str, Sequence[Sequence[str]]] = {
             name: tagger.predict(sentences) for name, tagger in self.taggers.items()
@@ -84,12 +84,12 @@ class OwnTags:
     @classmethod
     def of(cls, taggers: Mapping[str, Any]) -> OwnTags:
         """The other way; a tagger that there is not may be None."""
-        own = cls()
+        tags = cls()
         rest = {name: tagger for name, tagger in taggers.items() if tagger is not None}
-        own.xpos_alone = "morphology_of_xpos" in rest
+        tags.xpos_alone = "morphology_of_xpos" in rest
         both = rest.pop("morphology", None), rest.pop("morphology_of_xpos", None)
-        own.morphology, own.taggers = both[own.xpos_alone], rest
-        return own
+        tags.morphology, tags.taggers = both[tags.xpos_alone], rest
+        return tags
 
 
 def jackknifed(
@@ -128,18 +128,18 @@ def _fold_works(
     if ways < 2 or not _has_tags(sentences):
         return [], lambda _, __: [TaggedSentence.from_conllu(sentence) for sentence in sentences]
     alone = _xpos_alone(sentences)
-    seen = _xpos_as_upos(sentences) if alone else sentences
-    works: list[Callable[[], Any]] = list(fold_works(seen, MorphTagger(**settings), ways=ways))
+    bank = _xpos_as_upos(sentences) if alone else sentences
+    works: list[Callable[[], Any]] = list(fold_works(bank, MorphTagger(**settings), ways=ways))
 
     def tagged(answers: Iterator[Any], progress: Progress | None) -> list[TaggedSentence]:
-        found: list[Morphology] = []
+        morphology: list[Morphology] = []
         for way, stretch in enumerate(answers, start=1):
-            found += stretch
+            morphology += stretch
             if progress is not None:
                 progress(way, ways, "tagging out of sample")
         return [
             _tagged(sentence.forms, tags, xpos_alone=alone)
-            for sentence, tags in zip(sentences, found, strict=True)
+            for sentence, tags in zip(sentences, morphology, strict=True)
         ]
 
     return works, tagged

@@ -32,37 +32,24 @@ if TYPE_CHECKING:
 
     Keys = UInt64s
 
-AFTER = 0xD6E8FEB86659FD93
-BEYOND = (0x2545F4914F6CDD1D, 0x27D4EB2F165667C5)  # keys of words before the first, after the last
-NOBODY = 0x165667B19E3779F9  # part of the sibling that a first modifier does not have
 EXTRAS = ("", "~kinds", "~rivals", "~agree", "~upos", "~xpos")
 GRAMMAR = TemplateGrammar("role.attribute", PARSING.names, "hdsg", EXTRAS[1:], most=6, reach=2)
 
 
 class FeatureArrays(NamedTuple):
-    """Templates as the kernels read them; rows of ``spec`` hold attribute (-1: none) and offset.
+    """Templates as the kernels read them; rows of ``spec``: attribute (-1: none) and offset."""
 
-    ``head_spec, mod_spec``  (T, items, 2) templates of one word alone
-    ``pair_spec``            (2, T, items, 2) of head and modifier, grouped by ``pair_bounds``
-                             into plain, ~kinds, ~rivals, ~agree, ~upos, ~xpos
-    ``sib_spec``             (3, T, items, 2) of head, sibling, modifier, grouped by
-                             ``sib_bounds`` into sibling-modifier plain, the same with ~kinds,
-                             all three plain, all three with ~kinds
-    ``grand_spec``           (3, T, items, 2) of the head's head, head, modifier
-    ``*_seeds``              a hash of each template's name and role, with which its parts begin
-    """
-
-    head_spec: Int64s
-    head_seeds: Keys
-    mod_spec: Int64s
+    head_spec: Int64s  # (T, items, 2) templates of the head alone
+    head_seeds: Keys  # (T,) a hash of each template's name and role, with which its parts begin
+    mod_spec: Int64s  # (T, items, 2) of the modifier alone
     mod_seeds: Keys
-    pair_spec: Int64s
+    pair_spec: Int64s  # (2, T, items, 2) of head and modifier
     pair_seeds: Keys
-    pair_bounds: Int64s
-    sib_spec: Int64s
+    pair_bounds: Int64s  # (7,) of their groups: plain, ~kinds, ~rivals, ~agree, ~upos, ~xpos
+    sib_spec: Int64s  # (3, T, items, 2) of head, sibling, modifier
     sib_seeds: Keys
-    sib_bounds: Int64s
-    grand_spec: Int64s
+    sib_bounds: Int64s  # (5,) without the head plain, ~kinds; all three plain, ~kinds
+    grand_spec: Int64s  # (3, T, items, 2) of the head's head, head, modifier
     grand_seeds: Keys
 
 

@@ -1,6 +1,6 @@
 """Arrays in, weights out: the first- and second-order parser without any text.
 
-1. :class:`ArcSettings` says what to learn and how; ``encode`` has made the :class:`Batch`.
+1. :class:`ArcSettings` says what to learn and how; ``encode`` has made the :class:`ArcBatch`.
 2. :func:`train_arcs` runs the passes (``kernels.train``) over all sentences or some of them, so
    that folds of a cross-validation share one batch, and gives an :class:`ArcModel`.
 3. :class:`ArcModel` scores and decodes batches.
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.dependency.decoding.search import Search
-    from eigentext.dependency.graph.encode import Batch
+    from eigentext.dependency.graph.encode import ArcBatch
     from eigentext.dependency.kernels.features import LinearModel, Sentence, Sentences
     from eigentext.dependency.kernels.train import Decoder
 
@@ -96,20 +96,16 @@ class ArcSettings:
 
 @dataclass(frozen=True, eq=False)
 class ArcModel:
-    """Weights of arcs and siblings with the templates they belong to.
-
-    ``weights``  (2^bits,) whole numbers, times ``scale`` (while they are learned, numbers)
-    ``coarse``   order 2: the first-order model of few templates that says which arcs are scored
-    """
+    """Weights of arcs and siblings with the templates they belong to."""
 
     settings: ArcSettings
     arc_names: tuple[str, ...]
     sib_names: tuple[str, ...]
     n_tags: int
-    weights: Int16s | Float32s
+    weights: Int16s | Float32s  # (2^bits,) whole numbers, numbers while they are learned
     grand_names: tuple[str, ...] = ()
-    scale: float = 1.0
-    coarse: ArcModel | None = None
+    scale: float = 1.0  # what 1 in the table is worth
+    coarse: ArcModel | None = None  # order 2: a model of few templates says which arcs are scored
 
     def __post_init__(self) -> None:
         names = self.sib_names if self.settings.order == 2 else ()
@@ -127,12 +123,12 @@ class ArcModel:
         """Bits dropped from a 64-bit hash."""
         return np.uint64(64 - self.settings.bits)
 
-    def decode(self, batch: Batch) -> Int32s:
+    def decode(self, batch: ArcBatch) -> Int32s:
         """(rows,): the best heads of all sentences; -1 in the roots' rows."""
         heads: Int32s = self.decode_charged(batch, [self.settings.charge])[0]
         return heads
 
-    def decode_charged(self, batch: Batch, charges: Sequence[float]) -> Int32s:
+    def decode_charged(self, batch: ArcBatch, charges: Sequence[float]) -> Int32s:
         """(charges, rows): the same for several charges of order 2; infinity: projective trees."""
         from eigentext.dependency.kernels.train import decode_all
 
@@ -167,13 +163,13 @@ class ArcModel:
         scale = unit_of(self.weights, most)
         return replace(self, weights=rounded(self.weights, scale), scale=scale)
 
-    def sentences(self, batch: Batch) -> Sentences:
+    def sentences(self, batch: ArcBatch) -> Sentences:
         """The words of a batch as the kernels take them."""
         from eigentext.dependency.kernels.features import Sentences
 
         return Sentences(batch.starts, batch.keys, batch.tags, self.n_tags)
 
-    def sentence(self, batch: Batch, number: int) -> Sentence:
+    def sentence(self, batch: ArcBatch, number: int) -> Sentence:
         """Those of one sentence."""
         from eigentext.dependency.kernels.features import Sentence
 
@@ -181,7 +177,7 @@ class ArcModel:
         return Sentence(batch.keys[rows], batch.tags[rows], self.n_tags)
 
     def scores(
-        self, batch: Batch, number: int, *, pruned: bool = True
+        self, batch: ArcBatch, number: int, *, pruned: bool = True
     ) -> tuple[Scores, Scores | None]:
         """``arc`` and, for order 2, ``sib`` of sentence ``number``.
 
@@ -209,7 +205,7 @@ class ArcModel:
 
     def search(
         self,
-        batch: Batch,
+        batch: ArcBatch,
         number: int,
         required: Sequence[tuple[int, int]] = (),
         forbidden: Sequence[tuple[int, int]] = (),
@@ -232,7 +228,7 @@ class ArcModel:
             settings.heat,
         )
 
-    def tree_score(self, batch: Batch, number: int, heads: Int32s) -> float:
+    def tree_score(self, batch: ArcBatch, number: int, heads: Int32s) -> float:
         """What any tree of sentence ``number`` scores, also with arcs that no search looks at."""
         from eigentext.dependency.kernels.eisner import siblings_score
         from eigentext.dependency.kernels.mst import tree_score
@@ -250,7 +246,7 @@ class ArcModel:
 class Grandparents:
     """The grandparents' share in the scores of the trees of one sentence."""
 
-    def __init__(self, model: ArcModel, batch: Batch, number: int) -> None:
+    def __init__(self, model: ArcModel, batch: ArcBatch, number: int) -> None:
         self._settings, self._n_templates = model.settings, len(model.grand_names)
         self._model, self._sentence = model.linear(), model.sentence(batch, number)
 
@@ -310,7 +306,7 @@ NO_COARSE = ArcModel(ArcSettings(bits=10), ("h.upos d.upos",), (), 1, np.zeros(1
 
 
 def train_coarse(
-    batch: Batch, n_tags: int, settings: ArcSettings, *, sentences: Int64s | None = None
+    batch: ArcBatch, n_tags: int, settings: ArcSettings, *, sentences: Int64s | None = None
 ) -> ArcModel:
     """The model that says which arcs of order 2 are scored: few templates, few passes."""
     from eigentext.dependency.kernels.train import coarse_pass
@@ -329,7 +325,7 @@ def train_coarse(
 
 
 def train_arcs(
-    batch: Batch,
+    batch: ArcBatch,
     arc_names: Sequence[str],
     sib_names: Sequence[str],
     n_tags: int,

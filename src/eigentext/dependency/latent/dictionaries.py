@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.types import Bools, Float64s
-    from eigentext.dependency.latent.observations import Forest
+    from eigentext.dependency.latent.observations import WordForest
 
 
 @dataclass(frozen=True, eq=False)
-class Dictionary:
+class TreeDictionary:
     """``U`` (n, k); ``kind`` says what V is; ``p`` (n,) the shares of the observations, for CCA.
 
-    >>> two = Dictionary(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), "svd")
+    >>> two = TreeDictionary(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), "svd")
     >>> two.y().tolist()
     [[0.5, 0.0], [0.5, 0.0], [0.0, 1.0]]
     """
@@ -65,14 +65,14 @@ class Dictionary:
             return np.asarray(V @ inverse.T)
 
 
-def neighbour_counts(forest: Forest, size: int) -> Sequence[Float64s]:
+def neighbour_counts(forest: WordForest, size: int) -> Sequence[Float64s]:
     """Sparse (size, size) counts of each node against its parent as left and as right child.
 
     Entry [x, z] counts the children x of parents z; the transposes are the other two views.
     """
     from scipy.sparse import coo_array
 
-    shown, parents, sides = forest.seen[0], forest.parents, forest.sides
+    shown, parents, sides = forest.shown[0], forest.parents, forest.sides
     counts = []
     for side in (0, 1):
         c = np.flatnonzero((sides == side) & (shown >= 0))
@@ -83,14 +83,14 @@ def neighbour_counts(forest: Forest, size: int) -> Sequence[Float64s]:
 
 
 def treebank_dictionary(
-    forest: Forest,
+    forest: WordForest,
     size: int,
     k: int,
     *,
     kind: Literal["svd", "cca"] = "cca",
     kappa: float = 0.0,
     seed: int = 0,
-) -> Dictionary:
+) -> TreeDictionary:
     """SVD or CCA of every observation against its direction-marked parent and children.
 
     ``kappa`` is added to the counts in the scaling of CCA, so that rare observations do not rule.
@@ -114,7 +114,7 @@ def treebank_dictionary(
         # columns become p(x | neighbour), so that a frequent neighbour counts no more than others
         p_given = diags_array(1.0 / np.maximum(np.asarray(stacked.sum(axis=0)).ravel(), 1.0))
         svd = truncated_svd(stacked @ p_given, k, seed=seed, symbol=symbol)
-        return Dictionary(np.asarray(svd.U, np.float64), "svd", None, svd.S)
+        return TreeDictionary(np.asarray(svd.U, np.float64), "svd", None, svd.S)
     if kind != "cca":
         raise SettingsError(f"kind {kind!r}: expected svd or cca")
     # CCA of one-hot views: the covariances are diagonal, so whitening divides rows and columns by
@@ -125,7 +125,7 @@ def treebank_dictionary(
     svd = truncated_svd(scaled.tocsr(), k, seed=seed, symbol=symbol)
     weights = (totals + kappa) * (totals > 0)
     n = max(weights.sum(), 1.0)
-    return Dictionary(rows[:, None] * svd.U * np.sqrt(n), "cca", weights / n, svd.S)
+    return TreeDictionary(rows[:, None] * svd.U * np.sqrt(n), "cca", weights / n, svd.S)
 
 
 def _inverse_root(totals: Float64s, present: Bools) -> Float64s:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.base.types import Bools, Float64s, Int32s, Int64s
-    from eigentext.dependency.latent.observations import Forest
+    from eigentext.dependency.latent.observations import WordForest
 
 EDGES = {name: number for number, name in enumerate(EDGE_NAMES)}
 N_CLASSES = (1, 2, 4, 4)
@@ -64,23 +64,17 @@ class LatentSmoothing:
 
 
 class EncodedForest(NamedTuple):
-    """A forest as the kernels take it.
+    """A forest as the kernels take it."""
 
-    ``ids`` (channels, N) rows of the stacked emission tables, -1 missing; ``lo, hi`` (N,) the
-    states that a node can have; ``classes`` (N,) of edges; ``weights`` (trees,) how often each
-    tree counts; ``starts`` (channels + 1,) of the tables in the stack, first ``n_channels`` of
-    observations, then of structure.
-    """
-
-    ids: Int64s
-    lo: Int64s
-    hi: Int64s
+    ids: Int64s  # (channels, N) rows of the stacked emission tables, -1 missing
+    lo: Int64s  # (N,) the first state that a node can have
+    hi: Int64s  # (N,) one after the last
     heads: Int32s
     ptr: Int64s
-    classes: Int64s
-    weights: Float64s
-    starts: Int64s
-    n_channels: int
+    classes: Int64s  # (N,) of edges
+    weights: Float64s  # (trees,) how often each tree counts
+    starts: Int64s  # (channels + 1,) of tables in the stack: of observations, then of structure
+    n_channels: int  # of observations
     n_classes: int
 
     @property
@@ -89,41 +83,34 @@ class EncodedForest(NamedTuple):
         return np.asarray(self.heads == 0)
 
 
-class Tables(NamedTuple):
-    """``pi`` (k,); ``T`` (classes, k, k) [parent, child], rows sum to one; ``rows`` (R, k): the
-    emission tables of all channels, one above the other, each channel's columns sum to one.
-    """
+class StateTables(NamedTuple):
+    """The parameters of one model of k states."""
 
-    pi: Float64s
-    T: Float64s
-    rows: Float64s
+    pi: Float64s  # (k,)
+    T: Float64s  # (classes, k, k) [parent, child], rows sum to one
+    rows: Float64s  # (R, k) emission tables of all channels end to end, columns of each sum to one
 
 
-class Counts(NamedTuple):
-    """(Expected) counts, shaped as :class:`Tables`."""
+class StateCounts(NamedTuple):
+    """(Expected) counts, shaped as :class:`StateTables`."""
 
     pi: Float64s
     T: Float64s
     rows: Float64s
 
     @classmethod
-    def zeros(cls, n_rows: int, n_classes: int, k: int) -> Counts:
+    def zeros(cls, n_rows: int, n_classes: int, k: int) -> StateCounts:
         """None so far."""
         return cls(np.zeros(k), np.zeros((n_classes, k, k)), np.zeros((n_rows, k)))
 
 
 @dataclass(frozen=True, eq=False)
 class StateRanges:
-    """Which states an observation of the first channel can have.
+    """Which states an observation of the first channel can have."""
 
-    ``lo, hi`` (n + 1,) for each observation the first state and the one after the last; the last
-    entry is for a missing observation.  ``group`` (k,) is the tag of each state, all 0 where the
-    states are shared by all tags.
-    """
-
-    lo: Int64s
-    hi: Int64s
-    group: Int64s
+    lo: Int64s  # (n + 1,) the first state of each observation, and of a missing one
+    hi: Int64s  # (n + 1,) one after the last
+    group: Int64s  # (k,) the tag of each state; 0 where all tags share them
 
     @classmethod
     def shared(cls, n: int, k: int) -> StateRanges:
@@ -140,17 +127,17 @@ class StateRanges:
         return cls(lo, hi, np.repeat(np.arange(len(per_tag)), per_tag))
 
 
-def states_per_tag(forest: Forest, tag_of: Int64s, k: int) -> list[int]:
+def states_per_tag(forest: WordForest, tag_of: Int64s, k: int) -> list[int]:
     """k states shared out among the tags by the root of their frequency, at least one each."""
-    seen = forest.seen[0]
-    present = np.unique(seen[seen >= 0])
+    shown = forest.shown[0]
+    present = np.unique(shown[shown >= 0])
     n_tags = int(tag_of.max()) + 1
     types = np.bincount(tag_of[present][tag_of[present] >= 0], minlength=n_tags)
     if k < n_tags:
         raise SettingsError(f"{k} states by tag, but there are {n_tags} tags")
     if k > types.clip(min=1).sum():
         raise SettingsError(f"{k} states, but the trees show {len(present)} observations only")
-    tags = np.where(seen >= 0, tag_of[seen], -1)
+    tags = np.where(shown >= 0, tag_of[shown], -1)
     times = np.bincount(tags[tags >= 0], forest.node_weights[tags >= 0], minlength=n_tags)
     weight = np.sqrt(times)
     n_states = np.ones(n_tags, np.int64)
@@ -167,12 +154,12 @@ def kinds_of_structure(structure: str) -> tuple[str, ...]:
     >>> kinds_of_structure("size+valence"), kinds_of_structure("")
     (('valence', 'size'), ())
     """
-    asked = structure.split("+") if structure else []
-    if not set(asked) <= STRUCTURE.keys() or len(set(asked)) < len(asked):
+    kinds = structure.split("+") if structure else []
+    if not set(kinds) <= STRUCTURE.keys() or len(set(kinds)) < len(kinds):
         raise SettingsError(
             f"structure {structure!r}: expected {', '.join(STRUCTURE)}, or several joined by +"
         )
-    return tuple(kind for kind in STRUCTURE if kind in asked)
+    return tuple(kind for kind in STRUCTURE if kind in kinds)
 
 
 def table_starts(sizes: Sequence[int], structure: str) -> Int64s:
@@ -182,7 +169,12 @@ def table_starts(sizes: Sequence[int], structure: str) -> Int64s:
 
 
 def encode_structure(
-    forest: Forest, sizes: Sequence[int], ranges: StateRanges, *, edges: str, structure: str = ""
+    forest: WordForest,
+    sizes: Sequence[int],
+    ranges: StateRanges,
+    *,
+    edges: str,
+    structure: str = "",
 ) -> EncodedForest:
     """Numbers for the kernels; ``structure`` says what nodes show of the tree."""
     from eigentext.dependency.kernels.latent import forest_structure
@@ -190,18 +182,18 @@ def encode_structure(
     if edges not in EDGES:
         raise SettingsError(f"edges {edges!r}: expected {', '.join(EDGES)}")
     n = len(forest.heads)
-    classes, shown = np.zeros(n, np.int64), np.zeros((3, n), np.int64)
-    if not forest_structure(forest.heads, forest.ptr, EDGES[edges], classes, shown):
+    classes, shape = np.zeros(n, np.int64), np.zeros((3, n), np.int64)
+    if not forest_structure(forest.heads, forest.ptr, EDGES[edges], classes, shape):
         raise ValueError("heads form a cycle")
     kinds = kinds_of_structure(structure)
     rows = [at for at, kind in enumerate(STRUCTURE) if kind in kinds]
-    seen = np.concatenate([forest.seen.astype(np.int64), shown[rows]])
+    shown = np.concatenate([forest.shown.astype(np.int64), shape[rows]])
     starts = table_starts(sizes, structure)
-    ids = np.where(seen >= 0, seen + starts[:-1, None], -1)
+    ids = np.where(shown >= 0, shown + starts[:-1, None], -1)
     return EncodedForest(
         np.ascontiguousarray(ids),
-        ranges.lo[forest.seen[0]],
-        ranges.hi[forest.seen[0]],
+        ranges.lo[forest.shown[0]],
+        ranges.hi[forest.shown[0]],
         forest.heads,
         forest.ptr,
         classes,
@@ -212,11 +204,13 @@ def encode_structure(
     )
 
 
-def spectral_states(forest: Forest, size: int, ranges: StateRanges, *, seed: int = 0) -> Int64s:
+def spectral_states(
+    forest: WordForest, size: int, ranges: StateRanges, *, seed: int = 0
+) -> Int64s:
     """(n,) a state for each observation of the first channel: CCA rows, k-means by frequency."""
     k = len(ranges.group)
-    seen = forest.seen[0]
-    totals = np.bincount(seen[seen >= 0], forest.node_weights[seen >= 0], minlength=size)
+    shown = forest.shown[0]
+    totals = np.bincount(shown[shown >= 0], forest.node_weights[shown >= 0], minlength=size)
     present = np.flatnonzero(totals)
     if k > len(present):
         raise SettingsError(f"{k} states, but the trees show {len(present)} observations only")
@@ -228,13 +222,11 @@ def spectral_states(forest: Forest, size: int, ranges: StateRanges, *, seed: int
     vectors = unit_rows(dictionary.U * np.asarray(dictionary.correlations))
     with single_threaded():
         for group in np.unique(ranges.group):
-            first, n_states = (
-                np.flatnonzero(ranges.group == group)[0],
-                (ranges.group == group).sum(),
-            )
-            own = present[(ranges.lo[present] == first) & (ranges.hi[present] == first + n_states)]
-            if n_states > 1 and len(own):
-                state[own] = first + _by_vectors(vectors[own], totals[own], int(n_states), seed)
+            states = np.flatnonzero(ranges.group == group)
+            first, end = states[0], states[0] + len(states)
+            rows = present[(ranges.lo[present] == first) & (ranges.hi[present] == end)]
+            if len(states) > 1 and len(rows):
+                state[rows] = first + _by_vectors(vectors[rows], totals[rows], len(states), seed)
     return state
 
 
@@ -252,9 +244,9 @@ def _by_vectors(vectors: Float64s, totals: Float64s, n_states: int, seed: int) -
     return np.asarray(means.fit_predict(vectors, sample_weight=totals), np.int64)
 
 
-def counts_of_states(encoded: EncodedForest, states: Int64s, k: int) -> Counts:
+def counts_of_states(encoded: EncodedForest, states: Int64s, k: int) -> StateCounts:
     """Counts when every node has a known state, (N,)."""
-    counts = Counts.zeros(int(encoded.starts[-1]), encoded.n_classes, k)
+    counts = StateCounts.zeros(int(encoded.starts[-1]), encoded.n_classes, k)
     roots = encoded.roots
     times = np.repeat(encoded.weights, np.diff(encoded.ptr))
     np.add.at(counts.pi, states[roots], times[roots])
@@ -271,18 +263,18 @@ def counts_of_states(encoded: EncodedForest, states: Int64s, k: int) -> Counts:
 
 
 def estimate(
-    counts: Counts, encoded: EncodedForest, prior: Tables, smoothing: LatentSmoothing
-) -> Tables:
+    counts: StateCounts, encoded: EncodedForest, prior: StateTables, smoothing: LatentSmoothing
+) -> StateTables:
     """Counts plus pseudo-counts, normalised; ``prior`` says how the pseudo-counts are spread."""
     pi = counts.pi + smoothing.root * prior.pi
     T = counts.T + smoothing.transition * prior.T
     rows = np.empty_like(counts.rows)
     starts = encoded.starts
     for at in range(len(starts) - 1):
-        own = slice(starts[at], starts[at + 1])
+        channel = slice(starts[at], starts[at + 1])
         strength = smoothing.emission if at < encoded.n_channels else smoothing.structure
-        _fill_columns(counts.rows[own], prior.rows[own], strength, rows[own])
-    return Tables(_to_one(pi), _rows_to_one(T), rows)
+        _fill_columns(counts.rows[channel], prior.rows[channel], strength, rows[channel])
+    return StateTables(_to_one(pi), _rows_to_one(T), rows)
 
 
 def _to_one(x: Float64s) -> Float64s:
@@ -319,7 +311,7 @@ def _fill_columns(counts: Float64s, prior: Float64s, strength: float, out: Float
     each(divide, blocks)
 
 
-def spread_of(counts: Counts, starts: Int64s, ranges: StateRanges) -> Tables:
+def spread_of(counts: StateCounts, starts: Int64s, ranges: StateRanges) -> StateTables:
     """How pseudo-counts are spread: as all states (of the same tag) together.
 
     What no state of the tag has done gets a little of what all states do, so that nothing that
@@ -334,9 +326,9 @@ def spread_of(counts: Counts, starts: Int64s, ranges: StateRanges) -> Tables:
     T = _rows_to_one(by_tag + _LITTLE * _rows_to_one(by_tag.sum(axis=1, keepdims=True) + states))
     rows = np.empty_like(counts.rows)
     for at in range(len(starts) - 1):
-        own = slice(starts[at], starts[at + 1])
+        channel = slice(starts[at], starts[at + 1])
         # of each observation how often a tag's states show it, all states of the tag alike
-        share = counts.rows[own] @ same
+        share = counts.rows[channel] @ same
         if at == 0:  # a tag's states do not show the words of other tags
             n = starts[1]
             states_of = np.arange(k)[None]
@@ -344,28 +336,26 @@ def spread_of(counts: Counts, starts: Int64s, ranges: StateRanges) -> Tables:
             share += _LITTLE * (possible @ same > 0)
         else:
             share += _LITTLE
-        rows[own] = _columns_to_one(share) @ same.T
-    return Tables(pi, T[:, ranges.group, :], rows)
+        rows[channel] = _columns_to_one(share) @ same.T
+    return StateTables(pi, T[:, ranges.group, :], rows)
 
 
-def softened(tables: Tables, prior: Tables, share: float) -> Tables:
+def softened(tables: StateTables, prior: StateTables, share: float) -> StateTables:
     """Every table mixed with the prior's; EM never leaves an assignment that is certain.
 
     >>> one, even = np.eye(2), np.full((2, 2), 0.5)
-    >>> softened(Tables(even[0], one[None], one), Tables(even[0], even[None], even), 0.2).rows
+    >>> tables = StateTables(even[0], one[None], one)
+    >>> softened(tables, tables._replace(T=even[None], rows=even), 0.2).rows
     array([[0.9, 0.1],
            [0.1, 0.9]])
     """
-    mixed = (
-        (1 - share) * getattr(tables, name) + share * getattr(prior, name)
-        for name in ("pi", "T", "rows")
-    )
-    return Tables(*mixed)
+    mixed = ((1 - share) * x + share * spread for x, spread in zip(tables, prior, strict=True))
+    return StateTables(*mixed)
 
 
 def expected_counts(
-    encoded: EncodedForest, tables: Tables, spare: list[Float64s] | None = None
-) -> tuple[float, Counts]:
+    encoded: EncodedForest, tables: StateTables, spare: list[Float64s] | None = None
+) -> tuple[float, StateCounts]:
     """Log likelihood and expected counts, over blocks of trees by the cores in use.
 
     ``spare``  tables (R, k) of nothing but 0 that are left from the last time, to be used again
@@ -376,21 +366,21 @@ def expected_counts(
     idle = [] if spare is None else spare
     no_posteriors = np.zeros((0, len(tables.pi)))
 
-    def expect(block: EncodedForest) -> tuple[float, EncodedForest, Counts]:
-        own = Counts.zeros(0, *shape[1:])
+    def expect(block: EncodedForest) -> tuple[float, EncodedForest, StateCounts]:
         try:
-            own = own._replace(rows=idle.pop())
+            rows = idle.pop()
         except IndexError:
-            own = own._replace(rows=np.zeros_like(tables.rows))
-        return posteriors_and_counts(block, tables, no_posteriors, own), block, own
+            rows = np.zeros_like(tables.rows)
+        part = StateCounts.zeros(0, *shape[1:])._replace(rows=rows)
+        return posteriors_and_counts(block, tables, no_posteriors, part), block, part
 
-    counts, log_likelihood = Counts.zeros(*shape), 0.0
-    for value, block, own in in_turn(expect, _blocks(encoded)):
+    counts, log_likelihood = StateCounts.zeros(*shape), 0.0
+    for value, block, part in in_turn(expect, _blocks(encoded)):
         log_likelihood += value
-        counts.pi[:] += own.pi
-        counts.T[:] += own.T
-        move_rows(block, own.rows, counts.rows)
-        idle.append(own.rows)
+        counts.pi[:] += part.pi
+        counts.T[:] += part.T
+        move_rows(block, part.rows, counts.rows)
+        idle.append(part.rows)
     return float(log_likelihood), counts
 
 
@@ -407,18 +397,18 @@ def _blocks(encoded: EncodedForest) -> list[EncodedForest]:
 
 def run_em(
     encoded: EncodedForest,
-    tables: Tables,
-    prior: Tables,
+    tables: StateTables,
+    prior: StateTables,
     smoothing: LatentSmoothing,
     n_iter: int,
     *,
     progress: Progress | None = None,
-) -> tuple[Tables, list[float], Counts | None]:
+) -> tuple[StateTables, list[float], StateCounts | None]:
     """So many iterations; the log likelihood before each of them; the last expected counts."""
-    last: Counts | None = None
+    last: StateCounts | None = None
     spare: list[Float64s] = []
 
-    def step(tables: Tables) -> tuple[Tables, float]:
+    def step(tables: StateTables) -> tuple[StateTables, float]:
         nonlocal last
         value, last = expected_counts(encoded, tables, spare)
         return estimate(last, encoded, prior, smoothing), value

@@ -36,12 +36,12 @@ from eigentext.dependency.latent.learn import (
     N_CLASSES,
     LatentSmoothing,
     StateRanges,
-    Tables,
+    StateTables,
     table_starts,
 )
 from eigentext.dependency.latent.observations import (
-    Forest,
     Observations,
+    WordForest,
     channels_of,
     check_heads,
     each_tree,
@@ -67,7 +67,7 @@ _SOFTEN = 0.6
 
 _MEMBERS = Each(
     Record(
-        Tables,
+        StateTables,
         pi=Shares(("n_states",)),
         T=Shares((lambda v: N_CLASSES[EDGES[v["edges"]]], "n_states", "n_states")),
         rows=Shares(("rows", "n_states")),
@@ -86,7 +86,7 @@ class _Content:
 
     group: Int64s = stored(Ints(("n_states",), low=0, below="n_states"), of="ranges_.group")
     shares_: Float64s = stored(Shares(("n_states",)))
-    members_: list[Tables] = stored(As(_MEMBERS, list, list))
+    members_: list[StateTables] = stored(As(_MEMBERS, list, list))
     names: tuple[tuple[str, ...], ...] = stored(_NAMES, of="observations_.names")  # by channel
     log_likelihoods_: list[float] = stored(As(Listed(Real()), list, list))
 
@@ -200,7 +200,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
         """Learn from trees, and from a text if there is one that counts."""
         forest = self.observe(bank, text if weight else None, weight)
         encoded = self._encode(forest)
-        self.members_: list[Tables] = []
+        self.members_: list[StateTables] = []
         for member in range(self.n_models):
             tables, values, shares = self._fit_member(forest, encoded, member, progress)
             self.members_.append(tables)
@@ -210,7 +210,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
 
     def observe(
         self, bank: list[DependencyTree], text: TreeLists | None, weight: float = 0.0
-    ) -> Forest:
+    ) -> WordForest:
         """What there is to see in trees and text: observations, and the states that they have."""
         self.observations_ = Observations.learn(
             bank if text is None else [*bank, *text.words()],
@@ -219,16 +219,20 @@ class LatentTreeModel(Model, LatentTreeSettings):
             language=self.language,
         )
         if text is None:
-            forest = Forest.of(bank, self.observations_)
+            forest = WordForest.of(bank, self.observations_)
         else:
             both = text.beside(bank, weight)
-            forest = Forest.of(both.trees, self.observations_, both.weights)
+            forest = WordForest.of(both.trees, self.observations_, both.weights)
         self.ranges_ = self._find_ranges(forest)
         return forest
 
     def _fit_member(
-        self, forest: Forest, encoded: learn.EncodedForest, member: int, progress: Progress | None
-    ) -> tuple[Tables, list[float], Float64s]:
+        self,
+        forest: WordForest,
+        encoded: learn.EncodedForest,
+        member: int,
+        progress: Progress | None,
+    ) -> tuple[StateTables, list[float], Float64s]:
         """Tables, log likelihoods and shares of the states of one model."""
         seed, smoothing = self.seed + member, self.smoothing or LatentSmoothing()
         if self.start == "random":
@@ -238,7 +242,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
             of_observation = learn.spectral_states(
                 forest, self.observations_.sizes[0], self.ranges_, seed=seed
             )
-            states = of_observation[np.maximum(forest.seen[0], 0)]
+            states = of_observation[np.maximum(forest.shown[0], 0)]
         counts = learn.counts_of_states(encoded, states, self.n_states)
         prior = learn.spread_of(counts, encoded.starts, self.ranges_)
         tables = learn.estimate(counts, encoded, prior, smoothing)
@@ -256,12 +260,12 @@ class LatentTreeModel(Model, LatentTreeSettings):
         return tables, values, shares / shares.sum()
 
     @property
-    def tables_(self) -> Tables:
+    def tables_(self) -> StateTables:
         """The tables of the (first) model."""
         self.check_fitted()
         return self.members_[0]
 
-    def _find_ranges(self, forest: Forest) -> StateRanges:
+    def _find_ranges(self, forest: WordForest) -> StateRanges:
         size, tag_of = self.observations_.sizes[0], self.observations_.tag_of
         if not self.split:
             return StateRanges.shared(size, self.n_states)
@@ -272,7 +276,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
             )
         return StateRanges.by_tag(tag_of, learn.states_per_tag(forest, tag_of, self.n_states))
 
-    def _encode(self, forest: Forest) -> learn.EncodedForest:
+    def _encode(self, forest: WordForest) -> learn.EncodedForest:
         return learn.encode_structure(
             forest,
             self.observations_.sizes,
@@ -342,18 +346,18 @@ class LatentTreeModel(Model, LatentTreeSettings):
         from eigentext.dependency.kernels.latent import posteriors_and_counts
 
         self.check_fitted()
-        encoded = self._encode(Forest.of([tree], self.observations_))
+        encoded = self._encode(WordForest.of([tree], self.observations_))
         tables = self.tables_
         k = len(tables.pi)  # of what was learned: n_states may have been set anew since
         posteriors = np.zeros((len(tree), k))
-        counts = learn.Counts.zeros(len(tables.rows), encoded.n_classes, k)
+        counts = learn.StateCounts.zeros(len(tables.rows), encoded.n_classes, k)
         posteriors_and_counts(encoded, tables, posteriors, counts)
         return posteriors
 
     def log_likelihood(self, trees: Iterable[DependencyTree]) -> float:
         """Sum of log p over trees (of the first model)."""
         self.check_fitted()
-        encoded = self._encode(Forest.of(trees, self.observations_))
+        encoded = self._encode(WordForest.of(trees, self.observations_))
         return learn.expected_counts(encoded, self.tables_)[0]
 
     def score(self, trees: Sequence[DependencyTree], y: None = None) -> float:
@@ -373,9 +377,9 @@ class LatentTreeModel(Model, LatentTreeSettings):
     def _restore(self, content: _Content) -> None:
         names = content.names
         expected = int(table_starts([*map(len, names)], self.structure)[-1])
-        found = len(content.members_[0].rows)
-        if found != expected:
-            raise ValueError(f"array '0.rows' has {found} rows, expected {expected}")
+        n_rows = len(content.members_[0].rows)
+        if n_rows != expected:
+            raise ValueError(f"array '0.rows' has {n_rows} rows, expected {expected}")
         if any(UNKNOWN not in channel for channel in names):
             raise ValueError(f"strings 'names': one list is without {UNKNOWN}")
         observed = self.observations_ = Observations(

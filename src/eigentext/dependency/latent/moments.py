@@ -43,41 +43,37 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.types import Float64s, Int64s
-    from eigentext.dependency.latent.observations import Forest
+    from eigentext.dependency.latent.observations import WordForest
 
 _AT_ONCE = 4096  # events per block of sums: bounds the room of u_a x u_p x u_b
 
 
 @dataclass(frozen=True, eq=False)
 class TreeMoments:
-    """Sums over triple events, and how many there were; shards add up.
+    """Sums over triple events of the products whose means stand in the module's docstring."""
 
-    ``K`` (k, k, k), ``Sigma_L, Sigma_R, Omega`` (k, k): sums of the products whose means stand in
-    the module's docstring; ``root`` (k,) sum of u over roots; ``n`` events and ``n_roots`` roots.
-    """
-
-    K: Float64s
-    Sigma_L: Float64s
-    Sigma_R: Float64s
-    Omega: Float64s
-    root: Float64s
-    n: float
+    K: Float64s  # (k, k, k) u_a u_p u_b
+    Sigma_L: Float64s  # (k, k) u_p u_a'
+    Sigma_R: Float64s  # (k, k) u_p u_b'
+    Omega: Float64s  # (k, k) u_a u_b'
+    root: Float64s  # (k,) u over roots
+    n: float  # events
     n_roots: float
 
     @classmethod
-    def of(cls, forest: Forest, U: Float64s, *, directed: bool = True) -> TreeMoments:
+    def of(cls, forest: WordForest, U: Float64s, *, directed: bool = True) -> TreeMoments:
         """Moments of trees; ``U`` (n, k) is the dictionary of the first channel.
 
         A node whose first channel is missing takes part in no event.
         """
         k = U.shape[1]
         K, left, right, omega = np.zeros((k, k, k)), *(np.zeros((k, k)) for _ in range(3))
-        seen = forest.seen[0]
+        shown = forest.shown[0]
         # an event is a node p with children a and b; nodes first, then what they show
         a, p, b = _triples(forest) if directed else _pairs(forest)
-        ok = (seen[a] >= 0) & (seen[p] >= 0) & (seen[b] >= 0)
+        ok = (shown[a] >= 0) & (shown[p] >= 0) & (shown[b] >= 0)
         times = forest.node_weights[p[ok]]
-        a, p, b = seen[a[ok]], seen[p[ok]], seen[b[ok]]
+        a, p, b = shown[a[ok]], shown[p[ok]], shown[b[ok]]
         with single_threaded():
             for at in range(0, len(p), _AT_ONCE):  # the outer products would fill the memory
                 u_a, u_p, u_b = (U[x[at : at + _AT_ONCE]] for x in (a, p, b))
@@ -122,21 +118,17 @@ class TreeMoments:
 
 @dataclass(frozen=True, eq=False)
 class InstrumentMoments:
-    """Sums for the instrument form: axis 0 is the side of the child, L and R.
+    """Sums for the instrument form: axis 0 is the side of the child, L and R."""
 
-    ``cz, iz`` (2, k, m), ``ciz`` (2, k, k, m): sums of u_c z', u_i z' and u_c x u_i x z;
-    ``n`` (2,) events per side; ``root`` and ``n_roots`` as in :class:`TreeMoments`.
-    """
-
-    cz: Float64s
-    iz: Float64s
-    ciz: Float64s
-    n: Float64s
-    root: Float64s
+    cz: Float64s  # (2, k, m) u_c z'
+    iz: Float64s  # (2, k, m) u_i z'
+    ciz: Float64s  # (2, k, k, m) u_c x u_i x z
+    n: Float64s  # (2,) events per side
+    root: Float64s  # (k,) u over roots
     n_roots: float
 
     @classmethod
-    def of(cls, forest: Forest, U: Float64s, *, directed: bool = True) -> InstrumentMoments:
+    def of(cls, forest: WordForest, U: Float64s, *, directed: bool = True) -> InstrumentMoments:
         """Moments of trees.
 
         The instrument of child c of node i: the vector of i's parent, and that of another child
@@ -144,9 +136,9 @@ class InstrumentMoments:
         """
         k = U.shape[1]
         m = 4 * k
-        seen, parents, sides = forest.seen[0], forest.parents, forest.sides
+        shown, parents, sides = forest.shown[0], forest.parents, forest.sides
         rows = np.concatenate([U, np.zeros((1, k))])  # -1 is the missing one
-        vector = rows[np.where(seen >= 0, seen, len(U))]
+        vector = rows[np.where(shown >= 0, shown, len(U))]
         other = _other_child(forest)
         cz, iz, ciz, n = (
             np.zeros((2, k, m)),
@@ -156,7 +148,7 @@ class InstrumentMoments:
         )
         for side in (0, 1):
             # an event is a child c on this side of node i, with something that i has besides c
-            c = np.flatnonzero((sides == side) & (seen >= 0) & (seen[parents] >= 0))
+            c = np.flatnonzero((sides == side) & (shown >= 0) & (shown[parents] >= 0))
             i = parents[c]
             has_z = (parents[i] >= 0) | (other[c] >= 0)
             c, i = c[has_z], i[has_z]
@@ -221,7 +213,7 @@ class InstrumentMoments:
 
 
 def link_moments(
-    forest: Forest, U: Float64s, sizes: Sequence[int]
+    forest: WordForest, U: Float64s, sizes: Sequence[int]
 ) -> tuple[list[Float64s], Float64s]:
     """Sums over nodes of delta_x z' for each channel, (n_c, 4k), and of u z', (k, 4k).
 
@@ -230,30 +222,30 @@ def link_moments(
     range(O), so ``y_x' = delta_x' E[delta_x z'] pinv(E[u z'])`` for any dictionary and channel.
     """
     k = U.shape[1]
-    seen, parents, sides = forest.seen[0], forest.parents, forest.sides
+    shown, parents, sides = forest.shown[0], forest.parents, forest.sides
     rows = np.concatenate([U, np.zeros((1, k))])
-    vector = rows[np.where(seen >= 0, seen, len(U))]
-    z = np.zeros((len(seen), 4, k))
+    vector = rows[np.where(shown >= 0, shown, len(U))]
+    z = np.zeros((len(shown), 4, k))
     child = np.flatnonzero(parents >= 0)
     z[child, sides[child]] = vector[parents[child]]
     np.add.at(z, (parents[child], 2 + sides[child]), vector[child])
-    flat = z.reshape(len(seen), 4 * k) * forest.node_weights[:, None]
+    flat = z.reshape(len(shown), 4 * k) * forest.node_weights[:, None]
     sums = []
     for channel, size in enumerate(sizes):
-        ok = (seen >= 0) & (forest.seen[channel] >= 0)  # the same events for u and for delta
+        ok = (shown >= 0) & (forest.shown[channel] >= 0)  # the same events for u and for delta
         total = np.zeros((size, 4 * k))
-        np.add.at(total, forest.seen[channel][ok], flat[ok])
+        np.add.at(total, forest.shown[channel][ok], flat[ok])
         sums.append(total)
-    ok = seen >= 0
+    ok = shown >= 0
     with single_threaded():
         return sums, vector[ok].T @ flat[ok]
 
 
-def _roots(forest: Forest, U: Float64s) -> tuple[Float64s, float]:
+def _roots(forest: WordForest, U: Float64s) -> tuple[Float64s, float]:
     """(k,) the sum of u over roots, and how many there are."""
-    roots = np.flatnonzero((forest.parents < 0) & (forest.seen[0] >= 0))
+    roots = np.flatnonzero((forest.parents < 0) & (forest.shown[0] >= 0))
     times = forest.node_weights[roots]
-    return (U[forest.seen[0][roots]] * times[:, None]).sum(axis=0), float(times.sum())
+    return (U[forest.shown[0][roots]] * times[:, None]).sum(axis=0), float(times.sum())
 
 
 def _need(n: float, what: str) -> None:
@@ -261,7 +253,7 @@ def _need(n: float, what: str) -> None:
         raise SettingsError(f"no event to take moments from: the trees have not once {what}")
 
 
-def _children(forest: Forest) -> tuple[Int64s, Int64s, Int64s]:
+def _children(forest: WordForest) -> tuple[Int64s, Int64s, Int64s]:
     """Children sorted by parent and position, their parents, and starts (N + 1,) by parent."""
     child = np.flatnonzero(forest.parents >= 0)
     parent = forest.parents[child]
@@ -270,7 +262,7 @@ def _children(forest: Forest) -> tuple[Int64s, Int64s, Int64s]:
     return child[order], parent[order], starts
 
 
-def _triples(forest: Forest) -> tuple[Int64s, Int64s, Int64s]:
+def _triples(forest: WordForest) -> tuple[Int64s, Int64s, Int64s]:
     """Every left child with every right child of the same parent."""
     child, parent, starts = _children(forest)
     n_left = np.bincount(parent[child < parent], minlength=len(forest.heads))
@@ -282,7 +274,7 @@ def _triples(forest: Forest) -> tuple[Int64s, Int64s, Int64s]:
     return _spread(a, p, first, n_right, child)
 
 
-def _pairs(forest: Forest) -> tuple[Int64s, Int64s, Int64s]:
+def _pairs(forest: WordForest) -> tuple[Int64s, Int64s, Int64s]:
     """Every ordered pair of two children of the same parent."""
     child, parent, starts = _children(forest)
     a, p, b = _spread(child, parent, starts[parent], starts[parent + 1] - starts[parent], child)
@@ -299,7 +291,7 @@ def _spread(
     return a[row], p[row], child[first[row] + within]
 
 
-def _other_child(forest: Forest) -> Int64s:
+def _other_child(forest: WordForest) -> Int64s:
     """(N,) for each child the child of the same parent before it, or else after it; else -1."""
     child, parent, _ = _children(forest)
     other = np.full(len(forest.heads), -1)

@@ -4,7 +4,7 @@
    ``word|tag``) the values that occur ``min_count`` times or more get a number; a rarer word
    is represented by its signature, and what is still unknown by ``<unk>``.
 2. ``encode`` turns forms and tags into (channels, n) numbers; -1 where nothing was observed.
-3. :class:`Forest` holds many trees end to end: numbers, the place of each node's parent.
+3. :class:`WordForest` holds many trees end to end: numbers, the place of each node's parent.
 
 A channel is one emission of a node's hidden state; ``word+tag`` has two of them, so that
 ``p(word, tag | h) = p(word | h) p(tag | h)``, while ``word|tag`` has one, of pairs.
@@ -42,11 +42,6 @@ CHANNELS = ("word", "tag", "word|tag")
 class Observations:
     """Names of what each channel can show, and how words are looked up.
 
-    ``spec``       channels joined by ``+``, each ``word``, ``tag`` or ``word|tag``
-    ``names``      for each channel the names in order of number; the last is ``<unk>``
-    ``min_count``  rarer words are shown by their signatures
-    ``lower``      words are looked up in small letters
-
     >>> from eigentext.language.trees.dependency import DependencyTree
     >>> tree = DependencyTree(["a", "dog", "barks"], [2, 3, 0], tags=["DET", "NOUN", "VERB"])
     >>> seen = Observations.learn([tree], "word|tag", min_count=1)
@@ -54,10 +49,11 @@ class Observations:
     [[0, 3, -1]]
     """
 
-    spec: str
+    spec: str  # channels joined by ``+``, each ``word``, ``tag`` or ``word|tag``
+    # for each channel the names in order of number; the last is ``<unk>``
     names: tuple[tuple[str, ...], ...]
-    min_count: int = 2
-    lower: bool = True
+    min_count: int = 2  # rarer words are shown by their signatures
+    lower: bool = True  # words are looked up in small letters
     language: Language = "english"
     _known: dict[tuple[int, str], int] = field(default_factory=dict, compare=False, repr=False)
 
@@ -96,8 +92,9 @@ class Observations:
             for at, name in enumerate(channels):
                 if "word" not in name:
                     continue
-                seen = counts[at][_joined(name, word, tag)]
-                if seen < min_count:  # a word seen once or twice speaks for all unseen ones
+                if (
+                    counts[at][_joined(name, word, tag)] < min_count
+                ):  # a word seen once or twice speaks for all unseen ones
                     for shape in signatures(form, language=language):
                         shapes[at][_joined(name, shape, tag)] += n
         names = []
@@ -211,19 +208,13 @@ def check_heads(heads: npt.ArrayLike, n: int) -> Int32s:
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
-    """Trees end to end.
+class WordForest:
+    """Trees end to end."""
 
-    ``seen``    (channels, N) numbers of observations, -1 where missing
-    ``heads``   (N,) number of the head within its own sentence, 1.., 0 for a root
-    ``ptr``     (trees + 1,) where each tree begins
-    ``weights`` (trees,) how often each tree counts; None: once
-    """
-
-    seen: Int32s
-    heads: Int32s
-    ptr: Int64s
-    weights: Float64s | None = None
+    shown: Int32s  # (channels, N) numbers of observations, -1 where missing
+    heads: Int32s  # (N,) number of the head within its own sentence, 1.., 0 for a root
+    ptr: Int64s  # (trees + 1,) where each tree begins
+    weights: Float64s | None = None  # (trees,) how often each tree counts; None: once
 
     @classmethod
     def of(
@@ -231,17 +222,17 @@ class Forest:
         trees: Iterable[DependencyTree],
         observations: Observations,
         weights: Float64s | None = None,
-    ) -> Forest:
+    ) -> WordForest:
         """Encode trees."""
-        seen, heads = [], []
+        shown, heads = [], []
         for tree in each_tree(trees):
-            seen.append(observations.encode(tree.forms, tree.tags))
+            shown.append(observations.encode(tree.forms, tree.tags))
             heads.append(tree.heads)
-        if not seen:
+        if not shown:
             raise DataError("trees", None, "found no trees: expected at least one")
         ptr = pointers(map(len, heads))
         joined = np.concatenate(heads).astype(np.int32)
-        return cls(np.concatenate(seen, axis=1), joined, ptr, weights)
+        return cls(np.concatenate(shown, axis=1), joined, ptr, weights)
 
     def __len__(self) -> int:
         """Number of trees."""
@@ -270,9 +261,9 @@ class Forest:
         """(N,) how often each node counts: as often as its tree."""
         return np.repeat(self.tree_weights, np.diff(self.ptr))
 
-    def part(self, begin: int, end: int) -> Forest:
+    def part(self, begin: int, end: int) -> WordForest:
         """Trees ``begin`` to ``end``, for shards."""
         lo, hi = self.ptr[begin], self.ptr[end]
         ptr = self.ptr[begin : end + 1] - self.ptr[begin]
         weights = None if self.weights is None else self.weights[begin:end]
-        return Forest(self.seen[:, lo:hi], self.heads[lo:hi], ptr, weights)
+        return WordForest(self.shown[:, lo:hi], self.heads[lo:hi], ptr, weights)

@@ -22,11 +22,11 @@ import numpy as np
 
 from eigentext.base.model import Model
 from eigentext.base.tokens import checked_item
-from eigentext.dependency.latent.dictionaries import Dictionary, treebank_dictionary
+from eigentext.dependency.latent.dictionaries import TreeDictionary, treebank_dictionary
 from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
 from eigentext.dependency.latent.observations import (
-    Forest,
     Observations,
+    WordForest,
     channels_of,
     check_heads,
     each_tree,
@@ -54,22 +54,18 @@ _KAPPA = 5.0
 
 @dataclass(frozen=True, eq=False)
 class TreeOperators:
-    """The observables of one model; ``kernels.latent.operator_scores`` scores trees with them.
+    """The observables of one model; ``kernels.latent.operator_scores`` scores trees with them."""
 
-    ``c_1, c_inf`` (k,); ``E`` (2, k, k) for L and R; ``D`` (k, k, k) with D(y) = sum_j y_j
-    D[:, j, :]; ``y`` for each channel (n_c, k), row x is y_x.
-    """
-
-    c_1: Float64s
-    c_inf: Float64s
-    E: Float64s
-    D: Float64s
-    y: tuple[Float64s, ...]
+    c_1: Float64s  # (k,)
+    c_inf: Float64s  # (k,)
+    E: Float64s  # (2, k, k) for L and R
+    D: Float64s  # (k, k, k) with D(y) = sum_j y_j D[:, j, :]
+    y: tuple[Float64s, ...]  # for each channel (n_c, k), row x is y_x
 
 
 def make_operators(
     moments: TreeMoments | InstrumentMoments,
-    dictionary: Dictionary,
+    dictionary: TreeDictionary,
     *,
     links: tuple[Sequence[Float64s], Float64s] | None = None,
     on_rank: OnRank = "error",
@@ -122,7 +118,10 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
         """Raise SettingsError for settings that no such model can have."""
         super().check()
         channels_of(self.observations)
-        if not isinstance(self.dictionary, Dictionary) and self.dictionary not in ("svd", "cca"):
+        if not isinstance(self.dictionary, TreeDictionary) and self.dictionary not in (
+            "svd",
+            "cca",
+        ):
             raise SettingsError(f"dictionary {self.dictionary!r}: expected svd or cca, or one")
 
     def fit(self, trees: Iterable[DependencyTree]) -> SpectralTreeOperators:
@@ -131,8 +130,8 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
         bank = list(each_tree(trees))
         self.observations_ = Observations.learn(bank, self.observations, min_count=self.min_count)
         self.n_scored_ = self.n_negative_ = 0
-        forest, sizes = Forest.of(bank, self.observations_), self.observations_.sizes
-        if isinstance(self.dictionary, Dictionary):
+        forest, sizes = WordForest.of(bank, self.observations_), self.observations_.sizes
+        if isinstance(self.dictionary, TreeDictionary):
             self.dictionary_ = self.dictionary
         else:
             self.dictionary_ = treebank_dictionary(

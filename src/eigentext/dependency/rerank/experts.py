@@ -97,8 +97,8 @@ def check_settings(name: str, settings: dict[str, Any]) -> None:
     from eigentext.dependency.latent.model import LatentTreeModel
 
     kind = LatentTreeModel if name == "latent" else GenerativeParser
-    known = {key for key, setting in declared(kind).items() if setting.stored}
-    if more := sorted(settings.keys() - known):
+    names = {key for key, setting in declared(kind).items() if setting.stored}
+    if more := sorted(settings.keys() - names):
         raise SettingsError(f"{name}.{more[0]} is not known here")
     try:
         kind(**settings).check()

@@ -9,7 +9,7 @@
    Tags are numbered, so a template is a number and needs no dictionary.
 3. Experts: models that say log p of a tree; each is one dense column.  :class:`Valence` and
    :class:`Distance` are such models, from counts; the latent models live in files of their own.
-4. :class:`FeatureTable` puts the columns of all trees of all lists together for the learners.
+4. :class:`TagTable` puts the columns of all trees of all lists together for the learners.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.types import Float32s, Float64s, Int32s, Int64s
-    from eigentext.dependency.rerank.learners import Weights
+    from eigentext.dependency.rerank.learners import TagWeights
     from eigentext.dependency.rerank.lists import KBestLists
     from eigentext.dependency.sentence import TaggedSentence
 
@@ -46,10 +46,10 @@ class Expert(Protocol):
 
 
 @dataclass(frozen=True)
-class Templates:
+class TagTemplates:
     """Numbers of the two template families over ``tags``; unseen tags share number 0.
 
-    >>> templates = Templates(("DT", "NN", "VB"))
+    >>> templates = TagTemplates(("DT", "NN", "VB"))
     >>> rows, codes = templates.codes(("DT", "NN", "VB"), np.array([[2, 3, 0], [2, 0, 2]]))
     >>> rows.tolist()  # three words and no pair in the first tree; one pair in the second
     [0, 0, 0, 1, 1, 1, 1]
@@ -58,7 +58,7 @@ class Templates:
     tags: tuple[str, ...]
 
     @classmethod
-    def of(cls, sentences: Iterable[TaggedSentence]) -> Templates:
+    def of(cls, sentences: Iterable[TaggedSentence]) -> TagTemplates:
         """The tags that occur; of very many the most frequent, for numbers grow by their cube."""
         counts = Counter(tag for sentence in sentences for tag in sentence.fine)
         kept = sorted(counts, key=lambda tag: (-counts[tag], tag))[:_MOST_TAGS]
@@ -78,20 +78,20 @@ class Templates:
         # tags are digits in base A: 0 unknown, A - 1 the root; the first A^3 numbers are pairs of
         # children, the other 2 A^3 (side, modifier, head, grandparent)
         A = len(self.tags) + 2
-        own = np.array([A - 1, *(self._number.get(tag, 0) for tag in tags)], np.int64)
+        tag = np.array([A - 1, *(self._number.get(name, 0) for name in tags)], np.int64)
         K, n = heads.shape
         words = np.arange(1, n + 1)
         above = heads.astype(np.int64)
         with_root = np.concatenate([np.zeros((K, 1), np.int64), above], axis=1)
         grand = np.take_along_axis(with_root, above, axis=1)
         side = (above < words).astype(np.int64)
-        trios = ((side * A + own[1:]) * A + own[above]) * A + own[grand] + A**3  # (K, n)
+        trios = ((side * A + tag[1:]) * A + tag[above]) * A + tag[grand] + A**3  # (K, n)
         # every left child a with every right child b of the same head
         left, right = above > words, (above < words) & (above > 0)
         tree, a, b = np.nonzero(
             left[:, :, None] & right[:, None, :] & (above[:, :, None] == above[:, None, :])
         )
-        pairs = (own[1 + a] * A + own[above[tree, a]]) * A + own[1 + b]
+        pairs = (tag[1 + a] * A + tag[above[tree, a]]) * A + tag[1 + b]
         rows = np.concatenate([np.repeat(np.arange(K), n), tree])
         order = np.argsort(rows, kind="stable")
         codes = np.concatenate([trios.ravel(), pairs])[order]
@@ -210,41 +210,34 @@ def _side_length(d: int, h: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureTable:
-    """Features of all trees of all lists, end to end.
+class TagTable:
+    """Features of all trees of all lists, end to end."""
 
-    ``tree_at``  (N + 1,)    where each sentence's trees begin
-    ``indptr``, ``codes``    template numbers of each tree, as in a CSR matrix of ones
-    ``dense``    (trees, D)  columns named by ``names``; the base score comes first
-    ``right``    (trees,)    right heads of each tree; None without gold trees
-    ``lengths``  (N,)        words of each sentence
-    """
-
-    tree_at: Int64s
-    indptr: Int64s
+    tree_at: Int64s  # (N + 1,) where each sentence's trees begin
+    indptr: Int64s  # with ``codes``: template numbers of each tree, as in a CSR matrix of ones
     codes: Int32s
-    dense: Float32s
+    dense: Float32s  # (trees, D) columns named by ``names``; the base score comes first
     names: tuple[str, ...]
-    right: Int32s | None
-    lengths: Int64s
+    right: Int32s | None  # (trees,) right heads of each tree; None without gold trees
+    lengths: Int64s  # (N,) words of each sentence
 
     @classmethod
     def of(
         cls,
         sentences: Sequence[TaggedSentence],
         lists: KBestLists,
-        templates: Templates,
+        templates: TagTemplates,
         columns: Mapping[str, npt.ArrayLike] | None = None,
         gold: Sequence[Sequence[int]] | None = None,
-    ) -> FeatureTable:
+    ) -> TagTable:
         """Templates of all lists; ``columns`` are dense ones beside the base score."""
         if len(sentences) != len(lists):
             raise SettingsError(f"{len(sentences)} sentences for {len(lists)} lists")
         codes, widths = [], []
         for number, sentence in enumerate(sentences):
             heads = lists[number].heads
-            rows, own = templates.codes(sentence.fine, heads)
-            codes.append(own)
+            rows, of_list = templates.codes(sentence.fine, heads)
+            codes.append(of_list)
             widths.append(np.bincount(rows, minlength=len(heads)))
         width = np.concatenate([*widths, np.empty(0, np.int64)])
         indptr = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
@@ -263,11 +256,11 @@ class FeatureTable:
             lists.lengths,
         )
 
-    def part(self, numbers: Int64s) -> FeatureTable:
+    def part(self, numbers: Int64s) -> TagTable:
         """The same of these sentences alone."""
         sizes, widths = np.diff(self.tree_at)[numbers], np.diff(self.indptr)
         trees = _stretches(self.tree_at, numbers)
-        return FeatureTable(
+        return TagTable(
             pointers(sizes),
             pointers(widths[trees]),
             self.codes[_stretches(self.indptr, trees)],
@@ -277,7 +270,7 @@ class FeatureTable:
             self.lengths[numbers],
         )
 
-    def scores(self, weights: Weights) -> Float64s:
+    def scores(self, weights: TagWeights) -> Float64s:
         """(trees,) the score of every tree."""
         if self.names != weights.names:
             raise SettingsError(f"columns {self.names}, the weights are for {weights.names}")
@@ -291,10 +284,10 @@ class FeatureTable:
         parts = weights.templates[self.codes].astype(np.float64)
         return np.asarray(dense + np.add.reduceat(parts, self.indptr[:-1]))
 
-    def with_columns(self, names: Sequence[str]) -> FeatureTable:
+    def with_columns(self, names: Sequence[str]) -> TagTable:
         """The same with only these dense columns."""
         columns = [self.names.index(name) for name in names]
-        return FeatureTable(
+        return TagTable(
             self.tree_at,
             self.indptr,
             self.codes,

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.types import Float32s, Float64s, Int64s
-    from eigentext.dependency.rerank.features import FeatureTable
+    from eigentext.dependency.rerank.features import TagTable
     from eigentext.dependency.rerank.tree_features import TreeTable
 
-Table: TypeAlias = "TreeTable | FeatureTable"  # features of the trees of many lists
+Table: TypeAlias = "TreeTable | TagTable"  # features of the trees of many lists
 
 
 class HeldOut(NamedTuple):
@@ -66,7 +66,7 @@ class HeldOut(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Weights:
+class TagWeights:
     """``dense`` (D,) of the raw columns named ``names``; ``templates`` (numbers,)."""
 
     names: tuple[str, ...]
@@ -103,8 +103,8 @@ def held_out_words(table: Table, learn: Callable[[Any], Any], folds: int) -> Hel
 
 
 def perceptron(
-    table: FeatureTable, size: int, *, epochs: int = 10, base: float = 10.0, seed: int = 0
-) -> Weights:
+    table: TagTable, size: int, *, epochs: int = 10, base: float = 10.0, seed: int = 0
+) -> TagWeights:
     """Averaged perceptron over lists; ``base`` is the first weight of the base score."""
     right = checked_right(table)
     unit = spread(table.dense, table.tree_at)
@@ -138,18 +138,18 @@ def perceptron(
                 np.add.at(w, those, sign)
                 np.add.at(of_templates.sums, those, sign * time)
     mean_v, mean_w = of_columns.mean(time + 1), of_templates.mean(time + 1)
-    return Weights(table.names, mean_v / unit, mean_w.astype(np.float32))
+    return TagWeights(table.names, mean_v / unit, mean_w.astype(np.float32))
 
 
 def log_linear(
-    table: FeatureTable,
+    table: TagTable,
     size: int,
     *,
     l2: float = 1.0,
     iterations: int = 100,
     templates: bool = True,
-    start: Weights | None = None,
-) -> Weights:
+    start: TagWeights | None = None,
+) -> TagWeights:
     """Log-linear weights by L-BFGS; ``l2`` is the penalty of one template's squared weight.
 
     ``start``: weights to begin with, e.g. of fewer columns; without, only the base score counts.
@@ -208,4 +208,4 @@ def log_linear(
     ).x
     full = np.zeros(size, np.float32)
     full[used] = solution[D:]
-    return Weights(table.names, solution[:D] / unit, full)
+    return TagWeights(table.names, solution[:D] / unit, full)

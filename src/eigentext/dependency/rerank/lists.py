@@ -50,15 +50,11 @@ class OneList(NamedTuple):
 
 
 class Relations(NamedTuple):
-    """The relations of all trees of all lists, end to end.
-
-    ``numbers``  (heads,) places in ``names``
-    ``margins``  (trees, 2) how sure the parser is of a tree's relations: what
-                 ``LabelledList.columns`` says
-    """
+    """The relations of all trees of all lists, end to end."""
 
     names: tuple[str, ...]
-    numbers: Int16s
+    numbers: Int16s  # (heads,) places in ``names``
+    # (trees, 2) how sure the parser is of a tree's relations: what ``LabelledList.columns`` says
     margins: Float32s
 
 
@@ -126,10 +122,10 @@ class KBestLists(Stored):
     @classmethod
     def joined(cls, parts: Sequence[KBestLists]) -> KBestLists:
         """The lists of several stretches, one after the other."""
-        known = [part.relations for part in parts if part.relations is not None]
+        relations = [part.relations for part in parts if part.relations is not None]
         return cls(
             *(np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS),
-            relations=_joined_relations(known) if len(known) == len(parts) else None,
+            relations=_joined_relations(relations) if len(relations) == len(parts) else None,
         )
 
     def __repr__(self) -> str:
@@ -176,13 +172,13 @@ class KBestLists(Stored):
         """The lists of sentences ``begin`` to ``end``."""
         trees = slice(self._tree_at[begin], self._tree_at[end])
         heads = slice(self._head_at[begin], self._head_at[end])
-        known = self.relations
+        labels = self.relations
         return KBestLists(
             *(self.lengths[begin:end], self.sizes[begin:end]),
             *(self.heads[heads], self.scores[trees]),
             relations=None
-            if known is None
-            else Relations(known.names, known.numbers[heads], known.margins[trees]),
+            if labels is None
+            else Relations(labels.names, labels.numbers[heads], labels.margins[trees]),
         )
 
     def relations_of(self, number: int) -> Int32s:
@@ -200,11 +196,11 @@ class KBestLists(Stored):
             return self.right([heads for heads, _ in gold])
         self._check_gold([len(heads) for heads, _ in gold])
         main = [name.partition(":")[0] for name in self.relations.names]
-        place = {name: at for at, name in enumerate(dict.fromkeys(main))}
-        number_of = np.array([place[name] for name in main])
+        column = {name: at for at, name in enumerate(dict.fromkeys(main))}
+        number_of = np.array([column[name] for name in main])
         counts = [np.empty(0, np.int32)]
         for number, (heads, names) in enumerate(gold):
-            right = [place.get(name.partition(":")[0], -1) for name in names]
+            right = [column.get(name.partition(":")[0], -1) for name in names]
             same = self[number].heads == np.asarray(heads)
             same &= number_of[self.relations_of(number)] == np.asarray(right)
             counts.append(same.sum(1, dtype=np.int32))
@@ -229,8 +225,8 @@ class KBestLists(Stored):
 
 
 def _flat_relations(names: Sequence[str], lists: Sequence[LabelledList]) -> Relations:
-    numbers = [one.relations.ravel().astype(np.int16) for one in lists]
-    margins = [one.columns() for one in lists]
+    numbers = [labels.relations.ravel().astype(np.int16) for labels in lists]
+    margins = [labels.columns() for labels in lists]
     return Relations(
         tuple(names),
         np.concatenate([*numbers, np.empty(0, np.int16)]),
@@ -240,13 +236,15 @@ def _flat_relations(names: Sequence[str], lists: Sequence[LabelledList]) -> Rela
 
 def _joined_relations(parts: Sequence[Relations]) -> Relations:
     """One after the other; parsers of different sentences may know different relations."""
-    place: dict[str, int] = {}
+    number_of: dict[str, int] = {}
     numbers = []
     for part in parts:
-        new = np.array([place.setdefault(name, len(place)) for name in part.names], np.int16)
+        new = np.array(
+            [number_of.setdefault(name, len(number_of)) for name in part.names], np.int16
+        )
         numbers.append(new[part.numbers])
     return Relations(
-        tuple(place), np.concatenate(numbers), np.concatenate([part.margins for part in parts])
+        tuple(number_of), np.concatenate(numbers), np.concatenate([part.margins for part in parts])
     )
 
 
@@ -283,8 +281,8 @@ def tagged_lists(
             labels.append(parser.relations_.label_list(batch.keys[rows], heads))
         if progress is not None:
             progress(number + 1, len(sentences), "k best trees")
-    known = parser.relations_
-    return KBestLists.of(lists, None if known is None else (known.relations, labels))
+    model = parser.relations_
+    return KBestLists.of(lists, None if model is None else (model.relations, labels))
 
 
 def cross_validated(

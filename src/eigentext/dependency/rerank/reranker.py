@@ -26,16 +26,16 @@ from eigentext.base.values import Listed, Named, Text, Whole
 from eigentext.dependency.graph.tags import jackknifed, with_tags
 from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.dependency.rerank import experts
-from eigentext.dependency.rerank.features import Expert, FeatureTable, Templates, expert_column
+from eigentext.dependency.rerank.features import Expert, TagTable, TagTemplates, expert_column
 from eigentext.dependency.rerank.learners import (
     HeldOut,
+    TagWeights,
     checked_right,
     choose,
     held_out_words,
     log_linear,
     perceptron,
 )
-from eigentext.dependency.rerank.learners import Weights as TagWeights
 from eigentext.dependency.rerank.lists import KBestLists, Relations, cross_validated, tagged_lists
 from eigentext.dependency.rerank.tree_features import COLUMNS, TreeFeatures, TreeTable
 from eigentext.dependency.sentence import TaggedSentence
@@ -43,8 +43,7 @@ from eigentext.dependency.settings import EXPERTS, RerankerSettings
 from eigentext.errors import SettingsError
 from eigentext.features.word_classes import clusters_of, vector_bits
 from eigentext.language.formats.conllu import ConlluBlock, each_conllu
-from eigentext.linear.lists import Weights as TreeWeights
-from eigentext.linear.lists import learn_weights
+from eigentext.linear.lists import ListWeights, learn_weights
 
 if TYPE_CHECKING:
     import os
@@ -203,7 +202,7 @@ class Reranker(Model, RerankerSettings):
         if self.features == "trees":
             self.trees_ = TreeFeatures.of(tagged, relations)
         else:
-            self.templates_ = Templates.of(tagged)
+            self.templates_ = TagTemplates.of(tagged)
         gold = [sentence.heads or () for sentence in sentences]
         table = self._table(tagged, lists, columns, list(zip(gold, relations, strict=True)))
         self.weights_ = self.weights_from(table)
@@ -229,12 +228,12 @@ class Reranker(Model, RerankerSettings):
         lists: KBestLists,
         columns: Mapping[str, npt.ArrayLike],
         gold: Sequence[tuple[Sequence[int], Sequence[str]]] | None = None,
-    ) -> TreeTable | FeatureTable:
+    ) -> TreeTable | TagTable:
         """Features of all trees; ``columns`` are the experts'."""
         if self.settings_.features == "trees":
             return TreeTable.of(sentences, lists, self.trees_, columns, gold)
         heads = None if gold is None else [heads for heads, _ in gold]
-        return FeatureTable.of(sentences, lists, self.templates_, columns, heads)
+        return TagTable.of(sentences, lists, self.templates_, columns, heads)
 
     # ---------------------------------------------------------------- answers
 
@@ -266,14 +265,14 @@ class Reranker(Model, RerankerSettings):
         self.check_fitted()
         heads: list[list[int]] = []
         relations: list[list[str]] = []
-        for _, together in groupby(sentences, lambda one: len(one.forms) > MOST_WORDS):
+        for _, together in groupby(sentences, lambda item: len(item.forms) > MOST_WORDS):
             part = list(together)
             if len(part[0].forms) > MOST_WORDS:
-                found = [parser.trees(part)]
+                parses = [parser.trees(part)]
             else:
                 groups = range(0, len(part), _AT_ONCE)
-                found = [self._best(parser, part[at : at + _AT_ONCE]) for at in groups]
-            for some_heads, some_relations in found:
+                parses = [self._best(parser, part[at : at + _AT_ONCE]) for at in groups]
+            for some_heads, some_relations in parses:
                 heads += some_heads
                 relations += some_relations
         return heads, relations
@@ -285,18 +284,18 @@ class Reranker(Model, RerankerSettings):
         lists = tagged_lists(parser, sentences, k=self.settings_.kbest)
         table = self._asked(sentences, lists)
         best = choose(table, table.scores(self.weights_)).tolist()
-        heads = [lists[number].heads[place].tolist() for number, place in enumerate(best)]
+        heads = [lists[number].heads[tree].tolist() for number, tree in enumerate(best)]
         if lists.relations is None:
             return heads, [["_"] * len(sentence.forms) for sentence in sentences]
-        known = lists.relations.names
+        names = lists.relations.names
         return heads, [
-            [known[relation] for relation in lists.relations_of(number)[place].tolist()]
-            for number, place in enumerate(best)
+            [names[relation] for relation in lists.relations_of(number)[tree].tolist()]
+            for number, tree in enumerate(best)
         ]
 
     def _asked(
         self, sentences: Sequence[TaggedSentence], lists: KBestLists
-    ) -> TreeTable | FeatureTable:
+    ) -> TreeTable | TagTable:
         """The table of lists that are to be put in order."""
         columns = {
             name: expert_column(expert, sentences, lists) for name, expert in self.experts_.items()
@@ -329,11 +328,11 @@ class Reranker(Model, RerankerSettings):
         if content.of_trees is not None:
             keys, values, fine = content.of_trees
             self.trees_ = TreeFeatures(fine)
-            self.weights_ = TreeWeights(keys, values, content.dense)
+            self.weights_ = ListWeights(keys, values, content.dense)
             experts_bytes = {name: _unpacked(name, raw) for name, raw in experts_bytes.items()}
         elif content.of_tags is not None:
             codes, weights, tags = content.of_tags
-            self.templates_ = Templates(tags)
+            self.templates_ = TagTemplates(tags)
             full = np.zeros(self.templates_.size, np.float32)
             full[codes] = weights
             self.weights_ = TagWeights(("base", *self.experts), content.dense, full)
@@ -366,20 +365,21 @@ def _unpacked(name: str, raw: bytes) -> bytes:
     """The bytes of an expert."""
     reader = zlib.decompressobj()
     try:
-        found = reader.decompress(raw, _MOST_BYTES)
+        unpacked = reader.decompress(raw, _MOST_BYTES)
     except zlib.error as error:
         raise ValueError(f"array 'expert.{name}' cannot be unpacked: {error}") from None
     if not reader.eof or reader.unused_data:
         raise ValueError(f"array 'expert.{name}' is cut off, or more than an expert")
-    return found
+    return unpacked
 
 
 def _as_lists(heads: npt.NDArray[Any], parses: Sequence[Parse]) -> KBestLists:
     """Trees of one sentence, which may have relations."""
     names = list(dict.fromkeys(name for parse in parses for name in parse.tree.relations or "_"))
-    place = {name: at for at, name in enumerate(names)}
+    number_of = {name: number for number, name in enumerate(names)}
     numbers = [
-        [place[name] for name in parse.tree.relations or "_" * heads.shape[1]] for parse in parses
+        [number_of[name] for name in parse.tree.relations or "_" * heads.shape[1]]
+        for parse in parses
     ]
     relations = Relations(
         tuple(names),

@@ -15,7 +15,7 @@ import numpy as np
 
 from eigentext.base.hashing import text_key
 from eigentext.base.ragged import pointers
-from eigentext.dependency.graph.encode import Encoder
+from eigentext.dependency.graph.encode import TokenEncoder
 from eigentext.dependency.graph.fine_tags import chosen_features
 from eigentext.errors import SettingsError
 from eigentext.features.attributes import PARSING
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from eigentext.dependency.kernels.tree_features import Words
     from eigentext.dependency.rerank.lists import KBestLists
     from eigentext.dependency.sentence import TaggedSentence
-    from eigentext.linear.lists import Weights
+    from eigentext.linear.lists import ListWeights
 
     Gold = Sequence[tuple[Sequence[int], Sequence[str]]]
 
@@ -44,7 +44,7 @@ class TreeFeatures:
 
     def __init__(self, fine: Sequence[str] | None = None) -> None:
         self.fine = None if fine is None else tuple(fine)
-        self._encoder = Encoder(fine=fine)
+        self._encoder = TokenEncoder(fine=fine)
 
     @classmethod
     def of(
@@ -124,21 +124,16 @@ def list_features(
 
 @dataclass(frozen=True, eq=False)
 class TreeTable:
-    """All lists with their dense columns; features are made anew each time they are asked for.
-
-    ``names``     of the dense columns
-    ``dense``     (trees of all lists, D)
-    ``gains``     (trees of all lists,) right words of each tree; None without gold trees
-    ``numbers``   (N,) which of the lists are meant
-    """
+    """All lists with their dense columns; features are made anew each time they are asked for."""
 
     sentences: Sequence[TaggedSentence]
     kbest: KBestLists
     features: TreeFeatures
-    names: tuple[str, ...]
-    dense: Float64s
+    names: tuple[str, ...]  # of the dense columns
+    dense: Float64s  # (trees of all lists, D)
+    # (trees of all lists,) right words of each tree; None without gold trees
     gains: Float64s | None
-    numbers: Int64s
+    numbers: Int64s  # (N,) which of the lists are meant
 
     @classmethod
     def of(
@@ -215,7 +210,7 @@ class TreeTable:
         """The same of these sentences alone."""
         return replace(self, numbers=self.numbers[numbers])
 
-    def scores(self, weights: Weights) -> Float64s:
+    def scores(self, weights: ListWeights) -> Float64s:
         """(trees,) the score of every tree."""
         some = [list_scores(item.features, item.dense, weights) for item in self.lists(every=True)]
         return np.concatenate([*some, np.empty(0)])

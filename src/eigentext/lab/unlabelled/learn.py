@@ -36,9 +36,9 @@ from eigentext.base.settings import values_of
 from eigentext.dependency.decoding.decoders import kbest_projective
 from eigentext.dependency.generative.learn import (
     Corpus,
-    Counts,
+    TreeCounts,
     GenerativeParams,
-    Smoothing,
+    TreeSmoothing,
     em_counts,
     length_classes,
     smoothed,
@@ -108,7 +108,7 @@ class NumberedText(NamedTuple):
 
 
 def all_trees_counts(
-    text: NumberedText, corpus: Corpus, params: GenerativeParams, weight: float, counts: Counts
+    text: NumberedText, corpus: Corpus, params: GenerativeParams, weight: float, counts: TreeCounts
 ) -> float:
     """Add expected counts over all trees; ``weight`` times the log likelihood."""
     from eigentext.dependency.kernels.generative import Automaton
@@ -151,11 +151,11 @@ def improve(
     settings: Unlabelled,
     weight: float,
     *,
-    smoothing: Smoothing | None = None,
+    smoothing: TreeSmoothing | None = None,
     progress: Progress | None = None,
 ) -> EMResult[GenerativeParams]:
     """Go on from ``params`` with trees and sentences; the history is the weighted likelihood."""
-    smoothing = smoothing or Smoothing()
+    smoothing = smoothing or TreeSmoothing()
 
     def step(params: GenerativeParams) -> tuple[GenerativeParams, float]:
         counts, likelihood = em_counts(corpus, params)
@@ -164,7 +164,7 @@ def improve(
         else:
             more, extra = em_counts(best_trees(text, corpus, params), params)
             likelihood += weight * extra
-            counts = Counts(*(a + weight * b for a, b in zip(counts, more, strict=True)))
+            counts = TreeCounts(*(a + weight * b for a, b in zip(counts, more, strict=True)))
         return smoothed(corpus, params.m, counts, smoothing), likelihood
 
     return iterate(params, step, n_iter=settings.rounds, progress=progress, stage="text")
@@ -204,7 +204,7 @@ class TextBeside:
     def _numbered(self, numbers: Numbers) -> NumberedText:
         return NumberedText(pointers(map(len, self.sentences)), *numbers)
 
-    def with_words(self, counts: Counts, corpus: Corpus, numbers: Numbers) -> Counts:
+    def with_words(self, counts: TreeCounts, corpus: Corpus, numbers: Numbers) -> TreeCounts:
         """Counts in which the words are there, spread over the states of their tags."""
         of_tag = np.zeros((len(corpus.kind_of), counts.E.shape[1]))
         np.add.at(of_tag, corpus.tag_of, counts.E)

@@ -20,7 +20,7 @@ from eigentext.base.hashing import MIXER, text_key
 from eigentext.base.remembering import Remembering
 from eigentext.base.types import Int64s, UInt64s
 from eigentext.errors import SettingsError
-from eigentext.features.attributes import RANKING, Word
+from eigentext.features.attributes import RANKING, KeyedWord
 from eigentext.lexical.ranker.templates import parse
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Forms:
         return Typed(numbers, np.stack(rows) if rows else np.zeros((0, len(RANKING)), "u8"))
 
     def _hashes(self, form: str) -> Hashes:
-        word = Word(form, bits=self.clusters.get(form, ""), norm=self.normalise(form))
+        word = KeyedWord(form, bits=self.clusters.get(form, ""), norm=self.normalise(form))
         texts = RANKING.texts(word).items()
         return np.array([hash64(f"{name}\x1f{text}") for name, text in texts], np.uint64)
 

@@ -31,7 +31,7 @@ import numpy as np
 from eigentext.base.ragged import pointers
 from eigentext.base.registry import part
 from eigentext.base.remembering import Remembered
-from eigentext.features.attributes import TAGGING, Word
+from eigentext.features.attributes import TAGGING, KeyedWord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ def features_of(word: str, *, first: bool) -> list[str]:
     >>> features_of("Re-run", first=True)[:4]
     ['case=title', 'kind=++dash', 'form=Xx-x', 'shape=Xx-xxx']
     """
-    attributes = TAGGING.texts(Word(word[-LONGEST_SEEN:]))
+    attributes = TAGGING.texts(KeyedWord(word[-LONGEST_SEEN:]))
     case = attributes["case"]
     names = [f"case={case}", f"kind={attributes['kind']}"]
     names += [f"form={attributes['form'][:_SHAPE]}", f"shape={attributes['shape'][:_SHAPE]}"]
@@ -156,7 +156,7 @@ def shapes_of(word: str, *, first: bool) -> tuple[str, ...]:
     >>> shapes_of("Overthinking", first=True)
     ('', 'title1', 'title1+++', 'title1+++g', 'title1+++ng', 'title1+++ing', 'title1+++king')
     """
-    attributes = TAGGING.texts(Word(word[-LONGEST_SEEN:]))
+    attributes = TAGGING.texts(KeyedWord(word[-LONGEST_SEEN:]))
     case = attributes["case"] + "1" * first
     marks = case + "+" + attributes["kind"]
     endings = [marks + attributes[f"suf{n}"] for n in (1, 2, 3, 4) if f"suf{n}" in attributes]

@@ -23,7 +23,7 @@ import numpy as np
 
 from eigentext.base.hashing import key_of
 from eigentext.base.ragged import pointers
-from eigentext.features.attributes import MORPHOLOGY, N_BEGINNINGS, N_ENDINGS, Word
+from eigentext.features.attributes import MORPHOLOGY, N_BEGINNINGS, N_ENDINGS, KeyedWord
 from eigentext.features.known_words import KnownWords
 from eigentext.features.shapes import case_of, lowered
 from eigentext.features.symbols import looked_up
@@ -240,7 +240,7 @@ class MorphTable:
 
         at = MORPHOLOGY.column
         words = (
-            Word(text, bits=looked_up(self._clusters, text), near=looked_up(self._near, text))
+            KeyedWord(text, bits=looked_up(self._clusters, text), near=looked_up(self._near, text))
             for text in texts
         )
         keys = np.array([MORPHOLOGY.keys(word) for word in words], np.uint64).reshape(-1, len(at))

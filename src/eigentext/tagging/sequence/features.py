@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from eigentext.base.hashing import key_of
 from eigentext.errors import SettingsError
-from eigentext.features.attributes import TAGGED_BITS, TAGGING, Word
+from eigentext.features.attributes import TAGGED_BITS, TAGGING, KeyedWord
 from eigentext.features.symbols import looked_up
 from eigentext.features.templates import Template, TemplateGrammar, distinct, seeds_of
 
@@ -123,7 +123,7 @@ def attribute_keys(word: str, bits: str | None) -> dict[str, int]:
     if word in (_BEFORE, _AFTER):
         texts = dict.fromkeys(_OF_BOUNDARIES, word)
     else:
-        texts = TAGGING.texts(Word(word, bits=bits))
+        texts = TAGGING.texts(KeyedWord(word, bits=bits))
     return {name: key_of(f"{name}\t{text}") for name, text in texts.items()}
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from eigentext.base.fields import Array, Ints, Reals, Sparse, Strings
 from eigentext.base.records import BitsOfWords, stored
 from eigentext.base.values import Named, Real, Text, Whole
-from eigentext.features.word_classes import WordVectors
+from eigentext.features.word_classes import VectorTable
 from eigentext.tagging.sequence.features import KeyNumbers, TagTemplates
 from eigentext.tagging.sequence.perceptron import N_OFFSETS, LinearModel
 from eigentext.tagging.sequence.schemes import TagSet
@@ -116,4 +116,4 @@ class TaggerContent:
         tagger.vector_words_ = list(self.vector_words)
         # settings as well, so that a tagger of the same settings can be trained
         tagger.clusters = self.clusters_ or None
-        tagger.vectors = WordVectors(tagger.vector_words_, self.vectors_) or None
+        tagger.vectors = VectorTable(tagger.vector_words_, self.vectors_) or None

@@ -17,7 +17,7 @@ from eigentext.base.parallel import in_order
 from eigentext.base.tokens import checked_tagged, checked_words, each_sentence
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.ner import evaluate
-from eigentext.features.word_classes import WordVectors, clusters_of, vectors_of
+from eigentext.features.word_classes import VectorTable, clusters_of, vectors_of
 from eigentext.language.formats.columns import find_tag_fault
 from eigentext.tagging.sequence import selection, storage
 from eigentext.tagging.sequence.features import TagTemplates, WordRows, default_templates
@@ -152,7 +152,7 @@ class SequenceTagger(Model, TaggerSettings):
     def _quick(self, margin: float) -> SequenceTagger:
         """An untrained copy with a margin, for half as many passes."""
         settings = self.get_params(deep=False)
-        vectors = WordVectors(self.vector_words_, self.vectors_) or None
+        vectors = VectorTable(self.vector_words_, self.vectors_) or None
         settings |= {"clusters": self.clusters_, "vectors": vectors, "scheme": "bio2"}
         settings |= {
             "entity_margin": margin,

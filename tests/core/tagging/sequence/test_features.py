@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.errors import SettingsError
-from eigentext.features.attributes import TAGGING, Word
+from eigentext.features.attributes import TAGGING, KeyedWord
 from eigentext.language.formats.columns import find_tag_fault
 from eigentext.tagging.sequence import features
 from eigentext.tagging.sequence.features import (
@@ -65,7 +65,7 @@ def test_more_words_than_the_table_began_with():
 
 @given(st.text(min_size=1))
 def test_looks_take_any_word(word):
-    assert set(TAGGING.texts(Word(word, bits="01"))) <= set(TAGGING.names)
+    assert set(TAGGING.texts(KeyedWord(word, bits="01"))) <= set(TAGGING.names)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_looks_take_any_word(word):
     ],
 )
 def test_case_and_kind(word, case, kind):
-    found = TAGGING.texts(Word(word))
+    found = TAGGING.texts(KeyedWord(word))
     assert found["case"] == case
     assert found["kind"].strip("+") == kind
 
