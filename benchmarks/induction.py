@@ -24,7 +24,7 @@ import numpy as np
 from _data import data
 
 from eigentext.evaluate.bootstrap import compare
-from eigentext.evaluate.unlabelled import Span, spans_f1, spans_of
+from eigentext.evaluate.brackets import Span, spans_f1, spans_of
 from eigentext.lab import Bracketer
 from eigentext.lab.induction.model import is_punctuation
 from eigentext.language.formats.ptb import read_trees

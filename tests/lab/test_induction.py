@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentext.errors import SettingsError
-from eigentext.evaluate.unlabelled import spans_f1, spans_of, unlabelled_f1
+from eigentext.evaluate.brackets import spans_f1, spans_of, unlabelled_f1
 from eigentext.lab import Bracketer
 from eigentext.lab.induction.distances import brackets, log_product
 from eigentext.lab.induction.model import is_punctuation

@@ -320,7 +320,7 @@ def eval_(
         $ eigentext const eval english.lpcfg sample/test.mrg
         $ eigentext const eval sample/test.mrg sample/test.mrg
     """
-    from eigentext.evaluate import evalb
+    from eigentext.evaluate.parseval import format_report
     from eigentext.evaluate.tree_files import evaluate_files
     from eigentext.language.formats.prm import EvalbSettings, read_prm
 
@@ -328,7 +328,7 @@ def eval_(
     with answers_of(model, gold, _parse_again, jobs=jobs) as (predicted, _):
         result = evaluate_files(gold, predicted, settings)
     if report:
-        print(evalb.format_report(result), end="")
+        print(format_report(result), end="")
         return
     show_figures(result.all.as_dict(), as_json=json)
 

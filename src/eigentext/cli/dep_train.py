@@ -291,7 +291,7 @@ def _scorer(path: str, base: str | None = None) -> tuple[str, Scorer]:
         return "log_prob", partial(_by_latent, LatentTreeModel.load(path))
     if kind == "graph-parser":
         from eigentext.dependency import DependencyParser
-        from eigentext.dependency.graph.tree_score import tree_score
+        from eigentext.dependency.graph.answer import tree_score
 
         return "score", partial(tree_score, DependencyParser.load(path))
     if kind == "dependency-generative":
@@ -323,7 +323,7 @@ def _by_generative(parser: GenerativeParser, sentence: ConlluBlock, tree: Depend
 def _by_reranker(
     reranker: Reranker, parser: DependencyParser, sentence: ConlluBlock, tree: DependencyTree
 ) -> float:
-    from eigentext.dependency.graph.tree_score import judged
+    from eigentext.dependency.graph.answer import judged
 
     tagged = parser.tagged_conllu(sentence)
     return reranker.choose(tagged, [judged(parser, sentence, tree)])[0].score

@@ -193,7 +193,7 @@ class SpectralTreeSettings:
     dictionary: Any = setting(
         "cca",
         Anything(),
-        "svd or cca of the neighbours in the trees, or a Dictionary that was learned elsewhere.",
+        "svd or cca of the neighbours in the trees, or a TreeDictionary learned elsewhere.",
     )
     events: str = setting(
         "triples",

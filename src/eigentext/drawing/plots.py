@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eigentext.drawing.markup import elide, printable, text_width
-from eigentext.drawing.placing import free_places, pushed_apart
 from eigentext.drawing.svg import fit_for_page
 from eigentext.errors import MissingExtraError
 
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike
+
+    from eigentext.base.types import Float64s
 
 #: Colours of series, in order; each has a contrast of at least 3 on white and on near-black.
 PALETTE = ("#3b82c4", "#d9772b", "#3a9a63", "#9a6fd0", "#d4575b", "#8a8f98")
@@ -199,6 +200,71 @@ def scatter_words(
     return Plot(draw, size, title or "Map of words")
 
 
+# --- where labels go, so that none covers another: pixels in, pixels out -----------------------
+
+
+def pushed_apart(heights: ArrayLike, *, distance: float) -> list[float]:
+    """The heights, moved as little as a simple sweep can until none are closer than `distance`.
+
+    >>> pushed_apart([0.0, 1.0], distance=3)
+    [-1.0, 2.0]
+    """
+    targets = np.asarray(heights, dtype=np.float64)
+    order = np.argsort(targets, kind="stable")
+    # blocks of neighbours that touch: [sum of wanted starts, number of members]
+    blocks: list[list[float]] = []
+    for rank, index in enumerate(order):
+        blocks.append([targets[index] - rank * distance, 1])
+        while len(blocks) > 1 and (blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]):
+            total, count = blocks.pop()
+            blocks[-1][0] += total
+            blocks[-1][1] += count
+    moved = [0.0] * len(targets)
+    rank = 0
+    for total, count in blocks:
+        for _ in range(int(count)):
+            moved[order[rank]] = float(total / count + rank * distance)
+            rank += 1
+    return moved
+
+
+def free_places(
+    dots: Float64s, widths: Sequence[float], height: float, edges: ArrayLike
+) -> list[tuple[float, float] | None]:
+    """For each dot the left middle of its label, or None where every place is taken."""
+    (x_low, y_low), (x_high, y_high) = np.asarray(edges, dtype=np.float64)
+    # left, low, right, high of every dot, then of the labels placed so far
+    taken = np.empty((2 * len(dots), 4))
+    taken[: len(dots)] = np.concatenate([dots - 2, dots + 2], axis=1)
+    n_taken = len(dots)
+    spots: list[tuple[float, float] | None] = []
+    for (x, y), width in zip(dots.tolist(), widths, strict=True):
+        spot = None
+        for dx, dy in (
+            (5, 0),
+            (-5 - width, 0),
+            (-width / 2, 0.8 * height),
+            (-width / 2, -0.8 * height),
+        ):
+            box = (x + dx - 1, y + dy - height / 2, x + dx + width + 1, y + dy + height / 2)
+            if box[0] < x_low or box[2] > x_high or box[1] < y_low or box[3] > y_high:
+                continue
+            others = taken[:n_taken]
+            covers = (
+                (others[:, 0] < box[2])
+                & (others[:, 2] > box[0])
+                & (others[:, 1] < box[3])
+                & (others[:, 3] > box[1])
+            )
+            if not covers.any():
+                taken[n_taken] = box
+                n_taken += 1
+                spot = (x + dx, y + dy)
+                break
+        spots.append(spot)
+    return spots
+
+
 # --- matplotlib --------------------------------------------------------------------------------
 
 
@@ -242,7 +308,7 @@ def _axes(
     return axes
 
 
-def _plain_ticks(axis: Any, columns: Sequence[np.ndarray[Any, Any]]) -> None:
+def _plain_ticks(axis: Any, columns: Sequence[Float64s]) -> None:
     """Mark a logarithmic axis at the values themselves when they are few enough to read."""
     if axis is None:
         return
@@ -288,7 +354,7 @@ def _figure(plot: Plot) -> Iterator[Any]:
 # --- checks ------------------------------------------------------------------------------------
 
 
-def _vector(name: str, values: ArrayLike) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _vector(name: str, values: ArrayLike) -> Float64s:
     vector = np.asarray(values, dtype=np.float64)
     if vector.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, found shape {vector.shape}")

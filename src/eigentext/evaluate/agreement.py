@@ -308,6 +308,8 @@ def span_counts(
 ) -> list[Triple]:
     """(common, of the first, of the second) for each sentence; a span counts as often as it is.
 
+    A span is anything that can be compared, such as an `evaluate.ner.Entity` with its type.
+
     >>> span_counts([[("PER", 0, 2), ("LOC", 3, 4)]], [[("PER", 0, 2), ("ORG", 3, 4)]])
     [(1, 2, 2)]
     """
@@ -318,25 +320,6 @@ def span_counts(
     ]
 
 
-def span_agreement(
-    first: Sequence[Collection[Hashable]],
-    second: Sequence[Collection[Hashable]],
-    *,
-    n_samples: int = 2_000,
-    seed: int = 0,
-) -> Agreement:
-    """F1 of spans with their types between two annotators, sentence by sentence.
-
-    A span is anything that can be compared, such as an `evaluate.ner.Entity`.
-
-    >>> found = span_agreement([[("PER", 0, 2)], []], [[("PER", 0, 2)], [("LOC", 1, 2)]])
-    >>> round(found.value, 1)
-    66.7
-    """
-    counts = span_counts(first, second)
-    return f1_agreement("span F1", counts, n_samples=n_samples, seed=seed)
-
-
 def attachment_counts(
     first: Sequence[Sequence[Arc]],
     second: Sequence[Sequence[Arc]],
@@ -344,7 +327,11 @@ def attachment_counts(
     labelled: bool,
     subtypes: bool = False,
 ) -> list[Triple]:
-    """(agreeing, words, words) for each sentence, over the words that both have an arc for."""
+    """(agreeing, words, words) for each sentence, over the words that both have an arc for.
+
+    An arc is (head, relation), None where an annotator has not decided.  Relations are compared
+    without ``subtypes`` unless asked for, as by `evaluate.attachment`.
+    """
     _same_length(first, second, "sentences")
 
     def same(a: tuple[int, str], b: tuple[int, str]) -> bool:
@@ -362,31 +349,6 @@ def attachment_counts(
     return counts
 
 
-def attachment_agreement(
-    first: Sequence[Sequence[Arc]],
-    second: Sequence[Sequence[Arc]],
-    *,
-    subtypes: bool = False,
-    n_samples: int = 2_000,
-    seed: int = 0,
-) -> tuple[Agreement, Agreement]:
-    """UAS and LAS between two annotators of the same words.
-
-    A sentence has (head, relation) for each word, None where an annotator has not decided: such
-    words are left out.  Relations are compared without subtypes unless asked for, as by
-    `evaluate.attachment`, with which the figures agree.
-
-    >>> uas, las = attachment_agreement([[(2, "det"), (0, "root")]], [[(2, "amod"), (0, "root")]])
-    >>> uas.value, las.value
-    (100.0, 50.0)
-    """
-    figures = []
-    for measure, labelled in (("UAS", False), ("LAS", True)):
-        counts = attachment_counts(first, second, labelled=labelled, subtypes=subtypes)
-        figures.append(f1_agreement(measure, counts, n_samples=n_samples, seed=seed))
-    return figures[0], figures[1]
-
-
 def bracket_counts(
     first: Sequence[Tree], second: Sequence[Tree], settings: EvalbSettings | None = None
 ) -> list[Triple]:
@@ -398,23 +360,3 @@ def bracket_counts(
     _same_length(first, second, "trees")
     scores = [score_pair(a, b, settings) for a, b in zip(first, second, strict=True)]
     return [(s.matched, s.gold + s.lost_gold, s.test + s.lost_test) for s in scores]
-
-
-def bracket_agreement(
-    first: Sequence[Tree],
-    second: Sequence[Tree],
-    settings: EvalbSettings | None = None,
-    *,
-    n_samples: int = 2_000,
-    seed: int = 0,
-) -> Agreement:
-    """F1 of labelled brackets between two annotators' trees of the same sentences.
-
-    >>> from eigentext.language.trees.constituent import Tree
-    >>> one = Tree.from_brackets("(S (NP (PRP We)) (VP (VBP see) (NP (NNS stars))))")
-    >>> other = Tree.from_brackets("(S (NP (PRP We)) (VP (VBP see)) (NP (NNS stars)))")
-    >>> bracket_agreement([one], [other]).value
-    75.0
-    """
-    counts = bracket_counts(first, second, settings)
-    return f1_agreement("bracket F1", counts, n_samples=n_samples, seed=seed)

@@ -27,17 +27,15 @@ from eigentext.errors import SettingsError
 from eigentext.evaluate.alignment import Words
 from eigentext.evaluate.attachment_counts import (
     AlignedTexts,
-    WordScore,
-    is_content,
-    other_relations,
-)
-from eigentext.evaluate.attachment_tables import (
     DistanceRow,
     LengthRow,
     RelationRow,
+    WordScore,
+    always,
     by_distance,
     by_length,
     by_relation,
+    other_relations,
 )
 
 if TYPE_CHECKING:
@@ -116,10 +114,6 @@ class AttachmentResult:
 _CONTENT_MEASURES = ("CLAS", "MLAS", "BLEX")
 
 
-def _mlas(both: AlignedTexts) -> WordScore:
-    return both.count(both.morphology_agrees(), is_content)
-
-
 def _complete(counts: Sequence[WordScore]) -> float:
     """Share of the sentences all of whose counted words are right; none counted: left out."""
     whole = [score.correct == score.gold for score in counts if score.gold]
@@ -165,25 +159,16 @@ def evaluate(
     both = AlignedTexts(mine, its, punctuation=punctuation)
     spoken = AlignedTexts(mine, its, punctuation=False) if punctuation else both
     others = other_relations(mine)
-    content = {
-        "CLAS": partial(both.count, both.labelled, is_content),
-        "MLAS": partial(_mlas, both),
-        "BLEX": partial(both.count, both.labelled_with_lemma, is_content),
-    }
     measures: dict[str, Callable[[], WordScore]] = {
         "Tokens": partial(spans_score, mine.token_spans, its.token_spans),
         "Sentences": partial(spans_score, mine.sentence_spans, its.sentence_spans),
-        "Words": partial(both.count, both.aligned),
-        "UPOS": partial(both.count, both.same_upos),
-        "XPOS": partial(both.count, both.same_xpos),
-        "UFeats": partial(both.count, both.same_feats),
-        "AllTags": partial(both.count, both.same_tags),
-        "Lemmas": partial(both.count, both.same_lemma),
-        "UAS": partial(both.count, both.same_head),
-        "LAS": partial(both.count, both.labelled),
-        **({} if others else content),
-        "UAS without punct": partial(spoken.count, spoken.same_head),
-        "LAS without punct": partial(spoken.count, spoken.labelled),
+        **{
+            name: partial(both.count, *question)
+            for name, question in both.questions().items()
+            if not others or name not in _CONTENT_MEASURES
+        },
+        "UAS without punct": partial(spoken.count, spoken.same_head, always),
+        "LAS without punct": partial(spoken.count, spoken.labelled, always),
     }
     tables: list[Callable[[], Any]] = [
         partial(both.by_sentence, both.same_head),

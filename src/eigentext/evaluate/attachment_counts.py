@@ -2,18 +2,26 @@
 
 The flow: two :class:`~eigentext.evaluate.alignment.Words` -> pairs of a gold and a system word ->
 questions about a pair (same head? same relation? same tags?) -> :class:`WordScore`, the three
-counts that every measure of the CoNLL 2018 shared task is made of.
+counts that every measure of the CoNLL 2018 shared task is made of.  Tables cut the words by
+length, relation or distance; added up, their rows are the scores of the whole.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from eigentext.evaluate.alignment import ROOT, Words, align
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    Agree = Callable[[int, int], bool]  # of a gold and a system word
+    Counted = Callable[[Words, int], bool]
+
+Key = TypeVar("Key")
+DISTANCES = ((0, 0), (1, 1), (2, 2), (3, 6), (7, None))  # 0: from the root
 
 
 def _names(text: str) -> frozenset[str]:
@@ -73,6 +81,11 @@ def is_content(words: Words, word: int) -> bool:
     return words.plain[word] in CONTENT_RELATIONS
 
 
+def always(*_: object) -> bool:
+    """Of any word and any pair."""
+    return True
+
+
 def other_relations(words: Words) -> list[str]:
     """Relations that are not UD's, the most frequent first, if a treebank goes by such; or none.
 
@@ -108,10 +121,6 @@ class AlignedTexts:
         self.pairs = [
             (g, s) for s, g in enumerate(self.partner) if g is not None and self.gold_kept[g]
         ]
-
-    def aligned(self, g: int, s: int) -> bool:
-        """Of a pair that is always so."""
-        return True
 
     def same_head(self, g: int, s: int) -> bool:
         """Do the two words hang from the same word?"""
@@ -153,11 +162,7 @@ class AlignedTexts:
         """All of these?"""
         return self.same_upos(g, s) and self.same_xpos(g, s) and self.same_feats(g, s)
 
-    def count(
-        self,
-        agree: Callable[[int, int], bool],
-        is_counted: Callable[[Words, int], bool] = lambda words, word: True,
-    ) -> WordScore:
+    def count(self, agree: Agree, is_counted: Counted) -> WordScore:
         """Agreeing pairs among the words kept; a pair is kept for its gold word."""
         gold, system = self.gold, self.system
         return WordScore(
@@ -166,7 +171,7 @@ class AlignedTexts:
             sum(is_counted(system, s) for s, counted in enumerate(self.system_kept) if counted),
         )
 
-    def by_sentence(self, agree: Callable[[int, int], bool]) -> tuple[WordScore, ...]:
+    def by_sentence(self, agree: Agree) -> tuple[WordScore, ...]:
         """Counts of each gold sentence; a system word counts where its first character stands.
 
         Added up they are what :meth:`count` gives, so that resampled sets of sentences are scored
@@ -184,24 +189,154 @@ class AlignedTexts:
             its[home] += counted
         return tuple(map(WordScore, correct, mine, its))
 
-    def morphology_agrees(self) -> Callable[[int, int], bool]:
-        """MLAS: label, tags and features agree, and so do all function words below."""
-        below: list[dict[int, list[int]]] = []
-        for words in (self.gold, self.system):
-            children: dict[int, list[int]] = {}
+    @cached_property
+    def _function_words(self) -> list[dict[int, list[int]]]:
+        """Of the gold side and of the system the function words below each word."""
+        below: list[dict[int, list[int]]] = [{}, {}]
+        for words, children in zip((self.gold, self.system), below, strict=True):
             for word, relation in enumerate(words.plain):
                 if relation in FUNCTION_RELATIONS:
                     children.setdefault(words.heads[word], []).append(word)
-            below.append(children)
-        gold_below, system_below = below
+        return below
 
-        def alike(g: int, s: int) -> bool:
-            return self.same_relation(g, s) and self.same_upos(g, s) and self.same_feats(g, s)
+    def _alike(self, g: int, s: int) -> bool:
+        return self.same_relation(g, s) and self.same_upos(g, s) and self.same_feats(g, s)
 
-        def agree(g: int, s: int) -> bool:
-            if not (alike(g, s) and self.same_head(g, s)):
-                return False
-            mine, its = gold_below.get(g, []), system_below.get(s, [])
-            return [self.partner[child] for child in its] == mine and all(map(alike, mine, its))
+    def same_with_function_words(self, g: int, s: int) -> bool:
+        """Label, tags and features agree, and so do those of all function words below."""
+        if not (self._alike(g, s) and self.same_head(g, s)):
+            return False
+        mine, its = (
+            below.get(word, []) for below, word in zip(self._function_words, (g, s), strict=True)
+        )
+        return [self.partner[child] for child in its] == mine and all(map(self._alike, mine, its))
 
-        return agree
+    def questions(self) -> dict[str, tuple[Agree, Counted]]:
+        """What each measure asks of a pair, and which words it counts."""
+        return {
+            "Words": (always, always),
+            "UPOS": (self.same_upos, always),
+            "XPOS": (self.same_xpos, always),
+            "UFeats": (self.same_feats, always),
+            "AllTags": (self.same_tags, always),
+            "Lemmas": (self.same_lemma, always),
+            "UAS": (self.same_head, always),
+            "LAS": (self.labelled, always),
+            "CLAS": (self.labelled, is_content),
+            "MLAS": (self.same_with_function_words, is_content),
+            "BLEX": (self.labelled_with_lemma, is_content),
+        }
+
+
+# ---------------------------------------------------------------- tables
+
+
+class LengthRow(NamedTuple):
+    """Gold sentences of a range of lengths (all words counted), both ends included."""
+
+    shortest: int
+    longest: int
+    n_sentences: int
+    uas: WordScore
+    las: WordScore
+
+
+class RelationRow(NamedTuple):
+    """One relation: how often its gold words have the right head, and the right head and label.
+
+    ``las.system`` counts the system's words with this relation, so that precision has a meaning.
+    """
+
+    relation: str
+    uas: WordScore
+    las: WordScore
+
+
+class DistanceRow(NamedTuple):
+    """Words whose head stands so many words away, both ends included; 0 for roots.
+
+    The gold head's distance for recall, the system's for precision; ``longest`` None: any.
+    """
+
+    shortest: int
+    longest: int | None
+    uas: WordScore
+    las: WordScore
+
+
+def _rows_by(
+    both: AlignedTexts, key: Callable[[Words, int], Key]
+) -> dict[Key, tuple[WordScore, WordScore]]:
+    """Scores of heads, and of heads with relations, of the words with each key."""
+    gold, system = both.gold, both.system
+    in_gold: Counter[Key] = Counter(
+        key(gold, g) for g, counted in enumerate(both.gold_kept) if counted
+    )
+    in_system: Counter[Key] = Counter(
+        key(system, s) for s, counted in enumerate(both.system_kept) if counted
+    )
+    headed: Counter[Key] = Counter()
+    labelled: Counter[Key] = Counter()
+    for g, s in both.pairs:
+        if both.same_head(g, s):
+            headed[key(gold, g)] += 1
+            labelled[key(gold, g)] += both.same_relation(g, s)
+    return {
+        name: (
+            WordScore(headed[name], in_gold[name], in_system[name]),
+            WordScore(labelled[name], in_gold[name], in_system[name]),
+        )
+        for name in {*in_gold, *in_system}
+    }
+
+
+def by_relation(both: AlignedTexts) -> tuple[RelationRow, ...]:
+    """One row per relation, the most frequent of the gold side first."""
+    rows = _rows_by(both, lambda words, word: words.relations[word])
+    return tuple(
+        RelationRow(name, uas._replace(system=uas.gold), las)
+        for name, (uas, las) in sorted(rows.items(), key=lambda row: (-row[1][0].gold, row[0]))
+    )
+
+
+def by_length(
+    sizes: Sequence[int], headed: Sequence[WordScore], labelled: Sequence[WordScore], width: int
+) -> tuple[LengthRow, ...]:
+    """One row per range of ``width`` lengths, from the scores of each sentence."""
+    buckets: dict[int, list[int]] = {}
+    for sentence, size in enumerate(sizes):
+        buckets.setdefault((size - 1) // width, []).append(sentence)
+    return tuple(
+        LengthRow(
+            bucket * width + 1,
+            (bucket + 1) * width,
+            len(members),
+            added([headed[k] for k in members]),
+            added([labelled[k] for k in members]),
+        )
+        for bucket, members in sorted(buckets.items())
+    )
+
+
+def by_distance(both: AlignedTexts) -> tuple[DistanceRow, ...]:
+    """One row per range of distances between a word and its head."""
+    rows = _rows_by(both, _range_of)
+    nothing = WordScore(0, 0, 0), WordScore(0, 0, 0)
+    return tuple(
+        DistanceRow(*ends, *rows.get(number, nothing)) for number, ends in enumerate(DISTANCES)
+    )
+
+
+def added(scores: Sequence[WordScore]) -> WordScore:
+    """The counts of several scores together.
+
+    >>> added([WordScore(1, 2, 3), WordScore(1, 1, 1)])
+    WordScore(correct=2, gold=3, system=4)
+    """
+    return WordScore(*map(sum, zip(*scores, strict=True))) if scores else WordScore(0, 0, 0)
+
+
+def _range_of(words: Words, word: int) -> int:
+    """The row of DISTANCES for the arc to a word."""
+    distance = 0 if words.heads[word] == ROOT else abs(words.heads[word] - word)
+    return next(k for k, (_, last) in enumerate(DISTANCES) if last is None or distance <= last)

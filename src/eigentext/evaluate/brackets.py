@@ -19,7 +19,7 @@ import numpy as np
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,6 +32,7 @@ _LABEL_END = re.compile("[-=]")
 _QUOTE_WORDS = frozenset(("'", '"', "/"))
 
 Bracket = tuple[str, int, int]
+Span = tuple[int, int]
 
 
 def _both_ways(pairs: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
@@ -244,3 +245,49 @@ class Bracketing:
         for later in range(number, len(self.quotes)):
             moved = self.quotes[later]
             self.quotes[later] = moved._replace(position=moved.position + 1)
+
+
+# ---------------------------------------------------------------- without labels
+
+
+def spans_of(tree: Tree, leave_out: Callable[[str], bool] | None = None) -> set[Span]:
+    """The spans of a tree that count, by the conventions of parsing without a treebank.
+
+    Words that ``leave_out`` names, such as punctuation, are taken out.  Of what is left each span
+    of a bracket counts once: labels and unary chains do not.  Spans of one word and of the whole
+    sentence are in every tree, and are left out.
+
+    >>> from eigentext.language.trees.constituent import Tree
+    >>> spans_of(Tree.from_brackets("(S (NP (D a) (N dog)) (VP (V runs) (. .)))"), ".".__eq__)
+    {(0, 2)}
+    """
+    kept = [leave_out is None or not leave_out(word) for word in tree.words]
+    before = np.concatenate(([0], np.cumsum(kept))).tolist()
+    spans = {(before[start], before[end]) for _, start, end in tree.constituents()}
+    return {(start, end) for start, end in spans if 1 < end - start < before[-1]}
+
+
+def spans_f1(gold: Iterable[set[Span]], predicted: Iterable[set[Span]]) -> float:
+    """F1 from 0 to 1 of sets of spans, sentence by sentence; 1 where there are none at all.
+
+    >>> spans_f1([{(0, 2), (2, 4)}], [{(0, 2), (1, 3)}])
+    0.5
+    """
+    matched = total = 0
+    for true, parsed in zip(gold, predicted, strict=True):
+        matched += len(true & parsed)
+        total += len(true) + len(parsed)
+    return 2 * matched / total if total else 1.0
+
+
+def unlabelled_f1(
+    gold: Iterable[Tree],
+    predicted: Iterable[Tree],
+    *,
+    leave_out: Callable[[str], bool] | None = None,
+) -> float:
+    """Unlabelled F1 of trees, from 0 to 1."""
+    return spans_f1(
+        (spans_of(tree, leave_out) for tree in gold),
+        (spans_of(tree, leave_out) for tree in predicted),
+    )

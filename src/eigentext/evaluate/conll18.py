@@ -16,28 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.evaluate.alignment import Words
 from eigentext.evaluate.attachment import spans_score
-from eigentext.evaluate.attachment_counts import AlignedTexts, is_content
+from eigentext.evaluate.attachment_counts import AlignedTexts
 from eigentext.language.formats.conllu import each_conllu
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from eigentext.language.formats.conllu import Treebank
 
+OF_TREES = ("UAS", "LAS", "CLAS", "MLAS", "BLEX")
 MEASURES = (
-    "Tokens",
-    "Sentences",
-    "Words",
-    "UPOS",
-    "XPOS",
-    "UFeats",
-    "AllTags",
-    "Lemmas",
-    "UAS",
-    "LAS",
-    "CLAS",
-    "MLAS",
-    "BLEX",
+    *("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas"),
+    *OF_TREES,
 )
 
 
@@ -96,35 +84,16 @@ def evaluate(gold: Treebank, system: Treebank) -> dict[str, Measure]:
     mine, its = Words.of(gold, need_heads=False), Words.of(system, need_heads=False)
     both = AlignedTexts(mine, its)
 
-    def count(
-        agree: Callable[[int, int], bool],
-        counted: Callable[[Words, int], bool] = lambda words, word: True,
-    ) -> Measure:
-        score = both.count(agree, counted)
-        return Measure(*score, sum(counted(mine, g) for g, _ in both.pairs))
-
     scores = {
         "Tokens": Measure(*spans_score(mine.token_spans, its.token_spans)),
         "Sentences": Measure(*spans_score(mine.sentence_spans, its.sentence_spans)),
-        "Words": Measure(*both.count(lambda g, s: True)),
-        "UPOS": count(both.same_upos),
-        "XPOS": count(both.same_xpos),
-        "UFeats": count(both.same_feats),
-        "AllTags": count(both.same_tags),
-        "Lemmas": count(both.same_lemma),
     }
-    if mine.has_heads and its.has_heads:
-
-        def lexical(g: int, s: int) -> bool:
-            return both.labelled(g, s) and both.same_lemma(g, s)
-
-        scores |= {
-            "UAS": count(both.same_head),
-            "LAS": count(both.labelled),
-            "CLAS": count(both.labelled, is_content),
-            "MLAS": count(both.morphology_agrees(), is_content),
-            "BLEX": count(lexical, is_content),
-        }
+    for name, (agree, counted) in both.questions().items():
+        if name in OF_TREES and not (mine.has_heads and its.has_heads):
+            continue
+        aligned = sum(counted(mine, g) for g, _ in both.pairs)
+        score = both.count(agree, counted)
+        scores[name] = Measure(*score, None if name == "Words" else aligned)
     return scores
 
 

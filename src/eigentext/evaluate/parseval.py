@@ -40,14 +40,42 @@ if TYPE_CHECKING:
 
 Failed = Literal["skip", "empty"]
 VALID, ERROR, SKIP = 0, 1, 2
+_OF_SENTENCES = ("complete_match", "average_crossing", "no_crossing", "two_or_less_crossing")
+_ADDED = ("matched", "gold", "test", "crossing", "words", "correct_tags")
 
 
 def _percent(part: int, whole: int) -> float:
     return 100.0 * part / whole if whole else 0.0
 
 
+class BracketFigures:
+    """Percentages of added counts."""
+
+    __slots__ = ()
+    matched: int
+    gold: int
+    test: int
+    words: int
+    correct_tags: int
+
+    @property
+    def recall(self) -> float:
+        """Percentage of the gold brackets that are in the test tree."""
+        return _percent(self.matched, self.gold)
+
+    @property
+    def precision(self) -> float:
+        """Percentage of the test brackets that are in the gold tree."""
+        return _percent(self.matched, self.test)
+
+    @property
+    def tag_accuracy(self) -> float:
+        """Percentage of the words with the gold tag."""
+        return _percent(self.correct_tags, self.words)
+
+
 @dataclass(frozen=True, slots=True)
-class SentenceScore:
+class SentenceScore(BracketFigures):
     """The counts of one sentence.
 
     ``status`` is 0 (valid), 1 (error) or 2 (skipped); ``why`` says what was wrong.  One that is
@@ -68,24 +96,9 @@ class SentenceScore:
     lost_test: int = 0
 
     @property
-    def recall(self) -> float:
-        """Percentage of the gold brackets that are in the test tree."""
-        return _percent(self.matched, self.gold)
-
-    @property
-    def precision(self) -> float:
-        """Percentage of the test brackets that are in the gold tree."""
-        return _percent(self.matched, self.test)
-
-    @property
     def f1(self) -> float:
         """Harmonic mean of the two, in percent."""
         return _percent(2 * self.matched, self.gold + self.test)
-
-    @property
-    def tag_accuracy(self) -> float:
-        """Percentage of the words with the gold tag."""
-        return _percent(self.correct_tags, self.words)
 
     @property
     def complete(self) -> bool:
@@ -94,7 +107,7 @@ class SentenceScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(BracketFigures):
     """Totals over sentences; the percentages are over the valid ones."""
 
     n_sentences: int
@@ -121,12 +134,7 @@ class Summary:
             n_sentences=len(scores),
             n_errors=sum(score.status == ERROR for score in scores),
             n_skipped=sum(score.status == SKIP for score in scores),
-            matched=sum(score.matched for score in valid),
-            gold=sum(score.gold for score in valid),
-            test=sum(score.test for score in valid),
-            crossing=sum(score.crossing for score in valid),
-            words=sum(score.words for score in valid),
-            correct_tags=sum(score.correct_tags for score in valid),
+            **{name: sum(getattr(score, name) for score in valid) for name in _ADDED},
             n_complete=sum(score.complete for score in valid),
             n_no_crossing=sum(score.crossing == 0 for score in valid),
             n_two_or_less=sum(score.crossing <= 2 for score in valid),
@@ -138,16 +146,6 @@ class Summary:
     def n_valid(self) -> int:
         """Sentences that are neither errors nor skipped."""
         return self.n_sentences - self.n_errors - self.n_skipped
-
-    @property
-    def recall(self) -> float:
-        """Bracketing recall, percent."""
-        return _percent(self.matched, self.gold)
-
-    @property
-    def precision(self) -> float:
-        """Bracketing precision, percent."""
-        return _percent(self.matched, self.test)
 
     @property
     def f1(self) -> float:
@@ -181,26 +179,14 @@ class Summary:
         """Percentage of the valid sentences with at most two crossing brackets."""
         return _percent(self.n_two_or_less, self.n_valid)
 
-    @property
-    def tag_accuracy(self) -> float:
-        """Percentage of the words with the gold tag."""
-        return _percent(self.correct_tags, self.words)
-
     def as_dict(self) -> dict[str, float | int]:
         """The figures by name, for JSON."""
+        counts = ("sentences", "errors", "skipped", "valid")
         return {
-            "sentences": self.n_sentences,
-            "errors": self.n_errors,
-            "skipped": self.n_skipped,
-            "valid": self.n_valid,
-            "recall": self.recall,
-            "precision": self.precision,
-            "f1": self.f1,
+            **{name: getattr(self, f"n_{name}") for name in counts},
+            **{name: getattr(self, name) for name in ("recall", "precision", "f1")},
             "f1_with_errors_as_misses": self.f1_with_errors,
-            "complete_match": self.complete_match,
-            "average_crossing": self.average_crossing,
-            "no_crossing": self.no_crossing,
-            "two_or_less_crossing": self.two_or_less_crossing,
+            **{name: getattr(self, name) for name in _OF_SENTENCES},
             "tag_accuracy": self.tag_accuracy,
         }
 
@@ -388,3 +374,56 @@ def by_length(scores: Sequence[SentenceScore], width: int = 10) -> list[LengthBu
         LengthBucket(bucket * width + 1, (bucket + 1) * width, Summary.of(buckets[bucket]))
         for bucket in sorted(buckets)
     ]
+
+
+# ---------------------------------------------------------------- as the EVALB program prints it
+
+_HEAD = """\
+  Sent.                        Matched  Bracket   Cross        Correct Tag
+ ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy
+============================================================================"""
+
+
+def _sentence_line(score: SentenceScore) -> str:
+    return (
+        f"{score.number:4d}  {score.length:3d}    {score.status:d}  "
+        f"{score.recall:6.2f} {score.precision:6.2f}   {score.matched:3d}    {score.gold:3d}  "
+        f"{score.test:3d}    {score.crossing:3d}   {score.words:4d}  {score.correct_tags:4d}   "
+        f"{score.tag_accuracy:6.2f}"
+    )
+
+
+def _summary_lines(title: str, summary: Summary) -> list[str]:
+    return [
+        "",
+        f"-- {title} --",
+        f"Number of sentence        = {summary.n_sentences:6d}",
+        f"Number of Error sentence  = {summary.n_errors:6d}",
+        f"Number of Skip  sentence  = {summary.n_skipped:6d}",
+        f"Number of Valid sentence  = {summary.n_valid:6d}",
+        f"Bracketing Recall         = {summary.recall:6.2f}",
+        f"Bracketing Precision      = {summary.precision:6.2f}",
+        f"Bracketing FMeasure       = {summary.f1:6.2f}",
+        f"Complete match            = {summary.complete_match:6.2f}",
+        f"Average crossing          = {summary.average_crossing:6.2f}",
+        f"No crossing               = {summary.no_crossing:6.2f}",
+        f"2 or less crossing        = {summary.two_or_less_crossing:6.2f}",
+        f"Tagging accuracy          = {summary.tag_accuracy:6.2f}",
+    ]
+
+
+def format_report(result: ParsevalResult) -> str:
+    """The report as EVALB prints it, spelling included (0.00 where EVALB divides zero by zero)."""
+    total = result.all
+    lines = [_HEAD, *map(_sentence_line, result.sentences), _HEAD.rsplit("\n", 1)[1]]
+    brackets = ""
+    if total.gold and total.test:
+        brackets = (
+            f"                {total.recall:6.2f} {total.precision:6.2f} {total.matched:6d} "
+            f"{total.gold:5d} {total.test:5d}  {total.crossing:5d}"
+        )
+    tags = f"  {total.words:5d} {total.correct_tags:5d}   {total.tag_accuracy:6.2f}"
+    lines += [brackets + tags, "=== Summary ==="]
+    lines += _summary_lines("All", total)
+    lines += _summary_lines(f"len<={result.settings.cutoff_len}", result.short)
+    return "\n".join(lines) + "\n"

@@ -26,13 +26,13 @@ def decoders(n, arc, sib):
     ]
 
 
-def check_best(decoder, arguments, trees, arc, sib, **demands):
+def check_best(decoder, arguments, trees, arc, sib):
     ranked = dependency_trees.ranked(trees, arc, sib)
     if not ranked:
         with pytest.raises(SettingsError, match="is left"):
-            decoder(*arguments, **demands)
+            decoder(*arguments)
         return
-    heads, score = decoder(*arguments, **demands)
+    heads, score = decoder(*arguments)
     assert heads.dtype == np.int32
     assert tuple(heads.tolist()) in trees
     assert score == pytest.approx(ranked[0][0], rel=1e-12, abs=1e-12)
@@ -116,16 +116,14 @@ def test_demands_equal_the_list_of_trees_that_meet_them(draw_scores, seed):
         if left:
             check_best(
                 decoder,
-                arguments,
+                (constrained(arguments[0], required, forbidden), *arguments[1:]),
                 left,
                 arc,
                 siblings,
-                required_arcs=required,
-                forbidden_arcs=forbidden,
             )
         else:
             with pytest.raises(SettingsError):
-                decoder(*arguments, required_arcs=required, forbidden_arcs=forbidden)
+                decoder(constrained(arguments[0], required, forbidden), *arguments[1:])
 
 
 @pytest.mark.parametrize(
@@ -153,11 +151,11 @@ def test_senseless_demands(required, forbidden, why):
 
 def test_crossing_demands_suit_only_trees_that_may_cross():
     arc, demands = np.zeros((5, 5)), [(1, 3), (2, 4)]
-    assert chu_liu_edmonds(arc, required_arcs=demands)[0][[2, 3]].tolist() == [1, 2]
+    assert chu_liu_edmonds(constrained(arc, demands))[0][[2, 3]].tolist() == [1, 2]
     with pytest.raises(SettingsError, match=r"\(1, 3\) and \(2, 4\) cross"):
-        eisner(arc, required_arcs=demands)
+        constrained(arc, demands, projective=True)
     with pytest.raises(SettingsError, match=r"no projective tree"):
-        eisner(arc, required_arcs=[(1, 3), (0, 2)])  # the arc from the root crosses
+        constrained(arc, [(1, 3), (0, 2)], projective=True)  # the arc from the root crosses
 
 
 def test_a_required_arc_of_score_minus_infinity():
@@ -306,7 +304,7 @@ def test_rearrangement_from_a_senseless_tree():
 
 def test_rearrangement_with_crossing_demands():
     arc, sib = np.zeros((5, 5)), np.zeros((5, 5, 5))
-    assert rearrange(arc, sib, required_arcs=[(1, 3), (2, 4)])[0][[2, 3]].tolist() == [1, 2]
+    assert rearrange(constrained(arc, [(1, 3), (2, 4)]), sib)[0][[2, 3]].tolist() == [1, 2]
 
 
 def test_three_hundred_words(draw_scores):

@@ -11,6 +11,7 @@ from eigentext.base import hashing
 from eigentext.dependency.graph import templates as T
 from eigentext.dependency.graph.encode import TokenEncoder
 from eigentext.dependency.graph.training import ArcModel, ArcSettings
+from eigentext.dependency.kernels import features as kernels
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
 from eigentext.features.attributes import PARSING
@@ -18,6 +19,8 @@ from eigentext.features.attributes import PARSING
 UPOS = ["NOUN", "VERB", "PUNCT", "CCONJ", "ADJ"]
 XPOS = ["NN", "NNS", "VB", ",", "CC", "JJ"]
 BITS, SCALE = 12, 0.25
+AFTER, NOBODY = int(kernels.COUNTED), int(kernels.NOBODY)
+BEYOND = int(kernels.BEFORE), int(kernels.BEHIND)
 
 
 def sentences(most: int = 7):
@@ -63,20 +66,20 @@ class Twin:
 
     def key(self, row: int, slot: int) -> int:
         if row < 0:
-            return T.BEYOND[0]
-        return T.BEYOND[1] if row > self.n else self.keys[row][slot]
+            return BEYOND[0]
+        return BEYOND[1] if row > self.n else self.keys[row][slot]
 
     def part(self, role: str, name: str, row: int | None) -> int:
         seed = hashing.text_key(f"{role}\t{name}")
         if row is None:
-            return hashing.mixed(seed, [T.NOBODY])
+            return hashing.mixed(seed, [NOBODY])
         items = [item for item in T.GRAMMAR.parse(name).items if item.role == role]
         column = PARSING.column
         keys = [self.key(row + item.offset, column[item.attribute]) for item in items]
         return hashing.mixed(seed, keys)
 
     def counted(self, number: int) -> int:
-        return (T.AFTER * (1 + number)) % 2**64
+        return (AFTER * (1 + number)) % 2**64
 
     def kinds(self, a: int, b: int) -> int:
         found = [self.tags[k][2] for k in range(min(a, b) + 1, max(a, b))]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eigentext.dependency import DependencyParser
-from eigentext.dependency.graph.encode import TokenEncoder
-from eigentext.dependency.graph.fine_tags import chosen_features
+from eigentext.dependency.graph.encode import TokenEncoder, chosen_features
 from eigentext.dependency.graph.templates import arc_templates, fitting
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.features.attributes import PARSING

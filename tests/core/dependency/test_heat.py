@@ -9,7 +9,7 @@ import pytest
 
 from eigentext.dependency.decoding.decoders import nonprojective_marginals, projective_marginals
 from eigentext.dependency.decoding.search import Search
-from eigentext.dependency.graph.heat import fitted_heat
+from eigentext.dependency.graph.projectivity import fitted_heat
 from eigentext.errors import SettingsError
 from oracle import dependency_trees
 

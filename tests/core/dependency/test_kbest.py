@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from eigentext.dependency.decoding.constraints import constrained
 from eigentext.dependency.decoding.decoders import (
     chu_liu_edmonds,
     eisner,
@@ -28,13 +29,13 @@ def listers(n, arc, sib):
     ]
 
 
-def check_list(lister, arguments, trees, arc, sib, k, **demands):
+def check_list(lister, arguments, trees, arc, sib, k):
     ranked = dependency_trees.ranked(trees, arc, sib)
     if not ranked:
         with pytest.raises(SettingsError, match="is left"):
-            lister(*arguments, k=k, **demands)
+            lister(*arguments, k=k)
         return
-    heads, scores = lister(*arguments, k=k, **demands)
+    heads, scores = lister(*arguments, k=k)
     found = [tuple(tree) for tree in heads.tolist()]
     assert len(found) == len(set(found)) == len(scores) == min(k, len(ranked))
     assert set(found) <= {tree for _, tree in ranked}
@@ -93,13 +94,11 @@ def test_demands(draw_scores, seed):
         left = [heads for heads in trees if dependency_trees.meets(heads, required, forbidden)]
         check_list(
             lister,
-            arguments,
+            (constrained(arguments[0], required, forbidden), *arguments[1:]),
             left,
             arc,
             siblings,
             100,
-            required_arcs=required,
-            forbidden_arcs=forbidden,
         )
 
 
@@ -119,7 +118,7 @@ def test_long_lists_begin_with_the_best_tree_and_hold_good_ones(draw_scores, n):
         assert scores[0] == pytest.approx(top)
         # the best tree without one arc of the best is in the list, or worse than all of it
         for d in range(1, n + 1):
-            other, score = decoder(*arguments, forbidden_arcs=[(int(best[d - 1]), d)])
+            other, score = decoder(constrained(arc, (), [(int(best[d - 1]), d)]), *arguments[1:])
             listed = (heads == other).all(axis=1).any()
             assert listed or score <= scores[-1] + 1e-9
         short = lister(*arguments, k=7)

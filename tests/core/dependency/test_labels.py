@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.base import hashing
-from eigentext.dependency.graph import templates as T
 from eigentext.dependency.graph.encode import TokenEncoder
 from eigentext.dependency.graph.labels import (
     LabelSettings,
@@ -16,6 +15,7 @@ from eigentext.dependency.graph.labels import (
     label_templates,
     train_labels,
 )
+from eigentext.dependency.kernels import features as kernels
 from eigentext.dependency.kernels.labels import (
     ORDER,
     LabelLearner,
@@ -32,6 +32,8 @@ from eigentext.features.attributes import PARSING
 
 UPOS = ("DET", "NOUN", "VERB", "ADJ")
 BITS = 14
+AFTER, NOBODY = int(kernels.COUNTED), int(kernels.NOBODY)
+BEYOND = int(kernels.BEFORE), int(kernels.BEHIND)
 
 
 @st.composite
@@ -80,17 +82,17 @@ def twin(keys, heads, labels, d, names):
                 row = each if role[0] in "cs" else rows[role[0]]
                 if slot == "far":
                     bins = sum(abs(h - d) > limit for limit in (1, 2, 3, 4, 6, 10))
-                    hashed.append(T.AFTER * ((9 if d > h else 2) + bins) % 2**64)
+                    hashed.append(AFTER * ((9 if d > h else 2) + bins) % 2**64)
                 elif row is None:
-                    hashed.append(T.NOBODY)
+                    hashed.append(NOBODY)
                 elif slot == "label":
-                    told = T.AFTER * (labels[row - 1] + 2) % 2**64 if row else T.BEYOND[0]
+                    told = AFTER * (labels[row - 1] + 2) % 2**64 if row else BEYOND[0]
                     hashed.append(told)
                 else:
                     row += int(role[1:] or 0)
                     inside = 0 <= row <= n
                     column = PARSING.column[slot]
-                    hashed.append(int(keys[row][column]) if inside else T.BEYOND[int(row > n)])
+                    hashed.append(int(keys[row][column]) if inside else BEYOND[int(row > n)])
             seed = (hashing.text_key(f"label\t{name}") + int(d > h)) % 2**64
             found.append((hashing.mixed(seed, hashed) * hashing.MIXER % 2**64) >> (64 - BITS))
     return found

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from eigentext.dependency.decoding.constraints import constrained
 from eigentext.dependency.decoding.decoders import nonprojective_marginals, projective_marginals
 from eigentext.errors import SettingsError
 from oracle import dependency_trees
@@ -23,13 +24,13 @@ def sums(n, arc, sib):
     ]
 
 
-def check_sums(function, arguments, trees, arc, sib, **demands):
+def check_sums(function, arguments, trees, arc, sib):
     want, want_log_z = dependency_trees.marginals(trees, arc, sib)
     if want is None:
         with pytest.raises(SettingsError, match="is left"):
-            function(*arguments, **demands)
+            function(*arguments)
         return
-    got, log_z = function(*arguments, **demands)
+    got, log_z = function(*arguments)
     finite = np.abs(arc[np.isfinite(arc)]).max()
     slack = 1e-12 * max(1.0, finite)  # one digit of a score of 1e6 is a digit of a logarithm
     assert log_z == pytest.approx(want_log_z, rel=1e-12, abs=slack)
@@ -80,12 +81,10 @@ def test_demands(draw_scores, seed):
         left = [heads for heads in trees if dependency_trees.meets(heads, required, forbidden)]
         check_sums(
             function,
-            arguments,
+            (constrained(arguments[0], required, forbidden), *arguments[1:]),
             left,
             arc,
             siblings,
-            required_arcs=required,
-            forbidden_arcs=forbidden,
         )
 
 

@@ -14,7 +14,7 @@ from eigentext.base.model import NotFittedError
 from eigentext.cli import dep_apply
 from eigentext.cli.main import run
 from eigentext.dependency import DependencyParser, long_sentences
-from eigentext.dependency.graph.tree_score import tree_score
+from eigentext.dependency.graph.answer import tree_score
 from eigentext.dependency.rerank.lists import lists_of
 from eigentext.dependency.rerank.reranker import _untrained
 from eigentext.dependency.sentence import TaggedSentence

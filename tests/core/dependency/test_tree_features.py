@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.dependency import DependencyParser, Reranker
+from eigentext.dependency.graph.answer import judged, tree_score
 from eigentext.dependency.graph.encode import TokenEncoder
 from eigentext.dependency.graph.labels import (
     LabelledList,
@@ -17,7 +18,6 @@ from eigentext.dependency.graph.labels import (
     LabelSettings,
     label_templates,
 )
-from eigentext.dependency.graph.tree_score import judged, tree_score
 from eigentext.dependency.rerank.lists import KBestLists, lists_of
 from eigentext.dependency.rerank.tree_features import (
     COLUMNS,

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentext.drawing.placing import free_places, pushed_apart
-from eigentext.drawing.plots import PALETTE, line_plot, scatter_words
+from eigentext.drawing.plots import PALETTE, free_places, line_plot, pushed_apart, scatter_words
 from eigentext.errors import MissingExtraError
 
 if TYPE_CHECKING:

@@ -13,13 +13,14 @@ from eigentext.datasets import load_english
 from eigentext.errors import SettingsError
 from eigentext.evaluate import attachment, parseval
 from eigentext.evaluate.agreement import (
-    attachment_agreement,
-    bracket_agreement,
+    attachment_counts,
+    bracket_counts,
     cohen_kappa,
+    f1_agreement,
     fleiss_kappa,
     krippendorff_alpha,
     raw_agreement,
-    span_agreement,
+    span_counts,
 )
 from eigentext.evaluate.ner import Entity, evaluate
 from eigentext.language.formats.conllu import make_sentence
@@ -118,7 +119,7 @@ def test_spans_by_hand() -> None:
         [Entity("PER", 0, 2), Entity("LOC", 3, 5)],
         [Entity("ORG", 0, 1), Entity("PER", 2, 3)],
     ]
-    found = span_agreement(first, second, **FEW)
+    found = f1_agreement("spans", span_counts(first, second), **FEW)
     assert found.value == pytest.approx(400 / 7, abs=1e-9)
     assert (found.n_items, found.n_groups) == (5, 2)
 
@@ -188,7 +189,12 @@ def test_attachment_is_that_of_the_scorer(drawn: list, subtypes: bool) -> None:
                 far = word[2] if side else True
                 tree.append((1 if far else k - 1, word[side]))
             sides[side].append(tree)
-    uas, las = attachment_agreement(*sides, subtypes=subtypes, **FEW)
+    uas, las = (
+        f1_agreement(
+            "arcs", attachment_counts(*sides, labelled=labelled, subtypes=subtypes), **FEW
+        )
+        for labelled in (False, True)
+    )
 
     def conllu(trees: list) -> list:
         return [
@@ -208,7 +214,10 @@ def test_attachment_is_that_of_the_scorer(drawn: list, subtypes: bool) -> None:
 def test_words_that_one_did_not_decide_are_left_out() -> None:
     first = [[(2, "det"), (0, "root"), None]]
     second = [[(2, "amod"), None, (1, "obj")]]
-    uas, las = attachment_agreement(first, second, **FEW)
+    uas, las = (
+        f1_agreement("arcs", attachment_counts(first, second, labelled=labelled), **FEW)
+        for labelled in (False, True)
+    )
     assert (uas.value, uas.n_items, las.value) == (100.0, 1, 0.0)
 
 
@@ -216,7 +225,7 @@ def test_brackets_are_those_of_evalb() -> None:
     """Trees of the sample against their neighbours' labels: counts add as in parseval."""
     trees = [Tree.from_brackets(line) for line in load_english("dev")]
     others = [tree.relabel(lambda name: "NP" if name == "PP" else name) for tree in trees]
-    found = bracket_agreement(trees, others, **FEW)
+    found = f1_agreement("brackets", bracket_counts(trees, others), **FEW)
     assert found.value == pytest.approx(parseval.evaluate(trees, others).all.f1, abs=1e-9)
     assert found.value < 100
     assert found.low <= found.value <= found.high
@@ -225,7 +234,8 @@ def test_brackets_are_those_of_evalb() -> None:
 def test_brackets_of_other_words_are_misses() -> None:
     one = Tree.from_brackets("(S (NP (NN dogs)) (VP (VB bark)))")
     other = Tree.from_brackets("(S (NP (NN dogs)))")
-    assert bracket_agreement([one, one], [one, other], **FEW).value == pytest.approx(600 / 11)
+    counts = bracket_counts([one, one], [one, other])
+    assert f1_agreement("brackets", counts, **FEW).value == pytest.approx(600 / 11)
 
 
 def test_entities_are_those_of_the_scorer() -> None:
@@ -234,7 +244,9 @@ def test_entities_are_those_of_the_scorer() -> None:
     from eigentext.evaluate.ner import entities
 
     spans = [[entities(tags) for tags in side] for side in (first, second)]
-    assert span_agreement(*spans, **FEW).value == pytest.approx(evaluate(first, second).f1)
+    assert f1_agreement("spans", span_counts(*spans), **FEW).value == pytest.approx(
+        evaluate(first, second).f1
+    )
 
 
 # ---------------------------------------------------------------- properties
@@ -281,7 +293,9 @@ def test_full_agreement_is_one_or_not_defined(same: list[str]) -> None:
 @given(st.lists(st.lists(st.integers(0, 5), max_size=4), min_size=1, max_size=8))
 @settings(max_examples=30, deadline=None)
 def test_spans_agree_with_themselves(spans: list[list[int]]) -> None:
-    found = span_agreement(spans, [list(reversed(one)) for one in spans], **FEW)
+    found = f1_agreement(
+        "spans", span_counts(spans, [list(reversed(one)) for one in spans]), **FEW
+    )
     if any(spans):
         assert (found.value, found.low, found.high) == (100.0, 100.0, 100.0)
     else:
@@ -315,8 +329,8 @@ def test_missing_values_are_left_out() -> None:
         lambda: fleiss_kappa([["a", "b"], ["a", "b", "c"]]),
         lambda: fleiss_kappa([["a"]]),
         lambda: krippendorff_alpha([["a", "b"]], groups=[]),
-        lambda: span_agreement([[]], []),
-        lambda: attachment_agreement([[(0, "root")]], [[(0, "root"), None]]),
+        lambda: span_counts([[]], []),
+        lambda: attachment_counts([[(0, "root")]], [[(0, "root"), None]], labelled=True),
     ],
 )
 def test_what_does_not_fit_is_told(wrong) -> None:
@@ -325,5 +339,7 @@ def test_what_does_not_fit_is_told(wrong) -> None:
 
 
 def test_a_span_counts_as_often_as_it_is() -> None:
-    assert span_agreement([["x", "x"]], [["x"]], **FEW).value == pytest.approx(200 / 3)
+    assert f1_agreement("spans", span_counts([["x", "x"]], [["x"]]), **FEW).value == pytest.approx(
+        200 / 3
+    )
     assert Counter(["x", "x"]) & Counter(["x"]) == Counter(["x"])

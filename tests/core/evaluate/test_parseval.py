@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 
 from eigentext.errors import DataError, SettingsError
 from eigentext.evaluate.brackets import Rules
-from eigentext.evaluate.evalb import format_report
-from eigentext.evaluate.parseval import Summary, by_length, evaluate, parse_prediction, score_pair
+from eigentext.evaluate.parseval import (
+    Summary,
+    by_length,
+    evaluate,
+    format_report,
+    parse_prediction,
+    score_pair,
+)
 from eigentext.language.formats.prm import EvalbSettings
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.constituent import Tree

@@ -1,7 +1,8 @@
 """Arc (and sibling) scores -> trees: the best, the k best, and the probability of every arc.
 
-Scores are checked and constraints written into them (``constraints``); every tree has exactly one
-word below the root.  The recursions stand in ``kernels``, here is what each of them answers:
+Scores are checked; required and forbidden arcs are written into them before, by ``constrained``.
+Every tree has exactly one word below the root.  The recursions stand in ``kernels``, here is what
+each of them answers:
 
 * :func:`eisner` the best projective tree, exactly, from half-trees of ever wider spans; O(n^3).
 * :func:`chu_liu_edmonds` the best tree whose arcs may cross, exactly, without a penalty for a
@@ -33,40 +34,33 @@ import numpy as np
 
 from eigentext.dependency.decoding.constraints import (
     NO_SIBLINGS,
+    checked_arc,
     checked_sib,
-    constrained,
     no_tree,
 )
 from eigentext.errors import SettingsError
 from eigentext.language.trees.dependency import DependencyTree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import numpy.typing as npt
 
-    from eigentext.dependency.decoding.constraints import Arc, Heads, Scores
+    from eigentext.dependency.decoding.constraints import Heads, Scores
 
 
-def eisner(
-    arc: npt.ArrayLike,
-    sib: npt.ArrayLike | None = None,
-    *,
-    required_arcs: Iterable[Arc] = (),
-    forbidden_arcs: Iterable[Arc] = (),
-) -> tuple[Heads, float]:
+def eisner(arc: npt.ArrayLike, sib: npt.ArrayLike | None = None) -> tuple[Heads, float]:
     """Heads (n,) and score of the best projective tree with one root, exact.
 
     ``arc``  (n+1, n+1): arc[h, d] scores head h (0: root) of word d; -inf forbids
     ``sib``  second order, (n+1, n+1, n+1): sib[h, s, d] scores d as the next modifier of h after
              s, outward on the same side; s == h: d is the first one there
 
+    >>> from eigentext.dependency.decoding.constraints import constrained
     >>> arc = np.zeros((4, 4))
     >>> arc[0, 2] = arc[2, 1] = arc[2, 3] = 1.0
     >>> heads, score = eisner(arc)
     >>> heads.tolist(), score
     ([2, 0, 2], 3.0)
-    >>> eisner(arc, required_arcs=[(3, 2)])[0].tolist()
+    >>> eisner(constrained(arc, required_arcs=[(3, 2)]))[0].tolist()
     [2, 3, 0]
     >>> sib = np.zeros((4, 4, 4))
     >>> sib[1, 2, 3] = 4.0
@@ -75,7 +69,7 @@ def eisner(
     """
     from eigentext.dependency.kernels.eisner import eisner_kernel
 
-    scores = constrained(arc, required_arcs, forbidden_arcs, projective=True)
+    scores = checked_arc(arc)
     heads = np.empty(len(scores) - 1, np.int32)
     siblings = NO_SIBLINGS if sib is None else checked_sib(sib, len(heads))
     score = float(eisner_kernel(scores, siblings, sib is not None, heads))
@@ -84,9 +78,7 @@ def eisner(
     return heads, score
 
 
-def chu_liu_edmonds(
-    arc: npt.ArrayLike, *, required_arcs: Iterable[Arc] = (), forbidden_arcs: Iterable[Arc] = ()
-) -> tuple[Heads, float]:
+def chu_liu_edmonds(arc: npt.ArrayLike) -> tuple[Heads, float]:
     """Heads (n,) and score of the best tree with one root, projective or not; exact.
 
     >>> arc = np.zeros((4, 4))
@@ -97,7 +89,7 @@ def chu_liu_edmonds(
     """
     from eigentext.dependency.kernels.mst import mst_kernel
 
-    scores = constrained(arc, required_arcs, forbidden_arcs)
+    scores = checked_arc(arc)
     heads = np.empty(len(scores) - 1, np.int32)
     score = float(mst_kernel(scores, heads))
     if score == -np.inf:
@@ -111,8 +103,6 @@ def rearrange(
     heads: npt.ArrayLike | None = None,
     *,
     charge: float = 0.0,
-    required_arcs: Iterable[Arc] = (),
-    forbidden_arcs: Iterable[Arc] = (),
 ) -> tuple[Heads, float]:
     """Heads (n,) and score of a good tree with one root under sibling scores: **approximate**.
 
@@ -133,7 +123,7 @@ def rearrange(
     from eigentext.dependency.kernels.eisner import siblings_score
     from eigentext.dependency.kernels.rearrange import rearrange_kernel
 
-    scores = constrained(arc, required_arcs, forbidden_arcs)
+    scores = checked_arc(arc)
     n = len(scores) - 1
     siblings = checked_sib(sib, n)
     if heads is None:
@@ -162,12 +152,7 @@ def _checked_heads(heads: npt.ArrayLike, n: int) -> Heads:
 
 
 def kbest_projective(
-    arc: npt.ArrayLike,
-    sib: npt.ArrayLike | None = None,
-    *,
-    k: int = 50,
-    required_arcs: Iterable[Arc] = (),
-    forbidden_arcs: Iterable[Arc] = (),
+    arc: npt.ArrayLike, sib: npt.ArrayLike | None = None, *, k: int = 50
 ) -> tuple[Heads, Scores]:
     """Heads (K, n) and scores (K,) of the k best projective trees with one root.
 
@@ -184,7 +169,7 @@ def kbest_projective(
     from eigentext.dependency.kernels.kbest import kbest_kernel
     from eigentext.dependency.kernels.mst import tree_score
 
-    scores = constrained(arc, required_arcs, forbidden_arcs, projective=True)
+    scores = checked_arc(arc)
     n = len(scores) - 1
     siblings = NO_SIBLINGS if sib is None else checked_sib(sib, n)
     trees = np.empty((_checked_count(k, n), n), np.int32)
@@ -196,13 +181,7 @@ def kbest_projective(
     return _sorted(best, [siblings_score(scores, siblings, tree) for tree in best])
 
 
-def kbest_nonprojective(
-    arc: npt.ArrayLike,
-    *,
-    k: int = 50,
-    required_arcs: Iterable[Arc] = (),
-    forbidden_arcs: Iterable[Arc] = (),
-) -> tuple[Heads, Scores]:
+def kbest_nonprojective(arc: npt.ArrayLike, *, k: int = 50) -> tuple[Heads, Scores]:
     """Heads (K, n) and scores (K,) of the k best trees with one root, crossing or not.
 
     >>> heads, scores = kbest_nonprojective(np.zeros((4, 4)), k=10)
@@ -211,7 +190,7 @@ def kbest_nonprojective(
     """
     from eigentext.dependency.kernels.mst import kbest_mst_kernel, tree_score
 
-    scores = constrained(arc, required_arcs, forbidden_arcs)
+    scores = checked_arc(arc)
     k = _checked_count(k, len(scores) - 1)
     trees = np.empty((k, len(scores) - 1), np.int32)
     n_trees = kbest_mst_kernel(scores, k, trees)
@@ -236,11 +215,7 @@ def _sorted(trees: Heads, scores: list[float]) -> tuple[Heads, Scores]:
 
 
 def projective_marginals(
-    arc: npt.ArrayLike,
-    sib: npt.ArrayLike | None = None,
-    *,
-    required_arcs: Iterable[Arc] = (),
-    forbidden_arcs: Iterable[Arc] = (),
+    arc: npt.ArrayLike, sib: npt.ArrayLike | None = None
 ) -> tuple[Scores, float]:
     """Arc probabilities (n+1, n+1) over projective trees, and log Z; with sibling scores or none.
 
@@ -250,7 +225,7 @@ def projective_marginals(
     """
     from eigentext.dependency.kernels.marginals import inside_outside
 
-    scores = constrained(arc, required_arcs, forbidden_arcs, projective=True)
+    scores = checked_arc(arc)
     siblings = NO_SIBLINGS if sib is None else checked_sib(sib, len(scores) - 1)
     marginals = np.empty_like(scores)
     log_z = float(inside_outside(scores, siblings, sib is not None, marginals))
@@ -259,9 +234,7 @@ def projective_marginals(
     return marginals, log_z
 
 
-def nonprojective_marginals(
-    arc: npt.ArrayLike, *, required_arcs: Iterable[Arc] = (), forbidden_arcs: Iterable[Arc] = ()
-) -> tuple[Scores, float]:
+def nonprojective_marginals(arc: npt.ArrayLike) -> tuple[Scores, float]:
     """Arc probabilities (n+1, n+1) over all trees with one root, first order, and log Z.
 
     >>> marginals, log_z = nonprojective_marginals(np.zeros((4, 4)))
@@ -270,7 +243,7 @@ def nonprojective_marginals(
     """
     from eigentext.dependency.kernels.marginals import matrix_tree
 
-    scores = constrained(arc, required_arcs, forbidden_arcs)
+    scores = checked_arc(arc)
     marginals = np.empty_like(scores)
     log_z = float(matrix_tree(scores, marginals))
     if log_z == -np.inf:

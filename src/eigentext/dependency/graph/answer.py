@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from eigentext.dependency.long_sentences import check_length
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.types import Float64s
+    from eigentext.dependency.graph.parser import DependencyParser
     from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.language.trees.dependency import DependencyTree
 
@@ -85,3 +89,27 @@ def with_probabilities(sentence: ConlluBlock, probabilities: Sequence[float]) ->
         kept = [item for item in cell.split("|") if item != "_" and not item.startswith("Prob=")]
         cells.append("|".join([*kept, f"Prob={min(1.0, max(0.0, p)):.4f}"]))
     return sentence.with_columns(misc=cells)
+
+
+def tree_score(parser: DependencyParser, sentence: ConlluBlock, tree: DependencyTree) -> float:
+    """Sum over the parts of the tree, with arcs that the parser's own search would not look at.
+
+    Parts are arcs, for order 2 also neighbouring siblings outward from each head, and with
+    grandparents each arc beside the arc above it; where arcs may cross, less what crossing costs.
+    """
+    check_length(len(sentence), "scores are")
+    batch = parser.encoder_.batch([parser.tagged_conllu(sentence)])
+    return parser.arcs_.tree_score(batch, 0, tree.heads)
+
+
+def judged(parser: DependencyParser, sentence: ConlluBlock, tree: DependencyTree) -> Parse:
+    """The tree as one of the parser's own: with its score, and how sure the relations are."""
+    score, labels = tree_score(parser, sentence, tree), parser.relations_
+    if labels is None:
+        return Parse(tree, score)
+    number_of = {name: number for number, name in enumerate(labels.relations)}
+    names = tree.relations or ("_",) * len(tree.forms)
+    numbers = np.array([[number_of.get(name, -1) for name in names]], np.int32)
+    keys = parser.encoder_.batch([parser.tagged_conllu(sentence)]).keys
+    (margins,) = labels.label_list(keys, tree.heads[None], numbers).columns().tolist()
+    return Parse(tree, score, margins=(margins[0], margins[1]))

@@ -37,6 +37,10 @@ ROLES = "hdgabijcs"
 LABEL_STEPS = 8  # whole numbers in the longest step of learning
 _ATTRIBUTES = (*PARSING.names, "label", "far")  # and those that an arc has only in its tree
 _GRAMMAR = TemplateGrammar("role.attribute", _ATTRIBUTES, ROLES, most=8, together=True, reach=2)
+_NEIGHBOURS = (  # of which tags are looked at together
+    "d-1 d d+1, h d-1 d, h d d+1, h-1 h d, h h+1 d, h-1 h h+1 d, h d-1 d d+1, g h d, h a d, "
+    "h b d, h a d b, h d i, h d j, h d i j, h d c, h d s"
+)
 
 
 @dataclass(frozen=True)
@@ -205,24 +209,7 @@ def label_templates(
     names += ["d-1.end2 d.end2", "d.end2 d+1.end2", "h.upos d.end2 d.far", "d.upos c.end2"]
     names += ["h.upos d.upos s.end2", "h.label d.end2", "s.label d.end2"]
     for tag in ("upos", "xpos"):
-        for text in (
-            "d-1 d d+1",
-            "h d-1 d",
-            "h d d+1",
-            "h-1 h d",
-            "h h+1 d",
-            "h-1 h h+1 d",
-            "h d-1 d d+1",
-            "g h d",
-            "h a d",
-            "h b d",
-            "h a d b",
-            "h d i",
-            "h d j",
-            "h d i j",
-            "h d c",
-            "h d s",
-        ):
+        for text in _NEIGHBOURS.split(","):
             names.append(" ".join(f"{role}.{tag}" for role in text.split()))
     names += ["d-1.lower d.upos", "d.upos d+1.lower", "d-1.lower d.lower", "d.lower d+1.lower"]
     names += ["h.upos d.upos d-1.lower", "h.upos d.upos d+1.lower", "h.upos d.upos c.lower"]

@@ -26,8 +26,13 @@ from eigentext.base.tokens import checked_item, checked_sentences, each_sentence
 from eigentext.base.values import Named, Text
 from eigentext.dependency.graph.answer import Parse, with_heads
 from eigentext.dependency.graph.demands import Demands
-from eigentext.dependency.graph.encode import TokenEncoder, fine_tag, usual_upos, with_upos
-from eigentext.dependency.graph.fine_tags import chosen_features
+from eigentext.dependency.graph.encode import (
+    TokenEncoder,
+    chosen_features,
+    fine_tag,
+    usual_upos,
+    with_upos,
+)
 from eigentext.dependency.graph.labels import (
     LabelModel,
     LabelSettings,

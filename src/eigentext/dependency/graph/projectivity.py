@@ -1,7 +1,5 @@
 """May the arcs of the trees cross, and at what charge?  Chosen on held-out training sentences.
 
-The same sentences say how sharp probabilities are to be (``heat.py``).
-
 1. Trees without a crossing arc need no choice: projective, whose search is exact.
 2. Otherwise two parsers are trained for a few passes on three of four sentences and tried on the
    fourth: one of projective trees, and one whose arcs may cross, with each of a few charges for a
@@ -9,6 +7,12 @@ The same sentences say how sharp probabilities are to be (``heat.py``).
    parser whose arcs may cross.)  Large treebanks are thinned out evenly first.
 3. What gets most heads right is chosen; of equals the projective trees, then the higher charge.
    The parser that is kept is trained on all sentences.
+4. The same sentences say how sharp probabilities are to be.  Scores are learned by margins, so
+   that p(tree) = exp(score) / Z says the right order and the wrong size; with a heat T
+
+       p(tree) = exp(score(tree) / T) / Z(T)
+
+   and T is the one, of a few, that makes the gold heads of held-out words most probable.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.dependency.graph.heat import fitted_heat
+from eigentext.base.cores import each
 from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs
 from eigentext.language.trees.dependency import DependencyTree
 
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.progress import Progress
-    from eigentext.base.types import Int32s
+    from eigentext.base.types import Float64s, Int32s
     from eigentext.dependency.graph.encode import ArcBatch
 
 WORDS = 80_000  # about so many are looked at, so that large treebanks pay little
@@ -35,6 +39,9 @@ PASSES, SMALL_PASSES = 3, 5  # small treebanks: more passes cost little, and say
 SMALL = 40_000  # words
 FEW = 20_000  # words looked at where nothing but the heat is left to fit
 CHARGES = (0.8, 0.4, 0.2, 0.1, 0.0)  # for each crossing arc, the highest first
+_HEATS = tuple(2.0 ** (k / 4) for k in range(-16, 5))  # 1/16 to 2
+_MOST_SENTENCES, _MOST_WORDS = 300, 80  # looked at; longer sentences would take most of the time
+_FLOOR = 1e-6  # the probability of a gold head that was ruled out
 
 
 @dataclass(frozen=True)
@@ -162,3 +169,28 @@ def _renamed(progress: Progress | None) -> Progress | None:
     if progress is None:
         return None
     return lambda done, total, _: progress(done, total, "may arcs cross?")
+
+
+def fitted_heat(model: ArcModel, test: ArcBatch) -> float:
+    """The heat of a model by sentences that it has not seen; 1 if there are none."""
+    lengths = np.diff(test.starts) - 1
+    short = np.flatnonzero((lengths > 1) & (lengths <= _MOST_WORDS))
+    chosen = short[:: max(1, -(-len(short) // _MOST_SENTENCES))]
+
+    def logs(number: int) -> Float64s:
+        """(heats,) log probabilities of the gold heads of one sentence."""
+        search = model.search(test, number)
+        gold = test.heads[test.starts[number] + 1 : test.starts[number + 1]]
+        words = np.arange(1, len(gold) + 1)
+        sums = np.zeros(len(_HEATS))
+        for at, heat in enumerate(_HEATS):
+            search.heat = heat
+            sums[at] = np.log(np.maximum(search.marginals()[gold, words], _FLOOR)).sum()
+        return sums
+
+    totals = np.zeros(len(_HEATS))
+    for sums in each(logs, chosen.tolist()):
+        totals += sums
+    # of nearly equals the first, so that rounding decides nothing
+    near = totals >= totals.max() - 1e-9 * abs(totals.max())
+    return _HEATS[int(np.argmax(near))] if len(chosen) else 1.0

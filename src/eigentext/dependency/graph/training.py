@@ -80,7 +80,7 @@ class ArcSettings:
         0.0, Real(0), "Order 2 with crossing arcs: what each costs a tree, when decoding."
     )
     heat: float = setting(
-        1.0, Real(0, open=True), "Probabilities go by exp of scores over it (``heat.py``)."
+        1.0, Real(0, open=True), "Probabilities go by exp of scores over it (``projectivity``)."
     )
     grandparents: bool = setting(
         False, Flag(), "Order 2 scores a modifier with its head and the head's head, too."

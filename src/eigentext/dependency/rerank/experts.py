@@ -159,7 +159,7 @@ def jackknifed(
 def expert_to_bytes(name: str, expert: Any) -> bytes:
     """What a model file keeps of an expert: its own file, or its counts as text."""
     if name in ("valence", "distance"):
-        counts = sorted(expert.table.counts.items())
+        counts = sorted(expert.counts.items())
         return "\n".join(f"{c}\t{o}\t{n}" for (c, o), n in counts).encode() or b" "
     raw: bytes = expert.model.to_bytes()
     return raw

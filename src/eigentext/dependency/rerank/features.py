@@ -14,10 +14,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from eigentext.base.ragged import pointers
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -98,15 +99,25 @@ class TagTemplates:
         return rows[order].astype(np.int32), codes.astype(np.int32)
 
 
-class _Counted:
+class CountedEvents(ABC):
     """log p(outcome | condition) from counts: added ``alpha``, backed off to p(outcome)."""
 
     alpha = 5.0
 
-    def __init__(self, counts: Mapping[tuple[Any, Any], int]) -> None:
+    @classmethod
+    def of(cls, trees: Iterable[tuple[TaggedSentence, Sequence[int]]]) -> Self:
+        """Count gold trees."""
+        return cls(Counter(event for tree in trees for event in cls.events(*tree)))
+
+    @staticmethod
+    @abstractmethod
+    def events(sentence: TaggedSentence, heads: Sequence[int]) -> Iterator[tuple[str, int]]:
+        """Conditions and outcomes in a tree."""
+
+    def __init__(self, counts: Mapping[tuple[str, int], int]) -> None:
         self.counts = dict(counts)
-        outcomes: Counter[Any] = Counter()
-        conditions: Counter[Any] = Counter()
+        outcomes: Counter[int] = Counter()
+        conditions: Counter[str] = Counter()
         for (condition, outcome), n in counts.items():
             outcomes[outcome] += n
             conditions[condition] += n
@@ -116,9 +127,9 @@ class _Counted:
         }
         self._least = 0.5 / (total + 0.5 * len(outcomes) + 1)
         self._conditions = conditions
-        self._cache: dict[tuple[Any, Any], float] = {}
+        self._cache: dict[tuple[str, int], float] = {}
 
-    def log(self, condition: Any, outcome: Any) -> float:
+    def log(self, condition: str, outcome: int) -> float:
         """The smoothed log probability."""
         value = self._cache.get((condition, outcome))
         if value is None:
@@ -135,7 +146,7 @@ def _length(distance: int) -> int:
     return distance if distance < 4 else 4 if distance < 7 else 5 if distance < 11 else 6
 
 
-class Valence:
+class Valence(CountedEvents):
     """log p of the numbers of left and right children of every word, given its tag.
 
     >>> from eigentext.dependency.sentence import TaggedSentence
@@ -145,21 +156,14 @@ class Valence:
     True
     """
 
-    def __init__(self, counts: Mapping[tuple[Any, Any], int]) -> None:
-        self.table = _Counted(counts)
-
-    @classmethod
-    def of(cls, trees: Iterable[tuple[TaggedSentence, Sequence[int]]]) -> Valence:
-        """Count gold trees."""
-        counts: Counter[tuple[Any, Any]] = Counter()
-        for sentence, heads in trees:
-            for tag, pair in zip(sentence.fine, _valences(np.array([heads]))[0], strict=True):
-                counts[tag, int(pair)] += 1
-        return cls(counts)
+    @staticmethod
+    def events(sentence: TaggedSentence, heads: Sequence[int]) -> Iterator[tuple[str, int]]:
+        """Tags, with numbers of children."""
+        return zip(sentence.fine, _valences(np.array([heads]))[0].tolist(), strict=True)
 
     def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
         """(K,) log p of the valences of each tree."""
-        log, tags = self.table.log, sentence.fine
+        log, tags = self.log, sentence.fine
         return np.array(
             [sum(map(log, tags, row)) for row in _valences(heads).tolist()], dtype=np.float64
         )
@@ -177,26 +181,20 @@ def _valences(heads: npt.NDArray[Any], cap: int = 4) -> Int64s:
     return np.asarray(capped[0] * (cap + 1) + capped[1])
 
 
-class Distance:
+class Distance(CountedEvents):
     """log p of side and length class of every arc, given the tags of both ends."""
 
-    def __init__(self, counts: Mapping[tuple[Any, Any], int]) -> None:
-        self.table = _Counted(counts)
-
-    @classmethod
-    def of(cls, trees: Iterable[tuple[TaggedSentence, Sequence[int]]]) -> Distance:
-        """Count gold trees."""
-        counts: Counter[tuple[Any, Any]] = Counter()
-        for sentence, heads in trees:
-            tags = ("", *sentence.fine)
-            for d, h in enumerate(heads, start=1):
-                if h:
-                    counts[f"{tags[h]} {tags[d]}", _side_length(d, h)] += 1
-        return cls(counts)
+    @staticmethod
+    def events(sentence: TaggedSentence, heads: Sequence[int]) -> Iterator[tuple[str, int]]:
+        """Tags of both ends, with side and length class."""
+        tags = ("", *sentence.fine)
+        return (
+            (f"{tags[h]} {tags[d]}", _side_length(d, h)) for d, h in enumerate(heads, start=1) if h
+        )
 
     def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
         """(K,) log p of the lengths of each tree's arcs."""
-        tags, log = ("", *sentence.fine), self.table.log
+        tags, log = ("", *sentence.fine), self.log
         n = len(sentence.forms)
         table = np.zeros((n + 1, n + 1))
         for d in range(1, n + 1):

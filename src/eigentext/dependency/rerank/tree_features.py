@@ -15,8 +15,7 @@ import numpy as np
 
 from eigentext.base.hashing import text_key
 from eigentext.base.ragged import pointers
-from eigentext.dependency.graph.encode import TokenEncoder
-from eigentext.dependency.graph.fine_tags import chosen_features
+from eigentext.dependency.graph.encode import TokenEncoder, chosen_features
 from eigentext.errors import SettingsError
 from eigentext.features.attributes import PARSING
 from eigentext.linear.lists import LearningList, ListFeatures, list_scores

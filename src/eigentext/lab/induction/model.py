@@ -243,7 +243,7 @@ class Bracketer(Model, InductionSettings):
 
     def score(self, trees: Iterable[Tree], y: None = None) -> float:
         """Unlabelled F1, from 0 to 1, on gold trees with their tags, without punctuation."""
-        from eigentext.evaluate.unlabelled import unlabelled_f1
+        from eigentext.evaluate.brackets import unlabelled_f1
 
         self.check_fitted()
         gold = list(each_tree(trees))

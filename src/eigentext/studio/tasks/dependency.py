@@ -280,12 +280,13 @@ class DependencyTask(Task):
         self, parser: DependencyParser, tagged: TaggedSentence, required: list[tuple[int, int]]
     ) -> tuple[list[int], list[str], npt.NDArray[np.float64]] | None:
         """The best tree with these arcs if arcs may cross; None where there is none."""
+        from eigentext.dependency.decoding.constraints import constrained
         from eigentext.dependency.decoding.decoders import chu_liu_edmonds, nonprojective_marginals
 
         try:
-            arc, _ = parser.scores(tagged)
-            heads, _ = chu_liu_edmonds(arc, required_arcs=required)
-            marginals, _ = nonprojective_marginals(arc, required_arcs=required)
+            arc = constrained(parser.scores(tagged)[0], required)
+            heads, _ = chu_liu_edmonds(arc)
+            marginals, _ = nonprojective_marginals(arc)
         except SettingsError:
             return None
         relations = ["_"] * len(heads)
