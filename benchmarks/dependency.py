@@ -54,7 +54,7 @@ from eigentext.dependency.graph.templates import (
 from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.evaluate.bootstrap import compare
-from eigentext.features.shapes import lowered
+from eigentext.features.signatures import lowered
 from eigentext.features.symbols import frequent_words
 from eigentext.features.word_classes import clusters_of
 from eigentext.language.formats import conllu, conllx

@@ -25,12 +25,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from protocols.text_dictionary import learn_text_dictionary
 
-from eigentext.dependency.latent.conditioning import examine, negative_rate
-from eigentext.dependency.latent.dictionaries import treebank_dictionary
+from eigentext.dependency.latent.moments import treebank_dictionary
 from eigentext.dependency.latent.model import LatentTreeModel
 from eigentext.dependency.latent.moments import TreeMoments
 from eigentext.dependency.latent.observations import Observations, WordForest
-from eigentext.dependency.latent.operators import SpectralTreeOperators
+from eigentext.dependency.latent.operators import SpectralTreeOperators, examine, negative_rate
 from eigentext.dependency.rerank.lists import KBestLists, lists_of
 from eigentext.language.formats import conllu, conllx
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +66,12 @@ _COARSE = (
     ("CD", "NUM"),
     ("UH", "INTJ"),
 )
+
+
+def with_columns(table: TagTable, names: list[str]) -> TagTable:
+    """The same with only these dense columns."""
+    columns = [table.names.index(name) for name in names]
+    return replace(table, dense=table.dense[:, columns], names=tuple(names))
 
 
 def universal(tag: str) -> str:
@@ -218,7 +225,7 @@ def table(lists: Lists, folder: Path, learner: str, l2: float, splits: Sequence[
         tables[split] = TagTable.of(known[split], those, templates, mine, gold)
     weights: list[TagWeights] = []
     for _, those in ROWS:
-        train = tables["train"].with_columns(["base", *those])
+        train = with_columns(tables["train"], ["base", *those])
         if learner == "perceptron":
             weights.append(perceptron(train, templates.size))
         else:
@@ -233,7 +240,7 @@ def table(lists: Lists, folder: Path, learner: str, l2: float, splits: Sequence[
         say("no reranking", first, None)
         rival = None
         for (name, used), found in zip(ROWS, weights, strict=True):
-            mine = tables[split].with_columns(["base", *used])
+            mine = with_columns(tables[split], ["base", *used])
             counts = counts_of(lists, split, choose(mine, mine.scores(found)))
             say(name, counts, rival)
             rival = counts if rival is None else rival

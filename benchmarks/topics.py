@@ -32,7 +32,7 @@ import numpy as np
 from _data import data
 
 from eigentext.counting.documents import WordChoice, count_documents, read_documents
-from eigentext.evaluate.coherence import npmi_coherence
+from eigentext.evaluate.clustering import npmi_coherence
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.formats.text import read_sentences
 from eigentext.words import TopicModel

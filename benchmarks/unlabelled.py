@@ -31,7 +31,7 @@ from _data import data
 from eigentext.dependency import DependencyParser
 from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.latent.model import LatentTreeModel
-from eigentext.dependency.unlabelled import Unlabelled
+from eigentext.dependency.settings import Unlabelled
 from eigentext.evaluate.bootstrap import compare
 from eigentext.language.formats.conllu import read_sentences, to_dependency_tree
 from eigentext.linalg.determinism import single_threaded

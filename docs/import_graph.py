@@ -15,8 +15,7 @@ from pathlib import Path
 import grimp
 
 from eigentext.base.files.opening import atomic_write
-from eigentext.drawing.markup import escape
-from eigentext.drawing.svg import number, svg_document
+from eigentext.drawing.svg import escape, number, svg_document
 
 ROOT = Path(__file__).parents[1]
 WIDTH, STEP, BOX = 900.0, 64.0, (118.0, 30.0)

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.dependency.latent.dictionaries import TreeDictionary
+from eigentext.dependency.latent.moments import TreeDictionary
 from eigentext.dependency.latent.observations import Observations
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.features.symbols import UNKNOWN

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from eigentext.dependency.latent.dictionaries import TreeDictionary
+from eigentext.dependency.latent.moments import TreeDictionary
 from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
 from eigentext.dependency.latent.observations import WordForest
 from eigentext.dependency.latent.operators import TreeOperators, make_operators
@@ -181,22 +181,6 @@ def test_links_taken_from_all_words_of_some_trees_are_exact():
     moments = TreeMoments(K, SL, SR, Om, root, n, n_roots)
     operators = make_operators(moments, TreeDictionary(U, "other"), links=(sums, uz))[0]
     assert_scores(operators, model, some_trees(model, rng, missing=True), rtol=1e-9)
-
-
-def test_moments_add_over_shards():
-    rng = np.random.default_rng(8)
-    heads = [random_heads(rng, 6) for _ in range(40)]
-    seen = rng.integers(-1, 9, (1, 240)).astype(np.int32)
-    forest = WordForest(seen, np.concatenate(heads).astype(np.int32), np.arange(0, 241, 6))
-    U = rng.standard_normal((9, 3))
-    for kind in (TreeMoments, InstrumentMoments):
-        for directed in (True, False):
-            whole = kind.of(forest, U, directed=directed)
-            cut = kind.of(forest.part(0, 13), U, directed=directed) + kind.of(
-                forest.part(13, 40), U, directed=directed
-            )
-            for a, b in zip(values_of(whole), values_of(cut), strict=True):
-                np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
 
 
 # ---------------------------------------------------------------- samples

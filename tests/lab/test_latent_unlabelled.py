@@ -11,10 +11,10 @@ import pytest
 
 from eigentext.dependency import LatentTreeModel
 from eigentext.dependency.latent import learn
-from eigentext.dependency.latent.dictionaries import neighbour_counts
+from eigentext.dependency.latent.moments import neighbour_counts
 from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
 from eigentext.dependency.latent.observations import Observations, WordForest
-from eigentext.dependency.unlabelled import Unlabelled
+from eigentext.dependency.settings import Unlabelled
 from eigentext.errors import SettingsError
 from eigentext.lab.unlabelled.learn import WEIGHTS, TreeText, parser_of, tree_list
 from eigentext.language.formats.conllu import from_dependency_tree, write_sentences

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from eigentext.constituency import LPCFG
 from eigentext.datasets import load_english
 from eigentext.errors import SettingsError
-from eigentext.features.sparse_rows import FeatureRows
+from eigentext.features.spectrum import FeatureRows
 from eigentext.lab.pivot.learn import decompose, mixture_weights
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.constituent import Tree

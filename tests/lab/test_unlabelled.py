@@ -11,7 +11,7 @@ import pytest
 
 from eigentext.dependency import GenerativeParser
 from eigentext.dependency.generative.learn import Corpus, TreeSmoothing, em_counts, empty_counts
-from eigentext.dependency.unlabelled import Unlabelled
+from eigentext.dependency.settings import Unlabelled
 from eigentext.errors import SettingsError
 from eigentext.lab.unlabelled.learn import NumberedText, all_trees_counts, best_trees, improve
 from eigentext.language.formats.conllu import make_sentence, read_sentences, write_sentences

@@ -179,7 +179,7 @@ def apply(
         $ eigentext const apply english.lpcfg sample/text.txt -o trees.mrg
     """
     from eigentext.constituency import LPCFG
-    from eigentext.features.known_words import KnownWords, Share
+    from eigentext.features.symbols import KnownWords, Share
     from eigentext.language.formats.records import kind_of
 
     parser = LPCFG.load(model)

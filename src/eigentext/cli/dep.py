@@ -236,7 +236,7 @@ def _trust(source: str, flags: OperatorFlags) -> dict[str, Any]:
     import numpy as np
 
     from eigentext.dependency import SpectralTreeOperators
-    from eigentext.dependency.latent.conditioning import examine, negative_rate
+    from eigentext.dependency.latent.operators import examine, negative_rate
     from eigentext.dependency.latent.moments import TreeMoments
 
     trees = [tree for _, tree in trees_of([source])]

@@ -25,7 +25,7 @@ from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentext.dependency import DependencyParser, GenerativeParser, LatentTreeModel, Reranker
-    from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
+    from eigentext.dependency.settings import Unlabelled, UnlabelledReport
     from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.language.trees.dependency import DependencyTree
 
@@ -55,7 +55,7 @@ class UnlabelledText(Flags):
 
     def read(self, on_error: OnError | None, **more: Any) -> Unlabelled | None:
         """The sentences, and how they count; None without any."""
-        from eigentext.dependency.unlabelled import Unlabelled
+        from eigentext.dependency.settings import Unlabelled
         from eigentext.language.formats.conllu import read_sentences
 
         if not self.unlabelled:

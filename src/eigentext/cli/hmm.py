@@ -65,7 +65,7 @@ def apply(
         $ eigentext hmm train-blocked sample/text.txt -o blocked.hmm --n-groups 5
         $ eigentext hmm apply blocked.hmm sample/text.txt --method posterior -o states.txt
     """
-    from eigentext.features.known_words import KnownWords, Share
+    from eigentext.features.symbols import KnownWords, Share
     from eigentext.sequences.tagger.model import LatentTagger
 
     as_json = format_ == "jsonl" or kbest > 1 or marginals

@@ -330,8 +330,8 @@ def _show_results(results: list[FoldResult], run: Run) -> None:
     rows = {
         "all": total.full,
         "without some elements": total.reduced,
-        "seen in training": total.seen,
-        "unseen": total.unseen,
+        "seen in training": total.trained,
+        "unseen": total.untrained,
         **{f"element {name}": accuracy for name, accuracy in total.elements.items()},
         **{f"document {name}": accuracy for name, accuracy in total.documents.items()},
     }

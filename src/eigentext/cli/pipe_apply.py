@@ -68,7 +68,7 @@ def apply(
         $ eigentext pipe apply english.pipe sample/raw.txt -o parsed.jsonl --format jsonl --top 2
         $ eigentext pipe apply english.pipe sample/treebank-dev.conllu -o again.conllu --given tags
     """
-    from eigentext.features.known_words import Share
+    from eigentext.features.symbols import Share
     from eigentext.language.formats.spacy_docs import merged
     from eigentext.pipeline import Pipeline
     from eigentext.pipeline.annotate import AnswerOptions

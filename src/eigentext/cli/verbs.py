@@ -27,7 +27,7 @@ from eigentext.cli.command import EXPERT, Flags, flag
 from eigentext.cli.inputs import is_model
 from eigentext.cli.output import Clock, progress_bar, remark, show_figures
 from eigentext.errors import DataError, SettingsError
-from eigentext.features.known_words import KnownWords, Share, remark_on
+from eigentext.features.symbols import KnownWords, Share, remark_on
 
 
 def of_files(error: DataError, sources: list[str], *inputs: str) -> DataError:

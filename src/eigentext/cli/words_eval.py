@@ -139,7 +139,7 @@ def _is_paths_file(path: str) -> bool:
 def _of_topics(model: str, gold: list[str], text: DocumentInput, top: int) -> dict[str, Any]:
     import numpy as np
 
-    from eigentext.evaluate.coherence import npmi_coherence
+    from eigentext.evaluate.clustering import npmi_coherence
     from eigentext.words.topics.model import TopicModel
 
     topics = TopicModel.load(model)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.constituency.settings import INSIDE_GROUPS, OUTSIDE_GROUPS
-from eigentext.features.sparse_rows import feature_numbers
+from eigentext.features.spectrum import feature_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Collection

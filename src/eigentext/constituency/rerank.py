@@ -253,7 +253,7 @@ _FREQUENT = 5  # words seen less often have the key of their signature
 
 @dataclass(frozen=True, eq=False)
 class Reranker:
-    """ListWeights of features.
+    """Weights of features.
 
     ``words``    words that stand for themselves; others are known by their signatures
     ``weights``  64-bit features, rising, and the weight of each

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from eigentext.base.settings import setting
 from eigentext.base.values import Anything, Auto, Flag, Listed, Named, Real, Text, Whole
 from eigentext.features.signatures import LANGUAGES, Language
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eigentext.language.formats.conllu import ConlluBlock
+
 
 EDGES = ("undirected", "directed", "adjacent", "ordered")
 EXPERTS = (
@@ -267,3 +273,35 @@ class RerankerSettings:
         None, Named({}), "Settings of the generative parser, by name.", flag=False
     )
     seed: int = setting(0, Whole(0), _SEED_HELP, panel="expert")
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """Sentences with tags and without trees, for a generative parser or a latent tree model.
+
+    ``sentences``  of CoNLL-U; their heads are not looked at
+    ``weight``     what a count in them is worth beside one in a tree; None: by held-out trees
+    ``rounds``     EM iterations over trees and sentences; a latent tree model has its ``n_iter``
+    ``trees``      ``all`` trees of a sentence by their posteriors, or its ``best`` tree alone;
+                   ``all`` are a short list of the best ones in a latent tree model
+    """
+
+    sentences: Sequence[ConlluBlock]
+    weight: float | None = None
+    rounds: int = 3
+    trees: Literal["all", "best"] = "all"
+
+
+class UnlabelledReport(NamedTuple):
+    """What became of sentences without trees.
+
+    ``weight``    that they counted with; 0: not at all
+    ``n_used``    how many there were;  ``n_left_out`` how many more were too long
+    ``held_out``  by weight, where it was chosen, in percent: UAS, or with a latent tree model in
+                  how many pairs the drawn tree scores above another one
+    """
+
+    weight: float
+    n_used: int
+    n_left_out: int
+    held_out: dict[float, float]

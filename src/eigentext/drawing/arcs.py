@@ -10,18 +10,19 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from eigentext.drawing.arcs_layout import Arc, Row, lay_out
-from eigentext.drawing.markup import is_right_to_left, text_width
 from eigentext.drawing.svg import (
     FONT_SIZE,
     HALF_LABEL,
     MARGIN,
     data_group,
+    is_right_to_left,
     number,
     shown_text,
     svg_box,
     svg_document,
     svg_lines,
     svg_text,
+    text_width,
 )
 
 if TYPE_CHECKING:
@@ -315,7 +316,6 @@ def _path(kind: str, opacity: float | None, line: str) -> str:
 
 
 def _scale(name: str) -> list[tuple[str, float]]:
-    """The two ends of the scale of probabilities, and the width up to each."""
     if not name:
         return []
     first, last = f"{name} 0", "1"
@@ -376,7 +376,6 @@ def _free_middle(
 
 
 def _described(arcs: Sequence[Arc], forms: Sequence[str], names: tuple[str, str]) -> str:
-    """The tree in words, for those who cannot see it."""
     whose = {"both": "", "first": f" [only {names[0]}]", "second": f" [only {names[1]}]"}
     return "; ".join(
         f"{forms[arc.dependent]} ← {forms[arc.head] if arc.head >= 0 else 'root'}"

@@ -89,7 +89,6 @@ def lay_out(
 def _filled(
     arcs: Sequence[Arc], word_widths: Sequence[float], label_widths: Sequence[float], limit: float
 ) -> list[Row]:
-    """Rows with as many words as fit."""
     rows: list[Row] = []
     start = 0
     while start < len(word_widths):

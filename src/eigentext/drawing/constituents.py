@@ -11,18 +11,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from eigentext.drawing.markup import is_right_to_left, text_width
 from eigentext.drawing.svg import (
     FONT_SIZE,
     HALF_LABEL,
     MARGIN,
     data_group,
+    is_right_to_left,
     number,
     shown_text,
     svg_box,
     svg_document,
     svg_lines,
     svg_text,
+    text_width,
 )
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from eigentext.drawing.markup import elide, printable, text_width
-from eigentext.drawing.svg import fit_for_page
+from eigentext.drawing.svg import elide, fit_for_page, printable, text_width
 from eigentext.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -334,7 +333,6 @@ def require_matplotlib() -> None:
 
 @contextmanager
 def _figure(plot: Plot) -> Iterator[Any]:
-    """A figure of its own, filled, under our settings; to be saved in the block."""
     require_matplotlib()
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.drawing.markup import elide, escape, printable, text_width
 from eigentext.drawing.plots import PALETTE
-from eigentext.drawing.svg import MARGIN, number, svg_document
+from eigentext.drawing.svg import (
+    MARGIN,
+    elide,
+    escape,
+    number,
+    printable,
+    svg_document,
+    text_width,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -19,8 +19,7 @@ from heapq import heappop, heappush, nlargest
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentext.drawing.markup import elide, escape, printable, text_width
-from eigentext.drawing.svg import number, svg_document
+from eigentext.drawing.svg import elide, escape, number, printable, svg_document, text_width
 from eigentext.errors import DataError
 
 if TYPE_CHECKING:

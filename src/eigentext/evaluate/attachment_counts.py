@@ -25,7 +25,6 @@ DISTANCES = ((0, 0), (1, 1), (2, 2), (3, 6), (7, None))  # 0: from the root
 
 
 def _names(text: str) -> frozenset[str]:
-    """The words of a list written as one string."""
     return frozenset(text.split())
 
 
@@ -337,6 +336,5 @@ def added(scores: Sequence[WordScore]) -> WordScore:
 
 
 def _range_of(words: Words, word: int) -> int:
-    """The row of DISTANCES for the arc to a word."""
     distance = 0 if words.heads[word] == ROOT else abs(words.heads[word] - word)
     return next(k for k, (_, last) in enumerate(DISTANCES) if last is None or distance <= last)

@@ -27,7 +27,7 @@ class RankedItem(NamedTuple):
     gold: Label
     labels: Sequence[Label]
     scores: Sequence[float]
-    seen: bool = True
+    in_training: bool = True
     document: str = ""
 
 
@@ -71,8 +71,8 @@ class RankingScores:
 
     full: Accuracy = field(default_factory=Accuracy)
     reduced: Accuracy = field(default_factory=Accuracy)
-    seen: Accuracy = field(default_factory=Accuracy)
-    unseen: Accuracy = field(default_factory=Accuracy)
+    trained: Accuracy = field(default_factory=Accuracy)
+    untrained: Accuracy = field(default_factory=Accuracy)
     covered: Accuracy = field(default_factory=Accuracy)
     elements: dict[str, Accuracy] = field(default_factory=dict)
     documents: dict[str, Accuracy] = field(default_factory=dict)
@@ -83,15 +83,8 @@ class RankingScores:
         return self.covered.a1
 
     def __add__(self, other: RankingScores) -> RankingScores:
-        return RankingScores(
-            self.full + other.full,
-            self.reduced + other.reduced,
-            self.seen + other.seen,
-            self.unseen + other.unseen,
-            self.covered + other.covered,
-            _joined(self.elements, other.elements),
-            _joined(self.documents, other.documents),
-        )
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return RankingScores(*(_joined(a, b) if isinstance(a, dict) else a + b for a, b in pairs))
 
     def as_record(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -99,8 +92,8 @@ class RankingScores:
             **self.full.as_record(),
             "coverage": _rounded(self.coverage),
             "reduced": self.reduced.as_record(),
-            "seen": self.seen.as_record(),
-            "unseen": self.unseen.as_record(),
+            "seen": self.trained.as_record(),
+            "unseen": self.untrained.as_record(),
             "elements": {name: accuracy.as_record() for name, accuracy in self.elements.items()},
             "documents": {name: accuracy.as_record() for name, accuracy in self.documents.items()},
         }
@@ -153,7 +146,7 @@ def score_ranking(
         rank = ranked.index(item.gold) if item.gold in ranked else -1
         scores.full.add(rank)
         scores.covered.add(0 if rank >= 0 else -1)
-        (scores.seen if item.seen else scores.unseen).add(rank)
+        (scores.trained if item.in_training else scores.untrained).add(rank)
         by_document[item.document].add(rank)
         for index, name in enumerate(elements):
             values = [label[index] for label in ranked]

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from eigentext.base.hashing import key_of
-from eigentext.features.shapes import case_of, kind_of, lowered, outline
+from eigentext.features.signatures import case_of, kind_of, lowered, outline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.hashing import MIXER, SPREAD
 from eigentext.base.ragged import pointers
 from eigentext.errors import RankWarning
 from eigentext.linalg.svd import truncated_svd
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from eigentext.base.types import Float32s, Float64s, Int64s
-    from eigentext.features.sparse_rows import FeatureRows
+    from eigentext.base.types import Float32s, Float64s, Int32s, Int64s, UInt64s
+
 
 _SPARE = 6  # directions beyond those asked for: they make the last ones converge
 
@@ -90,7 +91,7 @@ def omega_svd(
 ) -> Spectrum:
     """Top singular directions of Phi' Psi / M as coordinates of the M nodes.
 
-    >>> from eigentext.features.sparse_rows import FeatureRows
+    >>> from eigentext.features.spectrum import FeatureRows
     >>> one = FeatureRows(np.array([[0], [1]], np.int32), np.ones((2, 1), np.float32), 2)
     >>> omega_svd(one, one, 1, np.random.default_rng(0)).s.round(4).tolist()
     [0.5]
@@ -117,7 +118,7 @@ def omega_svd(
 def noise_level(Phi: FeatureRows, Psi: FeatureRows, rng: np.random.Generator) -> float:
     """The largest singular value that chance alone gives Omega = Phi' Psi / M.
 
-    >>> from eigentext.features.sparse_rows import FeatureRows
+    >>> from eigentext.features.spectrum import FeatureRows
     >>> same = FeatureRows(np.zeros((9, 1), np.int32), np.ones((9, 1), np.float32), 1)
     >>> noise_level(same, same, np.random.default_rng(0))
     0.0
@@ -161,10 +162,66 @@ def converged_coordinates(
 
 
 def _sparse(X: FeatureRows) -> Any:
-    """The same matrix for scipy, in 64 bits."""
     from scipy.sparse import csr_array
 
     n, width = X.columns.shape
     first = np.arange(n + 1) * width
     values = X.values.astype(np.float64).reshape(-1)
     return csr_array((values, X.columns.reshape(-1), first), shape=(n, X.width))
+
+
+class FeatureRows(NamedTuple):
+    """A sparse matrix with F entries in each of its M rows: places and values, both (M, F)."""
+
+    columns: Int32s
+    values: Float32s
+    width: int
+
+    def times(self, W: Float32s) -> Float32s:
+        """X W, dense (M, k)."""
+        from eigentext.features.kernels.feature_rows import project
+
+        out = np.empty((len(self.columns), W.shape[1]), np.float32)
+        project(self.columns, self.values, W, out)
+        return out
+
+    def transposed_times(self, other: FeatureRows, W: Float32s) -> Float32s:
+        """X' (Y W), dense (d, k), where Y is the other matrix over the same rows."""
+        from eigentext.features.kernels.feature_rows import cross
+
+        out = np.empty((self.width, W.shape[1]), np.float32)
+        cross(self.columns, self.values, other.columns, other.values, W, out)
+        return out
+
+
+def feature_numbers(template: int, *values: npt.NDArray[np.integer]) -> UInt64s:
+    """One 64-bit number per row from a template number and columns of values (FNV-like mix).
+
+    >>> one, two = feature_numbers(1, np.array([3, 3]), np.array([4, 5])).tolist()
+    >>> one == two
+    False
+    """
+    state = np.full(values[0].shape, MIXER * (template + 1) % 2**64, dtype=np.uint64)
+    for value in values:
+        state ^= value.astype(np.uint64) + np.uint64(MIXER)
+        state *= np.uint64(SPREAD)
+        state ^= state >> np.uint64(29)
+    return state
+
+
+def scaled_rows(features: UInt64s, kappa: float) -> FeatureRows:
+    """Sparse (M, d) matrix of one label's nodes, entries sqrt(M / (count + kappa)).
+
+    >>> import numpy as np
+    >>> features = np.array([[1, 6], [1, 7], [1, 8], [1, 9]], dtype=np.uint64)
+    >>> rows = scaled_rows(features, kappa=0.0)
+    >>> rows.columns.tolist(), rows.values.tolist()[0], rows.width
+    ([[0, 1], [0, 2], [0, 3], [0, 4]], [1.0, 2.0], 5)
+    """
+    from eigentext.features.kernels.feature_rows import number_features
+
+    columns = np.empty(features.shape, np.int32)
+    counts = np.empty(features.size, np.int64)
+    width = number_features(features, columns, counts)
+    scale = np.sqrt(len(features) / (counts[:width] + kappa)).astype(np.float32)
+    return FeatureRows(columns, scale[columns], width)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float32s, Int64s
-    from eigentext.features.sparse_rows import FeatureRows
+    from eigentext.features.spectrum import FeatureRows
 
 Views: TypeAlias = "Callable[[Int64s, np.random.Generator], tuple[FeatureRows, FeatureRows]]"
 """From the numbers of the nodes of one label to Phi and Psi."""

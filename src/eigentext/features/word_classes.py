@@ -148,7 +148,6 @@ def means_bits(words: Sequence[str], vectors: Float32s, *, seed: int = 0) -> dic
 
 
 def _nearest_means(X: Float32s, seed: int) -> Int64s:
-    """Which of at most eight means each row is nearest to."""
     from sklearn.cluster import KMeans
 
     from eigentext.linalg.determinism import single_threaded

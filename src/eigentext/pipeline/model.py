@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from eigentext.base.types import Json
     from eigentext.constituency import LPCFG
     from eigentext.dependency import DependencyParser, Parse, Reranker
-    from eigentext.dependency.graph.demands import AnyArc
-    from eigentext.features.known_words import KnownWords
+    from eigentext.dependency.decoding.constraints import AnyArc
+    from eigentext.features.symbols import KnownWords
     from eigentext.language.doc import Doc
     from eigentext.language.formats import conllu
     from eigentext.tagging.morphology import MorphTagger

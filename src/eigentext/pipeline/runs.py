@@ -22,7 +22,7 @@ from eigentext.base.files.opening import numbered_lines
 from eigentext.base.parallel import in_order
 from eigentext.counting.workfolder import opened, stage, write_record
 from eigentext.errors import DataError, StorageError
-from eigentext.features.known_words import Share
+from eigentext.features.symbols import Share
 from eigentext.language.doc import Doc
 from eigentext.language.formats import conllu
 from eigentext.language.formats.conll import controls_as_blanks

@@ -69,7 +69,7 @@ def _folds(report: Report, documents: list[LexDocument], say: Callable[[str], No
         total = results[0].scores
         for result in results[1:]:
             total = total + result.scores
-        full, unseen = total.full, total.unseen
+        full, unseen = total.full, total.untrained
         rows.append((name, full.a1, full.a2, total.reduced.a1, unseen.a1, full.words, seconds))
         say(
             f"lex: {name}: A1 {full.a1:.1f}, A2 {full.a2:.1f} on {full.words} held-out words, "

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext import version
 from eigentext.base.files.opening import atomic_write
-from eigentext.drawing.markup import escape
+from eigentext.drawing.svg import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

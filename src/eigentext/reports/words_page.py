@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from eigentext.drawing.markup import escape, printable
+from eigentext.drawing.svg import escape, printable
 from eigentext.drawing.words_map import decay_plot, map_points, word_map
 from eigentext.drawing.words_tree import ClusterTree, cluster_tree_svg
 from eigentext.errors import MissingExtraError, SettingsError

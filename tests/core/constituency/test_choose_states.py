@@ -14,8 +14,7 @@ from eigentext.constituency.settings import AUTO_MOST
 from eigentext.datasets import load_english
 from eigentext.errors import SettingsError
 from eigentext.evaluate.parseval import evaluate
-from eigentext.features.sparse_rows import FeatureRows
-from eigentext.features.spectrum import noise_level, omega_svd, significant
+from eigentext.features.spectrum import FeatureRows, noise_level, omega_svd, significant
 from eigentext.language.formats.prm import EvalbSettings
 from eigentext.language.formats.ptb import read_trees, write_trees
 from eigentext.language.trees.constituent import Tree

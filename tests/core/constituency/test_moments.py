@@ -23,8 +23,7 @@ from eigentext.constituency.learn.moments import (
 from eigentext.constituency.settings import LPCFGSettings, Smoothing
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank
 from eigentext.errors import SettingsError
-from eigentext.features.sparse_rows import FeatureRows
-from eigentext.features.spectrum import converged_coordinates
+from eigentext.features.spectrum import FeatureRows, converged_coordinates
 from oracle.tensor_form import observable_form, sample_moments
 
 NONE = Smoothing.none()

@@ -9,8 +9,8 @@ import pytest
 
 from eigentext.dependency import GenerativeParser
 from eigentext.dependency.generative.learn import Corpus, cluster_states
-from eigentext.dependency.generative.views import VIEWS
-from eigentext.features.sparse_rows import FeatureRows, scaled_rows
+from eigentext.dependency.generative.learn import VIEWS
+from eigentext.features.spectrum import FeatureRows, scaled_rows
 from eigentext.language.formats.conllu import make_sentence
 
 VERB, NOUN, ADV, DET = range(4)

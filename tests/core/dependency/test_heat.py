@@ -77,5 +77,5 @@ def test_the_heat_is_the_one_that_fits() -> None:
 def test_a_heat_of_nothing_is_refused() -> None:
     from eigentext.dependency.graph.training import ArcSettings
 
-    with pytest.raises(SettingsError, match="heat is 0.0, expected a number above 0"):
+    with pytest.raises(SettingsError, match=r"heat is 0\.0, expected a number above 0"):
         ArcSettings(heat=0.0)

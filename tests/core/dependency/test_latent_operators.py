@@ -10,10 +10,10 @@ from protocols.text_dictionary import text_dictionary
 from typer.testing import CliRunner
 
 from eigentext.dependency import SpectralTreeOperators
-from eigentext.dependency.latent.conditioning import bound_7, examine, negative_rate
-from eigentext.dependency.latent.dictionaries import TreeDictionary, treebank_dictionary
+from eigentext.dependency.latent.moments import TreeDictionary, treebank_dictionary
 from eigentext.dependency.latent.moments import TreeMoments
 from eigentext.dependency.latent.observations import Observations, WordForest
+from eigentext.dependency.latent.operators import bound_7, examine, negative_rate
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.language.trees.dependency import DependencyTree
 from oracle.latent_trees import signed_score

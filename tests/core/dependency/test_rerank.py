@@ -391,7 +391,7 @@ def test_learners_find_the_column_that_knows(learn):
     assert (found == 9).mean() > 0.97
     assert weights.dense[1] > 3 * abs(weights.dense[0])
     with pytest.raises(SettingsError, match="columns"):
-        table.with_columns(["more"]).scores(weights)
+        replace(table, names=("more",), dense=table.dense[:, 1:]).scores(weights)
 
 
 # ---------------------------------------------------------------- the whole

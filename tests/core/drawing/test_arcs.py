@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.drawing.arcs_layout import Arc, lay_out
-from eigentext.drawing.markup import text_width
+from eigentext.drawing.svg import text_width
 
 _SVG = "{http://www.w3.org/2000/svg}"
 

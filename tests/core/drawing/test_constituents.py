@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.drawing.constituents import tree_svg
-from eigentext.drawing.markup import printable, text_width
+from eigentext.drawing.svg import printable, text_width
 from eigentext.language.trees.constituent import Tree
 
 _SVG = "{http://www.w3.org/2000/svg}"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentext.drawing.markup import elide, escape, is_right_to_left, printable, text_width
+from eigentext.drawing.svg import elide, escape, is_right_to_left, printable, text_width
 
 any_text = st.text(st.characters(codec=None))  # lone surrogates and control characters, too
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.base.files.opening import SkipLog
-from eigentext.drawing.markup import printable
+from eigentext.drawing.svg import printable
 from eigentext.drawing.words_tree import ClusterTree, cluster_tree_svg, read_tree, tree_of_paths
 from eigentext.errors import DataError
 from eigentext.language.formats.brown_paths import PathEntry

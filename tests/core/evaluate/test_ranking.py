@@ -59,7 +59,7 @@ def test_figures_equal_a_count_by_hand(given_items):
     assert found.full.first == sum(r[0] == i.gold for i, r in pairs)
     assert found.full.first_two == sum(i.gold in r[:2] for i, r in pairs)
     assert found.covered.first == sum(i.gold in i.labels for i in given_items)
-    assert found.seen.words + found.unseen.words == len(given_items)
+    assert found.trained.words + found.untrained.words == len(given_items)
     assert sum(a.words for a in found.documents.values()) == len(given_items)
     assert found.reduced.first == sum(r[0][:2] == i.gold[:2] for i, r in pairs)
     for place, name in enumerate(ELEMENTS):
@@ -74,7 +74,7 @@ def test_figures_equal_a_count_by_hand(given_items):
 
 def test_adding_folds_is_scoring_them_together():
     one = RankedItem(("a", "b", "c"), [("a", "b", "c")], [0.0], document="d")
-    two = RankedItem(("a", "b", "c"), [("a", "b", "x")], [0.0], seen=False, document="e")
+    two = RankedItem(("a", "b", "c"), [("a", "b", "x")], [0.0], in_training=False, document="e")
     apart = score_ranking([one], ELEMENTS) + score_ranking([two], ELEMENTS)
     assert apart == score_ranking([one, two], ELEMENTS)
     assert apart.full == Accuracy(2, 1, 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eigentext.datasets.sample import sample_files
-from eigentext.features.known_words import KnownWords, Share, remark_on
+from eigentext.features.symbols import KnownWords, Share, remark_on
 from eigentext.language.formats.conllu import read_sentences
 from helpers.commands import eigentext
 from helpers.sample_pipeline import pipeline

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from eigentext.features.sparse_rows import FeatureRows, scaled_rows
-from eigentext.features.spectrum import omega_svd
+from eigentext.features.spectrum import FeatureRows, omega_svd, scaled_rows
 
 FEATURES = hnp.arrays(
     np.uint64,

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from eigentext.features.sparse_rows import scaled_rows
+from eigentext.features.spectrum import scaled_rows
 from eigentext.features.states import kmeans_states, states_by_label
 
 EITHER = pytest.mark.parametrize("seed_rows", [None, 100])

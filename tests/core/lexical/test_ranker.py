@@ -278,9 +278,9 @@ def test_one_element_alone_and_the_factors_together(language):
     assert scores("upos").full.a1 < 75  # of a case it knows nothing
     assert scores("Case").full.a1 == 100.0  # here the case settles the rest
     whole, factored = scores("label"), scores("label", *language.scheme.elements)
-    assert whole.unseen.a1 < 50
-    assert whole.unseen.words > 20
-    assert factored.unseen.a1 == factored.full.a1 == 100.0
+    assert whole.untrained.a1 < 50
+    assert whole.untrained.words > 20
+    assert factored.untrained.a1 == factored.full.a1 == 100.0
 
 
 def test_folds_are_by_document_and_cover_all(language):

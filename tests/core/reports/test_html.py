@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.drawing.constituents import tree_svg
-from eigentext.drawing.markup import printable
+from eigentext.drawing.svg import printable
 from eigentext.errors import DataError
 from eigentext.language.trees.constituent import Tree
 from eigentext.reports.html import Cell, Report

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from eigentext import datasets
 from eigentext.cli.main import run
-from eigentext.drawing.markup import printable
+from eigentext.drawing.svg import printable
 from eigentext.drawing.words_tree import ClusterTree, tree_of_paths
 from eigentext.errors import SettingsError
 from eigentext.language.formats.brown_paths import PathEntry

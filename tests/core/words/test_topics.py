@@ -20,7 +20,7 @@ from eigentext.counting.documents import (
     read_documents,
 )
 from eigentext.errors import DataError, RankError, SettingsError
-from eigentext.evaluate.coherence import npmi_coherence
+from eigentext.evaluate.clustering import npmi_coherence
 from eigentext.words import TopicModel
 from eigentext.words.topics.learn import (
     DocumentMoments,

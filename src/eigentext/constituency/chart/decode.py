@@ -32,7 +32,7 @@ from eigentext.base.ragged import pointers
 from eigentext.constituency.chart.fine import fill_word_states
 from eigentext.constituency.transform import user_labels
 from eigentext.constituency.treebank import Numbering
-from eigentext.features.sparse_rows import feature_numbers
+from eigentext.features.spectrum import feature_numbers
 from eigentext.language.trees.constituent import Tree
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from eigentext.constituency.features import inside_features, outside_features
 from eigentext.constituency.learn.em import last_estimate, random_start, run_em
 from eigentext.constituency.lexicon import build_lexicon
 from eigentext.constituency.params import LatentParams, count_states, estimate
-from eigentext.features.sparse_rows import FeatureRows, scaled_rows
+from eigentext.features.spectrum import FeatureRows, scaled_rows
 from eigentext.features.states import StateClustering, kmeans_states, states_by_label
 from eigentext.linalg.determinism import single_threaded
 

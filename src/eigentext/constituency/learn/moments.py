@@ -29,8 +29,14 @@ from eigentext.constituency.lexicon_moments import build_moment_lexicon
 from eigentext.constituency.params import LatentParams, root_prior, tensor_layout
 from eigentext.constituency.settings import Smoothing
 from eigentext.errors import RankWarning
-from eigentext.features.sparse_rows import FeatureRows, scaled_rows
-from eigentext.features.spectrum import Spectra, converged_coordinates, orthonormal, significant
+from eigentext.features.spectrum import (
+    FeatureRows,
+    Spectra,
+    converged_coordinates,
+    orthonormal,
+    scaled_rows,
+    significant,
+)
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import fix_signs

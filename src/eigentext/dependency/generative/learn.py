@@ -25,8 +25,8 @@ import numpy as np
 from eigentext.base.em import iterate
 from eigentext.base.fields import Ints, Reals, Shares
 from eigentext.base.records import stored
-from eigentext.dependency.generative.views import N_LENGTHS, VIEWS, Corpus, length_classes
-from eigentext.features.sparse_rows import scaled_rows
+from eigentext.dependency.generative.learn import N_LENGTHS, VIEWS, Corpus, length_classes
+from eigentext.features.spectrum import scaled_rows
 from eigentext.features.states import kmeans_states, states_by_label
 from eigentext.linalg.determinism import single_threaded
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s, Int64s
-    from eigentext.features.sparse_rows import FeatureRows
+    from eigentext.features.spectrum import FeatureRows
 
 __all__ = [
     "N_LENGTHS",

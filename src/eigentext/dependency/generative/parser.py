@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int64s
     from eigentext.dependency.generative.learn import TreeCounts
     from eigentext.dependency.kernels.generative import Automaton, Words
-    from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
+    from eigentext.dependency.settings import Unlabelled, UnlabelledReport
 
     Numbers = tuple[Int64s, Int64s]  # of (word, tag) pairs, of tags
 
@@ -285,7 +285,6 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     @cached_property
     def _automaton(self) -> Automaton:
-        """The parameters as the kernels take them."""
         from eigentext.dependency.kernels.generative import Automaton
 
         p = self.params_
@@ -443,12 +442,10 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
 
 def _tag_of_most(tag_of: Int64s) -> int:
-    """What a tag that was not seen counts as: the tag that most different words have."""
     return int(np.argmax(np.bincount(tag_of)))
 
 
 def _tagged(sentence: Sequence[str] | ConlluBlock) -> TaggedSentence | None:
-    """The record of a sentence; None for one without tokens."""
     if isinstance(sentence, ConlluBlock):
         return TaggedSentence.from_conllu(sentence) if len(sentence) else None
     tokens = checked_tokens(sentence)

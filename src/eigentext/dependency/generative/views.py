@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.features.sparse_rows import feature_numbers
+from eigentext.features.spectrum import feature_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable

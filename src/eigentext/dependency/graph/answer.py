@@ -32,7 +32,6 @@ class Parse:
     margins: tuple[float, float] = field(default=(0.0, 0.0), repr=False, compare=False)
 
     def _repr_svg_(self) -> str:
-        """The arcs as a notebook shows them."""
         from eigentext.drawing.arcs import arcs_svg
 
         tree = self.tree

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.features.attributes import PARSING, KeyedWord
-from eigentext.features.shapes import lowered
+from eigentext.features.signatures import lowered
 from eigentext.features.symbols import looked_up
 from eigentext.language.tokenise.typed_forms import familiar_forms
 

@@ -24,8 +24,8 @@ from eigentext.base.parallel import in_order
 from eigentext.base.progress import one_at_a_time
 from eigentext.base.tokens import checked_item, checked_sentences, each_sentence
 from eigentext.base.values import Named, Text
+from eigentext.dependency.decoding.constraints import Demands
 from eigentext.dependency.graph.answer import Parse, with_heads
-from eigentext.dependency.graph.demands import Demands
 from eigentext.dependency.graph.encode import (
     TokenEncoder,
     chosen_features,
@@ -53,7 +53,7 @@ from eigentext.dependency.long_sentences import check_length, joined, parsed_in_
 from eigentext.dependency.sentence import TagColumns, TaggedSentence
 from eigentext.dependency.settings import DependencyParserSettings
 from eigentext.errors import DataError, SettingsError
-from eigentext.features.shapes import lowered
+from eigentext.features.signatures import lowered
 from eigentext.features.symbols import frequent_words
 from eigentext.features.word_classes import clusters_of, vector_bits
 from eigentext.language.formats.conllu import ConlluBlock, each_conllu
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s, Int32s
+    from eigentext.dependency.decoding.constraints import AnyArc
     from eigentext.dependency.decoding.search import Search
-    from eigentext.dependency.graph.demands import AnyArc
     from eigentext.dependency.graph.encode import ArcBatch
     from eigentext.language.formats.conllu import Treebank
 

@@ -148,7 +148,6 @@ def choose_projectivity(
 
 
 def _crossing_uas(model: ArcModel, test: ArcBatch) -> dict[float, float]:
-    """UAS in percent under each charge."""
     if model.settings.order == 1:
         return {0.0: _uas(model.decode(test), test)}
     decoded = model.decode_charged(test, CHARGES)

@@ -101,7 +101,6 @@ def _without_top(top, pool):
 
 @njit
 def _add(x, node, left, right, value, added, pool):
-    """Writes way x into the pool."""
     pool.score[x] = value
     pool.weight[x] = added
     for side in range(6):

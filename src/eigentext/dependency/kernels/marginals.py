@@ -154,7 +154,6 @@ def inside_outside(arc, sib, second, marginals):
 
 @njit
 def _exchange(matrix, m):
-    """Words 1 and m of the matrix over 0..m trade rows and columns."""
     for x in range(m + 1):
         matrix[1, x], matrix[m, x] = matrix[m, x], matrix[1, x]
     for x in range(m + 1):

@@ -77,7 +77,6 @@ def find_edges(heads, first, last, n_children):
 
 @njit(inline="always")
 def _relation(trees, k, w):
-    """Key of the relation of word w; of the root and of nobody there is none."""
     return trees.names[trees.relations[k, w - 1]] if w > 0 else EDGE
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from eigentext.base.cores import each, in_turn, row_blocks
 from eigentext.base.em import iterate
-from eigentext.dependency.latent.dictionaries import treebank_dictionary
+from eigentext.dependency.latent.moments import treebank_dictionary
 from eigentext.dependency.settings import EDGES as EDGE_NAMES
 from eigentext.errors import SettingsError
 from eigentext.linalg.determinism import single_threaded

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s, Int64s
-    from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
+    from eigentext.dependency.settings import Unlabelled, UnlabelledReport
 
 # share of each table that all states of a tag have in common at the start: EM cannot leave a state
 # that is certain
@@ -233,7 +233,6 @@ class LatentTreeModel(Model, LatentTreeSettings):
         member: int,
         progress: Progress | None,
     ) -> tuple[StateTables, list[float], Float64s]:
-        """Tables, log likelihoods and shares of the states of one model."""
         seed, smoothing = self.seed + member, self.smoothing or LatentSmoothing()
         if self.start == "random":
             rng = np.random.default_rng(seed)

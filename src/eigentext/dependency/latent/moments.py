@@ -30,7 +30,7 @@ The *undirected* form has one T for both sides: its events are all ordered pairs
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,10 +86,6 @@ class TreeMoments:
                 omega += u_a.T @ u_b
         root, n_roots = _roots(forest, U)
         return cls(K, left, right, omega, root, float(times.sum()), n_roots)
-
-    def __add__(self, other: TreeMoments) -> TreeMoments:
-        names = [field.name for field in fields(self)]
-        return TreeMoments(*(getattr(self, name) + getattr(other, name) for name in names))
 
     @property
     def k(self) -> int:
@@ -173,10 +169,6 @@ class InstrumentMoments:
             cz[:], iz[:], ciz[:], n = cz.sum(0), iz.sum(0), ciz.sum(0), [sum(n)] * 2
         root, n_roots = _roots(forest, U)
         return cls(cz, iz, ciz, np.array(n), root, n_roots)
-
-    def __add__(self, other: InstrumentMoments) -> InstrumentMoments:
-        names = [field.name for field in fields(self)]
-        return InstrumentMoments(*(getattr(self, name) + getattr(other, name) for name in names))
 
     @property
     def k(self) -> int:

@@ -260,10 +260,3 @@ class WordForest:
     def node_weights(self) -> Float64s:
         """(N,) how often each node counts: as often as its tree."""
         return np.repeat(self.tree_weights, np.diff(self.ptr))
-
-    def part(self, begin: int, end: int) -> WordForest:
-        """Trees ``begin`` to ``end``, for shards."""
-        lo, hi = self.ptr[begin], self.ptr[end]
-        ptr = self.ptr[begin : end + 1] - self.ptr[begin]
-        weights = None if self.weights is None else self.weights[begin:end]
-        return WordForest(self.shown[:, lo:hi], self.heads[lo:hi], ptr, weights)

@@ -282,19 +282,6 @@ class TagTable:
         parts = weights.templates[self.codes].astype(np.float64)
         return np.asarray(dense + np.add.reduceat(parts, self.indptr[:-1]))
 
-    def with_columns(self, names: Sequence[str]) -> TagTable:
-        """The same with only these dense columns."""
-        columns = [self.names.index(name) for name in names]
-        return TagTable(
-            self.tree_at,
-            self.indptr,
-            self.codes,
-            self.dense[:, columns],
-            tuple(names),
-            self.right,
-            self.lengths,
-        )
-
 
 def _stretches(starts: Int64s, numbers: Int64s) -> Int64s:
     """All places from ``starts[k]`` to ``starts[k + 1]``, for each of these k in turn."""

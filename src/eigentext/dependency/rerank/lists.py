@@ -235,7 +235,6 @@ def _flat_relations(names: Sequence[str], lists: Sequence[LabelledList]) -> Rela
 
 
 def _joined_relations(parts: Sequence[Relations]) -> Relations:
-    """One after the other; parsers of different sentences may know different relations."""
     number_of: dict[str, int] = {}
     numbers = []
     for part in parts:
@@ -346,7 +345,6 @@ def _listed(
 
 
 def _loaded(path: Path, settings: Mapping[str, Any]) -> KBestLists:
-    """Lists that were made before; under other settings is a DataError."""
     lists = KBestLists.load(path)
     if lists.made_with != settings:
         other = [name for name in settings if lists.made_with.get(name) != settings[name]]

@@ -362,7 +362,6 @@ class Reranker(Model, RerankerSettings):
 
 
 def _unpacked(name: str, raw: bytes) -> bytes:
-    """The bytes of an expert."""
     reader = zlib.decompressobj()
     try:
         unpacked = reader.decompress(raw, _MOST_BYTES)
@@ -374,7 +373,6 @@ def _unpacked(name: str, raw: bytes) -> bytes:
 
 
 def _as_lists(heads: npt.NDArray[Any], parses: Sequence[Parse]) -> KBestLists:
-    """Trees of one sentence, which may have relations."""
     names = list(dict.fromkeys(name for parse in parses for name in parse.tree.relations or "_"))
     number_of = {name: number for number, name in enumerate(names)}
     numbers = [
@@ -403,7 +401,6 @@ def _untrained(base: DependencyParser, *, labels: bool) -> DependencyParser:
 
 
 def _tagged(sentences: list[ConlluBlock], base: DependencyParser | None) -> list[ConlluBlock]:
-    """The sentences as they are, or with the tags that such a parser will see."""
     if base is None or base.tags != "own":
         return sentences
     tagged = jackknifed(

@@ -66,7 +66,6 @@ class TreeFeatures:
 
 
 def _with_coarse(sentence: TaggedSentence) -> TaggedSentence:
-    """XPOS in the place of UPOS where there is no UPOS."""
     return sentence._replace(upos=tuple(sentence.coarse))
 
 

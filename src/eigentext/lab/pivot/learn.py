@@ -41,8 +41,14 @@ from eigentext.base.ragged import pointers
 from eigentext.constituency.features import inside_features, outside_features
 from eigentext.constituency.learn.models import noised
 from eigentext.constituency.params import LatentCounts, tensor_layout
-from eigentext.features.sparse_rows import FeatureRows, scaled_rows
-from eigentext.features.spectrum import Spectra, noise_level, omega_svd, significant
+from eigentext.features.spectrum import (
+    FeatureRows,
+    Spectra,
+    noise_level,
+    omega_svd,
+    scaled_rows,
+    significant,
+)
 from eigentext.linalg.hull import convex_weights, corners
 
 if TYPE_CHECKING:

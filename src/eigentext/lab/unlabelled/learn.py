@@ -46,7 +46,7 @@ from eigentext.dependency.generative.learn import (
 from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.long_sentences import MOST_WORDS as MOST_PARSED
 from eigentext.dependency.sentence import TaggedSentence
-from eigentext.dependency.unlabelled import Unlabelled, UnlabelledReport
+from eigentext.dependency.settings import Unlabelled, UnlabelledReport
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.conllu import each_conllu, from_dependency_tree
 from eigentext.language.trees.dependency import DependencyTree

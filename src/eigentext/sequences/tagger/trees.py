@@ -26,7 +26,7 @@ import numpy as np
 
 from eigentext.constituency.features import give_features
 from eigentext.constituency.treebank import FlatTrees, Numbering, Treebank, assemble
-from eigentext.features.sparse_rows import feature_numbers
+from eigentext.features.spectrum import feature_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

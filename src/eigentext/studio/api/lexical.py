@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from eigentext.base.remembering import Remembered
-from eigentext.drawing.markup import is_right_to_left
+from eigentext.drawing.svg import is_right_to_left
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.token import Token
 from eigentext.lexical.analysis import GUESSES

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from eigentext.constituency import LPCFG
     from eigentext.dependency import DependencyParser, Parse, Reranker
-    from eigentext.dependency.graph.demands import AnyArc
+    from eigentext.dependency.decoding.constraints import AnyArc
     from eigentext.dependency.sentence import TaggedSentence
     from eigentext.language.sentence import Sentence
     from eigentext.pipeline import Pipeline

@@ -11,7 +11,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentext.drawing.markup import is_right_to_left
+from eigentext.drawing.svg import is_right_to_left
 from eigentext.errors import SettingsError
 from eigentext.reports.morphology import in_plain_words
 from eigentext.studio.api import schemas_lexical as wire

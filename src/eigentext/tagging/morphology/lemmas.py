@@ -16,7 +16,7 @@ import numpy as np
 from eigentext.base.hashing import key_of
 from eigentext.base.ragged import pointers
 from eigentext.base.remembering import Remembered
-from eigentext.features.shapes import case_of, lowered
+from eigentext.features.signatures import case_of, lowered
 from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule
 from eigentext.tagging.morphology.learn import ByteWeights
 from eigentext.tagging.morphology.levels import Edges, mixed_keys

@@ -24,9 +24,8 @@ import numpy as np
 from eigentext.base.hashing import key_of
 from eigentext.base.ragged import pointers
 from eigentext.features.attributes import MORPHOLOGY, N_BEGINNINGS, N_ENDINGS, KeyedWord
-from eigentext.features.known_words import KnownWords
-from eigentext.features.shapes import case_of, lowered
-from eigentext.features.symbols import looked_up
+from eigentext.features.signatures import case_of, lowered
+from eigentext.features.symbols import KnownWords, looked_up
 from eigentext.language.formats.conllu import parse_pairs
 from eigentext.tagging.morphology.levels import (
     LONGEST_ENDING,

@@ -20,7 +20,7 @@ import numpy as np
 
 from eigentext.base.fields import Reals, Strings
 from eigentext.base.records import stored
-from eigentext.features.shapes import case_of, lowered, outline
+from eigentext.features.signatures import case_of, lowered, outline
 from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.ties import unit_rows
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.base.hashing import key_of
-from eigentext.features.shapes import case_of, lowered
+from eigentext.features.signatures import case_of, lowered
 from eigentext.tagging.morphology.kernels import lemmas as kernel
 from eigentext.tagging.morphology.learn import ByteWeights
 from eigentext.tagging.morphology.lemmas import (
