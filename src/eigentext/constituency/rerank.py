@@ -36,7 +36,13 @@ from eigentext.features.signatures import signatures
 from eigentext.language.formats.prm import EvalbSettings
 from eigentext.language.trees.binarise import is_intermediate
 from eigentext.language.trees.clean import clean
-from eigentext.linear.lists import LearningList, ListFeatures, ListWeights, learn_weights, list_scores
+from eigentext.linear.lists import (
+    LearningList,
+    ListFeatures,
+    ListWeights,
+    learn_weights,
+    list_scores,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

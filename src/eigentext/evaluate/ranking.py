@@ -83,8 +83,11 @@ class RankingScores:
         return self.covered.a1
 
     def __add__(self, other: RankingScores) -> RankingScores:
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return RankingScores(*(_joined(a, b) if isinstance(a, dict) else a + b for a, b in pairs))
+        sums: dict[str, Any] = {
+            name: _joined(mine, its) if isinstance(mine, dict) else mine + its
+            for (name, mine), its in zip(vars(self).items(), vars(other).values(), strict=True)
+        }
+        return RankingScores(**sums)
 
     def as_record(self) -> dict[str, Any]:
         """Plain data for JSON."""
