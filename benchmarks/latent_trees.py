@@ -25,9 +25,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from protocols.text_dictionary import learn_text_dictionary
 
-from eigentext.dependency.latent.moments import treebank_dictionary
 from eigentext.dependency.latent.model import LatentTreeModel
-from eigentext.dependency.latent.moments import TreeMoments
+from eigentext.dependency.latent.moments import TreeMoments, treebank_dictionary
 from eigentext.dependency.latent.observations import Observations, WordForest
 from eigentext.dependency.latent.operators import SpectralTreeOperators, examine, negative_rate
 from eigentext.dependency.rerank.lists import KBestLists, lists_of

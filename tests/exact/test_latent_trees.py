@@ -13,8 +13,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from eigentext.dependency.latent.moments import TreeDictionary
-from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
+from eigentext.dependency.latent.moments import (
+    InstrumentMoments,
+    TreeDictionary,
+    TreeMoments,
+    link_moments,
+)
 from eigentext.dependency.latent.observations import WordForest
 from eigentext.dependency.latent.operators import TreeOperators, make_operators
 from oracle.latent_trees import (

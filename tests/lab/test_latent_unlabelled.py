@@ -11,8 +11,12 @@ import pytest
 
 from eigentext.dependency import LatentTreeModel
 from eigentext.dependency.latent import learn
-from eigentext.dependency.latent.moments import neighbour_counts
-from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
+from eigentext.dependency.latent.moments import (
+    InstrumentMoments,
+    TreeMoments,
+    link_moments,
+    neighbour_counts,
+)
 from eigentext.dependency.latent.observations import Observations, WordForest
 from eigentext.dependency.settings import Unlabelled
 from eigentext.errors import SettingsError

@@ -9,8 +9,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from eigentext.dependency.latent.moments import TreeDictionary
-from eigentext.dependency.latent.moments import TreeMoments
+from eigentext.dependency.latent.moments import TreeDictionary, TreeMoments
 from eigentext.dependency.latent.operators import TreeOperators
 
 

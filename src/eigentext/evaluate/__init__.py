@@ -13,6 +13,6 @@ from eigentext.base.lazy import lazy
 __getattr__, __dir__, __all__ = lazy(
     __name__,
     {},
-    modules="agreement attachment bootstrap clustering coherence conll18 ner parseval ranking "
+    modules="agreement attachment bootstrap clustering conll18 ner parseval ranking "
     "similarity tree_files vocalisation",
 )

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from eigentext.dependency import GenerativeParser
-from eigentext.dependency.generative.learn import Corpus, cluster_states
-from eigentext.dependency.generative.learn import VIEWS
+from eigentext.dependency.generative.learn import VIEWS, Corpus, cluster_states
 from eigentext.features.spectrum import FeatureRows, scaled_rows
 from eigentext.language.formats.conllu import make_sentence
 

@@ -10,8 +10,7 @@ from protocols.text_dictionary import text_dictionary
 from typer.testing import CliRunner
 
 from eigentext.dependency import SpectralTreeOperators
-from eigentext.dependency.latent.moments import TreeDictionary, treebank_dictionary
-from eigentext.dependency.latent.moments import TreeMoments
+from eigentext.dependency.latent.moments import TreeDictionary, TreeMoments, treebank_dictionary
 from eigentext.dependency.latent.observations import Observations, WordForest
 from eigentext.dependency.latent.operators import bound_7, examine, negative_rate
 from eigentext.errors import DataError, RankError, SettingsError

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from eigentext.dependency.graph.rounding import packed, rounded, unpacked
+from eigentext.dependency.graph.storage import packed, unpacked
+from eigentext.dependency.graph.training import rounded
 
 
 @given(arrays(np.int16, st.integers(0, 300)))

@@ -21,7 +21,7 @@ import numpy as np
 from eigentext.base.averaging import Averaged
 from eigentext.base.settings import check, setting
 from eigentext.base.values import Real, Whole
-from eigentext.dependency.graph.rounding import rounded, unit_of
+from eigentext.dependency.graph.training import rounded, unit_of
 from eigentext.features.attributes import AFFIXES, PARSED_BITS, PARSING
 from eigentext.features.templates import TemplateGrammar, seeds_of
 

@@ -7,6 +7,7 @@ of the tagger, if any.
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,7 +30,6 @@ from eigentext.base.values import Flag, Named, Real, Text, Whole
 from eigentext.dependency.graph.encode import TokenEncoder
 from eigentext.dependency.graph.labels import LabelModel, LabelSettings, compiled_labels
 from eigentext.dependency.graph.projectivity import Projectivity
-from eigentext.dependency.graph.rounding import packed, unpacked
 from eigentext.dependency.graph.tags import OwnTags
 from eigentext.dependency.graph.training import ArcModel, ArcSettings
 from eigentext.errors import SettingsError
@@ -49,6 +49,38 @@ _TAGGERS: dict[str, Any] = {  # by name in a file
     "morphology": Inner("morph-tagger", optional=True),
     "morphology_of_xpos": Inner("morph-tagger", optional=True),
 }
+
+
+def packed(weights: Int16s) -> UInt8s:
+    """Bytes for a file: lower ones before upper ones, most of which are the same, by zlib."""
+    pairs = weights.astype("<i2").view(np.uint8).reshape(-1, 2)
+    return np.frombuffer(zlib.compress(pairs.T.tobytes(), 9), np.uint8)
+
+
+def unpacked(raw: UInt8s, size: int) -> Int16s:
+    """The other way; ValueError if it is not a table of so many weights.
+
+    >>> unpacked(packed(np.array([3, 0, -1000], np.int16)), 3).tolist()
+    [3, 0, -1000]
+    """
+    reader = zlib.decompressobj()
+    weights = np.empty(size, "<i2")
+    halves = weights.view(np.uint8).reshape(size, 2)
+    rest = raw.tobytes()
+    try:
+        for column in range(2):  # lower bytes, upper bytes
+            half = b""
+            if size:  # no more than 0 bytes would mean any number of them
+                half, rest = reader.decompress(rest, size), reader.unconsumed_tail
+            if len(half) != size:
+                raise ValueError(f"packed weights are not {size}")
+            halves[:, column] = np.frombuffer(half, np.uint8)
+        more = reader.decompress(rest, 1)
+    except zlib.error as error:
+        raise ValueError(f"weights cannot be unpacked: {error}") from None
+    if more or not reader.eof or reader.unused_data:
+        raise ValueError(f"packed weights are not {size}")
+    return weights.astype(np.int16, copy=False)
 
 
 def _labels(

@@ -29,12 +29,13 @@ from eigentext.base.cores import each, row_blocks
 from eigentext.base.settings import check, setting
 from eigentext.base.types import Float32s, Float64s, Int16s, Int32s, Int64s
 from eigentext.base.values import Flag, Real, Text, Whole
-from eigentext.dependency.graph.rounding import rounded, unit_of
 from eigentext.dependency.graph.templates import FeatureArrays, coarse_templates, compiled
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    import numpy.typing as npt
 
     from eigentext.base.progress import Progress
     from eigentext.dependency.decoding.search import Search
@@ -43,10 +44,39 @@ if TYPE_CHECKING:
     from eigentext.dependency.kernels.train import Decoder
 
 Scores = Float64s
+_LARGEST = (1 << 15) - 1  # whole number in a table of weights
+_ROWS_OF_A_BLOCK = 1 << 18
 COARSE_EPOCHS, COARSE_BITS, COARSE_RATE = 2, 18, 0.05
 MORE_MARGIN = 1.0  # of arcs that are looked at while weights are learned
 LOCK_STEP = 8  # sentences that are held against the same weights
 ARC_STEPS = 2  # whole numbers in the longest step of learning
+
+
+def unit_of(weights: npt.NDArray[Any], most: float) -> float:
+    """What 1 is worth: ``most``, or less, so that the largest weight is at least 63.
+
+    >>> unit_of(np.array([0.1, -1.26]), 0.5), unit_of(np.array([0.1, -1.26]), 0.01)
+    (0.02, 0.01)
+    """
+    top = max(float(weights.max(initial=0.0)), -float(weights.min(initial=0.0)))
+    return min(most, top / 63) if top > 0 else most
+
+
+def rounded(weights: npt.NDArray[Any], scale: float) -> Int16s:
+    """Weights as whole numbers of this size: exact sums in any order, in half the memory.
+
+    A step of learning is at most ``clip`` long, and most weights of the mean are a few such steps
+    or next to nothing.  So w becomes round(w / scale), scale a part of ``clip``, or less where all
+    weights are small.
+
+    >>> rounded(np.array([0.5, -1.0, 0.001]), 0.01).tolist()
+    [50, -100, 0]
+    """
+    whole = np.empty(weights.shape, np.int16)
+    for at in range(0, len(whole), _ROWS_OF_A_BLOCK):  # by blocks, since tables are large
+        block = slice(at, at + _ROWS_OF_A_BLOCK)
+        whole[block] = np.clip(np.rint(weights[block] / scale), -_LARGEST, _LARGEST)
+    return whole
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Valid parameters of a latent tree model, learned spectrally and then by EM.
 
 1. Every observation is described by a CCA against its direction-marked parent and children
-   (dictionaries.py), at unit length, and k-means weighted by frequency puts it into a state.
+   (moments.py), at unit length, and k-means weighted by frequency puts it into a state.
 2. Counts of states, smoothed, give ``pi, T, O``: never negative, each column sums to one.
 3. A few EM iterations: upward and downward passes give the expected counts
 

@@ -1,7 +1,7 @@
 """Spectral operators of a latent tree: observables -> score of a tree; the reference estimator.
 
 1. Trees become moments and these observables ``c_1, c_inf, E_L, E_R, D`` (moments.py);
-   a dictionary gives ``y_x`` for each observation (dictionaries.py).
+   a dictionary gives ``y_x`` for each observation (moments.py).
 2. **Score**, leaves to root.  The D's commute only at exact moments, so their order is fixed: left
    children, the nearest first, then right children, the nearest first, then what is observed::
 
@@ -22,8 +22,13 @@ import numpy as np
 
 from eigentext.base.model import Model
 from eigentext.base.tokens import checked_item
-from eigentext.dependency.latent.moments import TreeDictionary, treebank_dictionary
-from eigentext.dependency.latent.moments import InstrumentMoments, TreeMoments, link_moments
+from eigentext.dependency.latent.moments import (
+    InstrumentMoments,
+    TreeDictionary,
+    TreeMoments,
+    link_moments,
+    treebank_dictionary,
+)
 from eigentext.dependency.latent.observations import (
     Observations,
     WordForest,
