@@ -25,6 +25,7 @@ from eigentext.errors import MissingExtraError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
     from eigentext.base.types import Float64s
@@ -61,7 +62,7 @@ class Plot(NamedTuple):
     Raises :class:`MissingExtraError` then, where there is no matplotlib.
     """
 
-    draw: Callable[[Any], None]  # fills a figure
+    draw: Callable[[Figure], None]  # fills a figure
     size: tuple[float, float]  # in inches
     title: str
 
@@ -119,7 +120,7 @@ def line_plot(
         if len(x) != len(y) or not len(x):
             raise ValueError(f"series {name!r} has {len(x)} x values and {len(y)} y values")
 
-    def draw(figure: Any) -> None:
+    def draw(figure: Figure) -> None:
         names = [elide(name, _LONGEST_LABEL) for name in curves]
         room = max(text_width(name, _FONT_SIZE) for name in names) / (_DOTS * size[0])
         axes = _axes(figure, size, title, x_label, y_label, right=min(room + 0.02, 0.4))
@@ -176,7 +177,7 @@ def scatter_words(
     if not np.isfinite(spots).all():
         raise ValueError("points must be finite")
 
-    def draw(figure: Any) -> None:
+    def draw(figure: Figure) -> None:
         axes = _axes(figure, size, title, "", "", bare=True)
         kinds = {group: k for k, group in enumerate(dict.fromkeys(groups or [0]))}
         colours = [PALETTE[kinds[group] % len(PALETTE)] for group in groups or [0] * len(words)]
@@ -268,7 +269,7 @@ def free_places(
 
 
 def _axes(
-    figure: Any,
+    figure: Figure,
     size: tuple[float, float],
     title: str,
     x_label: str,
@@ -319,7 +320,7 @@ def _plain_ticks(axis: Any, columns: Sequence[Float64s]) -> None:
         axis.set_ticks([], minor=True)
 
 
-def _write(figure: Any, spot: tuple[float, float], text: str, **look: Any) -> None:
+def _write(figure: Figure, spot: tuple[float, float], text: str, **look: Any) -> None:
     figure.text(*spot, printable(text), parse_math=False, **look)
 
 
@@ -332,7 +333,7 @@ def require_matplotlib() -> None:
 
 
 @contextmanager
-def _figure(plot: Plot) -> Iterator[Any]:
+def _figure(plot: Plot) -> Iterator[Figure]:
     require_matplotlib()
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg

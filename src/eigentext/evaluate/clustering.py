@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _ENTRIES_AT_ONCE = 4_000_000
 
 
-def information_of_pairs(pairs: npt.NDArray[Any]) -> float:
+def information_of_pairs(pairs: npt.NDArray[np.number]) -> float:
     """The mutual information in a dense matrix of pair counts, in nats.
 
     >>> round(information_of_pairs(np.array([[0, 5], [5, 0]])), 4)
@@ -48,7 +48,7 @@ def _x_log_x(x: Float64s) -> float:
     return float((positive * np.log(positive)).sum())
 
 
-def cluster_pairs(pairs: Any, labels: npt.NDArray[np.integer[Any]], n_clusters: int) -> Int64s:
+def cluster_pairs(pairs: Any, labels: npt.NDArray[np.integer], n_clusters: int) -> Int64s:
     """How often cluster a stands before cluster b: (m, m), from (n, n) CSR counts of words.
 
     >>> from scipy.sparse import csr_array
@@ -69,7 +69,7 @@ def cluster_pairs(pairs: Any, labels: npt.NDArray[np.integer[Any]], n_clusters: 
     return sums.astype(np.int64).reshape(n_clusters, n_clusters)
 
 
-def mutual_information(pairs: Any, labels: npt.NDArray[np.integer[Any]]) -> float:
+def mutual_information(pairs: Any, labels: npt.NDArray[np.integer]) -> float:
     """The mutual information of a clustering, given (n, n) CSR counts of neighbouring words.
 
     >>> from scipy.sparse import csr_array
@@ -127,7 +127,7 @@ def paths_information(
 # ---------------------------------------------------------------- against tags
 
 
-def contingency(clusters: npt.NDArray[np.integer[Any]], tags: Sequence[str]) -> Int64s:
+def contingency(clusters: npt.NDArray[np.integer], tags: Sequence[str]) -> Int64s:
     """How often each cluster (a row) meets each tag (a column, by name).
 
     >>> contingency(np.array([0, 0, 2]), ["b", "a", "b"]).tolist()
@@ -142,7 +142,7 @@ def contingency(clusters: npt.NDArray[np.integer[Any]], tags: Sequence[str]) -> 
     return cells.astype(np.int64).reshape(-1, len(names))
 
 
-def many_to_one(table: npt.NDArray[Any]) -> float:
+def many_to_one(table: npt.NDArray[np.number]) -> float:
     """Share of tokens that are right when each cluster stands for its most frequent tag.
 
     >>> many_to_one(np.array([[3, 1], [0, 2], [1, 1]]))
@@ -152,7 +152,7 @@ def many_to_one(table: npt.NDArray[Any]) -> float:
     return float(counts.max(axis=1).sum() / counts.sum())
 
 
-def v_measure(table: npt.NDArray[Any]) -> float:
+def v_measure(table: npt.NDArray[np.number]) -> float:
     """Harmonic mean of homogeneity and completeness (Rosenberg and Hirschberg 2007).
 
     With I the mutual information of clusters and tags and H their entropies,
@@ -173,7 +173,7 @@ def v_measure(table: npt.NDArray[Any]) -> float:
 # ---------------------------------------------------------------- topics
 
 
-def npmi_coherence(topics: Sequence[Sequence[int]] | npt.NDArray[Any], counts: Any) -> Float64s:
+def npmi_coherence(topics: Sequence[Sequence[int]] | Int64s, counts: Any) -> Float64s:
     """(k,) the coherence of topics, each given as columns of ``counts`` (documents, words)::
 
         npmi(u, v) = log(p(u, v) / (p(u) p(v))) / -log p(u, v)

@@ -18,7 +18,7 @@ gain(t) says what the tree is worth, such as its right words.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -226,7 +226,7 @@ def learn_weights(
     return ListWeights(keys, values, first if fixed else solution.x[: len(free)] / unit)
 
 
-def spread(dense: npt.NDArray[Any], tree_ptr: Int64s) -> Float64s:
+def spread(dense: npt.NDArray[np.floating], tree_ptr: Int64s) -> Float64s:
     """(D,) root mean square distance of each dense column from its list's mean; 1 for none.
 
     Only differences within a list matter: a column that is high for a whole list says nothing.

@@ -52,7 +52,7 @@ LOCK_STEP = 8  # sentences that are held against the same weights
 ARC_STEPS = 2  # whole numbers in the longest step of learning
 
 
-def unit_of(weights: npt.NDArray[Any], most: float) -> float:
+def unit_of(weights: npt.NDArray[np.number], most: float) -> float:
     """What 1 is worth: ``most``, or less, so that the largest weight is at least 63.
 
     >>> unit_of(np.array([0.1, -1.26]), 0.5), unit_of(np.array([0.1, -1.26]), 0.01)
@@ -62,7 +62,7 @@ def unit_of(weights: npt.NDArray[Any], most: float) -> float:
     return min(most, top / 63) if top > 0 else most
 
 
-def rounded(weights: npt.NDArray[Any], scale: float) -> Int16s:
+def rounded(weights: npt.NDArray[np.number], scale: float) -> Int16s:
     """Weights as whole numbers of this size: exact sums in any order, in half the memory.
 
     A step of learning is at most ``clip`` long, and most weights of the mean are a few such steps

@@ -45,7 +45,7 @@ class _OfTags:
     def __init__(self, model: Any, method: str = "log_probs") -> None:
         self.model, self.method = model, method
 
-    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[np.integer]) -> Float64s:
         ask = getattr(self.model, self.method)
         logs: Float64s = ask(sentence.forms, sentence.coarse, heads)
         return logs
@@ -55,7 +55,7 @@ class _Generative:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[np.integer]) -> Float64s:
         logs: Float64s = self.model.log_probs(sentence, heads)
         return logs
 

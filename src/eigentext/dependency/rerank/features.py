@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
@@ -41,7 +41,7 @@ _MOST_TAGS = 150  # of templates: 10 million numbers
 class Expert(Protocol):
     """A model of trees; ``heads`` (K, n), one answer for each tree of one sentence."""
 
-    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[np.integer]) -> Float64s:
         """(K,) log p."""
         ...
 
@@ -74,7 +74,7 @@ class TagTemplates:
         """How many different numbers there are."""
         return 3 * (len(self.tags) + 2) ** 3
 
-    def codes(self, tags: Sequence[str], heads: npt.NDArray[Any]) -> tuple[Int32s, Int32s]:
+    def codes(self, tags: Sequence[str], heads: npt.NDArray[np.integer]) -> tuple[Int32s, Int32s]:
         """The tree and the number of every template that applies, sorted by tree."""
         # tags are digits in base A: 0 unknown, A - 1 the root; the first A^3 numbers are pairs of
         # children, the other 2 A^3 (side, modifier, head, grandparent)
@@ -161,7 +161,7 @@ class Valence(CountedEvents):
         """Tags, with numbers of children."""
         return zip(sentence.fine, _valences(np.array([heads]))[0].tolist(), strict=True)
 
-    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[np.integer]) -> Float64s:
         """(K,) log p of the valences of each tree."""
         log, tags = self.log, sentence.fine
         return np.array(
@@ -169,7 +169,7 @@ class Valence(CountedEvents):
         )
 
 
-def _valences(heads: npt.NDArray[Any], cap: int = 4) -> Int64s:
+def _valences(heads: npt.NDArray[np.integer], cap: int = 4) -> Int64s:
     """(K, n): number of left children, capped, times (cap + 1), plus those on the right."""
     K, n = heads.shape
     words = np.arange(1, n + 1)
@@ -192,7 +192,7 @@ class Distance(CountedEvents):
             (f"{tags[h]} {tags[d]}", _side_length(d, h)) for d, h in enumerate(heads, start=1) if h
         )
 
-    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[Any]) -> Float64s:
+    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[np.integer]) -> Float64s:
         """(K,) log p of the lengths of each tree's arcs."""
         tags, log = ("", *sentence.fine), self.log
         n = len(sentence.forms)

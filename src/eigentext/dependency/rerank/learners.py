@@ -74,7 +74,7 @@ class TagWeights:
     templates: Float32s
 
 
-def checked_right(table: Table) -> npt.NDArray[Any]:
+def checked_right(table: Table) -> npt.NDArray[np.number]:
     """Right words of each tree; SettingsError if there are no gold trees, or no lists."""
     if table.right is None:
         raise SettingsError("training lists need gold trees")

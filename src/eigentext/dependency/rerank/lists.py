@@ -188,7 +188,7 @@ class KBestLists(Stored):
         flat = self.relations.numbers[self._head_at[number] : self._head_at[number + 1]]
         return flat.reshape(int(self.sizes[number]), -1).astype(np.int32)
 
-    def right_words(self, gold: Sequence[tuple[Sequence[int], Sequence[str]]]) -> npt.NDArray[Any]:
+    def right_words(self, gold: Sequence[tuple[Sequence[int], Sequence[str]]]) -> Int32s:
         """Words of every tree whose head and relation are right; subtypes of relations are not
         looked at.
         """

@@ -372,7 +372,7 @@ def _unpacked(name: str, raw: bytes) -> bytes:
     return unpacked
 
 
-def _as_lists(heads: npt.NDArray[Any], parses: Sequence[Parse]) -> KBestLists:
+def _as_lists(heads: npt.NDArray[np.integer], parses: Sequence[Parse]) -> KBestLists:
     names = list(dict.fromkeys(name for parse in parses for name in parse.tree.relations or "_"))
     number_of = {name: number for number, name in enumerate(names)}
     numbers = [

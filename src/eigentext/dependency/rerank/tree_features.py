@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def relation_keys(names: Sequence[str]) -> UInt64s:
 
 
 def list_features(
-    words: Words, heads: npt.NDArray[Any], relations: Int32s, names: UInt64s, *, every: bool
+    words: Words, heads: npt.NDArray[np.integer], relations: Int32s, names: UInt64s, *, every: bool
 ) -> ListFeatures:
     """Features of the trees (K, n) of one sentence; ``names`` are keys of the relations.
 
