@@ -23,7 +23,7 @@ from eigentext.drawing.svg import elide, fit_for_page, printable, text_width
 from eigentext.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
@@ -320,8 +320,9 @@ def _plain_ticks(axis: Any, columns: Sequence[Float64s]) -> None:
         axis.set_ticks([], minor=True)
 
 
-def _write(figure: Figure, spot: tuple[float, float], text: str, **look: Any) -> None:
-    figure.text(*spot, printable(text), parse_math=False, **look)
+def _write(figure: Figure, spot: Iterable[float], text: str, **look: Any) -> None:
+    x, y = spot
+    figure.text(x, y, printable(text), parse_math=False, **look)
 
 
 def require_matplotlib() -> None:
