@@ -236,8 +236,8 @@ def _trust(source: str, flags: OperatorFlags) -> dict[str, Any]:
     import numpy as np
 
     from eigentext.dependency import SpectralTreeOperators
-    from eigentext.dependency.latent.operators import examine, negative_rate
     from eigentext.dependency.latent.moments import TreeMoments
+    from eigentext.dependency.latent.operators import examine, negative_rate
 
     trees = [tree for _, tree in trees_of([source])]
     model = SpectralTreeOperators(

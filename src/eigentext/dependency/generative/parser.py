@@ -90,7 +90,9 @@ class _Content:
         Strings("words"), of=lambda parser: [word for word, _ in parser._word_ids]
     )
     tag_of: Int64s = stored(Ints(("words",), low=0, below="tags"), of="_tag_of")
-    vocabulary: tuple[str, ...] = stored(Strings("known"), of=lambda parser: sorted(parser._known))
+    vocabulary: tuple[str, ...] = stored(
+        Strings("known"), "known", of=lambda parser: sorted(parser._known)
+    )
     log_likelihoods_: list[float] = stored(As(Listed(Real()), list, list))
 
 

@@ -147,7 +147,9 @@ class ArcParserFile:
         Strings("fine", distinct=True), of=lambda parser: parser.encoder_.fine or ()
     )
     vocabulary: tuple[str, ...] = stored(
-        Strings("known", distinct=True), of=lambda parser: sorted(parser.encoder_.vocabulary or ())
+        Strings("known", distinct=True),
+        "known",
+        of=lambda parser: sorted(parser.encoder_.vocabulary or ()),
     )
     # files made before have them not
     xpos_known: tuple[str, ...] | None = stored(
