@@ -27,7 +27,7 @@ from protocols.punctuation import without_punctuation
 
 from eigentext.dependency.graph.parser import DependencyParser
 from eigentext.dependency.rerank.experts import fit_expert, jackknifed
-from eigentext.dependency.rerank.features import TagTable, TagTemplates, expert_column
+from eigentext.dependency.rerank.features import TagCodes, TagTable, expert_column
 from eigentext.dependency.rerank.learners import TagWeights, choose, log_linear, perceptron
 from eigentext.dependency.rerank.lists import KBestLists, cross_validated, lists_of
 from eigentext.dependency.sentence import TaggedSentence
@@ -217,7 +217,7 @@ def table(lists: Lists, folder: Path, learner: str, l2: float, splits: Sequence[
     known = {
         split: [TaggedSentence.from_conllu(one) for one in lists[split][0]] for split in lists
     }
-    templates = TagTemplates.of(known["train"])
+    templates = TagCodes.of(known["train"])
     tables = {}
     for split, (sentences, those) in lists.items():
         mine = {name: found[split] for name, found in columns.items()}
@@ -286,7 +286,7 @@ def sizes(lists: Lists, states: Sequence[int], n: int) -> None:
                 found = expert_column(expert, known, lists_)
                 scored = time.process_time() - began
                 gold = [sentence.heads or () for sentence in bank]
-                made[split] = TagTable.of(known, lists_, TagTemplates(()), {name: found}, gold)
+                made[split] = TagTable.of(known, lists_, TagCodes(()), {name: found}, gold)
             weights = log_linear(made["train"], 24, l2=1.0, templates=False)
             counts = counts_of(lists, "dev", choose(made["dev"], made["dev"].scores(weights)))
             uas = 100 * counts[:, 0].sum() / counts[:, 1].sum()

@@ -36,7 +36,7 @@ def text_dictionary(
         raise DataError("vectors", None, f"{len(words)} words, but vectors {array.shape}")
     if k is not None:
         if k > array.shape[1]:
-            raise RankError("the matrix of word vectors", asked=k, got=array.shape[1])
+            raise RankError("the matrix of word vectors", rank=k, got=array.shape[1])
         array = array[:, :k]
     U = np.zeros((observations.sizes[0], array.shape[1]))
     pairs = observations.channels[0] == "word|tag"

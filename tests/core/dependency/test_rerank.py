@@ -20,8 +20,8 @@ from eigentext.dependency.rerank import lists as kbest_lists
 from eigentext.dependency.rerank.experts import expert_to_bytes, fit_expert, jackknifed
 from eigentext.dependency.rerank.features import (
     Distance,
+    TagCodes,
     TagTable,
-    TagTemplates,
     Valence,
     expert_column,
 )
@@ -230,7 +230,7 @@ def test_templates_equal_a_plain_twin(seed, n):
     rng = np.random.default_rng(seed)
     tags = [str(rng.choice([*TAGS, "new"])) for _ in range(n)]
     heads = np.array([_random_heads(rng, n) for _ in range(3)])
-    templates = TagTemplates(TAGS)
+    templates = TagCodes(TAGS)
     rows, codes = templates.codes(tags, heads)
     assert (np.diff(rows) >= 0).all()
     assert codes.max() < templates.size
@@ -413,7 +413,7 @@ def _random_table(seed, n_sentences=7):
 
 def test_a_part_of_a_table_is_the_table_of_that_part():
     tagged, lists, gold = _random_table(3)
-    templates, numbers = TagTemplates(TAGS), np.array([5, 0, 3])
+    templates, numbers = TagCodes(TAGS), np.array([5, 0, 3])
     whole = TagTable.of(tagged, KBestLists.of(lists), templates, None, gold).part(numbers)
     own = TagTable.of(
         [tagged[n] for n in numbers],
@@ -428,7 +428,7 @@ def test_a_part_of_a_table_is_the_table_of_that_part():
 
 def test_the_score_of_a_tree_does_not_hang_on_those_beside_it():
     tagged, lists, _ = _random_table(4, 40)
-    templates = TagTemplates(TAGS)
+    templates = TagCodes(TAGS)
     rng = np.random.default_rng(0)
     weights = TagWeights(("base",), rng.normal(size=1), rng.normal(size=templates.size))
     whole = TagTable.of(tagged, KBestLists.of(lists), templates).scores(weights)
@@ -441,7 +441,7 @@ def test_the_score_of_a_tree_does_not_hang_on_those_beside_it():
 
 def test_right_heads_of_lists_that_the_weights_have_not_seen():
     tagged, lists, gold = _random_table(5, 12)
-    templates = TagTemplates(TAGS)
+    templates = TagCodes(TAGS)
     table = TagTable.of(tagged, KBestLists.of(lists), templates, None, gold)
 
     def learn(part):
@@ -465,7 +465,7 @@ def test_of_very_many_tags_the_most_frequent_are_in_templates():
     words = [f"t{number:03}" for number in range(400)]
     rare = TaggedSentence.of(words, xpos=words)
     often = TaggedSentence.of(words[300:], xpos=words[300:])
-    templates = TagTemplates.of([rare, often])
+    templates = TagCodes.of([rare, often])
     assert len(templates.tags) == 150
     assert set(words[300:]) < set(templates.tags)
     assert set(words[:50]) < set(templates.tags)  # of equals the first
@@ -583,13 +583,13 @@ def test_fit_from_a_base_parser_and_odd_inputs(tmp_path):
         Reranker(experts=("valence", "valence")).fit(sentences)
     lists = KBestLists.of([([[0]], [math.inf])])
     with pytest.raises(SettingsError, match="finite"):
-        TagTable.of([TaggedSentence.from_conllu(make_sentence(["a"]))], lists, TagTemplates(()))
+        TagTable.of([TaggedSentence.from_conllu(make_sentence(["a"]))], lists, TagCodes(()))
     with pytest.raises(SettingsError, match="need gold"):
         perceptron(
             TagTable.of(
                 [TaggedSentence.from_conllu(make_sentence(["a"]))],
                 KBestLists.of([([[0]], [1.0])]),
-                TagTemplates(()),
+                TagCodes(()),
             ),
             1,
         )

@@ -47,10 +47,10 @@ class Expert(Protocol):
 
 
 @dataclass(frozen=True)
-class TagTemplates:
+class TagCodes:
     """Numbers of the two template families over ``tags``; unseen tags share number 0.
 
-    >>> templates = TagTemplates(("DT", "NN", "VB"))
+    >>> templates = TagCodes(("DT", "NN", "VB"))
     >>> rows, codes = templates.codes(("DT", "NN", "VB"), np.array([[2, 3, 0], [2, 0, 2]]))
     >>> rows.tolist()  # three words and no pair in the first tree; one pair in the second
     [0, 0, 0, 1, 1, 1, 1]
@@ -59,7 +59,7 @@ class TagTemplates:
     tags: tuple[str, ...]
 
     @classmethod
-    def of(cls, sentences: Iterable[TaggedSentence]) -> TagTemplates:
+    def of(cls, sentences: Iterable[TaggedSentence]) -> TagCodes:
         """The tags that occur; of very many the most frequent, for numbers grow by their cube."""
         counts = Counter(tag for sentence in sentences for tag in sentence.fine)
         kept = sorted(counts, key=lambda tag: (-counts[tag], tag))[:_MOST_TAGS]
@@ -224,7 +224,7 @@ class TagTable:
         cls,
         sentences: Sequence[TaggedSentence],
         lists: KBestLists,
-        templates: TagTemplates,
+        templates: TagCodes,
         columns: Mapping[str, npt.ArrayLike] | None = None,
         gold: Sequence[Sequence[int]] | None = None,
     ) -> TagTable:

@@ -26,7 +26,7 @@ from eigentext.base.values import Listed, Named, Text, Whole
 from eigentext.dependency.graph.tags import jackknifed, with_tags
 from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.dependency.rerank import experts
-from eigentext.dependency.rerank.features import Expert, TagTable, TagTemplates, expert_column
+from eigentext.dependency.rerank.features import Expert, TagCodes, TagTable, expert_column
 from eigentext.dependency.rerank.learners import (
     HeldOut,
     TagWeights,
@@ -202,7 +202,7 @@ class Reranker(Model, RerankerSettings):
         if self.features == "trees":
             self.trees_ = TreeFeatures.of(tagged, relations)
         else:
-            self.templates_ = TagTemplates.of(tagged)
+            self.templates_ = TagCodes.of(tagged)
         gold = [sentence.heads or () for sentence in sentences]
         table = self._table(tagged, lists, columns, list(zip(gold, relations, strict=True)))
         self.weights_ = self.weights_from(table)
@@ -332,7 +332,7 @@ class Reranker(Model, RerankerSettings):
             experts_bytes = {name: _unpacked(name, raw) for name, raw in experts_bytes.items()}
         elif content.of_tags is not None:
             codes, weights, tags = content.of_tags
-            self.templates_ = TagTemplates(tags)
+            self.templates_ = TagCodes(tags)
             full = np.zeros(self.templates_.size, np.float32)
             full[codes] = weights
             self.weights_ = TagWeights(("base", *self.experts), content.dense, full)
