@@ -36,8 +36,8 @@ from eigentext.base.settings import values_of
 from eigentext.dependency.decoding.decoders import kbest_projective
 from eigentext.dependency.generative.learn import (
     Corpus,
-    TreeCounts,
     GenerativeParams,
+    TreeCounts,
     TreeSmoothing,
     em_counts,
     length_classes,
