@@ -332,7 +332,9 @@ def test_what_holds_is_the_newest_in_the_order_of_the_text(store):
         ((0, "done"), 4),
         ((1, "a2"), None),
     ]
-    assert state.of(1) == {"a2": None}
+    assert {item: value for (number, item), value in state.values.items() if number == 1} == {
+        "a2": None
+    }
     assert state.version == 5
     assert [one.value for one in store.history(layer, sentence=1, item="a2")] == [1, None]
     assert store.history(layer, sentence=2**40) == []
@@ -527,7 +529,7 @@ def test_a_layer_is_closed_when_its_annotator_sees_the_adjudication(store):
     (effort,) = found["effort"]
     assert effort["annotator"] == "ada"
     sides = parts_of("tags", *rows_of(store, 1), everyone=["ada"], users={ada: "ada"})[0].sides
-    assert {word: value for (_, _, word), value in sides["ada"].values["upos"].items()} == {
+    assert {word: value for (_, word), value in sides["ada"].values["upos"].items()} == {
         0: "NOUN",
         1: "VERB",
     }
