@@ -13,7 +13,7 @@ from eigentext.dependency import GenerativeParser
 from eigentext.dependency.generative.learn import Corpus, TreeSmoothing, em_counts, empty_counts
 from eigentext.dependency.settings import Unlabelled
 from eigentext.errors import SettingsError
-from eigentext.lab.unlabelled.learn import NumberedText, all_trees_counts, best_trees, improve
+from eigentext.lab.unlabelled.learn import TaggedText, all_trees_counts, best_trees, improve
 from eigentext.language.formats.conllu import make_sentence, read_sentences, write_sentences
 from helpers.commands import eigentext
 from oracle.dependency_trees import projective_trees
@@ -42,13 +42,13 @@ def parser(trees: list[Any]) -> GenerativeParser:
     return GenerativeParser(n_states=2, n_iter=2, **settings).fit(trees)
 
 
-def _corpus(parser: GenerativeParser, sentences: list[Any]) -> tuple[Corpus, NumberedText]:
+def _corpus(parser: GenerativeParser, sentences: list[Any]) -> tuple[Corpus, TaggedText]:
     word, tag = parser._numbers(sentences, new_tags=False)
     ptr = np.cumsum([0, *map(len, sentences)])
     heads = np.array([head for s in sentences for head in s.heads])
     zeros = np.zeros(len(heads), np.int64)
     corpus = Corpus(ptr, word, tag, heads, zeros, parser._tag_of, parser._kinds)
-    return corpus, NumberedText(ptr, word, tag)
+    return corpus, TaggedText(ptr, word, tag)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])

@@ -170,7 +170,7 @@ parser made by `eigentext dep train`
 def no_model(path: str, *needed: str) -> ModelFileError:
     """The error for a file that is no model, such as a text, where one of those was needed.
 
-    >>> print(no_model("x.txt", "hmm", "spectral-hmm"))
+    >>> print(no_model("x.txt", "hmm"))
     x.txt: found a file that is no eigentext model, but this needs a hidden Markov model made by \
 `eigentext hmm train`
     """

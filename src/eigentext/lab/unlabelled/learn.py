@@ -99,7 +99,7 @@ def usable_text(unlabelled: Unlabelled) -> tuple[Unlabelled, int]:
     return replace(unlabelled, sentences=text), len(sentences) - len(text)
 
 
-class NumberedText(NamedTuple):
+class TaggedText(NamedTuple):
     """Sentences end to end; numbers of (word, tag) pairs and of tags as in ``Corpus``."""
 
     ptr: Int64s
@@ -108,7 +108,7 @@ class NumberedText(NamedTuple):
 
 
 def all_trees_counts(
-    text: NumberedText, corpus: Corpus, params: GenerativeParams, weight: float, counts: TreeCounts
+    text: TaggedText, corpus: Corpus, params: GenerativeParams, weight: float, counts: TreeCounts
 ) -> float:
     """Add expected counts over all trees; ``weight`` times the log likelihood."""
     from eigentext.dependency.kernels.generative import Automaton
@@ -124,7 +124,7 @@ def all_trees_counts(
     return float(likelihood)
 
 
-def best_trees(text: NumberedText, corpus: Corpus, params: GenerativeParams) -> Corpus:
+def best_trees(text: TaggedText, corpus: Corpus, params: GenerativeParams) -> Corpus:
     """The text with the trees of most expected right arcs."""
     from eigentext.dependency.decoding.decoders import eisner
     from eigentext.dependency.kernels.generative import Automaton, Words, inside, outside
@@ -146,7 +146,7 @@ def best_trees(text: NumberedText, corpus: Corpus, params: GenerativeParams) -> 
 
 def improve(
     corpus: Corpus,
-    text: NumberedText,
+    text: TaggedText,
     params: GenerativeParams,
     settings: Unlabelled,
     weight: float,
@@ -201,8 +201,8 @@ class TextBeside:
     settings: Unlabelled
     weight: float
 
-    def _numbered(self, numbers: Numbers) -> NumberedText:
-        return NumberedText(pointers(map(len, self.sentences)), *numbers)
+    def _numbered(self, numbers: Numbers) -> TaggedText:
+        return TaggedText(pointers(map(len, self.sentences)), *numbers)
 
     def with_words(self, counts: TreeCounts, corpus: Corpus, numbers: Numbers) -> TreeCounts:
         """Counts in which the words are there, spread over the states of their tags."""

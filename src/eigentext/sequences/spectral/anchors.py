@@ -163,11 +163,11 @@ def anchor_hmm(
 ) -> AnchorModel:
     """Parameters of k states; ``names`` of the symbols tell what they look like.
 
-    >>> true = Parameters([1, 0], [[0.2, 0.8], [0.7, 0.3]], [[0.6, 0.4, 0.0], [0.0, 0.3, 0.7]])
-    >>> found = anchor_hmm(exact_contexts(true, 9), 2, choices=EXACT)
-    >>> order = np.argsort(found.anchors)
-    >>> found.parameters.emission[order].round(6).tolist()
-    [[0.6, 0.4, 0.0], [0.0, 0.3, 0.7]]
+    >>> from eigentext.sequences import Encoded
+    >>> text = Encoded.of([[0, 2, 1, 3, 0, 3], [1, 2, 0, 2, 1, 3]])
+    >>> hmm = anchor_hmm(NeighbourCounts.of(text, 4), 2, choices=EXACT).parameters
+    >>> sorted(hmm.emission.round(6).tolist()), hmm.transition.round(6).tolist()
+    ([[0.0, 0.0, 0.5, 0.5], [0.5, 0.5, 0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]])
     """
     choices = AnchorChoices() if choices is None else choices
     if isinstance(k, bool) or int(k) != k or k < 1:
@@ -290,10 +290,11 @@ def transitions(emission: Float64s, contexts: NeighbourCounts) -> tuple[Float64s
     with D the unigram.  By ``D^(-1/2) O' = Q R`` they are problems in k^2 and k dimensions, and
     the first is ``min |R M R' - Q' D^(-1/2) P D^(-1/2) Q|``.
 
-    >>> true = Parameters([1, 0], [[0.2, 0.8], [0.7, 0.3]], [[0.6, 0.4, 0.0], [0.0, 0.3, 0.7]])
-    >>> M, pi = transitions(true.emission, exact_contexts(true, 9))
-    >>> (M / M.sum(axis=1, keepdims=True)).round(6).tolist(), pi.round(6).tolist()
-    ([[0.2, 0.8], [0.7, 0.3]], [1.0, 0.0])
+    >>> from eigentext.sequences import Encoded
+    >>> text = Encoded.of([[0, 2, 1, 3, 0, 3], [1, 2, 0, 2, 1, 3]])
+    >>> M, pi = transitions(np.repeat(np.eye(2) / 2, 2, axis=1), NeighbourCounts.of(text, 4))
+    >>> M.round(6).tolist(), pi.round(6).tolist()
+    ([[0.0, 0.6], [0.4, 0.0]], [1.0, 0.0])
     """
     from scipy.optimize import nnls
     from scipy.sparse import diags_array

@@ -10,9 +10,6 @@
        svd:  P_21 = U S R'                  U spans the columns of O
        cca:  D_2^(-1/2) P_21 D_1^(-1/2) = U_s S R_s',  U = D_2^(-1/2) U_s,  R = D_1^(-1/2) R_s
              with D_i = diag(counts of view i + kappa)
-
-4. :func:`exact_moments` gives the same record for known parameters, as a test of everything that
-   follows.
 """
 
 from __future__ import annotations
@@ -175,9 +172,9 @@ def dictionary(
     each other alone are the leading directions.  Up to 800 symbols singular vectors have full
     precision in float64; otherwise an overlap of 0.99 in float32.
 
-    >>> from eigentext.sequences import Parameters
-    >>> dictionary(exact_moments(Parameters.random(2, 6), 9), 2, "svd").U.shape
-    (6, 2)
+    >>> from eigentext.sequences import Encoded
+    >>> dictionary(Moments.of(Encoded.of([[0, 1, 2, 1, 0, 2]]), 3), 2, "svd").U.shape
+    (3, 2)
     """
     if isinstance(k, bool) or int(k) != k or k < 1:
         raise SettingsError(f"k {k!r}: expected an integer of at least 1")

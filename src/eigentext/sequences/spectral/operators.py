@@ -98,9 +98,10 @@ class Operators:
     def signed_probability(self, ids: Sequence[int] | Numbers) -> tuple[int, float]:
         """Sign and log of the absolute value of ``b_inf' B_xn ... B_x1 b_1``; (0, -inf) for 0.
 
-        >>> from eigentext.sequences import Parameters
-        >>> from eigentext.sequences.spectral.moments import dictionary, exact_moments
-        >>> coin = exact_moments(Parameters([1.0], [[1.0]], [[0.5, 0.5]]), 3)
+        >>> from eigentext.sequences import Encoded
+        >>> from eigentext.sequences.spectral.moments import Moments, dictionary
+        >>> coin = Moments.of(Encoded.of([[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1],
+        ...                               [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]]), 2)
         >>> sign, log = make_operators(coin, dictionary(coin, 1)).signed_probability([0, 1, 1])
         >>> sign, round(float(np.exp(log)), 9)
         (1, 0.125)

@@ -67,11 +67,11 @@ def recover_parameters(
                    be cut off
     ``kappa``      see :func:`~eigentext.sequences.spectral.moments.dictionary`; for ``clusters``
 
-    >>> from eigentext.sequences.spectral.moments import exact_moments
-    >>> true = Parameters([1, 0], [[0.2, 0.8], [0.7, 0.3]], [[0.6, 0.3, 0.1], [0.1, 0.1, 0.8]])
-    >>> found = recover_parameters(exact_moments(true, 9), 2, method="diagonalise")
-    >>> np.sort(found.emission[:, 0]).round(6).tolist()
-    [0.1, 0.6]
+    >>> from eigentext.sequences import Encoded
+    >>> text = Encoded.of([[0, 2, 1, 3, 0, 3], [1, 2, 0, 2, 1, 3]] * 9)
+    >>> hmm = recover_parameters(Moments.of(text, 4), 2, smoothing=0.0)
+    >>> sorted(hmm.emission.round(6).tolist()), hmm.transition.round(6).tolist()
+    ([[0.0, 0.0, 0.5, 0.5], [0.5, 0.5, 0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]])
     """
     if not 0 <= smoothing < 1:
         raise SettingsError(f"smoothing {smoothing!r}: expected from 0 to below 1")

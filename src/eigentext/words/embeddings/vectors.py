@@ -304,7 +304,7 @@ class WordVectorModel:
         return f"{n_words:,} words, {n_columns} dimensions"
 
 
-class SentenceVectors(TableTransformer, WordVectorModel):
+class SentenceVectors(WordVectorModel, TableTransformer):
     """What gives a sentence the mean of the vectors of its words."""
 
     _COLUMN: ClassVar[str]  # what columns are called, before their number
