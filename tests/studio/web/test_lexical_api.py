@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from eigentext.cli.main import app as command
 from eigentext.errors import EigentextError, SettingsError
+from eigentext.language.formats.conll import controls_as_blanks
 from eigentext.lexical import LexDocument, LexicalRanker, LexWord
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def test_library_command_and_service_agree(
                     "probability": round(c["probability"], 4),
                     "source": c["source"],
                     "vocalised": c["vocalised"],
+                    "respelled": c["respelled"],
                     "lemma": c["lemma"],
                     "gloss": c["gloss"],
                     "root": c["root"],
@@ -227,7 +229,8 @@ def test_any_text_gets_an_answer_for_every_token(service: TestClient, text: str)
     found = ranked(service, text=text)
     at = 0
     for word in (word for sentence in found["sentences"] for word in sentence["words"]):
-        assert not text[at : word["start"]].strip()  # only white space is between words
+        between = controls_as_blanks(text[at : word["start"]])
+        assert not between.strip()  # only white space and control characters are between words
         at = word["end"]
         assert word["candidates"], "every token gets an answer"
         shares = [c["probability"] for c in word["candidates"]]

@@ -195,6 +195,7 @@ class LexicalService:
 
 
 def _description(word: RankedWord, candidate: RankedCandidate, ranker: LexicalRanker) -> Json:
+    from eigentext.lexical.analyzers.arabic_spelling import letters_differ
     from eigentext.lexical.output import shown_reading
 
     scheme = ranker.scheme_
@@ -209,6 +210,7 @@ def _description(word: RankedWord, candidate: RankedCandidate, ranker: LexicalRa
         "label": values,
         "lemma": reading.lemma if reading else values.get("lemma", ""),
         "vocalised": reading.vocalised if reading else "",
+        "respelled": reading is not None and letters_differ(word.form, reading.vocalised),
         "gloss": reading.gloss if reading else "",
         "root": reading.root if reading else "",
         "morphology": in_plain_words(values, scheme.missing),

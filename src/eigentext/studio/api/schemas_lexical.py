@@ -68,6 +68,7 @@ class CandidateView(BaseModel):
     guess: bool = Field(description="the analyzer did not know the word and guessed this")
     lemma: str
     vocalised: str
+    respelled: bool = Field(description="the reading has other letters than those typed")
     gloss: str
     root: str
     morphology: str = Field(description="the label in plain words")
