@@ -1,15 +1,11 @@
-"""Trees of NLTK in and out, and our parsers and taggers with the manners of NLTK.
+"""Trees of NLTK in and out without recursion, and our parsers and taggers as NLTK's.
 
-``from_nltk`` reads anything with NLTK's manners (a sequence of children with a ``label()``), so it
-needs no NLTK; ``to_nltk`` builds ``nltk.Tree`` objects.  Neither recurses: depth costs nothing.
+``from_nltk`` reads anything with NLTK's manners (children with a ``label()``): it needs no NLTK.
 
 >>> from eigentext.language.trees.constituent import Tree
 >>> tree = Tree.from_brackets("(S (NP (PRP I)) (VP (VBP am)))")
 >>> from_nltk(to_nltk(tree)) == tree
 True
-
-``nltk_parser`` and ``nltk_tagger`` are a ``ParserI`` and a ``TaggerI``.
-
 >>> from eigentext.datasets import load_english
 >>> from eigentext.constituency import LPCFG
 >>> trees = [Tree.from_brackets(line) for line in load_english("train")]

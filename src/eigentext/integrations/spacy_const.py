@@ -1,19 +1,13 @@
 """The spaCy component ``eigentext_const``: constituents of the sentences of a Doc.
 
-1. Each sentence (something before it in the pipeline must set boundaries) is parsed; tokens of
-   white space are left out.  The trees go to ``doc._.const_trees`` as plain lists, so they travel
-   with ``Doc.to_bytes`` and ``DocBin(store_user_data=True)``.
-2. Spans and tokens read them, with the attributes that users of benepar know:
+Each sentence (something before it in the pipeline must set boundaries) is parsed without tokens of
+white space.  The trees go to ``doc._.const_trees`` as plain lists, so they travel with
+``Doc.to_bytes`` and ``DocBin(store_user_data=True)``; spans and tokens read them as in benepar:
+``_.labels`` (top first; () for a word under its tag alone), ``_.parse_string``,
+``_.constituents`` (itself first, words last in each), ``_.parent`` (None above a sentence) and
+``_.children``.  A span that is no constituent raises :class:`NotAConstituentError`.
 
-   * ``_.labels``        labels of the constituent, top first; () for a word under its tag alone
-   * ``_.parse_string``  its tree in brackets
-   * ``_.constituents``  spans of all constituents in it, itself first, words last in each
-   * ``_.parent``        the constituent above it, None above a sentence
-   * ``_.children``      the constituents right below it
-
-A span that is no constituent raises :class:`NotAConstituentError`.  Importing this module
-registers the component and the attributes; with the entry point of the installed package spaCy
-finds it by itself.  It needs the extra ``spacy``.
+Importing this module registers all that, or the entry point does (extra ``spacy``).
 
 >>> import spacy
 >>> from eigentext.constituency import LPCFG

@@ -1,17 +1,13 @@
 """The spaCy component ``eigentext_dep``: heads and relations of the sentences of a Doc.
 
-1. Sentences are those that something before it in the pipeline has set (a sentencizer, a senter);
-   a Doc without boundaries is one sentence.  White space tokens are left out of the parse and hang
-   from the word before them in their sentence, or from its first word.
-2. The parser goes by its own taggers where the model has them, and else by ``token.pos_``,
-   ``token.tag_`` and ``token.morph``, which must then be there if the model was trained with tags.
-3. ``token.head``, ``token.dep_`` and sentence starts are set, and ``token.pos_`` and
-   ``token.tag_`` where a Doc has no tags and the model has taggers;
-   ``doc._.dep_approximate`` tells whether a greedy search found the trees (second order with
-   crossing arcs).
+Sentences are those that something before it has set; a Doc without boundaries is one.  White space
+tokens are left out of the parse and hang from the word before them, or from the first word.  The
+parser goes by its own taggers where the model has them, and else by ``token.pos_``,
+``token.tag_`` and ``token.morph``.  It sets ``token.head``, ``token.dep_`` and sentence starts,
+and tags where a Doc has none and the model has taggers; ``doc._.dep_approximate`` tells whether a
+greedy search found the trees (second order with crossing arcs).
 
-Importing this module registers the component; with the entry point of the installed package spaCy
-finds it by itself.  It needs the extra ``spacy``.
+Importing this module registers the component, or the entry point does (extra ``spacy``).
 
 >>> import spacy
 >>> from eigentext.dependency import DependencyParser

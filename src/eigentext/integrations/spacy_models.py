@@ -1,14 +1,9 @@
 """spaCy components over our models: ``eigentext_tag``, ``eigentext_ner`` and ``eigentext_lex``.
 
-* ``eigentext_tag``  a tagger (`eigentext tag train`, `hmm train-tagger`): ``token.tag_``, and
-  ``token.pos_`` where the tags are universal ones;
-* ``eigentext_ner``  a tagger of entities (BIO2): ``doc.ents``;
-* ``eigentext_lex``  a ranker of analyses (`eigentext lex train`): ``token.lemma_``,
-  ``token.morph``, and part of speech.
-
-Sentences are those that something before has set; a Doc without boundaries is one sentence.  White
-space tokens are passed over.  Importing this module registers the components; with the entry
-points of the installed package spaCy finds them by itself.  They need the extra ``spacy``.
+They set ``token.tag_`` (and ``token.pos_`` where the tags are universal ones), ``doc.ents``, and
+``token.lemma_``, ``token.morph`` and part of speech.  Sentences are those that something before
+has set; a Doc without boundaries is one.  White space tokens are passed over.  Importing this
+module registers the components, or the entry points do (extra ``spacy``).
 
 >>> import spacy
 >>> from eigentext.tagging.sequence import SequenceTagger

@@ -4,18 +4,14 @@
 pipe train`` by its file or its name.  It sets sentence starts, ``pos_``, ``tag_``, ``morph``,
 ``lemma_``, ``head``, ``dep_``, and ``ents`` where the pipeline finds entities.
 
-* With ``retokenize`` (the default) the pipeline's own segmenter becomes ``nlp.tokenizer``.  spaCy
-  has one level of tokens, whose texts make up the text: a multiword token is cut where its words
-  spell it (``cannot``: ``can not``); another one (``du``: ``de le``) stays one token, with the
-  tags, lemma and head of the word that the others hang from.  White space other than single
-  blanks becomes tokens, as in spaCy.
+* With ``retokenize`` (the default) the pipeline's own segmenter becomes ``nlp.tokenizer``.  A
+  multiword token is cut where its words spell it (``cannot``: ``can not``); another one (``du``:
+  ``de le``) stays one token, with tags, lemma and head of the word that the others hang from.
 * Without it, and for Docs that something else has tokenised, the tokens stay; sentences stay where
-  they are set, and else are the pipeline's.  Of a token that stands for several words the same
-  word speaks for all.
+  they are set, and else are the pipeline's.
 * ``token._.words`` has the words' forms of a token that stands for several, and is None else.
 
-Importing this module registers the component; with the entry point of the installed package spaCy
-finds it by itself.  It needs the extra ``spacy``.
+Importing this module registers the component, or the entry point does (extra ``spacy``).
 """
 
 from __future__ import annotations

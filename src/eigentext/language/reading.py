@@ -1,10 +1,4 @@
-"""A file of any format as a :class:`Doc`, or as Docs one by one.
-
-1. The format is that of the file's name, or of its first lines where the name tells nothing.
-2. ``read_docs`` streams the documents of a file: those that ``# newdoc`` or ``-DOCSTART-`` begin,
-   every record, or the file as one.
-3. ``read`` puts them together.
-"""
+"""A file of any format as a :class:`Doc`, or as Docs one by one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""A sentence: its tokens, its words column by column, and what else is known of it.
+"""A sentence: its tokens, its words column by column (:class:`Columns`), and what else is known.
 
-A sentence keeps its words in columns (:class:`Columns`), which is how models answer and how
-CoNLL-U is written; ``sentence.words`` are the same as :class:`Word` records, made when asked for.
 A column that nobody has filled is ``_`` throughout, heads that are not known None.
 """
 

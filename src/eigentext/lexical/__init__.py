@@ -1,9 +1,4 @@
-"""Every reading of every word, ranked in context: analyzer -> labels -> counts -> ranks.
-
-``analyzers`` read a word, ``schemes`` factor readings into label elements, ``candidates`` gathers
-the labels a word may have, ``documents`` reads gold, ``ranker`` learns from it and ranks.  Nothing
-heavy is imported here.
-"""
+"""Every reading of every word, ranked in context: analyzer -> labels -> counts -> ranks."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """What an analyzer says of one word, and what every analyzer can do.
 
-A typed word goes into ``Analyzer.analyse``; a list of :class:`Analysis` comes out, never empty for
-a non-empty word: what is only a guess says so by its ``source``.  ``Analyzer.normalise`` gives the
-form under which words are matched; it is never shown in place of what was typed.
+An answer is never empty for a non-empty word: what is only a guess says so by its ``source``.
 """
 
 from __future__ import annotations

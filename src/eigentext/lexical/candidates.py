@@ -2,10 +2,8 @@
 
 C(t) = labels of analyse(t)  ∪  {l : (t, l) seen in the counted training data}   (Eq. 9)
 
-1. The analyzer's readings are projected onto labels; readings that give one label are gathered.
-2. Labels observed with the word in training are added.
-3. The order is by prior, then by a fixed hash of the label: no order that knows the right answer,
-   and the same on every machine.
+The order is by prior, then by a fixed hash of the label: no order that knows the right answer, and
+the same on every machine.
 """
 
 from __future__ import annotations

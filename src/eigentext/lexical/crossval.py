@@ -1,11 +1,4 @@
-"""How good a ranker is: on documents it has not seen, or in folds by document.
-
-1. :func:`evaluate_ranker` ranks documents and counts A1 and A2 of their scored words.
-2. :func:`folds_by_document` deals documents out by a hash of their ids: the same folds everywhere.
-3. :func:`cross_validate` trains on the others and evaluates on each fold in turn.
-
-:class:`MostFrequent` is the ranker that every other one has to beat.
-"""
+"""How good a ranker is: on documents it has not seen, or in folds by document."""
 
 from __future__ import annotations
 

@@ -1,13 +1,9 @@
 """Documents of labelled words, out of the two formats that gold comes in.
 
-1. ``read_words_jsonl``: one sentence a line, ``{"doc": ..., "words": [{"form", "label", "scored",
-   "vocalised", "gloss"}, ...]}``, the labels already factored into elements.
-2. ``read_conllu_documents``: a treebank; the scheme makes labels of lemma, tags and features.
-
-``read_documents`` goes by the names of files; the sample's own sentences (``.jsonl``) name the
-right analysis of the sample lexicon by its id.
-
-Sentences of one document are gathered under its id, in the order of the file.
+JSON Lines: a sentence a line, ``{"doc": ..., "words": [{"form", "label", "scored", "vocalised",
+"gloss"}, ...]}``, the labels factored into elements; the sample's own sentences name the right
+analysis of the sample lexicon by its id.  CoNLL-U: the scheme makes labels of lemma, tags and
+features.  Sentences of one document are gathered under its id, in the order of the file.
 """
 
 from __future__ import annotations

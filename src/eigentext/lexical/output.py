@@ -1,13 +1,7 @@
 """Ranked words as JSON Lines, as CoNLL-U, and as vocalised text.
 
 A reading in other letters than those typed says so in JSON (``respelled``) and in MISC
-(``Respelled=Yes``); vocalised text has the letters that were typed.
-
-The reading to show of a ranked label is that of its readings which says most of it itself; what
-that leaves open and the label settles, such as the case, the analyzer adds (``inflect``).  A label
-that only training knows takes, of the readings nearest to the typed letters, the one that agrees
-with it in most elements, in the label's own case, with the vowels of its lemma.  A guess is shown
-as typed.
+(``Respelled=Yes``); vocalised text has the letters that were typed.  A guess is shown as typed.
 """
 
 from __future__ import annotations

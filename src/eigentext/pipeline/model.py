@@ -1,9 +1,4 @@
-"""``Pipeline``: treebanks in, a pipeline out; then text in, a :class:`Doc` out.
-
-1. ``fit`` takes CoNLL-U files or their sentences: ``training`` makes the stages.
-2. A call makes a draft of its input (``drafts``) and has the stages fill it (``annotate``).
-3. The file holds the stages as the bytes of their own files.
-"""
+"""``Pipeline``: treebanks in, a pipeline out; then text in, a :class:`Doc` out."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""Text of any size in pieces that can be annotated one by one.
+"""Text of any size in pieces that can be annotated one by one; put together they are the text.
 
-A piece ends at an empty line, which ends every sentence; a stretch without one that is too long
-is cut after a line that ends in a full stop, or else after any line, any full stop with white
-space behind it, any white space.  Where it is cut depends on the text alone, and no character is
-lost: the pieces put together are the text.
+A piece ends at an empty line, which ends every sentence; a stretch without one that is too long is
+cut after a line that ends in a full stop, or else after any line, full stop or white space.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Files of any size through a pipeline: in order, in bounded memory, by one or more processes.
 
-1. :func:`units_of` cuts the input into units, which depend on the input alone;
-2. :func:`annotated` has each of them annotated and written, in whatever process, and numbers the
-   sentences of CoNLL-U when they come back in order: the bytes do not depend on the processes;
-3. :func:`write_resumably` writes to a work folder beside the output, with a record of how
-   far it is, so that a run that was killed can go on, to the same bytes in the end.
+Units depend on the input alone, and sentences of CoNLL-U are numbered when the units come back in
+order: the bytes do not depend on the processes.  A work folder beside the output has a record of
+how far it is, so that a run that was killed goes on, to the same bytes in the end.
 """
 
 from __future__ import annotations

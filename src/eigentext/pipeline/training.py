@@ -1,14 +1,12 @@
-"""The stages trained, each on what the ones before it really answer; side by side where none is
-before the other.
+"""The stages trained, each on what the ones before it really answer.
 
 1. segmenter: from the treebank's raw text.
-2. words: of text without annotation, cut by the segmenter, clusters or vectors of words, which
-   all further stages look at (``unlabelled``).
-3. morphology: on the treebank; and ``folds`` times on the parts of it without one, to tag that
-   one, so that
+2. words: clusters or vectors of words of text without annotation, cut by the segmenter, which all
+   further stages look at (``unlabelled``).
+3. morphology: on the treebank; and ``folds`` times on its parts without one, to tag that one, so
+   that
 4. the parser learns from tags as they will be, with their mistakes, and not from gold ones.
-5. reranker, where it is asked for: from the same tags, with lists of trees by parsers that have
-   not seen them (``reranking``).
+5. reranker, where it is asked for: from the same tags and parsers of folds (``reranking``).
 
 With a work folder, every stage that is done is a file there under the fingerprint of all that it
 was made from, and a run that was broken off goes on after the last of them.

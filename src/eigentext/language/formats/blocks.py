@@ -1,12 +1,7 @@
 """What CoNLL-U, CoNLL-X and BIO columns share: blocks of lines, each ended by an empty line.
 
-1. ``read_blocks`` cuts a file into blocks.  A block's text is kept to the last byte, with its line
-   ends and the empty lines after it, so that writing the blocks gives the file back.
-2. ``read_items`` hands each block to a parser and sees to what happens with a bad one.
-3. ``write_blocks`` writes texts one after the other, with an empty line wherever one is missing.
-
-A line ends at ``\\n`` or ``\\r\\n`` and nowhere else: other control characters and odd spaces are
-part of the column they stand in.
+A block's text is kept to the last byte, with its line ends and the empty lines after it, so that
+writing the blocks gives the file back.  A line ends at ``\\n`` or ``\\r\\n`` and nowhere else.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
 r"""Brown ``paths`` files: bits TAB word TAB count, as Liang's wcluster writes them.
 
-1. :func:`read_paths` checks each line (bits are 0 and 1, two or three columns, a count that is a
-   whole number) and gives a :class:`PathEntry`;
-2. :func:`write_paths` writes entries back, byte for byte as wcluster does.
-
 The bits are the path from the root of the merge tree; a prefix of them names a coarser cluster.
 """
 

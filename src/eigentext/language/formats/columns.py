@@ -1,15 +1,9 @@
 """BIO columns in the manner of CoNLL-2003: one token a line, an empty line after each sentence.
 
-1. ``read_columns`` streams a file as :class:`ColumnSentence` objects.  The first line of a file
-   says how its columns are separated, by TAB or by spaces, and how many there are: two or more
-   throughout, or it is a DataError.
-2. A ``-DOCSTART-`` line begins a document: the sentence after it has ``starts_document``.  One at
-   the end of the file, with nothing after it, says nothing.
-3. With ``scheme`` the tags in the last column are checked for their shape and order.
-4. ``write_columns`` puts the text back, document lines included.
-
-In a TAB-separated file a token may contain spaces; elsewhere it ends at an ASCII space or TAB, and
-nowhere else, so a no-break space stays inside its token.
+The first line of a file says how its columns are separated, by TAB or by spaces, and how many
+there are: two or more throughout, or it is a DataError.  A ``-DOCSTART-`` line begins a document:
+the sentence after it has ``starts_document``.  In a TAB-separated file a token may contain spaces;
+elsewhere it ends at an ASCII space or TAB and nowhere else: a no-break space stays inside.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Lines of ten TAB-separated columns: what CoNLL-U and CoNLL-X ask of them, and of their cells.
-
-``check_sentence`` refuses a block of lines, naming the line, unless it has ten columns, ids in
-order, forms, and heads that make a tree.  Both formats begin with ID and FORM and have HEAD in
-column 7; ``extended`` is what only CoNLL-U has.
-"""
+"""Lines of ten TAB-separated columns: what CoNLL-U and CoNLL-X ask of them, and of their cells."""
 
 from __future__ import annotations
 

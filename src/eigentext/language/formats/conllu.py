@@ -1,13 +1,8 @@
 """CoNLL-U: dependency trees of Universal Dependencies, read and written to the byte.
 
-1. ``read_sentences`` streams a file as checked :class:`ConlluBlock` objects, one a sentence, which
-   keep their lines verbatim: comments of any form, multiword ranges ``3-4``, empty nodes ``8.1``,
-   line ends.
-2. ``sentence.words``, ``.tokens`` (what stands in the text), ``.ranges``, ``.empty_nodes``,
-   ``.comments``, ``.metadata`` and ``.text`` are views, made when asked for.
-3. A parser answers with ``sentence.with_columns(head=..., deprel=...)``: a new sentence in which
-   only those columns differ.  ``make_sentence`` starts from bare words.
-4. ``write_sentences`` puts the text back.
+A :class:`ConlluBlock` keeps the lines of a sentence verbatim: comments of any form, multiword
+ranges ``3-4``, empty nodes ``8.1``, line ends; all else are views, made when asked for.  A parser
+answers with ``sentence.with_columns(head=..., deprel=...)``, in which only those columns differ.
 
 Every sentence read has ten columns, ids in order, and either heads that make a tree (one root or
 more, no cycle) or ``_`` for all heads; anything else is a DataError with file and line.

@@ -1,9 +1,7 @@
 """CoNLL-X: ten columns like CoNLL-U, but no comments, ranges or empty nodes.
 
-1. ``read_sentences`` streams a file as checked blocks of CoNLL-U: CPOSTAG and POSTAG are UPOS and
-   XPOS.  PHEAD and PDEPREL, which CoNLL-U has no columns for, are left out; the rest is verbatim.
-2. ``write_sentences`` writes the words without what CoNLL-X lacks: comments, ranges, empty nodes,
-   DEPS and MISC.
+CPOSTAG and POSTAG are UPOS and XPOS; PHEAD and PDEPREL, which CoNLL-U has no columns for, are left
+out, and so is, when written, what CoNLL-X lacks.
 """
 
 from __future__ import annotations

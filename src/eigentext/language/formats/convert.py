@@ -1,12 +1,8 @@
 """From one format to another, as a stream.
 
-1. The formats are those of ``registry`` that hold trees, words or tokens; a file's name tells
-   which, unless the caller does.
-2. The reader of the format gives constituent trees, CoNLL-U sentences or token lists.
-3. A converter takes each item towards the target: brackets become dependencies by head rules,
-   and everything becomes plain tokens.  A CoNLL form may hold spaces, as ``13 819`` does; in plain
-   tokens each becomes a no-break space, which stays inside its token.
-4. The writer of the target format writes under a temporary name and renames.
+A converter takes each item towards the target: brackets become dependencies by head rules, and
+everything becomes plain tokens.  A CoNLL form may hold spaces, as ``13 819`` does; in plain tokens
+each becomes a no-break space, which stays inside its token.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Parquet: tables one of whose columns is text, read by pyarrow, some rows at a time.
 
-1. :func:`row_groups` tells how a file is cut: a group of rows can be read without the others;
-2. :func:`texts` streams one column of some groups.  What pyarrow refuses is a DataError, a row
-   without a string a :class:`~eigentext.language.formats.jsonl.BadRecord` in its place;
-3. :func:`columns` streams columns of words and of whole numbers, :func:`write_columns` is the way
-   back.
+What pyarrow refuses is a DataError, a row without a string a
+:class:`~eigentext.language.formats.jsonl.BadRecord` in its place.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """EVALB parameter files (``.prm``): which labels a parse score leaves out and which it equates.
 
-1. :func:`read_prm` reads ``KEY value`` lines (``#`` starts a comment line) into a frozen
-   :class:`EvalbSettings`; whatever the file does not name is as in EVALB without a file;
-2. :func:`write_prm` writes the settings back, so that EVALB itself can run with them.
-
-``EvalbSettings()`` is what nearly every published figure was computed with, the rules of
-COLLINS.prm.
+``EvalbSettings()`` is EVALB without a file: what nearly every published figure was computed with,
+the rules of COLLINS.prm.
 """
 
 from __future__ import annotations

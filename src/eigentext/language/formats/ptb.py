@@ -1,18 +1,13 @@
 """Penn Treebank brackets: constituent trees as text.
 
-1. Lines come from ``opening.numbered_lines``; each is cut into pieces by one regular expression:
-   ``(LABEL``, a word, or a run of ``)``.
-2. The pieces grow the arrays of ``trees.constituent.Tree``; a stack of open nodes
-   says where each subtree ends.  A tree may go over many lines, a line may hold many trees, and
-   depth costs nothing.
-3. A fault is a DataError that names the line and the tree.  With ``on_error`` the bad tree is left
-   out and reading goes on at the next line that begins with a ``(`` as far left as the first tree.
-4. ``write_trees`` writes one tree a line.
+Each line is cut into pieces by one regular expression: ``(LABEL``, a word, or a run of ``)``.  The
+pieces grow the arrays of ``trees.constituent.Tree``, a stack of open nodes says where each subtree
+ends.  A tree may go over many lines, a line may hold many trees.  With ``on_error`` a bad tree is
+left out and reading goes on at the next line that begins with a ``(`` as far left as the first.
 
-A label or word is any run of characters but ASCII white space and parentheses.  The label may be
-missing, ``( (S ...))``: it is the empty string in the tree.  Labels and words are taken as they
-are: function tags, traces and ``-LRB-`` stay; ``escape`` and ``unescape`` go between raw tokens
-and words that brackets can hold.  A word stands alone under its tag.
+A label or word is any run of characters but ASCII white space and parentheses; the label may be
+missing, ``( (S ...))``.  Function tags, traces and ``-LRB-`` stay; ``escape`` and ``unescape`` go
+between raw tokens and words that brackets can hold.
 """
 
 from __future__ import annotations

@@ -1,10 +1,5 @@
 """Texts out of files of records: JSON Lines, Parquet, WARC.
 
-1. :func:`kind_of` tells by its name whether a source is such a file;
-2. :func:`documents` gives the text of each record with the record's number, in a stream;
-3. :func:`fault` says where a record is that has none: the line of JSON Lines, the row of Parquet,
-   the record of a WARC file.
-
 A record is a document: it may have several lines, which are lines of text as those of a text file
 are, and where it ends a line ends, a paragraph and a sentence.
 """

@@ -1,10 +1,4 @@
-r"""Pre-tokenised text: one sentence a line, tokens separated by ASCII white space.
-
-1. :func:`text_lines` gives the lines of a text file, or of the texts in a file of records;
-2. :func:`read_sentences` splits each at space, tab, carriage return, vertical tab and form feed,
-   and at nothing else: a no-break space or U+2028 stays in its token;
-3. :func:`write_sentences` joins tokens with single spaces, and refuses what would not come back.
-"""
+r"""Pre-tokenised text: one sentence a line, tokens separated by ASCII white space."""
 
 from __future__ import annotations
 

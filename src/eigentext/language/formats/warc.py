@@ -1,11 +1,8 @@
 r"""WARC: what a crawler wrote.  Its text is in records of type ``conversion``, as WET files have.
 
-A record is ``WARC/1.0``, headers, an empty line, as many bytes as ``Content-Length`` says, and two
-line ends.  Records that describe the crawl (``warcinfo``, ``request``, ``metadata``, ``revisit``)
-are passed over.  Pages as they were sent (``response``, ``resource``) are no text, and are faults.
-
-The one library that reads such files takes the end of a file in the middle of a record for the
-record's end; here it is an error, as with every other format.
+Records that describe the crawl (``warcinfo``, ``request``, ``metadata``, ``revisit``) are passed
+over.  Pages as they were sent (``response``, ``resource``) are no text, and are faults; so is a
+file that ends in the middle of a record, which the library that reads them takes for its end.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
 r"""Word vectors as word2vec.c, gensim and GloVe keep them, in text and in binary.
 
-Files of word2vec begin with a line ``number-of-words dimension``.  Text: ``word x1 x2 ... xd`` a
-line.  Binary: the word, a space, d little-endian float32, and (word2vec.c, not gensim) a line end.
-Files of GloVe are the same text without the first line; a word may hold spaces there.
-
-1. :func:`read_vectors` reads the first line, finds out which of these it is, and gives the
-   vectors one by one; what the first line claims is never allocated in advance;
-2. :func:`load_vectors` gathers them into one matrix;
-3. :func:`write_vectors` writes either kind.  Numbers in text have the fewest digits that give the
-   same float32 back.
+Files of word2vec begin with a line ``number-of-words dimension``, which is never trusted with
+memory.  Text: ``word x1 x2 ... xd`` a line.  Binary: the word, a space, d little-endian float32,
+and (word2vec.c, not gensim) a line end.  Files of GloVe are the same text without the first line;
+a word may hold spaces there.  Numbers in text have the fewest digits that give the same float32.
 """
 
 from __future__ import annotations

@@ -3,13 +3,8 @@
 Flow of the datum: raw text -> chunks between white space -> pieces by one pattern (addresses,
 numbers, words with inner hyphens, dashes, quotes, single signs) -> words are cut at contractions
 (``don't`` to ``do n't``), and a period goes back to the abbreviation it belongs to -> normalised
-text (`` `` `` and ``''`` for quotes) beside the offsets of what was typed.
-
-A chunk's pieces depend on the chunk alone and on two facts about its right side (a digit comes
-next, nothing comes next), so they are kept in a bounded cache: text repeats its words.
-
-Two conventions: ``"ptb"`` is the classic one, where hyphens and slashes stay inside words;
-``"ud-en"`` cuts at them as the English UD treebanks (EWT, GUM) do.
+text (`` `` `` and ``''`` for quotes) beside the offsets of what was typed.  In ``"ptb"``, the
+classic convention, hyphens and slashes stay inside words; ``"ud-en"`` cuts at them as EWT and GUM.
 """
 
 from __future__ import annotations

@@ -3,18 +3,14 @@
 Flow of the datum: raw text -> paragraphs (a blank line always ends a sentence) or lines (one
 sentence a line) -> candidate stops, each a run of ``. ! ? …`` or of another script's full stop
 with the quotes and brackets that close after it -> a decision from the word before and the word
-after -> spans ``(start, end)`` into the raw text, without the white space around them. The
-spans increase, never overlap, and cover every character that is not white space.
-
-Every pattern is anchored at a character class and uses possessive repeats, so the time is
-linear in the length of the text, whatever the text is.
+after -> spans ``(start, end)`` into the raw text, without the white space around them.  Every
+pattern is anchored at a character class and uses possessive repeats: time is linear.
 
 ``stretches`` says which line breaks end a sentence: ``end`` every one, ``join`` none, ``auto`` one
-that was meant.  Wrapped text is broken where the next word would not have fitted into the line; a
-break where it would have fitted was meant (a headline, an entry of a list), unless the line ends
-in a comma or the like, or the next one begins with a small letter.  A paragraph counts as wrapped
-if its longest line has room for prose, and half of its breaks or more are where a wrapping program
-would have put them.
+that was meant.  A break where the next word would have fitted into the line was meant (a headline,
+an entry of a list), unless the line ends in a comma or the like, or the next one begins with a
+small letter.  A paragraph counts as wrapped if its longest line has room for prose, and half of
+its breaks or more are where a wrapping program would have put them.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
 """Raw text to tokens that remember where they stood.
 
-Flow of the datum: raw text -> sentences (``sentences``) -> tokens by a scheme:
-
-- ``whitespace``: what stands between ASCII white space (pre-tokenised text);
-- ``generic``: by Unicode categories, for any language; ``french`` cuts elisions too;
-- ``ptb`` and ``ud-en``: English (:mod:`eigentext.language.tokenise.english`);
-- ``arabic``: punctuation and digits come off, clitics, tatweel and diacritics stay.
-
-``raw[token.start:token.end]`` is what was typed; ``token.form`` may be a normalised form.  Offsets
-increase, tokens never overlap, and every character that is not white space is in a token; control
-characters are white space, but for the scheme ``whitespace``, whose tokens are as they were given.
+Flow of the datum: raw text -> sentences -> tokens by a scheme: ``whitespace`` (ASCII
+white space), ``generic`` (Unicode categories), ``french`` (elisions too), ``ptb`` and ``ud-en``
+(``english``), ``arabic`` (punctuation and digits come off, clitics and diacritics stay).
+``raw[token.start:token.end]`` is what was typed; ``token.form`` may be a normalised form.  Every
+character that is not white space is in one token; control characters are white space, but for the
+scheme ``whitespace``, whose tokens are as they were given.
 """
 
 from __future__ import annotations

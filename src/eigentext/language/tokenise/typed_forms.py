@@ -1,8 +1,7 @@
 """Quotes, apostrophes, brackets and dashes as typed, and as a model knows them.
 
-What a person typed is what is written out; a model may know another sign for the same thing, as
-treebanks have their own: `` `` `` for an opening quote, ``-LRB-`` for a bracket.  A word that the
-model does not know is looked up under the other spellings of its signs.
+A treebank has its own signs: `` `` `` for an opening quote, ``-LRB-`` for a bracket.  A word that
+the model does not know is looked up under the other spellings of its signs.
 """
 
 from __future__ import annotations

@@ -1,29 +1,18 @@
 r"""Unary chains become one node and wide nodes chains of binary ones; both come back exactly.
 
 ``collapse`` merges a node with its only child, all the way down: ``(S (VP (VB Go)))`` becomes
-``(S>VP>VB Go)``.  A ``>`` or ``\`` that a label has of its own is escaped by ``\`` on every node,
-so that ``expand(collapse(tree)) == tree``.
+``(S>VP>VB Go)``.  ``binarise`` grows a node from its head: first the siblings to the right of the
+head join one by one, then those to the left.  With ``direction="right"`` the last child takes the
+head's part, with ``"left"`` the first::
 
-``binarise``:
+    (X L2 L1 H R1 R2)   ->   (X L2 (@<X|L1 L1 (@>X|R2 (@>X|R1 H R1) R2)))
 
-1. A node grows from its head: first the siblings to the right of the head join one by one, then
-   those to the left.  With ``direction="right"`` the last child takes the head's part, with
-   ``"left"`` the first child::
-
-       (X L2 L1 H R1 R2)   ->   (X L2 (@<X|L1 L1 (@>X|R2 (@>X|R1 H R1) R2)))
-
-2. An intermediate label gives the side where the last sibling joined, the parent, and the last
-   ``h`` of those joined so far, newest first, the head being the first to join (Markov order h).
-   ``h=None`` names them all.
-3. With ``v`` = 2 each constituent also carries its parent's label (``NP^S``), with 3 the
-   grandparent's, and so on.
-4. A ``\``, ``@``, ``^`` or ``|`` that a label has of its own is escaped by ``\``, so that
-   ``unbinarise(binarise(tree)) == tree`` whatever the labels.  ``unbinarise`` takes any tree over
-   such labels, as a parser may make them up: it splices out intermediate nodes wherever they are.
-
+An intermediate label gives the side where the last sibling joined, the parent, and the last ``h``
+of those joined so far, newest first, the head being the first (Markov order h; None: all of them).
+With ``v`` = 2 each constituent also carries its parent's label (``NP^S``), with 3 the
+grandparent's.  Signs that a label has of its own are escaped by ``\``, so that both come back.
 Labels made by ``collapse`` are seen through: ``S>VP`` has the head rule and the intermediate
-labels of ``VP``, and among siblings it is an ``S``.  Collapsed first, every inner node of the
-result has two children or stands over one word.
+labels of ``VP``, and among siblings it is an ``S``.
 """
 
 from __future__ import annotations

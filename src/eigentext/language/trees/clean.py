@@ -1,13 +1,9 @@
 """From trees as annotators wrote them to trees as parsers learn and are scored on them.
 
-1. Traces go: words under ``-NONE-``, and every constituent that covers nothing else.
-2. Function tags and indices of phrases go: ``NP-SBJ-1`` and ``NP=2`` become ``NP``; ``-LRB-``
-   stays itself.  Part-of-speech tags stay whole (``v-fin``) unless asked.
-3. If asked, ``X`` over nothing but ``X`` becomes one ``X``.
-4. If asked, the root is made uniform: ``( (S ...))``, ``(ROOT (S ...))`` and ``(S ...)`` all
-   become ``(TOP (S ...))``.
-
-None of this can be undone; ``unary`` and ``binarise`` hold what can.
+Traces go: words under ``-NONE-``, and every constituent that covers nothing else.  Function tags
+and indices of phrases go (``NP-SBJ-1``, ``NP=2``); part-of-speech tags stay whole (``v-fin``)
+unless asked.  If asked, ``X`` over nothing but ``X`` becomes one ``X``, and the root is made
+uniform: ``( (S ...))``, ``(ROOT (S ...))`` and ``(S ...)`` all become ``(TOP (S ...))``.
 """
 
 from __future__ import annotations

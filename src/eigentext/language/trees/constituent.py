@@ -1,17 +1,13 @@
 """The constituent tree: two flat arrays in preorder, and a nested view for those who like one.
 
-1. A tree comes from brackets (``Tree.from_brackets``; files go through ``formats.ptb``), from
-   nested tuples (``Tree.from_nested``), or from a transformation that hands over finished arrays.
-2. It is kept as ``labels`` (one per node in preorder; a leaf's label is its word) and ``sizes``
-   (the number of nodes of each subtree, itself included).  A leaf has size 1, an inner node at
-   least 2, so the next sibling of node ``i`` is ``i + sizes[i]`` and its first child ``i + 1``.
-3. Words, tags, spans, parents and depths are read off those arrays without recursion: a tree
-   100,000 levels deep is as good as any other.
+``labels`` has one entry per node in preorder (a leaf's label is its word), ``sizes`` the number of
+nodes of each subtree, itself included: a leaf has 1, an inner node at least 2, the next sibling of
+node ``i`` is ``i + sizes[i]`` and its first child ``i + 1``.  All else is read off those arrays
+without recursion: a tree 100,000 levels deep is as good as any other.
 
 In brackets a label or word is any run of characters other than ASCII white space and parentheses;
 a label follows its parenthesis at once, and is empty in ``( (S ...))``.  In memory labels are
-arbitrary strings; ``str(tree)`` writes ``(`` and ``)`` in them as -LRB- and -RRB-, and white space
-as ``_``.
+arbitrary strings; ``str(tree)`` writes -LRB-, -RRB- and ``_`` for what brackets cannot hold.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """The dependency tree: for each word its head, the relation to it, and the word's tag.
 
-1. Words are numbered 1..n as in CoNLL files; ``heads[i]`` is the head of word ``i + 1``, and 0
-   means that the word is a root.
-2. Construction checks that every head exists, that following heads always ends at 0 (no cycle),
-   and so that there is a root.  One pass peels words without dependents left, leaves first.
-3. The same order, leaves before heads, then answers depth and projectivity in linear time.
+Words are numbered 1..n as in CoNLL files; ``heads[i]`` is the head of word ``i + 1``, 0 of a root.
+One pass peels words without dependents left, leaves first: it finds cycles, and the same order
+answers depth and projectivity in linear time.
 """
 
 from __future__ import annotations

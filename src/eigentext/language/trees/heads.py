@@ -1,18 +1,14 @@
 """Head rules: which child of a constituent carries it, and so which word.
 
-1. A rule is a list of clauses ``(direction, labels)``.  Clauses are tried in order; one scans the
-   children from its side and takes the first whose label is among its labels.
-2. Where no clause of the parent finds a child, the rule's last direction decides; punctuation is
-   passed over while there is anything else.
-3. In a coordination found by that, the conjunct before the conjunction is the head.
-4. ``lexical_heads`` follows head children down to words, bottom-up over the flat arrays.
-
-Labels are looked up without function tags (``NP-SBJ`` counts as ``NP``).
+A rule is a list of clauses ``(direction, labels)``, tried in order: one scans the children from
+its side and takes the first whose label is among its labels.  Where none finds a child, the rule's
+last direction decides; punctuation is passed over while there is anything else, and in a
+coordination found by that, the conjunct before the conjunction is the head.  Labels are looked up
+without function tags (``NP-SBJ`` counts as ``NP``).
 
 ``to_dependencies`` makes arcs of them: a child whose head word is not that of its parent depends
-on the parent's, by the relation ``child<parent`` in constituent labels: ``NP-SBJ<S`` is the
-highest constituent that the dependent heads, under the one that joins it to its head.  The result
-is projective with one root.  Strip traces first (``clean``): they count as words here.
+on the parent's, by the relation ``child<parent`` in constituent labels.  The result is projective
+with one root.  Strip traces first (``clean``): they count as words here.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
-"""The Arabic analyzer over an ALMOR database that the user supplies.
+"""The Arabic analyzer over an ALMOR database that the user supplies (``data get almor``).
 
-1. A typed word loses what only serves display; its key folds letters that writers mix up.
-2. The engine finds all readings of the key; each is marked with how far its letters are from what
-   was typed (feature ``spelling``), and readings that the typed vowel signs forbid are dropped.
-3. A word that the database does not know gets back-off readings: a proper name or any open class,
-   inside all affixes that fit, in the letters that were typed.  Numbers, signs and words of other
-   scripts are their own lemma.
-4. The last words are kept in a cache.
-
-The database is never part of this package: ``eigentext data get almor`` brings it.
+A typed word loses what only serves display; its key folds letters that writers mix up.  Each
+reading of the key is marked with how far its letters are from what was typed (feature
+``spelling``); those that the typed vowel signs forbid are dropped.  A word that the database does
+not know gets back-off readings: a proper name or any open class, inside all affixes that fit, in
+the letters that were typed.  Numbers, signs and words of other scripts are their own lemma.
 """
 
 from __future__ import annotations

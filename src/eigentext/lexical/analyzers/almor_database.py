@@ -1,20 +1,14 @@
 """Read a morphological database of the ALMOR kind: prefixes, stems, suffixes and what may meet.
 
 The file is UTF-8 text in sections, each opened by a line such as ``###STEMS###``:
+``DEFINES`` (``DEFINE feature feature:value ...``; ``*open*``: any value); ``DEFAULTS``
+(``DEFAULT pos:value feature:value ...``); ``ORDER``, of features as they are shown;
+``STEMBACKOFF`` (name, category ...), stems of unknown words; ``PREFIXES``, ``SUFFIXES`` and
+``STEMS``: letters as matched, category and features, separated by tabs; ``TABLE AB``, ``BC`` and
+``AC``: pairs of categories of prefix (A), stem (B) and suffix (C) that may stand together.
 
-1. ``DEFINES``: ``DEFINE feature feature:value ...`` (``*open*``: any value);
-2. ``DEFAULTS``: ``DEFAULT pos:value feature:value ...``, the features of a part of speech;
-3. ``ORDER``: ``ORDER feature ...``, the features in the order in which they are shown;
-4. ``STEMBACKOFF``: ``STEMBACKOFF name category ...``, stems of unknown words;
-5. ``PREFIXES``, ``SUFFIXES``, ``STEMS``: the letters as matched, a category, and features, in
-   three columns separated by tabs; an affix may have no letters and no features;
-6. ``TABLE AB``, ``TABLE BC``, ``TABLE AC``: pairs of categories that may stand together (prefix
-   and stem, stem and suffix, prefix and suffix).
-
-All lines are checked for their shape on reading; the many features of a stem are taken apart (and
-a fault in them is reported, with its line) when the stem is first used, since a text uses few of
-the tens of thousands.  Values that a DEFINE does not list are let through: published files have
-some.
+The many features of a stem are taken apart (and a fault in them reported, with its line) when the
+stem is first used.  Values that a DEFINE does not list are let through: published files have some.
 """
 
 from __future__ import annotations

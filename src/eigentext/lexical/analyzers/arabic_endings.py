@@ -1,14 +1,10 @@
 """The ending of an Arabic word in a case that its analysis leaves open.
 
 An analyzer gives many words without their ending (``cas`` is ``u``), above all names; a label says
-which case it is.  :func:`inflected` gives the reading with the ending, as a piece of its own:
-
-1. Nominative, genitive, accusative end in u, i, a; in the indefinite state in un, in, an.
-2. Diptotes (names, most plurals of other patterns, elatives) have no -n in the indefinite
-   state, and a for i; the plural in -at has i for a.
-3. After a long a nothing is heard, after a long i only the accusative.
-
-:func:`with_lemma` gives a reading the vowels of another lemma of the same letters.
+which case it is.  Nominative, genitive, accusative end in u, i, a; indefinite in un, in, an.
+Diptotes (names, most plurals of other patterns, elatives) have no -n in the indefinite state, and
+a for i; the plural in -at has i for a.  After a long a nothing is heard, after a long i only the
+accusative.
 """
 
 from __future__ import annotations

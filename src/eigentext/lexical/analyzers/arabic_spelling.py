@@ -1,13 +1,4 @@
-"""How Arabic words are written: what is typed, what is matched, how vocalised pieces are joined.
-
-1. :func:`plain` undoes what only concerns display: presentation forms, joiners, tatweel.
-2. :func:`bare` drops the vowel signs, :func:`matching_key` also folds the letters that writers mix
-   up (hamza on alif, final ya and alif maqsura, ta marbuta and ha).  Keys are for looking up only.
-3. :func:`spelling_cost` says by how many letters a reading differs from what was typed, and
-   :func:`marks_agree` whether the vowel signs that were typed allow it; :func:`in_typed_letters`
-   puts its vowel signs on the letters that were typed.
-4. :func:`join_stem` and :func:`join_suffix` put vocalised pieces together.
-"""
+"""How Arabic words are written, what is matched, and how vocalised pieces are joined."""
 
 from __future__ import annotations
 

@@ -1,14 +1,9 @@
 """Stage 1: how often each context feature came with each label element, and what follows of it.
 
-1. :class:`CountTable` counts (feature, element value) pairs, features and values over words that
-   have a label, document by document.
-2. :func:`statistics` looks the units of words up; for a document that was itself counted, its own
-   counts are taken off first, so that no word ever sees itself.
-3. Stage 2 weighs log p(value | feature) / p(value) with Dirichlet smoothing, which
-   :func:`ratio_columns` has at once, or, as Shah et al. 2010, plain counts (Eq. 5) or counts over
-   variance (Eq. 3): :func:`columns`.
-4. :class:`LikeDocuments` scores a value by the documents it was seen in, each weighted by how
-   many words it shares with the document at hand: Z_tf.
+:func:`statistics` looks the units of words up; for a document that was itself counted, its own
+counts are taken off first, so that no word ever sees itself.  Stage 2 weighs
+log p(value | feature) / p(value) with Dirichlet smoothing, which :func:`ratio_columns` has at
+once, or, as Shah et al. 2010, plain counts (Eq. 5) or counts over variance (Eq. 3).
 """
 
 from __future__ import annotations

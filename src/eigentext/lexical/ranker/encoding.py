@@ -1,11 +1,9 @@
 """Words and their candidates as arrays: documents in, units, rows and hashes out.
 
-1. Every word gets its candidates (:class:`~eigentext.lexical.candidates.Candidates`); a word of a
-   training document does not see the labels that only its own document showed.
-2. Every candidate is factored into targets: the whole label, each element, ``morph`` (all but the
-   lemma) and ``hard`` (the elements that readings of one word disagree on most).
-3. Targets on which all candidates of a word agree cannot change the ranking and are left out; each
-   other value is one unit of the word.  A row (word, candidate) points to its units.
+Every candidate is factored into targets: the whole label, each element, ``morph`` (all but the
+lemma) and ``hard`` (the elements that readings of one word disagree on most).  Targets on which
+all candidates of a word agree cannot change the ranking and are left out; each other value is one
+unit of the word.  A row (word, candidate) points to its units.
 """
 
 from __future__ import annotations

@@ -2,11 +2,10 @@
 
 A template (``templates``) is a list of ``KIND@OFFSET``.  Kinds of what was typed are ``form``,
 ``norm`` (as the analyzer matches it), ``first`` and ``last`` (letters), ``start2``, ``start3``,
-``end1`` to ``end5``; ``cluster``,
-``cluster6`` and ``cluster3`` are the bits of the word's cluster, or the first of them, where the
-ranker was given clusters.  ``class`` is the set of values of hard elements that the candidates
-leave open.  Any other kind is a label target (``label``, ``morph``, ``hard`` or an element) of the
-label predicted there, which only a second pass knows.  Beyond the sentence stands a boundary.
+``end1`` to ``end5``; ``cluster``, ``cluster6`` and ``cluster3`` are bits of the word's cluster.
+``class`` is the set of values of hard elements that the candidates leave
+open.  Any other kind is a label target (``label``, ``morph``, ``hard`` or an element) of the label
+predicted there, which only a second pass knows.  Beyond the sentence stands a boundary.
 """
 
 from __future__ import annotations

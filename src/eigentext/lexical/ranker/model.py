@@ -1,15 +1,10 @@
 """``LexicalRanker``: documents of labelled words in, a ranker out; then tokens in, rankings out.
 
-1. ``fit`` gathers the labels seen with each form, counts features with label elements (stage 1),
-   learns the weights of features over each word's candidates (stage 2), then does both again with
-   the neighbours' predicted labels as features (second pass), and calibrates.
-2. ``rank`` answers for one sentence, ``rank_documents`` for many at once; both take what a person
-   decided already.
-3. ``storage`` says what its file holds.
-
-All of the data serve both stages: what a training word is weighed by never contains its own
-document's counts.  ``holdout=0.1`` splits the documents 9:1 instead, as
-Shah et al. 2010 do.
+``fit`` gathers the labels seen with each form, counts features with label elements (stage 1),
+learns the weights of features over each word's candidates (stage 2), then does both again with the
+neighbours' predicted labels as features (second pass), and calibrates.  All of the data serve both
+stages: what a training word is weighed by never contains its own document's counts.
+``holdout=0.1`` splits the documents 9:1 instead, as Shah et al. 2010 do.
 """
 
 from __future__ import annotations

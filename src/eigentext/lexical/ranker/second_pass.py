@@ -1,11 +1,8 @@
 """Passes: the first sees what was typed, each later one also what its neighbours were taken for.
 
-1. :class:`RankerPass` holds the templates of a pass, counts of their features, and its weights.
-2. The first pass' features and columns serve every pass; a later pass adds those of the
-   neighbours' labels as the pass before predicted them.
-3. Predictions for training documents come from counts without the document itself and from a few
-   hundred shared weights: they are as good, and as bad, as those for new text.  No pass ever sees
-   a gold neighbour, except in the oracle that a benchmark asks for.
+Predictions for training documents come from counts without the document itself and from a few
+hundred shared weights: they are as good, and as bad, as those for new text.  No pass ever sees a
+gold neighbour, except in the oracle that a benchmark asks for.
 """
 
 from __future__ import annotations

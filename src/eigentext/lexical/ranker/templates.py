@@ -1,9 +1,4 @@
-"""Templates of context features, and the sets of them that a ranker may have.
-
-A template is a list of parts ``KIND@OFFSET``, for instance ``form@0 form@-1``: the word with the
-word before it.  What the kinds are stands in ``features``; how templates are read, in
-``eigentext.features.templates``.
-"""
+"""Templates of context features, and the sets of them that a ranker may have."""
 
 from __future__ import annotations
 

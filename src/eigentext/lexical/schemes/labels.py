@@ -1,16 +1,11 @@
 """Labels factored into elements, as a settings file per language says.
 
-1. A scheme file (JSON) lists the label elements; each says where its value comes from: a feature
-   of the analysis, its lemma, its tag or a part of the tag; how values are rewritten; and under
-   which values of earlier elements it stands at all (elsewhere it is missing, ``-``).
-2. :meth:`LabelScheme.project` turns an analysis into labels: several where the analysis leaves an
-   element open (an unknown case is every case), or where a rule adds another reading.
-3. :meth:`LabelScheme.from_conllu` puts the gold columns of a treebank through the same rules, so
-   that both sides agree; :meth:`LabelScheme.from_mapping` takes gold that is already factored.
-4. A scheme with a ``base`` factors the labels of another scheme anew.
-
-A :data:`Label` is the tuple of the elements' values in the scheme's order: nothing is lost between
-the two.
+A scheme file (JSON) lists the label elements; each says where its value comes from (a feature of
+the analysis, its lemma, its tag or a part of the tag), how values are rewritten, and under which
+values of earlier elements it stands at all (elsewhere it is missing, ``-``).  An analysis that
+leaves an element open has several labels: an unknown case is every case.  Gold columns of a
+treebank go through the same rules.  A scheme with a ``base`` factors another scheme's labels anew.
+A :data:`Label` is the tuple of the elements' values in the scheme's order.
 """
 
 from __future__ import annotations

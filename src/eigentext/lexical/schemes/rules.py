@@ -1,8 +1,7 @@
 """The settings file of a label scheme, checked on reading, and its rules as functions.
 
 An element's function takes the analysis and the values of the earlier elements; it gives one
-value, or several where the analysis leaves the element open.  Values are rewritten through a
-cache, since a language has few of them (lemmas aside).
+value, or several where the analysis leaves the element open.
 """
 
 from __future__ import annotations

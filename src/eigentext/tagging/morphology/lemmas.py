@@ -1,10 +1,8 @@
 """Lemmas of tagged words: seen ones from a table, others by rules learned from the treebank.
 
-1. Every form seen with a tag gives a :class:`LemmaRule` from the form to its lemma.
-2. For others, the rules that fit are those that cut off one of the word's endings under its tag; a
-   log-linear model chooses among them (``kernels/lemmas.py``), by endings, beginnings, case, tag,
-   and by whether the lemma that a rule makes is known.  In training a form is held out of what is
-   known of its lemma.
+For others, the rules that fit are those that cut off one of the word's endings under its tag; a
+log-linear model chooses among them (``kernels/lemmas.py``).  In training a form is held out of
+what is known of its lemma.
 """
 
 from __future__ import annotations

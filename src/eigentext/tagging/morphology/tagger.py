@@ -1,12 +1,8 @@
 """``MorphTagger``: a treebank in, a tagger out; then words in, their morphology out.
 
-1. ``fit`` numbers the tags (``tags``), counts forms and their tags (``words``), learns lemma rules
-   (``lemmas``), and trains the weights of the chain on candidates that each word is held out of
-   (``learn``).
-2. ``tag`` answers for many sentences; ``nbest`` gives several readings of each word, with
-   probabilities.
-3. :func:`jackknifed` tags a treebank by taggers that have not seen it: what a parser must learn
-   from.
+``fit`` numbers the tags (``tags``), counts forms and their tags (``words``), learns lemma rules
+(``lemmas``), and trains the weights of the chain on candidates that each word is held out of
+(``learn``).  :func:`jackknifed` tags a treebank by taggers that have not seen it.
 """
 
 from __future__ import annotations

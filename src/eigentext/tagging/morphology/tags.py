@@ -1,8 +1,7 @@
 """Tags and what they are made of: (UPOS, XPOS, FEATS) in numbers.
 
-A tag is told apart by its part of speech, its features and, where the treebank's XPOS says little
-more than these or words tell it (:func:`joins_xpos`), its XPOS.  Its *parts* are these one by one
-and the whole: what is learned of a part serves all tags that have it.
+Parts of a tag are UPOS, each feature, XPOS where it tells it apart (:func:`joins_xpos`), and the
+whole: what is learned of a part serves all tags that have it.
 """
 
 from __future__ import annotations

@@ -1,15 +1,10 @@
 """Words in numbers: what is known of each by itself, and the tags it may have.
 
-1. :class:`FormLexicon` holds the forms of the training text with the counts of their tags.
-2. From these come counts of tags by level, from coarse to fine: the case of a word, its endings,
-   what an analyzer says of it, its form in lower case, the form (``levels.py``); they say which
-   tags a word may have, known or not.
-3. :class:`MorphTable` has a row for each word met: keys of its attributes, and its candidates.  In
-   training a row belongs to a form with its gold tag, which is held out of all counts once: so
-   training sees words as unknown as those of new text.
-4. A word of which something is decided gets a row of its own, with the candidates of its form that
-   agree (:func:`restricted`); where none does, with the tags of the tag set that do, the most
-   frequent first; where no tag agrees with all of it, FEATS are left out, then XPOS.
+:class:`FormLexicon` holds the forms of the training text with the counts of their tags; from these
+come counts of tags by level, from coarse to fine (``levels.py``), which say what tags a word may
+have, known or not.  :class:`MorphTable` has a row for each word met: keys of its attributes, and
+its candidates.  In training a row belongs to a form with its gold tag, which is held out of all
+counts once: so training sees words as unknown as those of new text.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """``Segmenter``: raw text in; sentences, tokens and the words of multiword tokens out.
 
-1. ``fit`` lays the sentences of a treebank out as raw text (``raw.py``) and learns three stages
-   from it: where tokens end (``tokens.py``), which tokens end a sentence (``sentence_ends.py``),
-   and which tokens stand for several words (``multiword.py``).
-2. ``segment`` squeezes the text into numbers (``characters.py``) and asks one stage after the
-   other; ``segment_sentence`` and ``words_of`` begin later, where more is known.
+Three stages learn from a treebank laid out as raw text (``raw.py``): where tokens end
+(``tokens.py``), which of them end a sentence (``sentence_ends.py``), and which stand for several
+words (``multiword.py``).  Text is squeezed into numbers first (``characters.py``).
 """
 
 from __future__ import annotations

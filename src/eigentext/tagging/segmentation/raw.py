@@ -1,10 +1,7 @@
 r"""The raw text behind a treebank: what a writer typed before anybody cut it into words.
 
-1. :func:`surface` gives the tokens of one sentence as they stand in its text, multiword tokens
-   with their words.
-2. :func:`lay_out` puts sentences one behind the other: between two of them a space, or nothing
-   after ``SpaceAfter=No``, or what ``SpacesAfter`` says; a blank line at ``newpar``, ``newdoc``.
-3. :func:`raw_text` is the text of that alone, as segmentation is trained and judged on it.
+Between two sentences is a space, or nothing after ``SpaceAfter=No``, or what ``SpacesAfter`` says;
+a blank line at ``newpar``, ``newdoc``.
 
 >>> from eigentext.language.formats.conllu import make_sentence
 >>> no_space = ["SpaceAfter=No", "_"]

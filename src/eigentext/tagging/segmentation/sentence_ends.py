@@ -1,8 +1,4 @@
-"""Second stage: which tokens end a sentence.
-
-The same kind of linear model as that of tokens (``tokens.py``), over the places behind tokens.  It
-sees the tokens around, how often the next one is written with a small letter or with a capital
-inside of sentences of the treebank, and the sentence so far (``kernels/sentence_ends.py``).
+"""Second stage: which tokens end a sentence, by a linear model over the places behind tokens.
 
 A sentence is right if both its ends are, so the probability above which it pays to end one need
 not be one half.  It is chosen: stretches of the treebank are held out, a model of the others

@@ -3,14 +3,8 @@
 A template names one to three attributes (``features.attributes.TAGGING``) of words around the
 token to be tagged, such as ``lower[-1]&lower[0]``: its value at a token is one feature, on or
 off.  It may also hold ``tag[-1]`` or ``tag[-1]&tag[-2]``, what was decided for the tokens before;
-such features are put together while tagging.
-
-1. :class:`WordRows` looks at each word type once: keys of its attributes (with its cluster, where
-   a table of clusters is given), and the row of its vector.
-2. Sentences become arrays of word ids (:class:`TagBatch`); the kernel forms the key of every
-   template at every token.
-3. :class:`KeyNumbers` numbers keys: those that training saw often enough have a number, all
-   others none.
+such features are put together while tagging.  Each word type is looked at once
+(:class:`WordRows`); keys that training saw often enough have a number (:class:`KeyNumbers`).
 """
 
 from __future__ import annotations

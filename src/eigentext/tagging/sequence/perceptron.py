@@ -1,12 +1,9 @@
 """Training: feature numbers and gold tags -> averaged weights.
 
-1. Every feature that occurs ``min_count`` times gets a number; the static part of a template with
-   tags gets a block of cells, one per tag (or pair of tags) before.
-2. The kernel goes through the sentences in an order shuffled by the seed, tags each token with
-   the weights so far and its own earlier tags, and corrects where the gold tag does not win by
-   its margin.
-3. After each pass the average of all weights so far is a :class:`LinearModel`; with development
-   data the best of them is kept.
+Every feature that occurs ``min_count`` times gets a number; the static part of a template with
+tags gets a block of cells, one per tag (or pair of tags) before.  The kernel goes through the
+sentences in an order shuffled by the seed, tags each token with the weights so far and its own
+earlier tags, and corrects where the gold tag does not win by its margin.
 """
 
 from __future__ import annotations

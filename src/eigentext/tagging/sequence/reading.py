@@ -1,10 +1,4 @@
-"""Tagged and untagged sentences from files, and tags put back into them.
-
-1. :func:`read_items` gives the sentences of a file in any of four formats as :class:`TagItem`: the
-   tokens, the tags where the format has them, and how to write the sentence with other tags.
-2. :func:`read_tagged` gathers what training needs and checks every tag: in entity tags a fault
-   is an error that names file and line, or is repaired.
-"""
+"""Tagged and untagged sentences from files, and tags put back into them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Which margin and which beam suit these entities: asked of the training data itself.
 
-Texts differ: where entities are long a beam finds ends that a greedy tagger misses, where they are
-rare it drops them.  So neither is a constant: the sentences are cut into stretches, taggers with
-each margin learn from the others and tag a stretch with each beam, and the pair with the best F1
-over all stretches is taken.  Stretches are contiguous, since neighbours come from one text.
+Where entities are long a beam finds ends that a greedy tagger misses, where they are rare it drops
+them.  So stretches of sentences are held out (contiguous, since neighbours come from one text),
+and the pair of margin and beam with the best F1 over all stretches is taken.
 """
 
 from __future__ import annotations

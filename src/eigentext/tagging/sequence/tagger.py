@@ -1,8 +1,4 @@
-"""``SequenceTagger``: sentences and tags in, a tagger out; then tokens in, tags out.
-
-1. ``fit`` checks the input, looks at the words, trains (``perceptron``) and keeps the average.
-2. ``tag`` answers for one sentence, ``predict`` for many at once, ``kbest`` with scores.
-"""
+"""``SequenceTagger``: sentences and tags in, a tagger out; then tokens in, tags out."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """Counts of keys in one open table; arrays and scalars only.
 
-A key is the upper 40 bits of a hash: of a context feature, of a label element's value, or of both
-mixed.  An entry of the table is a key and, in the lower 24 bits, its count; zero is an
-empty slot.  With ten
-million keys one in 100,000 that was never counted is taken for another.
+A key is the upper 40 bits of a hash; an entry is a key and, in the lower 24 bits, its count; zero
+is an empty slot.  With ten million keys one in 100,000 never counted is taken for another.
 """
 
 from __future__ import annotations

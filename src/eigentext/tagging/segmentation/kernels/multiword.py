@@ -1,9 +1,4 @@
-"""Which split of a token, or none: a choice among candidates by a linear model.
-
-A token has ``base`` features, of its form and its neighbours; each is joined with the key of a
-candidate's rule.  Besides, a candidate has counts (kind, stem, form, length, lemma): see
-``own_keys``.
-"""
+"""Which split of a token, or none: a choice among candidates by a linear model."""
 
 from __future__ import annotations
 
