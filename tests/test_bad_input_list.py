@@ -18,7 +18,7 @@ import pytest
 
 from eigentext.base import modelfile
 from eigentext.base.files import opening
-from eigentext.base.files.outputs import one_command, will_write
+from eigentext.base.files.writing import one_command, will_write
 from eigentext.counting.counting import count
 from eigentext.counting.counts import Counts
 from eigentext.counting.workfolder import opened

@@ -37,8 +37,8 @@ import numpy as np
 from eigentext import version
 from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import Source, atomic_write, open_binary
-from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.files.storage import is_url, reason
+from eigentext.base.files.writing import scratch_folder
 from eigentext.base.layout import lay_out, map_arrays, pack_strings, pieces, unpack_strings
 from eigentext.base.named import located
 from eigentext.base.registry import no_model, wrong_kind

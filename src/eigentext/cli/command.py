@@ -40,7 +40,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from eigentext.base.files.outputs import will_write
+from eigentext.base.files.writing import will_write
 from eigentext.base.settings import Setting, declared
 from eigentext.base.values import Auto, Flag, Listed, Real, Text, Value, Whole
 from eigentext.errors import SettingsError

@@ -222,7 +222,7 @@ def load_model(path: str, *kinds: str) -> Any:
 
 def is_model(path: str) -> bool:
     """Whether this is a model, by its name or its content, and not a file of answers."""
-    from eigentext.base.files.outputs import check_input
+    from eigentext.base.files.writing import check_input
     from eigentext.base.modelfile import read_header
 
     if path == "-":

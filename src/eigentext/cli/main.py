@@ -23,8 +23,8 @@ from typing import Annotated, Any
 
 import typer
 
-from eigentext.base.files.outputs import one_command
 from eigentext.base.files.storage import reason
+from eigentext.base.files.writing import one_command
 from eigentext.cli.command import Command, Group
 from eigentext.cli.output import printable, remark
 from eigentext.errors import EigentextError, MissingExtraError, StorageError, shortened

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from eigentext.base.files.opening import expand
-from eigentext.base.files.scratch import scratch_folder
+from eigentext.base.files.writing import scratch_folder
 from eigentext.counting.counting import count
 from eigentext.counting.counts import Counts
 from eigentext.counting.memory import Budget

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.base.files.scratch import scratch_folder
+from eigentext.base.files.writing import scratch_folder
 from eigentext.base.hashing import fingerprint
 from eigentext.base.ragged import pointers
 from eigentext.counting.runs import PairRun, RunStore, count_pairs

@@ -92,7 +92,7 @@ class ArrayStore:
 
     Groups under one key are put end to end.
 
-    >>> from eigentext.base.files.scratch import scratch_folder
+    >>> from eigentext.base.files.writing import scratch_folder
     >>> with scratch_folder() as folder:
     ...     store = ArrayStore(folder, room=20)
     ...     for numbers in ([1, 2], [3], [4]):

@@ -18,7 +18,7 @@ import numpy as np
 
 from eigentext.base.engines import LocalEngine
 from eigentext.base.files.opening import expand
-from eigentext.base.files.scratch import scratch_folder
+from eigentext.base.files.writing import scratch_folder
 from eigentext.base.heap import read_mapped
 from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.counts import Counts

@@ -18,7 +18,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eigentext.base.files.scratch import MARKER, has_marker, scratch_folder, take_lock
+from eigentext.base.files.writing import MARKER, has_marker, scratch_folder, take_lock
 from eigentext.counting.spill import disk_error
 from eigentext.errors import EigentextError, ResourceError, SettingsError, StorageError
 

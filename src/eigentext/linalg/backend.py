@@ -42,7 +42,7 @@ class ColumnFile:
 
     What a thread has read is good until it reads again: it is put into the same memory.
 
-    >>> from eigentext.base.files.scratch import scratch_folder
+    >>> from eigentext.base.files.writing import scratch_folder
     >>> with scratch_folder() as folder:
     ...     x = ColumnFile.empty(folder, 3, 4, np.float32)
     ...     x[:, 1:3][0:3] = np.ones((3, 2))

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 from eigentext.base.files.opening import numbered_lines
-from eigentext.base.files.scratch import scratch_folder
+from eigentext.base.files.writing import scratch_folder
 from eigentext.datasets import catalogue
 from eigentext.datasets.catalogue import data_folder, problems_of
 from eigentext.datasets.sample import write_sample

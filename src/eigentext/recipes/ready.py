@@ -17,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Any
 from eigentext.base import modelfile
 from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import atomic_write, open_binary
-from eigentext.base.files.scratch import scratch_folder
 from eigentext.base.files.storage import driver_errors, filesystem_of, is_url
+from eigentext.base.files.writing import scratch_folder
 from eigentext.base.named import installed, is_name, models_folder, place_of
 from eigentext.base.registry import KINDS
 from eigentext.datasets.catalogue import open_url

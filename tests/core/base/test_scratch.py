@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from eigentext.base.files import scratch
+from eigentext.base.files import writing
 from eigentext.base.files.opening import atomic_write
 from eigentext.errors import StorageError
 
@@ -21,7 +21,7 @@ def test_a_folder_goes_whatever_happens(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
     def half_done() -> None:
-        with scratch.scratch_folder() as folder:
+        with writing.scratch_folder() as folder:
             (folder / "half").write_text("done")
             assert folder.parent == tmp_path
             assert folder.stat().st_mode & 0o777 == 0o700
@@ -42,17 +42,17 @@ def test_a_folder_goes_when_the_end_comes_while_it_is_made(
     mkdir = Path.mkdir
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(Path, "mkdir", made_and_ended)
-    with pytest.raises(SystemExit), scratch.scratch_folder():
+    with pytest.raises(SystemExit), writing.scratch_folder():
         pytest.fail("the block must not begin")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_not_ours_is_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(scratch.secrets, "token_hex", lambda n: "taken")
+    monkeypatch.setattr(writing.secrets, "token_hex", lambda n: "taken")
     (tmp_path / "eigentext-taken").mkdir()
     (tmp_path / "eigentext-taken" / "letter").write_text("mine")
-    with pytest.raises(StorageError, match="exists"), scratch.scratch_folder():
+    with pytest.raises(StorageError, match="exists"), writing.scratch_folder():
         pytest.fail("the block must not begin")
     assert (tmp_path / "eigentext-taken" / "letter").read_text() == "mine"
 
@@ -72,11 +72,11 @@ def _left(folder: Path) -> Path:
     """A folder with something in it; where its marker would be."""
     folder.mkdir()
     (folder / "letter").write_text("mine")
-    return folder / scratch.MARKER
+    return folder / writing.MARKER
 
 
 def _names_after_the_next_run(place: Path) -> list[str]:
-    with scratch.scratch_folder() as folder:
+    with writing.scratch_folder() as folder:
         return sorted(path.name for path in place.iterdir() if path != folder)
 
 
@@ -97,8 +97,8 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(
 
 
 def test_a_folder_in_use_is_not_removed(leftovers: Path) -> None:
-    with open(leftovers / "eigentext-left" / scratch.MARKER, "rb") as lock:
-        assert scratch.take_lock(lock)
+    with open(leftovers / "eigentext-left" / writing.MARKER, "rb") as lock:
+        assert writing.take_lock(lock)
         assert _names_after_the_next_run(leftovers) == ["eigentext-left"]
     assert _names_after_the_next_run(leftovers) == []
 
@@ -107,7 +107,7 @@ def test_a_folder_of_another_user_is_not_removed(
     leftovers: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as another:
-        another.setattr(scratch.os, "getuid", lambda: leftovers.stat().st_uid + 1)
+        another.setattr(writing.os, "getuid", lambda: leftovers.stat().st_uid + 1)
         assert _names_after_the_next_run(leftovers) == ["eigentext-left"]
     assert _names_after_the_next_run(leftovers) == []
 
@@ -142,7 +142,7 @@ def test_what_a_killed_writer_left_goes(tmp_path: Path) -> None:
     with _writer(tmp_path / "a") as process:
         process.kill()
     (left,) = tmp_path.iterdir()
-    assert scratch._FILE.fullmatch(left.name)
+    assert writing._FILE.fullmatch(left.name)
     _write(tmp_path / "b")
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
@@ -177,15 +177,15 @@ def test_until_it_is_renamed_no_one_else_takes_it(
 def test_a_file_that_was_taken_before_it_was_locked_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lock = scratch.take_lock
+    lock = writing.take_lock
 
     def too_late(file: object, *, wait: bool = False) -> bool:
-        monkeypatch.setattr(scratch, "take_lock", lock)
+        monkeypatch.setattr(writing, "take_lock", lock)
         for path in tmp_path.iterdir():
             path.unlink()
         return lock(file, wait=wait)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(scratch, "take_lock", too_late)
+    monkeypatch.setattr(writing, "take_lock", too_late)
     _write(tmp_path / "a")
     assert (tmp_path / "a").read_bytes() == b"new"
 

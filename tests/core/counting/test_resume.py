@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eigentext.base.files.scratch import scratch_folder
+from eigentext.base.files.writing import scratch_folder
 from eigentext.counting import passes, raw_text, spill, workfolder
 from eigentext.counting.counting import count
 from eigentext.counting.memory import Budget
@@ -242,7 +242,7 @@ def test_raw_text_is_tokenised_once(tmp_path, monkeypatch):
 def test_a_killed_process_leaves_a_temporary_folder_only_until_the_next(tmp_path, monkeypatch):
     code = """
 import os, signal
-from eigentext.base.files.scratch import scratch_folder
+from eigentext.base.files.writing import scratch_folder
 with scratch_folder() as folder:
     (folder / "text.txt").write_text("much")
     os.kill(os.getpid(), signal.SIGKILL)

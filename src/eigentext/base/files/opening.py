@@ -26,7 +26,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from eigentext.base.files.archives import unpacked
-from eigentext.base.files.outputs import check_input
 from eigentext.base.files.storage import (
     Source,
     dataset_files,
@@ -35,7 +34,7 @@ from eigentext.base.files.storage import (
     is_url,
     reason,
 )
-from eigentext.base.files.writing import atomic_write, check_writable, write_lines
+from eigentext.base.files.writing import atomic_write, check_input, check_writable, write_lines
 from eigentext.errors import DataError, StorageError
 
 __all__ = [

@@ -1,12 +1,17 @@
-"""How every file is written: whole or not at all.
+"""How every file is written: whole or not at all, and over no input of the same command.
 
-1. :func:`atomic_write` opens a temporary name beside the target (a path or an fsspec URL);
+1. :func:`atomic_write` opens a locked temporary name beside the target (a path or a URL);
 2. the bytes pass a buffer, the packer that the suffix asks for, and a guard that turns failures
    into DataErrors;
 3. when the block ends well the temporary file is synced and renamed, else it is removed.
 
-:mod:`eigentext.base.files.opening` gives these names out, so that readers and writers have one
-door.
+:func:`scratch_folder` is for what is not meant to stay.  What a process that was killed left
+behind is removed by the next one: a folder that carries the marker, a file beside the output that
+has such a name; it is our user's, and no one holds its lock.  Nothing else is ever removed.
+
+Inside :func:`one_command` :func:`will_write` lists outputs before any work is done, and whoever
+opens an input calls :func:`check_input`: an output is refused, whatever it is called, through
+links and hard links.  What :func:`was_written` is an input like others.
 """
 
 from __future__ import annotations
@@ -15,15 +20,17 @@ import contextlib
 import errno
 import io
 import os
+import re
 import secrets
 import shutil
 import stat
 import sys
+import tempfile
+from contextvars import ContextVar
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
 
 from eigentext.base.files.archives import packer, suffix_of
-from eigentext.base.files.outputs import was_written
-from eigentext.base.files.scratch import scratch_file
 from eigentext.base.files.storage import Source, driver_errors, filesystem_of, is_url, reason
 from eigentext.errors import DataError, StorageError
 
@@ -31,6 +38,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _BLOCK = 1 << 20
+MARKER = ".eigentext-work"
+_PREFIX = "eigentext-"
+_FILE = re.compile(r"\.eigentext-[0-9a-f]{16}\.tmp")
+_LOCAL = ("file://", "local://", "sqlite:///")
+_Identity = tuple[int, int] | str
+
+_outputs: ContextVar[dict[_Identity, str] | None] = ContextVar("_outputs", default=None)
 
 
 class _GuardedWriter(io.RawIOBase):
@@ -259,3 +273,171 @@ def write_lines(path: Source, lines: Iterable[str]) -> int:
                 why = f"a lone surrogate, which UTF-8 cannot hold: {line[:60]!r}"
                 raise DataError(target, number, why) from error
     return number
+
+
+@contextlib.contextmanager
+def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
+    """A fresh folder, gone at the end of the block: in ``parent``, or where temporary files are.
+
+    >>> with scratch_folder() as folder:
+    ...     folder.is_dir()
+    True
+    >>> folder.exists()
+    False
+    """
+    parent = parent or Path(tempfile.gettempdir())
+    _remove_abandoned(parent)
+    # named before it is made, so that a signal at any moment finds it to be removed
+    folder = parent / f"{_PREFIX}{secrets.token_hex(16)}"
+    ours = True
+    try:
+        try:
+            folder.mkdir(mode=0o700)
+            lock = open(folder / "marker", "xb")  # noqa: SIM115
+        except OSError as error:
+            ours = not isinstance(error, FileExistsError)
+            why = f"cannot make a temporary folder: {reason(error)}"
+            raise StorageError(str(parent), None, why) from error
+        with lock:
+            take_lock(lock)
+            os.rename(folder / "marker", folder / MARKER)  # the marker is never seen unlocked
+            yield folder
+    finally:
+        if ours:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def has_marker(folder: Path) -> bool:
+    """Whether the marker, a plain file, is in the folder."""
+    try:
+        return stat.S_ISREG(os.lstat(folder / MARKER).st_mode)
+    except OSError:
+        return False
+
+
+def scratch_file(folder: str) -> tuple[str, IO[bytes]]:
+    """A fresh file in the folder, open and locked; those that killed processes left are removed.
+
+    >>> with scratch_folder() as folder:
+    ...     path, file = scratch_file(str(folder))
+    ...     file.close()
+    ...     _FILE.fullmatch(os.path.basename(path)) is not None
+    True
+    """
+    _remove_abandoned_files(folder)
+    while True:
+        path = os.path.join(folder, f".eigentext-{secrets.token_hex(8)}.tmp")
+        file = open(path, "xb", buffering=0)  # noqa: SIM115
+        take_lock(file, wait=True)
+        if os.path.exists(path):
+            return path, file
+        file.close()  # before it was locked, another process took it for abandoned
+
+
+def take_lock(file: IO[bytes], *, wait: bool = False) -> bool:
+    """Hold the lock until the file is closed or the process dies; False: another one holds it."""
+    try:
+        import fcntl
+    except ImportError:  # no advisory locks on this system
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove the folders that processes left behind when they were killed."""
+    for folder in parent.glob(_PREFIX + "*"):
+        if _is_ours(folder, stat.S_ISDIR) and has_marker(folder):
+            with contextlib.suppress(OSError), open(folder / MARKER, "rb") as lock:
+                if take_lock(lock):
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned_files(folder: str) -> None:
+    """Remove the files that processes left behind when they were killed."""
+    with contextlib.suppress(OSError):
+        for path in (Path(folder, name) for name in os.listdir(folder) if _FILE.fullmatch(name)):
+            if _is_ours(path, stat.S_ISREG):
+                with contextlib.suppress(OSError), open(path, "rb") as lock:
+                    if take_lock(lock):
+                        path.unlink()
+
+
+def _is_ours(path: Path, is_kind: Callable[[int], bool]) -> bool:
+    """Whether it is our user's, and no link."""
+    if not hasattr(os, "getuid"):
+        return False  # without locks no one can tell what is abandoned from what is in use
+    with contextlib.suppress(OSError):
+        about = os.lstat(path)
+        return is_kind(about.st_mode) and about.st_uid == os.getuid()
+    return False
+
+
+@contextlib.contextmanager
+def one_command() -> Iterator[None]:
+    """What is written in the block must not be read in it before.
+
+    >>> with one_command():
+    ...     will_write("memory://doc/a.txt")
+    ...     check_input("memory://doc/a.txt")
+    Traceback (most recent call last):
+    eigentext.errors.DataError: memory://doc/a.txt: an input of this command and its output too, \
+expected another file to write to
+    """
+    token = _outputs.set({})
+    try:
+        yield
+    finally:
+        _outputs.reset(token)
+
+
+def will_write(path: Source) -> None:
+    """An output, refused where another one is the same file."""
+    outputs = _outputs.get()
+    shown = os.fspath(path)
+    if outputs is None or (identity := _identity(shown)) is None:
+        return
+    if identity in outputs:
+        why = "two outputs of this command are this file, expected one each"
+        raise DataError(shown, None, why)
+    outputs[identity] = _real(shown)
+
+
+def check_input(source: Source | int) -> None:
+    """Refuse an input, a path or what is open, that this command is to write over."""
+    outputs = _outputs.get()
+    if outputs and (identity := _identity(source)) in outputs:
+        why = "an input of this command and its output too, expected another file to write to"
+        shown = outputs[identity] if isinstance(source, int) else str(source)
+        raise DataError(shown, None, why)
+
+
+def was_written(path: Source) -> None:
+    """The file is new: the old one's number may be that of any other file from now on."""
+    if outputs := _outputs.get():
+        real = _real(os.fspath(path))
+        for identity in [key for key, output in outputs.items() if output == real]:
+            del outputs[identity]
+
+
+def _real(path: str) -> str:
+    for scheme in _LOCAL:
+        path = path.removeprefix(scheme)
+    return path if is_url(path) else os.path.realpath(path)
+
+
+def _identity(source: Source | int) -> _Identity | None:
+    """What two names of one file have in common; nothing for pipes, devices and ``-``."""
+    where = source if isinstance(source, int) else _real(os.fspath(source))
+    if source == "-" or (isinstance(where, str) and is_url(where)):
+        return None if source == "-" else str(where)
+    try:
+        about = os.stat(where)
+    except FileNotFoundError:
+        return str(where)
+    except (OSError, ValueError):
+        return None  # who opens it says what is wrong
+    return (about.st_dev, about.st_ino) if stat.S_ISREG(about.st_mode) else None

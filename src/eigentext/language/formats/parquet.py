@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import atomic_write
-from eigentext.base.files.outputs import check_input
 from eigentext.base.files.storage import driver_errors, filesystem_of, is_url, reason
+from eigentext.base.files.writing import check_input
 from eigentext.errors import DataError, EigentextError, StorageError, import_extra
 from eigentext.language.formats.jsonl import BadRecord, named
 

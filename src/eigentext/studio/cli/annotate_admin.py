@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentext.base.files.opening import numbered_lines
-from eigentext.base.files.outputs import check_input
+from eigentext.base.files.writing import check_input
 from eigentext.cli import options
 from eigentext.cli.command import Flags, argument, flag, with_flags
 from eigentext.cli.output import remark, show_figures, show_table

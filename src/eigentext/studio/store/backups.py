@@ -23,7 +23,7 @@ from sqlalchemy import JSON, Float, MetaData, func, insert, select, text
 from sqlalchemy.exc import OperationalError, StatementError
 
 from eigentext.base.files.opening import atomic_write, numbered_lines
-from eigentext.base.files.scratch import scratch_folder
+from eigentext.base.files.writing import scratch_folder
 from eigentext.errors import DataError, SettingsError
 from eigentext.studio.store import migrating
 from eigentext.studio.store.database import Database

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import inspect, text
 
-from eigentext.base.files.scratch import scratch_folder
+from eigentext.base.files.writing import scratch_folder
 from eigentext.studio.store.problems import StoreError, StoreVersionError
 from eigentext.studio.store.schema import VERSION_TABLE
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from eigentext.base.cores import cores_in_use, using_cores
 from eigentext.base.engines import cluster_in_use
-from eigentext.base.files.scratch import scratch_folder
+from eigentext.base.files.writing import scratch_folder
 from eigentext.base.heap import give_back, is_mapped
 from eigentext.base.model import Model
 from eigentext.base.records import learned
