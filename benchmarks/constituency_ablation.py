@@ -22,7 +22,7 @@ from eigentext.constituency.settings import INSIDE_GROUPS, OUTSIDE_GROUPS, Smoot
 from eigentext.evaluate.parseval import evaluate
 from eigentext.language.formats.prm import EvalbSettings
 from eigentext.language.formats.ptb import read_trees
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -25,7 +25,7 @@ from eigentext.evaluate.parseval import evaluate, parse_prediction
 from eigentext.language.formats.prm import EvalbSettings
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.constituent import Tree
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.reports.const_plots import CurvePoint, learning_curve
 
 SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)

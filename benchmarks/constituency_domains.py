@@ -21,7 +21,7 @@ from eigentext.features.word_classes import WordClasses
 from eigentext.language.formats.brown_paths import read_paths
 from eigentext.language.formats.prm import EvalbSettings
 from eigentext.language.formats.ptb import read_trees
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 TREEBANKS = ("gum", "craft")
 

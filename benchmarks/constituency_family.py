@@ -39,7 +39,7 @@ from eigentext.evaluate.parseval import evaluate
 from eigentext.lab.pivot import learn as pivot
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.constituent import Tree
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

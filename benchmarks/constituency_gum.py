@@ -34,7 +34,7 @@ from eigentext.language.formats.brown_paths import read_paths
 from eigentext.language.formats.prm import EvalbSettings
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.constituent import Tree
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -40,7 +40,7 @@ from eigentext.evaluate.parseval import ParsevalResult, evaluate, score_pair
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.clean import clean
 from eigentext.language.trees.constituent import Tree
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.linear.lists import learn_weights
 
 if TYPE_CHECKING:

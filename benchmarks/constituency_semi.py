@@ -30,7 +30,7 @@ from eigentext.language.formats.brown_paths import read_paths
 from eigentext.language.formats.prm import EvalbSettings
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.formats.word2vec import load_vectors
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -31,7 +31,7 @@ from eigentext.constituency import LPCFG
 from eigentext.evaluate.parseval import evaluate
 from eigentext.language.formats.prm import EvalbSettings
 from eigentext.language.formats.ptb import read_trees
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from eigentext.language.trees.constituent import Tree

@@ -58,7 +58,7 @@ from eigentext.features.signatures import lowered
 from eigentext.features.symbols import frequent_words
 from eigentext.features.word_classes import clusters_of
 from eigentext.language.formats import conllu, conllx
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 Row = dict[str, Any]
 ENGLISH = ("ewt", "gum")

@@ -60,7 +60,7 @@ from eigentext.evaluate.similarity import read_pairs, score_similarity
 from eigentext.features.word_classes import VectorTable
 from eigentext.language.formats.columns import read_columns
 from eigentext.language.formats.conllu import read_sentences
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.tagging.sequence import SequenceTagger
 from eigentext.words import CCAEmbedding, MultiviewEmbedding
 from eigentext.words.embeddings.multiview import WordPair, read_word_pairs

@@ -32,7 +32,7 @@ import numpy as np
 from eigentext.counting.counting import count
 from eigentext.evaluate.similarity import read_pairs, score_similarity
 from eigentext.language.formats.word2vec import load_vectors, write_vectors
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.words import CCAEmbedding
 
 SETS = {

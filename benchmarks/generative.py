@@ -22,7 +22,7 @@ from eigentext.dependency.generative.parser import GenerativeParser
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.evaluate.bootstrap import compare
 from eigentext.language.formats.conllu import read_sentences
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from eigentext.language.formats.conllu import ConlluBlock

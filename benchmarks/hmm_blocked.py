@@ -24,7 +24,7 @@ from hmm_text import SIZES, Text, kneser_ney
 
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.formats.text import read_sentences
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.sequences import BlockedHMM, Symbols
 from eigentext.sequences.hmm.inference import surprisals
 from eigentext.sequences.inspection import kneser_ney_trigram_surprisals

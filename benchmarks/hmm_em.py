@@ -25,7 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from eigentext.language.formats.text import read_sentences
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.sequences import HMM, Encoded, Parameters, Symbols
 from eigentext.sequences.hmm import inference
 from eigentext.sequences.hmm.em import baum_welch

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from hmm_text import sentences
 
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.sequences import Parameters, Symbols
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.inference import log_likelihoods, sample

@@ -23,7 +23,7 @@ import numpy as np
 from rivals.trigram_tagger import TrigramTagger
 
 from eigentext.evaluate.bootstrap import compare
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.sequences.tagger.evaluation import evaluate_tagger
 from eigentext.sequences.tagger.model import LatentTagger
 from eigentext.tagging.sequence import SequenceTagger

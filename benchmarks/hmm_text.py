@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from eigentext.base.files.opening import numbered_lines
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.sequences import Parameters, Symbols
 from eigentext.sequences.hmm.em import baum_welch, stepwise_em
 from eigentext.sequences.hmm.inference import log_likelihoods

@@ -28,7 +28,7 @@ from eigentext.evaluate.brackets import Span, spans_f1, spans_of
 from eigentext.lab import Bracketer
 from eigentext.lab.induction.model import is_punctuation
 from eigentext.language.formats.ptb import read_trees
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from eigentext.language.trees.constituent import Tree

@@ -31,7 +31,7 @@ from eigentext.lexical.documents import LexDocument, read_conllu_documents, read
 from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.ranker.templates import PAPER
 from eigentext.lexical.schemes.labels import LabelScheme, load_scheme
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

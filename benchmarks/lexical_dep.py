@@ -30,7 +30,7 @@ from eigentext.evaluate.attachment import evaluate
 from eigentext.language.formats.conllu import ConlluBlock, make_sentence, read_sentences
 from eigentext.lexical.crossval import MostFrequent
 from eigentext.lexical.ranker.second_pass import best_rows
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from eigentext.lexical.documents import LexDocument

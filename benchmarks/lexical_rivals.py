@@ -21,7 +21,7 @@ from rivals.chains import ChainModel
 from rivals.ranking import ElementClassifiers
 
 from eigentext.lexical.crossval import MostFrequent, evaluate_ranker
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ from protocols.vocalisation import VocalisationScores, join_pieces
 
 from eigentext.lexical.output import shown_reading
 from eigentext.lexical.ranked import with_decision
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from eigentext.lexical.analysis import Analysis

@@ -30,7 +30,7 @@ from eigentext.evaluate.bootstrap import Comparison, compare
 from eigentext.evaluate.ner import evaluate
 from eigentext.language.formats.columns import read_columns
 from eigentext.language.formats.conllu import read_sentences
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.tagging.sequence import SequenceTagger
 
 Split = tuple[list[Sequence[str]], list[Sequence[str]]]

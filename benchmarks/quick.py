@@ -307,7 +307,7 @@ PARTS: dict[str, Callable[[Sheet], None]] = {
 
 def measured(part: str) -> dict[str, Any]:
     """The figures of a part, in this process."""
-    from eigentext.linalg.determinism import single_threaded
+    from eigentext.linalg.ties import single_threaded
 
     sheet = Sheet()
     with single_threaded():

@@ -36,7 +36,7 @@ from eigentext.evaluate.bootstrap import compare
 from eigentext.language.formats import conllu
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.heads import to_dependencies
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -33,9 +33,9 @@ from sklearn.utils.extmath import randomized_svd
 
 from eigentext.base.cores import using_cores
 from eigentext.counting.counting import count
-from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import cca_scale
 from eigentext.linalg.svd import truncated_svd
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

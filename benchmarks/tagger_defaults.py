@@ -30,7 +30,7 @@ import numpy as np
 
 from eigentext.language.formats.columns import read_columns
 from eigentext.language.formats.conllu import ConlluBlock, read_sentences
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.tagging.sequence import SequenceTagger
 
 Split = tuple[list[Sequence[str]], list[Sequence[str]]]

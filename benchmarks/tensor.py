@@ -24,7 +24,7 @@ from _data import data
 from scipy.optimize import linear_sum_assignment
 
 from eigentext.language.formats.text import read_sentences
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.sequences import HMM, Parameters
 from eigentext.sequences.hmm.em import baum_welch
 from eigentext.sequences.hmm.inference import sample

@@ -34,7 +34,7 @@ from eigentext.dependency.latent.model import LatentTreeModel
 from eigentext.dependency.settings import Unlabelled
 from eigentext.evaluate.bootstrap import compare
 from eigentext.language.formats.conllu import read_sentences, to_dependency_tree
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

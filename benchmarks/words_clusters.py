@@ -29,7 +29,7 @@ from _data import plain_text
 from eigentext.counting.counting import count
 from eigentext.evaluate.clustering import paths_information
 from eigentext.language.formats.brown_paths import read_paths
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.words.clusters.hierarchy import hierarchy, prefix_information
 from eigentext.words.clusters.methods import contexts_to_count
 from eigentext.words.clusters.model import SpectralClusters

@@ -31,7 +31,7 @@ from ner import entities_of, run
 from eigentext.counting.counting import count
 from eigentext.evaluate.clustering import paths_information
 from eigentext.language.formats.brown_paths import read_paths
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.tagging.sequence import SequenceTagger
 from eigentext.words.clusters.model import SpectralClusters
 

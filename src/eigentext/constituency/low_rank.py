@@ -26,7 +26,7 @@ import numpy as np
 
 from eigentext.base.cores import each
 from eigentext.base.ragged import pointers
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

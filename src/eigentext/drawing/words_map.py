@@ -15,8 +15,7 @@ import numpy as np
 
 from eigentext.drawing.plots import Plot, line_plot, scatter_words
 from eigentext.errors import SettingsError
-from eigentext.linalg.determinism import single_threaded
-from eigentext.linalg.ties import principal_axes
+from eigentext.linalg.ties import principal_axes, single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -150,7 +150,7 @@ def means_bits(words: Sequence[str], vectors: Float32s, *, seed: int = 0) -> dic
 def _nearest_means(X: Float32s, seed: int) -> Int64s:
     from sklearn.cluster import KMeans
 
-    from eigentext.linalg.determinism import single_threaded
+    from eigentext.linalg.ties import single_threaded
 
     n = _n_means(X, _MEANS)
     with single_threaded():
@@ -195,8 +195,7 @@ def halving_bits(
     """
     if depth < 1:
         raise SettingsError(f"depth must be 1 or more, found {depth}")
-    from eigentext.linalg.determinism import single_threaded
-    from eigentext.linalg.ties import principal_axes
+    from eigentext.linalg.ties import principal_axes, single_threaded
 
     X = _directions(words, vectors, np.float64)
     bits = [""] * len(words)
@@ -277,7 +276,7 @@ class WordClasses:
             raise SettingsError(f"classes must be at least 1, not {classes}")
         from sklearn.cluster import KMeans, kmeans_plusplus
 
-        from eigentext.linalg.determinism import single_threaded
+        from eigentext.linalg.ties import single_threaded
 
         X = _directions(words, vectors, np.float32)
         rows = X[:_FIT_ROWS]

@@ -20,11 +20,11 @@ import numpy as np
 
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.conditioning import guarded_inverse_sqrt
-from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.matrices import Operator, as_operator
 from eigentext.linalg.operators import HStack, Product, Scaled
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.svd import ConvergenceReport, truncated_svd
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

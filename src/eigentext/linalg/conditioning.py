@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from eigentext.errors import DataError, RankError, RankWarning, SettingsError
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Numbers

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.linalg.backend import CPU
-from eigentext.linalg.determinism import random_block
 from eigentext.linalg.pace import Pace, settled
+from eigentext.linalg.ties import random_block
 
 if TYPE_CHECKING:
     from collections.abc import Callable

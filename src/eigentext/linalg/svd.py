@@ -21,9 +21,14 @@ import numpy as np
 
 from eigentext.errors import DataError, RankError, RankWarning, SettingsError
 from eigentext.linalg.backend import CPU, backend_for
-from eigentext.linalg.determinism import random_block, single_threaded
 from eigentext.linalg.matrices import CardOperator, Operator, as_operator
-from eigentext.linalg.ties import TIE, canonical_turn, tied_stretches
+from eigentext.linalg.ties import (
+    TIE,
+    canonical_turn,
+    random_block,
+    single_threaded,
+    tied_stretches,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.errors import DataError, RankError, SettingsError
-from eigentext.linalg.determinism import random_block, single_threaded
+from eigentext.linalg.ties import random_block, single_threaded
 
 if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Numbers

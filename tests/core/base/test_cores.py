@@ -19,7 +19,7 @@ from eigentext.base.cores import (
     using_device,
 )
 from eigentext.errors import SettingsError
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 
 def test_results_stand_in_the_order_of_the_items_whichever_is_done_first():

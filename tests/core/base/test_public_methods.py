@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from eigentext.base.estimator import Estimator, TableTransformer, Transformer
-from eigentext.base.model import Model, NotFittedError
+from eigentext.base.model import Estimator, Model, NotFittedError, TableTransformer, Transformer
 from eigentext.dependency.latent.operators import SpectralTreeOperators
 from eigentext.errors import EigentextError
 from eigentext.language.formats.conllu import make_sentence

@@ -83,7 +83,7 @@ def test_a_file_that_is_lost_is_told(tmp_path):
 def test_every_blas_is_held_from_the_first_fit_on():
     # numpy and scipy have one each, and that of scipy used to be loaded inside
     code = """
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 with single_threaded():
     import numpy, scipy.linalg
     from threadpoolctl import threadpool_info

@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from eigentext.errors import SettingsError
-from eigentext.linalg.determinism import random_block, single_threaded
+from eigentext.linalg.ties import random_block, single_threaded
 
 
 def blas_threads():

@@ -27,7 +27,7 @@ from eigentext.constituency.lexicon import build_lexicon
 from eigentext.constituency.params import LatentParams, count_states, estimate
 from eigentext.features.spectrum import FeatureRows, scaled_rows
 from eigentext.features.states import StateClustering, kmeans_states, states_by_label
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

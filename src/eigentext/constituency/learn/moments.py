@@ -38,8 +38,7 @@ from eigentext.features.spectrum import (
     significant,
 )
 from eigentext.linalg.conditioning import guarded_pinv
-from eigentext.linalg.determinism import single_threaded
-from eigentext.linalg.ties import fix_signs
+from eigentext.linalg.ties import fix_signs, single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -35,7 +35,7 @@ from eigentext.constituency.lexicon import build_lexicon
 from eigentext.constituency.params import LatentCounts, RuleTotals, estimate
 from eigentext.errors import SettingsError
 from eigentext.language.trees.clean import WRAPPERS, clean
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -43,7 +43,7 @@ from eigentext.base.fields import Ints, Reals, Shares
 from eigentext.base.records import stored
 from eigentext.features.spectrum import feature_numbers, scaled_rows
 from eigentext.features.states import kmeans_states, states_by_label
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

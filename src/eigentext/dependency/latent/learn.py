@@ -25,8 +25,7 @@ from eigentext.base.em import iterate
 from eigentext.dependency.latent.moments import treebank_dictionary
 from eigentext.dependency.settings import EDGES as EDGE_NAMES
 from eigentext.errors import SettingsError
-from eigentext.linalg.determinism import single_threaded
-from eigentext.linalg.ties import number_alike, unit_rows
+from eigentext.linalg.ties import number_alike, single_threaded, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

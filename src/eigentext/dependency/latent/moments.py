@@ -37,8 +37,8 @@ import numpy as np
 
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.linalg.conditioning import ConditionReport, OnRank, guarded_pinv
-from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.svd import truncated_svd
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -38,7 +38,7 @@ from eigentext.lab.automata.model import (
     share_right,
     symbols_of,
 )
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.sequences.observations import Encoded
 from eigentext.sequences.settings import ClassAutomataSettings
 from eigentext.sequences.tagger.words import LONGEST_SEEN

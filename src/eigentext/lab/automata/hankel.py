@@ -40,8 +40,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from eigentext.errors import RankWarning
-from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.svd import truncated_svd
+from eigentext.linalg.ties import single_threaded
 from eigentext.sequences.spectral.operators import Operators
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ from eigentext.lab.induction.distances import (
 )
 from eigentext.language.formats.ptb import each_tree
 from eigentext.language.trees.constituent import Tree
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

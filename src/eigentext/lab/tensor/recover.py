@@ -25,8 +25,8 @@ import numpy as np
 
 from eigentext.base.em import iterate
 from eigentext.errors import RankError
-from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.tensors import TensorPairs, change_basis, symmetric_part, tensor_power
+from eigentext.linalg.ties import single_threaded
 from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.spectral.moments import Moments, dictionary
 from eigentext.sequences.spectral.operators import tensor_of_triples

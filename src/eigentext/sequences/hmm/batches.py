@@ -24,7 +24,7 @@ import numpy as np
 from eigentext.base.cores import each, in_turn
 from eigentext.base.ragged import pointers
 from eigentext.errors import SettingsError
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -35,7 +35,7 @@ from eigentext.base.em import EMResult, iterate
 from eigentext.base.registry import part
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.backend import CPU, backend_for
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 from eigentext.sequences.hmm.batches import Machine, StateCounts, Workspace, check_symbols
 from eigentext.sequences.hmm.parameters import Parameters, distributions
 from eigentext.sequences.observations import Encoded

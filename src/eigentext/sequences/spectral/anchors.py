@@ -33,10 +33,10 @@ import numpy as np
 
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.features.signatures import Language, signatures
-from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.hull import corners, simplex_weights
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.svd import truncated_svd
+from eigentext.linalg.ties import single_threaded
 from eigentext.sequences.hmm.parameters import Parameters, distributions
 from eigentext.sequences.spectral.moments import pairs_of
 

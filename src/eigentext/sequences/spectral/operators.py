@@ -32,7 +32,7 @@ from eigentext.base.fields import Reals
 from eigentext.base.records import Record
 from eigentext.errors import SettingsError
 from eigentext.linalg.conditioning import guarded_pinv
-from eigentext.linalg.determinism import single_threaded
+from eigentext.linalg.ties import single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -33,8 +33,7 @@ import numpy as np
 
 from eigentext.base.registry import part
 from eigentext.errors import RankError, SettingsError
-from eigentext.linalg.determinism import single_threaded
-from eigentext.linalg.ties import number_alike, unit_rows
+from eigentext.linalg.ties import number_alike, single_threaded, unit_rows
 from eigentext.sequences.hmm.parameters import Parameters, distributions
 from eigentext.sequences.spectral.moments import Moments, dictionary
 from eigentext.sequences.spectral.operators import make_operators

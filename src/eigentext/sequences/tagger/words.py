@@ -98,7 +98,7 @@ class ShapeModel:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
 
-        from eigentext.linalg.determinism import single_threaded
+        from eigentext.linalg.ties import single_threaded
 
         rows = [features_of(word, first=first) for word, first in words]
         counts = Counter(name for row in rows for name in row)

@@ -17,9 +17,8 @@ import numpy as np
 from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import information_of_pairs
-from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import inverse_sqrt_totals
-from eigentext.linalg.ties import TIE
+from eigentext.linalg.ties import TIE, single_threaded
 from eigentext.words.clusters.exchange import ExchangeState, refine
 from eigentext.words.clusters.methods import WordClustering, context_counts
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigentext.base.estimator import Transformer
-from eigentext.base.model import NotFittedError
+from eigentext.base.model import NotFittedError, Transformer
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_tokens
 from eigentext.counting.vocabulary import UNKNOWN

@@ -20,9 +20,8 @@ import numpy as np
 
 from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import cluster_pairs, mutual_information
-from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import inverse_sqrt_totals
-from eigentext.linalg.ties import principal_axes
+from eigentext.linalg.ties import principal_axes, single_threaded
 from eigentext.words.settings import HIERARCHIES
 
 if TYPE_CHECKING:

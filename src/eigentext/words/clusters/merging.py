@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from eigentext.errors import SettingsError
-from eigentext.linalg.determinism import single_threaded
-from eigentext.linalg.ties import TIE
+from eigentext.linalg.ties import TIE, single_threaded
 
 if TYPE_CHECKING:
     import numpy.typing as npt

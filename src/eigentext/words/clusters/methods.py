@@ -38,10 +38,9 @@ from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.memory import parse_memory
 from eigentext.errors import DataError, RankWarning, SettingsError
 from eigentext.evaluate.clustering import cluster_pairs, information_of_pairs
-from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import cca_scale
 from eigentext.linalg.svd import ConvergenceReport, ConvergenceWarning, basis_bytes, truncated_svd
-from eigentext.linalg.ties import clear_of_noise, counting_noise, unit_rows
+from eigentext.linalg.ties import clear_of_noise, counting_noise, single_threaded, unit_rows
 from eigentext.words.clusters.exchange import frequency_start, refine
 from eigentext.words.clusters.hierarchy import hierarchy, paths_of_merges
 from eigentext.words.clusters.merging import brown, ward

@@ -40,9 +40,9 @@ from eigentext.counting.counting import count_sentences
 from eigentext.counting.counts import Counts
 from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
-from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.scaling import cca_scale, log_transform, ppmi, sqrt_transform
 from eigentext.linalg.svd import truncated_svd
+from eigentext.linalg.ties import single_threaded
 from eigentext.words.embeddings import context_tiles
 from eigentext.words.embeddings.context_tiles import Room, Side, SideTotals, tiled_contexts
 from eigentext.words.embeddings.vectors import Embeddings, SentenceVectors, vectors_from

@@ -21,8 +21,7 @@ import numpy as np
 from eigentext.base.fields import Reals, Strings
 from eigentext.base.records import stored
 from eigentext.features.signatures import case_of, lowered, outline
-from eigentext.linalg.determinism import single_threaded
-from eigentext.linalg.ties import unit_rows
+from eigentext.linalg.ties import single_threaded, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

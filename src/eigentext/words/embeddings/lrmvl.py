@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.base.estimator import Transformer
 from eigentext.base.fields import Reals
-from eigentext.base.model import Model
+from eigentext.base.model import Model, Transformer
 from eigentext.base.records import learned
 from eigentext.base.tokens import checked_tokens, each_sentence
 from eigentext.base.values import Whole
@@ -33,7 +32,7 @@ from eigentext.counting.encoding import EncodedText
 from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import RankError, SettingsError
 from eigentext.linalg.cca import cca_from_moments
-from eigentext.linalg.determinism import random_block, single_threaded
+from eigentext.linalg.ties import random_block, single_threaded
 from eigentext.words.embeddings.vectors import Embeddings, WordVectorModel, vectors_from
 from eigentext.words.settings import LRMVLSettings
 

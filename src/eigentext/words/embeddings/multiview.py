@@ -32,9 +32,8 @@ from eigentext.counting.encoding import EncodedText
 from eigentext.counting.runs import count_pairs
 from eigentext.errors import DataError, RankWarning, SettingsError
 from eigentext.linalg.cca import generalised_cca
-from eigentext.linalg.determinism import single_threaded
 from eigentext.linalg.svd import truncated_svd
-from eigentext.linalg.ties import TIE
+from eigentext.linalg.ties import TIE, single_threaded
 from eigentext.words.embeddings.cca import fold_contexts, scaled_contexts
 from eigentext.words.embeddings.characters import (
     CharacterMap,

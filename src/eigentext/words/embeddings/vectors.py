@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from eigentext.base.estimator import TableTransformer
 from eigentext.base.fields import Reals, Strings
+from eigentext.base.model import TableTransformer
 from eigentext.base.records import Record
 from eigentext.base.registry import class_of
 from eigentext.base.tokens import each_sentence

@@ -36,9 +36,8 @@ import numpy as np
 
 from eigentext.base.em import EMResult, iterate
 from eigentext.errors import DataError, RankError
-from eigentext.linalg.determinism import random_block, single_threaded
 from eigentext.linalg.tensors import TensorPairs, tensor_power, third_moment
-from eigentext.linalg.ties import fix_signs
+from eigentext.linalg.ties import fix_signs, random_block, single_threaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

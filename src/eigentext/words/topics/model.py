@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from eigentext.base.estimator import Transformer
 from eigentext.base.fields import Reals, Shares, Strings
-from eigentext.base.model import Model
+from eigentext.base.model import Model, Transformer
 from eigentext.base.records import learned
 from eigentext.base.tokens import each_sentence
 from eigentext.base.values import Real, Whole
