@@ -28,6 +28,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from functools import partial
 from inspect import cleandoc
 from textwrap import wrap
 from typing import Any, Literal
@@ -116,6 +117,10 @@ def setting(
         panel=panel,
     )
     return field(default=default, kw_only=not positional, metadata={"setting": declaration})
+
+
+usual = partial(setting, panel="usual")  # what a help page shows first
+expert = partial(setting, panel="expert")  # and last
 
 
 def declared(settings: Any) -> dict[str, Setting]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from eigentext.base.settings import setting
+from eigentext.base.settings import expert, setting, usual
 from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
 from eigentext.errors import SettingsError
 from eigentext.features.signatures import LANGUAGES, Language
@@ -83,13 +83,12 @@ class Smoothing:
 class ParsingSettings:
     """Settings of parsing."""
 
-    decoder: Decoder | None = setting(
+    decoder: Decoder | None = usual(
         None,
         Text(DECODERS),
         "What the tree that comes out is best at; by default max-constituents, and with a "
         "reranker max-rule-product, among whose trees it chooses.",
         answering=True,
-        panel="usual",
     )
     beam: float = setting(
         1e-4,
@@ -115,12 +114,11 @@ class ParsingSettings:
         "Spans to which the bracket model gives a smaller probability are not looked at; 0: all.",
         answering=True,
     )
-    longest: int = setting(
+    longest: int = usual(
         300,
         Whole(1, MOST_WORDS),
         "Sentences of more words than this are parsed in pieces.",
         answering=True,
-        panel="usual",
     )
 
 
@@ -128,31 +126,24 @@ class ParsingSettings:
 class LPCFGSettings(ParsingSettings):
     """Settings of a constituency parser."""
 
-    n_states: States = setting(
+    n_states: States = usual(
         24,
         Auto(Whole(1, 64)),
         "Most latent states of a nonterminal, at most 64; 1: the plain PCFG; auto: from the "
         "spectrum.",
         short="-k",
-        panel="usual",
     )
-    n_models: int = setting(
-        1, Whole(1, 1000), "How many models; several are trained with noise.", panel="usual"
-    )
-    estimator: Estimator | None = setting(
+    n_models: int = usual(1, Whole(1, 1000), "How many models; several are trained with noise.")
+    estimator: Estimator | None = usual(
         None,
         Text(get_args(Estimator)),
         "How latent states are learned; by default moments for one model, which parses best, "
         "and mixed (clustering and moments in turn) for several.  Clustering, em and pivot give "
         "states with probabilities: the viterbi decoder, --n-iter and --unlabelled need them, and "
         "take clustering by default.",
-        panel="usual",
     )
-    n_iter: int | None = setting(
-        None,
-        Whole(0),
-        "EM iterations; by default 1 after clustering, 50 for em alone.",
-        panel="usual",
+    n_iter: int | None = usual(
+        None, Whole(0), "EM iterations; by default 1 after clustering, 50 for em alone."
     )
     rank: int | None = setting(
         None,
@@ -164,18 +155,15 @@ class LPCFGSettings(ParsingSettings):
     per_state: int = setting(
         10, Whole(1), "How many nodes of a nonterminal are needed for each of its states."
     )
-    heads: Heads = setting("english", Text(get_args(Heads)), "Head rules.", panel="usual")
-    language: Language = setting(
-        "english", Text(LANGUAGES), "Signatures of unknown words.", panel="usual"
-    )
+    heads: Heads = usual("english", Text(get_args(Heads)), "Head rules.")
+    language: Language = usual("english", Text(LANGUAGES), "Signatures of unknown words.")
     cut_tags: bool = setting(
         False, Flag(), "Cut tags at a hyphen, as phrases always are: N-SBJ to N."
     )
-    rerank: bool = setting(
+    rerank: bool = usual(
         False,
         Flag(),
         "Learn to choose among the best trees by features of whole trees; takes far longer.",
-        panel="usual",
     )
     unlabelled_weight: float = setting(
         0.1, Real(0), "What a count in a sentence without a tree is worth beside one in a tree."
@@ -216,7 +204,7 @@ class LPCFGSettings(ParsingSettings):
     smoothing: Smoothing = setting(
         Smoothing(), Anything(), "Strengths of the back-offs.", kept=True
     )
-    seed: int = setting(0, Whole(0), "Start of every random choice.", panel="expert")
+    seed: int = expert(0, Whole(0), "Start of every random choice.")
 
     @property
     def usual_estimator(self) -> Estimator:
@@ -243,14 +231,13 @@ class LPCFGSettings(ParsingSettings):
 class BracketingSettings:
     """Settings of brackets from a learned bracketer."""
 
-    root: Root = setting(
+    root: Root = usual(
         "verb",
         Text(get_args(Root)),
         "Where the topmost bracket is cut, which distances do not tell: before the first verb "
         "(behind the first word, where there is none), always behind the first word, or half-way "
         "between the first word and the last.",
         answering=True,
-        panel="usual",
     )
     verbs: tuple[str, ...] = setting(
         ("V", "AUX", "MD"),
@@ -258,12 +245,11 @@ class BracketingSettings:
         "A tag that begins with one of these is a verb's.",
         answering=True,
     )
-    longest: int = setting(
+    longest: int = usual(
         100,
         Whole(3, 300),
         "Sentences of more words than this are bracketed in pieces.",
         answering=True,
-        panel="usual",
     )
 
 
@@ -271,18 +257,11 @@ class BracketingSettings:
 class InductionSettings(BracketingSettings):
     """Settings of a bracketer learned without trees."""
 
-    n_components: int = setting(
-        20,
-        Whole(1, 200),
-        "Dimensions of the word vectors; given ones are projected.",
-        panel="usual",
+    n_components: int = usual(
+        20, Whole(1, 200), "Dimensions of the word vectors; given ones are projected."
     )
-    rank: int = setting(
-        2,
-        Whole(1, 50),
-        "Dimensions of a hidden node: singular values in a distance.",
-        short="-m",
-        panel="usual",
+    rank: int = usual(
+        2, Whole(1, 50), "Dimensions of a hidden node: singular values in a distance.", short="-m"
     )
     smoothing: float | None = setting(
         None,

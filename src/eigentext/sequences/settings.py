@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from eigentext.base.settings import setting
+from eigentext.base.settings import expert, setting, usual
 from eigentext.base.values import Anything, Auto, Flag, Real, Text, Whole
 from eigentext.features.signatures import LANGUAGES, Language
 
@@ -53,36 +53,32 @@ _DIMENSIONS: dict[str, Any] = {
 class SymbolSettings:
     """Settings of models of text without tags."""
 
-    n_states: int = setting(
-        10, Whole(1, 10**6), "Hidden states.", short="-k", positional=True, panel="usual"
-    )
-    vocab_size: int | None = setting(
+    n_states: int = usual(10, Whole(1, 10**6), "Hidden states.", short="-k", positional=True)
+    vocab_size: int | None = usual(
         10_000,
         Whole(1, optional=True),
         "How many words at most, the most frequent; others go to classes.",
-        panel="usual",
     )
-    min_count: int = setting(2, Whole(1), "Rarer words go to classes.", panel="usual")
+    min_count: int = usual(2, Whole(1), "Rarer words go to classes.")
     unknown: Unknown = setting(
         "signature",
         Text(get_args(Unknown)),
         "Classes of rare words: by their shapes and endings, or one for all.",
     )
     language: Language = setting("english", Text(LANGUAGES), "Of the endings of rare words.")
-    seed: int = setting(0, Whole(0), "Start of every random choice.", panel="expert")
+    seed: int = expert(0, Whole(0), "Start of every random choice.")
 
 
 @dataclass
 class HMMSettings(SymbolSettings):
     """Settings of a hidden Markov model."""
 
-    estimator: HMMEstimator = setting(
+    estimator: HMMEstimator = usual(
         "em",
         Text(get_args(HMMEstimator)),
         "em, or anchor: states from words that belong to one state alone, without EM unless "
         "--n-iter asks for some.",
         short="-e",
-        panel="usual",
     )
     looks: bool = setting(
         True,
@@ -95,30 +91,25 @@ class HMMSettings(SymbolSettings):
         Whole(1, optional=True),
         "Of anchor: most states of a word; 1 tags best, more give a higher likelihood.",
     )
-    start: Start = setting(
+    start: Start = usual(
         "spectral",
         Text(get_args(Start)),
         "What EM begins with: recovered, clusters of a CCA; spectral, those softened and a pass "
         "of EM in small steps; tensor, parameters by the tensor power method, for data that "
         "follow the model; random.  The others need as many directions in the data as there are "
         "states.",
-        panel="usual",
     )
-    n_iter: int | None = setting(
+    n_iter: int | None = usual(
         None,
         Whole(0),
         "Iterations of EM: 10 by default, for anchor none; 0 keeps the start.",
         short="-n",
-        panel="usual",
     )
-    n_starts: int = setting(
-        1, Whole(1), "Random starts (seeds seed, seed + 1, ...); the best is kept.", panel="usual"
+    n_starts: int = usual(
+        1, Whole(1), "Random starts (seeds seed, seed + 1, ...); the best is kept."
     )
-    tol: float = setting(
-        0.0,
-        Real(0),
-        "EM stops when it gains less than this per token; 0: never early.",
-        panel="expert",
+    tol: float = expert(
+        0.0, Real(0), "EM stops when it gains less than this per token; 0: never early."
     )
     smoothing: float = setting(
         1.0,
@@ -126,11 +117,10 @@ class HMMSettings(SymbolSettings):
         "Tokens added to every row of every table in EM; with 0, what was never seen has "
         "probability 0.",
     )
-    precision: Precision = setting(
+    precision: Precision = expert(
         "double",
         Text(get_args(Precision)),
         "Numbers in EM; single is faster with many states (1.6 times at 100).",
-        panel="expert",
     )
     symbols: Symbols | None = setting(
         None, Anything(), "Ready-made symbols, instead of those chosen by the settings above."
@@ -144,12 +134,8 @@ class HMMSettings(SymbolSettings):
 class SpectralHMMSettings(SymbolSettings):
     """Settings of operators."""
 
-    estimator: Estimator = setting(
-        "cca",
-        Text(get_args(Estimator)),
-        "Which operators; on text cca is the best.",
-        short="-e",
-        panel="usual",
+    estimator: Estimator = usual(
+        "cca", Text(get_args(Estimator)), "Which operators; on text cca is the best.", short="-e"
     )
     dictionary: Scaling = setting(
         "cca", Text(get_args(Scaling)), "Directions of words; cca is better on text."
@@ -157,8 +143,8 @@ class SpectralHMMSettings(SymbolSettings):
     kappa: float = setting(400.0, Real(0), "Added to counts in the CCA; less for little data.")
     negatives: Negatives = setting("clip", **_NEGATIVES)
     floor: float = setting(0.01, **_FLOOR)
-    unigram_weight: float = setting(
-        0.2, Real(0, 1), "Of the unigram beside the operators.", answering=True, panel="expert"
+    unigram_weight: float = expert(
+        0.2, Real(0, 1), "Of the unigram beside the operators.", answering=True
     )
 
 
@@ -166,28 +152,23 @@ class SpectralHMMSettings(SymbolSettings):
 class BlockedHMMSettings(SymbolSettings):
     """Settings of a hidden Markov model with blocked emissions."""
 
-    n_states: int = setting(
-        40_000, Whole(1, 10**6), "Hidden states.", short="-k", positional=True, panel="usual"
-    )
-    n_groups: int = setting(
+    n_states: int = usual(40_000, Whole(1, 10**6), "Hidden states.", short="-k", positional=True)
+    n_groups: int = usual(
         100,
         Whole(1, 10_000),
         "States of the small model that the many states come from, and back off to.",
-        panel="usual",
     )
-    n_blocks: int | None = setting(
+    n_blocks: int | None = usual(
         None,
         Whole(1, optional=True),
         "Clusters of words that share states (default: each word has its own).",
-        panel="usual",
     )
     passes: int = setting(3, Whole(0), "Passes of EM in small steps over the small model.")
-    n_iter: int = setting(
+    n_iter: int = usual(
         5,
         Whole(0),
         "Iterations of EM; it stops before where held-out text gains nothing.",
         short="-n",
-        panel="usual",
     )
 
 
@@ -195,38 +176,31 @@ class BlockedHMMSettings(SymbolSettings):
 class LatentTaggerSettings:
     """Settings of a latent tagger."""
 
-    n_states: int = setting(
+    n_states: int = usual(
         16,
         Whole(1, 64),
         "Most hidden states of a tag; 1 is the bigram HMM tagger.",
         short="-k",
         positional=True,
-        panel="usual",
     )
-    estimator: Recipe = setting(
+    estimator: Recipe = usual(
         "clustering",
         Text(get_args(Recipe)),
         "clustering; moments (signed scores: the rate of negatives is reported); em; or mixed, "
         "several models by clustering and moments in turn.",
         short="-e",
-        panel="usual",
     )
-    n_iter: int | None = setting(
-        None,
-        Whole(0),
-        "Iterations of EM: one after clustering, 50 for em.",
-        short="-n",
-        panel="usual",
+    n_iter: int | None = usual(
+        None, Whole(0), "Iterations of EM: one after clustering, 50 for em.", short="-n"
     )
-    n_models: int = setting(
-        1, Whole(1, 1000), "Models; several are trained with noise and multiplied.", panel="usual"
+    n_models: int = usual(
+        1, Whole(1, 1000), "Models; several are trained with noise and multiplied."
     )
-    decoder: Decoder = setting(
+    decoder: Decoder = usual(
         "posterior",
         Text(get_args(Decoder)),
         "posterior: the best tag of each word; product: the best sequence.",
         answering=True,
-        panel="usual",
     )
     per_state: int = setting(
         10, Whole(1), "How many occurrences are needed for each state of a tag."
@@ -239,16 +213,15 @@ class LatentTaggerSettings:
         Real(0, 1),
         "Tags with less than this share of a word's best tag are not tried; 0 tries all.",
     )
-    characters: Characters = setting(
+    characters: Characters = usual(
         "none",
         Text(get_args(Characters)),
         "automata: ask automata of the characters of rare words about unknown words as well, with "
         "a power that is chosen on words held out of the training text.",
-        panel="usual",
     )
     kappa: float = setting(50.0, Real(0), "Added to counts in the CCA; less for little data.")
     language: Language = setting("generic", Text(LANGUAGES), "Of the endings of rare words.")
-    seed: int = setting(0, Whole(0), "Start of every random choice.", panel="expert")
+    seed: int = expert(0, Whole(0), "Start of every random choice.")
 
 
 @dataclass
@@ -256,19 +229,17 @@ class AutomatonSettings:
     """Settings of automata of strings."""
 
     n_states: int | Literal["auto"] = setting("auto", **_DIMENSIONS)
-    basis: int | Literal["auto"] = setting(
+    basis: int | Literal["auto"] = usual(
         "auto",
         Auto(Whole(1, 20_000)),
         "How many beginnings, and how many endings, the Hankel block has; auto: by the same.",
-        panel="usual",
     )
     longest: int = setting(4, Whole(1, 50), "Most symbols of a beginning or ending, with marks.")
-    statistic: Statistic = setting(
+    statistic: Statistic = usual(
         "both",
         Text(get_args(Statistic)),
         "What is counted: whole strings, substrings, or pieces with and without marks of the "
         "string's ends.",
-        panel="usual",
     )
     scaling: HankelScaling = setting(
         "cca", Text(get_args(HankelScaling)), "How the Hankel block is scaled before its SVD."
@@ -276,12 +247,11 @@ class AutomatonSettings:
     kappa: float = setting(10.0, Real(0), "Added to counts in the scaling.")
     negatives: Negatives = setting("clip", **_NEGATIVES)
     floor: float = setting(0.05, **_FLOOR)
-    unigram_weight: float | Literal["auto"] = setting(
+    unigram_weight: float | Literal["auto"] = expert(
         "auto",
         Auto(Real(0, 1)),
         "Of the unigram beside the automaton; auto: by held-out strings.",
         answering=True,
-        panel="expert",
     )
 
 
@@ -299,17 +269,11 @@ class TransducerSettings(AutomatonSettings):
     """Settings of transducers."""
 
     n_states: int | Literal["auto"] = setting(100, **_DIMENSIONS)
-    beam: int = setting(
-        8,
-        Whole(1, 10_000),
-        "How many beginnings of an output go on.",
-        answering=True,
-        panel="usual",
+    beam: int = usual(
+        8, Whole(1, 10_000), "How many beginnings of an output go on.", answering=True
     )
     min_count: int = setting(2, Whole(1), "Strings with a rarer pair are not learned from.")
-    order: int = setting(
-        6, Whole(1, 20), "Of the n-grams of pairs beside the automaton.", panel="usual"
-    )
+    order: int = usual(6, Whole(1, 20), "Of the n-grams of pairs beside the automaton.")
     ngram_weight: float | Literal["auto"] = setting(
         "auto",
         Auto(Real(0, 1)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from eigentext.base.settings import setting
+from eigentext.base.settings import expert, setting, usual
 from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
 
 if TYPE_CHECKING:
@@ -19,21 +19,11 @@ Scheme = Literal["auto", "bio2", "plain"]
 class WordClassSettings:
     """What a tagger knows of words from text without annotation."""
 
-    clusters: str | PathLike[str] | Mapping[str, str] | None = setting(
-        None,
-        Anything(),
-        "Brown clusters: bits TAB word TAB count.",
-        path=True,
-        kept=True,
-        panel="usual",
+    clusters: str | PathLike[str] | Mapping[str, str] | None = usual(
+        None, Anything(), "Brown clusters: bits TAB word TAB count.", path=True, kept=True
     )
-    vectors: str | PathLike[str] | Mapping[str, Any] | None = setting(
-        None,
-        Anything(),
-        "Word vectors, word2vec text or binary.",
-        path=True,
-        kept=True,
-        panel="usual",
+    vectors: str | PathLike[str] | Mapping[str, Any] | None = usual(
+        None, Anything(), "Word vectors, word2vec text or binary.", path=True, kept=True
     )
 
 
@@ -41,14 +31,11 @@ class WordClassSettings:
 class TaggerSettings(WordClassSettings):
     """Settings of a tagger."""
 
-    epochs: int = setting(
-        8,
-        Whole(1),
-        "Passes over the data; with development data, the most there are.",
-        panel="usual",
+    epochs: int = usual(
+        8, Whole(1), "Passes over the data; with development data, the most there are."
     )
-    scheme: Scheme = setting(
-        "auto", Text(get_args(Scheme)), "bio2 for entities; plain for other tags.", panel="usual"
+    scheme: Scheme = usual(
+        "auto", Text(get_args(Scheme)), "bio2 for entities; plain for other tags."
     )
     min_count: int = setting(1, Whole(1), "Leave out features seen less often.")
     margin: float = setting(
@@ -57,19 +44,17 @@ class TaggerSettings(WordClassSettings):
         "The lead that the gold tag must have, in multiples of the number of templates; with "
         "less, the weights are corrected.",
     )
-    entity_margin: float | Literal["auto"] = setting(
+    entity_margin: float | Literal["auto"] = usual(
         "auto",
         Auto(Real(0)),
         "Added to the margin of entities: more finds more of them; auto: the best on development "
         "data, or by cross-validation on the training data.",
-        panel="usual",
     )
-    beam: int | Literal["auto"] = setting(
+    beam: int | Literal["auto"] = usual(
         "auto",
         Auto(Whole(1, 10_000)),
         "Tag sequences kept; 1 is greedy; auto: chosen with the entity margin, 1 for other tags.",
         answering=True,
-        panel="usual",
     )
     templates: Sequence[str] | None = setting(
         None,
@@ -83,13 +68,10 @@ class TaggerSettings(WordClassSettings):
     repair: bool = setting(
         False, Flag(), "Read tags outside BIO2 as the CoNLL scorer does; else they are an error."
     )
-    compact: bool = setting(
-        False,
-        Flag(),
-        "Keep clusters and vectors of training words only: a smaller file.",
-        panel="expert",
+    compact: bool = expert(
+        False, Flag(), "Keep clusters and vectors of training words only: a smaller file."
     )
-    seed: int = setting(0, Whole(0), "Start of every random choice.", panel="expert")
+    seed: int = expert(0, Whole(0), "Start of every random choice.")
 
 
 @dataclass

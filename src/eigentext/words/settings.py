@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from eigentext.base.settings import setting
+from eigentext.base.settings import expert, setting, usual
 from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
 
 if TYPE_CHECKING:
@@ -30,22 +30,20 @@ _MIN_COUNT = "Keep words seen at least this often; all others are the word <unk>
 class ClusterSettings:
     """Settings of word clusters."""
 
-    n_clusters: int = setting(
-        200, Whole(1, 10**9), "How many clusters.", short="-m", positional=True, panel="usual"
+    n_clusters: int = usual(
+        200, Whole(1, 10**9), "How many clusters.", short="-m", positional=True
     )
-    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE, panel="usual")
-    method: str = setting(
+    vocab_size: int | None = usual(None, Whole(1), _VOCAB_SIZE)
+    method: str = usual(
         "spectral",
         Text(METHODS),
         "Vectors of frequent words and exchange (spectral), vectors of all words (paper: Stratos "
         "et al. 2014), exchange alone, or greedy merges (brown).",
-        panel="usual",
     )
-    contexts: str = setting(
+    contexts: str = usual(
         "lr1",
         Text(),
         "Positions whose words are a word's context: r1, lr1, lr2, or such as -2,+1.",
-        panel="usual",
     )
     kappa: float = setting(100.0, Real(0), "Pseudo-count of the scaling.")
     passes: int | None = setting(
@@ -59,7 +57,7 @@ class ClusterSettings:
         "How the tree is made: by information (bisect) or distance of vectors (ward); by default "
         "bisect, for paper and brown their own merges.",
     )
-    seed: int = setting(0, Whole(0), _SEED, panel="expert")
+    seed: int = expert(0, Whole(0), _SEED)
 
 
 @dataclass
@@ -69,18 +67,11 @@ class CCASettings:
     The defaults are the best found on text of 12 million tokens.
     """
 
-    n_components: int = setting(
-        200, Whole(1), "Dimensions of a vector.", positional=True, panel="usual"
+    n_components: int = usual(200, Whole(1), "Dimensions of a vector.", positional=True)
+    contexts: str | None = usual(
+        None, Text(), "bag5, lr2, or positions; by default bag5, or what the counts hold."
     )
-    contexts: str | None = setting(
-        None,
-        Text(),
-        "bag5, lr2, or positions; by default bag5, or what the counts hold.",
-        panel="usual",
-    )
-    scaling: str = setting(
-        "ppmi", Text(SCALINGS), "Of the counts, before they are decomposed.", panel="usual"
-    )
+    scaling: str = usual("ppmi", Text(SCALINGS), "Of the counts, before they are decomposed.")
     exponent: float = setting(
         0.25, Real(), "On the singular values: 0 weighs all directions alike, 1 as they come."
     )
@@ -106,55 +97,47 @@ class CCASettings:
         True, Flag(), "Contexts that differ in case alone are one context.", off="--keep-case"
     )
     overlap: float = setting(0.9, Real(0, 1, open=True), _OVERLAP)
-    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE, panel="usual")
-    min_count: int = setting(1, Whole(1), _MIN_COUNT, panel="usual")
-    seed: int = setting(0, Whole(0), _SEED, panel="expert")
+    vocab_size: int | None = usual(None, Whole(1), _VOCAB_SIZE)
+    min_count: int = usual(1, Whole(1), _MIN_COUNT)
+    seed: int = expert(0, Whole(0), _SEED)
 
 
 @dataclass
 class LRMVLSettings:
     """Settings of word and token vectors by LR-MVL."""
 
-    n_components: int = setting(
-        200,
-        Whole(1),
-        "Dimensions of a word's vector, half for each side.",
-        positional=True,
-        panel="usual",
+    n_components: int = usual(
+        200, Whole(1), "Dimensions of a word's vector, half for each side.", positional=True
     )
     rates: tuple[float, ...] = setting(
         (0.1, 0.5, 0.9), Listed(Real(0, 1)), "Of smoothing: a higher one forgets faster."
     )
-    n_iter: int = setting(6, Whole(1), "Rounds.", panel="usual")
+    n_iter: int = usual(6, Whole(1), "Rounds.")
     kappa: float = setting(
         20.0, Real(0), "Added to the counts of words and to the variances of contexts."
     )
     exponent: float = setting(0.0, Real(), "On the canonical correlations.")
-    covariance_tokens: int | None = setting(
+    covariance_tokens: int | None = expert(
         1_000_000,
         Whole(1, optional=True),
         "How many tokens, evenly spread, for the covariances of contexts; by default all.",
-        panel="expert",
     )
-    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE, panel="usual")
-    min_count: int = setting(1, Whole(1), _MIN_COUNT, panel="usual")
-    seed: int = setting(0, Whole(0), _SEED, panel="expert")
+    vocab_size: int | None = usual(None, Whole(1), _VOCAB_SIZE)
+    min_count: int = usual(1, Whole(1), _MIN_COUNT)
+    seed: int = expert(0, Whole(0), _SEED)
 
 
 @dataclass
 class MultiviewSettings:
     """Settings of word vectors by several views."""
 
-    n_components: int = setting(
-        200, Whole(1), "Dimensions of a vector.", positional=True, panel="usual"
-    )
-    views: tuple[str, ...] = setting(
+    n_components: int = usual(200, Whole(1), "Dimensions of a vector.", positional=True)
+    views: tuple[str, ...] = usual(
         ("left", "right", "document", "characters"),
         Listed(Text(VIEWS)),
         "What a word is seen by: words before it (left), after it (right) or around it (bag), the "
         "document, another language (translations), and characters, by which unknown words get "
         "vectors.",
-        panel="usual",
     )
     view_weights: tuple[float, ...] = setting(
         (),
@@ -180,9 +163,9 @@ class MultiviewSettings:
         1.0, Real(), "On the share of views that agree on a direction: 0 weighs all alike."
     )
     overlap: float = setting(0.9, Real(0, 1, open=True), _OVERLAP)
-    vocab_size: int | None = setting(None, Whole(1), _VOCAB_SIZE, panel="usual")
-    min_count: int = setting(1, Whole(1), _MIN_COUNT, panel="usual")
-    seed: int = setting(0, Whole(0), _SEED, panel="expert")
+    vocab_size: int | None = usual(None, Whole(1), _VOCAB_SIZE)
+    min_count: int = usual(1, Whole(1), _MIN_COUNT)
+    seed: int = expert(0, Whole(0), _SEED)
 
 
 @dataclass
@@ -192,12 +175,8 @@ class ClassBigramSettings:
     clusters: Mapping[str, str] | None = setting(
         None, Anything(), "A name (such as bits) for every word.", kept=True, positional=True
     )
-    mix: float = setting(
-        0.5,
-        Real(0, 1),
-        "Weight of the classes; words have the rest.",
-        answering=True,
-        panel="usual",
+    mix: float = usual(
+        0.5, Real(0, 1), "Weight of the classes; words have the rest.", answering=True
     )
     smooth: float = setting(
         0.5,
@@ -210,39 +189,32 @@ class ClassBigramSettings:
 class TopicSettings:
     """Settings of topics of documents."""
 
-    n_topics: int = setting(
-        20, Whole(1, 10**4), "How many topics.", short="-k", positional=True, panel="usual"
-    )
-    alpha0: float = setting(
+    n_topics: int = usual(20, Whole(1, 10**4), "How many topics.", short="-k", positional=True)
+    alpha0: float = usual(
         1.0,
         Real(0, 1e6),
         "Sum of the Dirichlet's parameters: how many topics a document mixes; 0: it has one.",
-        panel="usual",
     )
-    refine: int | Literal["auto"] = setting(
+    refine: int | Literal["auto"] = usual(
         "auto",
         Auto(Whole(0)),
         "Iterations of EM that begin with the topics of the moments; auto: 5, 10, 20 or 50, by a "
         "tenth of the documents, held out; 10 of fewer than 100 documents.",
         short="-n",
-        panel="usual",
     )
     smoothing: float = setting(
         0.1,
         Real(0, 1, open=True),
         "This share of the moments' topics is the frequency of words, so that none is impossible.",
     )
-    vocab_size: int | None = setting(
-        10_000,
-        Whole(1, optional=True),
-        "Keep the n most frequent words that are left.",
-        panel="usual",
+    vocab_size: int | None = usual(
+        10_000, Whole(1, optional=True), "Keep the n most frequent words that are left."
     )
-    min_documents: int = setting(5, Whole(1), "Leave out words of fewer documents.", panel="usual")
+    min_documents: int = usual(5, Whole(1), "Leave out words of fewer documents.")
     max_share: float = setting(
         0.1, Real(0, 1), "Leave out words of more than this share of documents: stop words."
     )
     fold_case: bool = setting(
         True, Flag(), "Words that differ in case alone are one word.", off="--keep-case"
     )
-    seed: int = setting(0, Whole(0), _SEED, panel="expert")
+    seed: int = expert(0, Whole(0), _SEED)
