@@ -24,12 +24,9 @@ def every_byte(buffer: UInt8s) -> UInt64s:
 
 @dataclass(frozen=True)
 class Types:
-    """Distinct words: number i is ``blob[offsets[i]:offsets[i + 1]]`` seen counts[i] times.
+    """Distinct words: number i is ``blob[offsets[i]:offsets[i + 1]]`` seen counts[i] times."""
 
-    ``blob`` has PAD bytes more than the words need.
-    """
-
-    blob: UInt8s
+    blob: UInt8s  # with PAD bytes more than the words need
     offsets: Int64s
     counts: Int64s
 

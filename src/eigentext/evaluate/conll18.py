@@ -32,8 +32,6 @@ MEASURES = (
 class Measure(NamedTuple):
     """Counts of one measure; percentages are made of them.
 
-    ``aligned`` is None for those that are not asked of aligned words.
-
     >>> found = Measure(correct=3, gold=4, system=6, aligned=4)
     >>> found.precision, found.recall, found.f1, found.aligned_accuracy
     (50.0, 75.0, 60.0, 75.0)
@@ -42,7 +40,7 @@ class Measure(NamedTuple):
     correct: int
     gold: int
     system: int
-    aligned: int | None = None
+    aligned: int | None = None  # None: not asked of aligned words
 
     @property
     def precision(self) -> float:

@@ -24,14 +24,13 @@ class WordFacts:
     """What a model knows of a word.
 
     ``rank``     1 for the most frequent word;  ``count`` None where counts are not known
-    ``path``     the bits of its cluster, None without clusters
     ``members``  the most frequent words of that cluster, of ``n_members`` in all
     """
 
     word: str
     rank: int
     count: int | None
-    path: str | None
+    path: str | None  # the bits of its cluster, None without clusters
     members: list[tuple[str, int]]
     n_members: int
 
@@ -178,17 +177,14 @@ class WordBrowser:
 
 
 class NeighbourComparison(NamedTuple):
-    """The neighbours of a word in two models, those in both, and their share of the longer list.
-
-    ``missing`` are the neighbours in one model that the other has no word for.
-    """
+    """The neighbours of a word in two models, those in both, their share of the longer list."""
 
     word: str
     first: Near
     second: Near
     both: list[str]
     overlap: float
-    missing: list[str]
+    missing: list[str]  # neighbours in one model that the other has no word for
 
 
 class MovedWord(NamedTuple):

@@ -30,16 +30,11 @@ if TYPE_CHECKING:
 
 
 class Blocks(NamedTuple):
-    """Which words and states belong together.
+    """Which words and states belong together."""
 
-    ``of_word``  (V,) int32 the block of each word
-    ``first``    (B + 2,) block b has the states ``first[b] : first[b + 1]``; B is the beginning
-    ``emit``     (V + 1,) where the emissions of a word are: one for each state of its block
-    """
-
-    of_word: Int32s
-    first: Int64s
-    emit: Int64s
+    of_word: Int32s  # (V,) int32 the block of each word
+    first: Int64s  # (B + 2,) block b has states ``first[b] : first[b + 1]``; B: the beginning
+    emit: Int64s  # (V + 1,) where the emissions of a word are: one for each state of its block
 
     @classmethod
     def of(cls, of_word: Numbers, sizes: Numbers) -> Blocks:
@@ -69,20 +64,13 @@ class Blocks(NamedTuple):
 
 
 class BlockPairs(NamedTuple):
-    """The pairs of blocks that follow each other, by the first and then the second block.
+    """The pairs of blocks that follow each other, by the first and then the second block."""
 
-    ``ptr``     (B + 2,) pairs of block a are ``ptr[a] : ptr[a + 1]``; B is the beginning
-    ``before``  (P,) int32 the first block
-    ``block``   (P,) int32 the second block
-    ``at``      (P + 1,) where the matrix of a pair begins among all transitions
-    ``next``    (P + 1,) where its row begins in a table by (block, next state)
-    """
-
-    ptr: Int64s
-    before: Int32s
-    block: Int32s
-    at: Int64s
-    next: Int64s
+    ptr: Int64s  # (B + 2,) pairs of block a are ``ptr[a] : ptr[a + 1]``; B is the beginning
+    before: Int32s  # (P,) int32 the first block
+    block: Int32s  # (P,) int32 the second block
+    at: Int64s  # (P + 1,) where the matrix of a pair begins among all transitions
+    next: Int64s  # (P + 1,) where its row begins in a table by (block, next state)
 
     @classmethod
     def seen(cls, data: Encoded, blocks: Blocks) -> BlockPairs:

@@ -51,21 +51,14 @@ _SMALLEST = {"double": 1e-290, "single": 1e-35}
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Batches of sequences, the longest first.
+    """Batches of sequences, the longest first."""
 
-    ``starts``, ``lengths``  place and length of each sequence that is not empty
-    ``owners``               its number
-    ``n_long``               so many of them go alone, in segments of ``n_rows`` tokens
-    ``bounds``               batch i is the sequences ``bounds[i] : bounds[i + 1]``
-    ``widest``               sequences in the widest batch
-    """
-
-    starts: Int64s
+    starts: Int64s  # place of each sequence that is not empty
     lengths: Int64s
-    owners: Int64s
-    n_long: int
-    bounds: Int64s
-    widest: int
+    owners: Int64s  # its number
+    n_long: int  # so many of them go alone, in segments of ``n_rows`` tokens
+    bounds: Int64s  # batch i is the sequences ``bounds[i] : bounds[i + 1]``
+    widest: int  # sequences in the widest batch
     n_rows: int
 
     @classmethod
@@ -126,31 +119,23 @@ def _bounds(lengths: Int64s, begin: int, most: int) -> Int64s:
 
 
 class HMMArrays(NamedTuple):
-    """Parameters as the compiled passes take them, in one precision.
+    """Parameters as the compiled passes take them, in one precision."""
 
-    ``pi`` (k,), ``T`` (k, k) and its transpose, ``E`` (V, k) emissions turned over;
-    ``cap``  the largest number that a pass may hold
-    """
-
-    pi: Floating
-    T: Floating
-    T_turned: Floating
-    E: Floating
-    cap: np.floating
+    pi: Floating  # (k,)
+    T: Floating  # (k, k)
+    T_turned: Floating  # its transpose
+    E: Floating  # (V, k) emissions turned over
+    cap: np.floating  # the largest number that a pass may hold
 
 
 class PassRoom(NamedTuple):
-    """What the passes write on; see kernels/forward_backward.py for what the rows are.
+    """What the passes write on; see kernels/forward_backward.py for what the rows are."""
 
-    ``alpha, W`` (rows, k), ``beta`` (sequences of the widest batch, k), ``scale`` (rows,)
-    ``rows``     (steps + 1,) the first row of each time step
-    """
-
-    alpha: Floating
-    W: Floating
-    beta: Floating
-    scale: Floating
-    rows: Int64s
+    alpha: Floating  # (rows, k)
+    W: Floating  # (rows, k)
+    beta: Floating  # (sequences of the widest batch, k)
+    scale: Floating  # (rows,)
+    rows: Int64s  # (steps + 1,) the first row of each time step
 
 
 class Batches(NamedTuple):
@@ -163,30 +148,21 @@ class Batches(NamedTuple):
 
 
 class PassTables(NamedTuple):
-    """What both passes fill; of a table that is left alone the first dimension is 0.
+    """What both passes fill; of a table that is left alone the first dimension is 0."""
 
-    ``initial`` (k,), ``moved`` (k, k), ``emitted`` (V, k)  expected counts
-    ``smoothed`` (N, k)                                     p(h_t | x_1 .. x_n)
-    ``best`` (N,)                                           the most probable state by itself
-    """
-
-    initial: Float64s
-    moved: Float64s
-    emitted: Float64s
-    smoothed: Float64s
-    best: Int32s
+    initial: Float64s  # (k,) expected counts, as in StateCounts
+    moved: Float64s  # (k, k)
+    emitted: Float64s  # (V, k)
+    smoothed: Float64s  # (N, k) p(h_t | x_1 .. x_n)
+    best: Int32s  # (N,) the most probable state by itself
 
 
 class ForwardTables(NamedTuple):
-    """What the forward pass fills, likewise.
+    """What the forward pass fills, likewise."""
 
-    ``surprisal`` (N,);  ``filtered`` (N, k) p(h_t | x_1 .. x_t);  ``last`` (S, k) the same after
-    the last token of each sequence
-    """
-
-    surprisal: Float64s
-    filtered: Float64s
-    last: Float64s
+    surprisal: Float64s  # (N,)
+    filtered: Float64s  # (N, k) p(h_t | x_1 .. x_t)
+    last: Float64s  # (S, k) the same after the last token of each sequence
 
 
 class StateCounts(NamedTuple):
@@ -258,7 +234,7 @@ class Workspace:
 class Machine:
     """Parameters of a chain, and the compiled passes over one text.
 
-    ``workspace``  shared with machines of other texts, if there are any
+    ``workspace`` is shared with machines of other texts, if there are any.
     """
 
     def __init__(

@@ -23,10 +23,7 @@ from eigentext.sequences.kernels.forward_backward import FAST
 
 
 class BlockedText(NamedTuple):
-    """Sequences with the matrix of each token, and what the passes write on; see the module.
-
-    ``alpha`` (longest + 1, most states of a block), ``scale`` (longest,)
-    """
+    """Sequences with the matrix of each token, and what the passes write on; see the module."""
 
     ids: Int32s
     first: Int64s
@@ -34,8 +31,8 @@ class BlockedText(NamedTuple):
     at: Int64s
     T: Float64s
     E: Float64s
-    alpha: Float64s
-    scale: Float64s
+    alpha: Float64s  # (longest + 1, most states of a block)
+    scale: Float64s  # (longest,)
 
 
 @njit(nogil=True)

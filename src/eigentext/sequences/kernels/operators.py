@@ -9,19 +9,13 @@ from eigentext.base.types import Float64s, Numbers
 
 
 class OperatorArrays(NamedTuple):
-    """Operators as the recursion takes them; see spectral/operators.py.
+    """Operators as the recursion takes them; see spectral/operators.py."""
 
-    ``start``     (k,) b_1
-    ``usual``     (k,) the mean state
-    ``rows``      (V, k) b_inf' B_x of every symbol
-    ``matrices``  (V, k, k) B_x, or (k, k, k) with ``y`` (V, k), which is else (0, k)
-    """
-
-    start: Float64s
-    usual: Float64s
-    rows: Numbers
-    matrices: Numbers
-    y: Float64s
+    start: Float64s  # (k,) b_1
+    usual: Float64s  # (k,) the mean state
+    rows: Numbers  # (V, k) b_inf' B_x of every symbol
+    matrices: Numbers  # (V, k, k) B_x, or (k, k, k) with y
+    y: Float64s  # (V, k), or (0, k)
 
 
 @njit

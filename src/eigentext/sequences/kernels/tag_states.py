@@ -31,18 +31,13 @@ _REORDER = {"reassoc", "contract", "nsz"}
 
 
 class Cells(NamedTuple):
-    """The candidates of a sentence of n tokens.
-
-    ``cand``  tags; those of token i are ``cand[cand_ptr[i] : cand_ptr[i + 1]]``
-    ``e``     emission of candidate c over the word states of its tag, from ``e_ptr[c]`` on
-    ``s_ptr`` where the chain states of candidate c begin in ``alpha`` and ``beta``
-    """
+    """The candidates of a sentence of n tokens."""
 
     cand_ptr: Int64s
-    cand: Int64s
+    cand: Int64s  # tags; those of token i are ``cand[cand_ptr[i] : cand_ptr[i + 1]]``
     e_ptr: Int64s
-    e: Numbers
-    s_ptr: Int64s
+    e: Numbers  # emission of candidate c over the word states of its tag, from ``e_ptr[c]`` on
+    s_ptr: Int64s  # where the chain states of candidate c begin in ``alpha`` and ``beta``
 
 
 @njit(fastmath=_REORDER)

@@ -49,26 +49,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AnchorChoices:
-    """What text needs beyond the equations (docs/guide/anchor-hmm.md: how they were chosen).
+    """What text needs beyond the equations (docs/guide/anchor-hmm.md: how they were chosen)."""
 
-    ``power``   of the counts of contexts, before they are scaled
-    ``kappa``   added to totals in the scaling, for each thousand tokens
-    ``prior``   tokens that what a symbol looks like is worth; 0: its looks say nothing
-    ``weight``  exponent of a symbol's count in the choice of anchors; 0: the paper's
-    ``share``   a symbol with this much of one state or more counts for its anchor
-    ``rounds``  how often anchors are replaced by the mean of the symbols that count for them
-    ``senses``  most states of a symbol; None: any number
-    ``smoothing``  tokens added to every row, as in EM
-    """
-
-    power: float = 0.5
-    kappa: float = 0.5
-    prior: float = 20.0
-    weight: float = 1.0
-    share: float = 0.3
-    rounds: int = 5
-    senses: int | None = 1
-    smoothing: float = 1.0
+    power: float = 0.5  # of the counts of contexts, before they are scaled
+    kappa: float = 0.5  # added to totals in the scaling, for each thousand tokens
+    prior: float = 20.0  # tokens that what a symbol looks like is worth; 0: its looks say nothing
+    weight: float = 1.0  # exponent of a symbol's count in the choice of anchors; 0: the paper's
+    share: float = 0.3  # a symbol with this much of one state or more counts for its anchor
+    rounds: int = 5  # times that anchors become the mean of the symbols that count for them
+    senses: int | None = 1  # most states of a symbol; None: any number
+    smoothing: float = 1.0  # tokens added to every row, as in EM
 
 
 EXACT = AnchorChoices(
@@ -81,20 +71,15 @@ EXACT = AnchorChoices(
 class NeighbourCounts:
     """What the estimator is learned from.
 
-    ``first``   (V,) how often each symbol begins a sequence
-    ``counts``  (V,) how often it occurs
-    ``pairs``   (V, V) csr: [symbol, next symbol]
-    ``beside``  (V, 2 V + 2) csr: the symbol before (or the beginning), the one behind (or the end)
-
     >>> from eigentext.sequences import Encoded
     >>> NeighbourCounts.of(Encoded.of([[0, 1], [1]]), 2).beside.toarray().tolist()
     [[0.0, 0.0, 1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 0.0, 2.0]]
     """
 
-    first: Float64s
-    counts: Float64s
-    pairs: Sparse
-    beside: Sparse
+    first: Float64s  # (V,) how often each symbol begins a sequence
+    counts: Float64s  # (V,) how often it occurs
+    pairs: Sparse  # (V, V) csr: [symbol, next symbol]
+    beside: Sparse  # (V, 2 V + 2) csr: the symbol before (or the beginning), behind (or the end)
 
     @classmethod
     def of(cls, data: Encoded, n_symbols: int) -> NeighbourCounts:
@@ -145,11 +130,11 @@ class NeighbourCounts:
 
 @dataclass(frozen=True, eq=False)
 class AnchorModel:
-    """``parameters``; ``anchors`` (k,) the symbol of each state; ``states`` (V, k) p(h | x)."""
+    """What was learned."""
 
     parameters: Parameters
-    anchors: Int64s
-    states: Float64s
+    anchors: Int64s  # (k,) the symbol of each state
+    states: Float64s  # (V, k) p(h | x)
 
 
 def anchor_hmm(

@@ -39,23 +39,18 @@ if TYPE_CHECKING:
 class Moments:
     """Symbols at the beginning, and all triples of neighbours.
 
-    ``first``    (V,) distribution of the first symbol of a sequence
-    ``left``, ``middle``, ``right``  (n,) the triples, sorted by ``middle``
-    ``weights``  (n,) how much each counts; None: 1
-    ``counts``   (V,) how often each symbol occurs anywhere
-
     >>> from eigentext.sequences import Encoded
     >>> seen = Moments.of(Encoded.of([[0, 1, 2, 1], [1, 0]]), 3)
     >>> seen.n_triples, seen.first.tolist(), seen.middle.tolist()
     (2, [0.5, 0.5, 0.0], [1, 2])
     """
 
-    first: Float64s
-    left: Ids
+    first: Float64s  # (V,) distribution of the first symbol of a sequence
+    left: Ids  # (n,) the triples, sorted by ``middle``
     middle: Ids
     right: Ids
-    counts: Float64s
-    weights: Float64s | None = None
+    counts: Float64s  # (V,) how often each symbol occurs anywhere
+    weights: Float64s | None = None  # (n,) how much each triple counts; None: 1
 
     @classmethod
     def of(cls, data: Encoded, n_symbols: int) -> Moments:
@@ -140,18 +135,12 @@ def _by_symbol(ids: Ids, n_symbols: int) -> npt.NDArray[np.intp]:
 
 @dataclass(frozen=True, eq=False)
 class SymbolDictionary:
-    """Reduced vectors of symbols.
+    """Reduced vectors of symbols."""
 
-    ``U``      (V, k): row x is u_x, the vector of a symbol by what comes before it
-    ``basis``  (V, k) spans the columns of O: U itself (svd) or D_2 U (cca)
-    ``R``      (V, k): vectors of a symbol by what comes after it
-    ``S``      (k,) singular values; canonical correlations where kappa is 0
-    """
-
-    U: Float64s
-    basis: Float64s
-    R: Float64s
-    S: Float64s
+    U: Float64s  # (V, k): row x is u_x, the vector of a symbol by what comes before it
+    basis: Float64s  # (V, k) spans the columns of O: U itself (svd) or D_2 U (cca)
+    R: Float64s  # (V, k): vectors of a symbol by what comes after it
+    S: Float64s  # (k,) singular values; canonical correlations where kappa is 0
 
     @property
     def k(self) -> int:

@@ -52,19 +52,14 @@ _BLOCK = 16_000_000  # numbers that are folded into the reduced tensor at a time
 class Operators:
     """The model in a basis of its own; the entries can be any real numbers.
 
-    ``start``     (k,) b_1
-    ``stop``      (k,) b_inf
-    ``matrices``  (V, k, k) float64 or float32; of a reduced model (k, k, k), where
-                  B_x = sum_j y[x, j] matrices[j]
-    ``y``         (V, k) for a reduced model, else None
-    ``usual``     (k,) the mean state before a symbol that has neighbours on both sides
+    Of a reduced model, matrices are (k, k, k) and ``B_x = sum_j y[x, j] matrices[j]``.
     """
 
-    start: Float64s
-    stop: Float64s
-    matrices: Numbers
-    usual: Float64s
-    y: Float64s | None = None
+    start: Float64s  # (k,) b_1
+    stop: Float64s  # (k,) b_inf
+    matrices: Numbers  # (V, k, k) float64 or float32
+    usual: Float64s  # (k,) the mean state before a symbol that has neighbours on both sides
+    y: Float64s | None = None  # (V, k) for a reduced model, else None
 
     @classmethod
     def stored(cls, matrices: Part, **more: Any) -> Record:

@@ -77,44 +77,32 @@ class TagCandidates(NamedTuple):
 
 
 class Posteriors(NamedTuple):
-    """Of candidates and of neighbouring pairs of them; log |Z|, its sign; share of negative ones.
-
-    Z is p(words) up to the words' constant.
-    """
+    """Of candidates and of neighbouring pairs of them."""
 
     single: Float64s
     pairs: Float64s
-    log_z: float
+    log_z: float  # log |Z|, which is p(words) up to the words' constant
     sign: int
-    negative: float
+    negative: float  # share of posteriors below 0
 
 
 class TagTransitions(NamedTuple):
-    """One model as the sweeps take it; T tags, those of tag t from ``state_ptr[t]`` and
-    ``word_ptr[t]`` on.
+    """One model as the sweeps take it; T tags."""
 
-    ``m, m_word``             (T,) chain states and word states
-    ``tensor, at``            tensors (m_a, m_word_a, m_b) end to end, and where each begins, or -1
-    ``end, end_at``           the same (m_a, m_word_a) for the end of a sentence
-    ``keep, p_next``          (T,) weight of the tensor; (T + 1,) shares of tags and of the end
-    ``any_state, mean, mean_word``  "any state" as a column, and as rows of chain and word states
-    ``root``                  weights of the first token's chain states
-    """
-
-    m: Int64s
-    m_word: Int64s
-    tensor: Numbers
-    at: Int64s
-    end: Float64s
+    m: Int64s  # (T,) chain states
+    m_word: Int64s  # (T,) word states
+    tensor: Numbers  # tensors (m_a, m_word_a, m_b) end to end
+    at: Int64s  # (T, T) where each begins, or -1
+    end: Float64s  # the same (m_a, m_word_a) for the end of a sentence
     end_at: Int64s
-    keep: Float64s
-    any_state: Float64s
-    mean: Float64s
-    mean_word: Float64s
-    root: Float64s
-    p_next: Float64s
-    state_ptr: Int64s
-    word_ptr: Int64s
+    keep: Float64s  # (T,) weight of the tensor
+    any_state: Float64s  # "any state" as a column
+    mean: Float64s  # and as a row of chain states
+    mean_word: Float64s  # and as a row of word states
+    root: Float64s  # weights of the first token's chain states
+    p_next: Float64s  # (T + 1,) shares of tags and of the end
+    state_ptr: Int64s  # chain states of tag t begin at ``state_ptr[t]``
+    word_ptr: Int64s  # and its word states here
 
 
 @dataclass(frozen=True, eq=False)

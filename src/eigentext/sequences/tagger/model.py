@@ -135,19 +135,14 @@ class TagSequence(NamedTuple):
 
 
 class TagAnswer(NamedTuple):
-    """All about one sentence.
-
-    ``marginals``  (n, T) of the tagger's ``tags_``;  ``log_prob`` log p(words)
-    ``negative``   share of marginals below zero before they were clipped (moments only)
-    ``fallback``   no model gave any weight: tags by the words alone
-    """
+    """All about one sentence."""
 
     tags: list[str]
-    marginals: Float64s
+    marginals: Float64s  # (n, T) of the tagger's ``tags_``
     kbest: list[TagSequence]
-    log_prob: float
-    negative: float
-    fallback: bool
+    log_prob: float  # log p(words)
+    negative: float  # share of marginals below zero before they were clipped (moments only)
+    fallback: bool  # no model gave any weight: tags by the words alone
 
 
 @dataclass(eq=False, repr=False)

@@ -183,31 +183,23 @@ class CharacterModel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class WordTags:
-    """Counts of words and shapes with tags.
+    """Counts of words and shapes with tags."""
 
-    ``names``      (T,) the tags
-    ``words``      known words; row w of the counts: ``word_tag/word_n[word_ptr[w]:word_ptr[w+1]]``
-    ``shapes``     known shapes, counted over rare words; same layout
-    ``model``      the log-linear model of rare words; None where they all have one tag
-    ``characters`` automata of rare words, asked about unknown ones; None: they are not asked
-    ``keep``       a tag with less than this share of the best tag's is left out; 0 keeps all
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # (T,) the tags
     words: tuple[str, ...]
-    word_ptr: Int64s
+    word_ptr: Int64s  # row w of the counts: ``word_tag/word_n[word_ptr[w] : word_ptr[w + 1]]``
     word_tag: Int64s
     word_n: Float64s
-    shapes: tuple[str, ...]
+    shapes: tuple[str, ...]  # known shapes, counted over rare words; same layout
     shape_ptr: Int64s
     shape_tag: Int64s
     shape_n: Float64s
-    model: ShapeModel | None = None
-    characters: CharacterModel | None = None
+    model: ShapeModel | None = None  # of rare words; None where they all have one tag
+    characters: CharacterModel | None = None  # of unknown words; None: not asked
     k_word: float = 0.2
     k_shape: float = 3.0
     k_lower: float = 2.0
-    keep: float = 1e-4
+    keep: float = 1e-4  # a tag with less than this share of the best tag's is left out
     _scores: Remembered[tuple[str, bool], TagScores] = field(
         default_factory=lambda: Remembered(_MOST_WORDS), init=False, repr=False
     )

@@ -81,14 +81,13 @@ class NeighbourLists(NamedTuple):
 class ExchangeState(NamedTuple):
     """Counts of cluster pairs, which the kernels keep up to date.
 
-    ``sizes``            (m,) words of each cluster
     ``ahead, back``      (m, m) ``ahead[a, b]``: how often a stands before b; its transpose, so
                          that the loop over all target clusters reads memory in order
     ``f_ahead, f_back``  x log x of the same
     ``left, right``      (m,) sums of the rows and of the columns of ``ahead``
     """
 
-    sizes: Int64s
+    sizes: Int64s  # (m,) words of each cluster
     ahead: Float64s
     back: Float64s
     f_ahead: Float64s

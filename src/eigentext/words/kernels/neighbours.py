@@ -70,11 +70,10 @@ class Side(NamedTuple):
 class WordPairs(NamedTuple):
     """The pairs of a word with the clusters after and before it.
 
-    ``with_itself``              pairs of the word with itself, which are in no side
     ``n_left, n_right``  pairs in which it is the left or the right word, its own included
     """
 
-    with_itself: float
+    with_itself: float  # pairs of the word with itself, which are in no side
     after: Side
     before: Side
     n_left: float

@@ -53,19 +53,15 @@ _RANK_TOL = 1e-10
 class DocumentMoments:
     """Moments of documents with at least three words, each with the weight of its length.
 
-    ``counts``   (n, V) csr: how often each word stands in each document
-    ``lengths``  (n,) L, the words of each
-    ``mean``     (V,) m
-
     >>> from scipy.sparse import csr_array
     >>> seen = DocumentMoments.of(csr_array(np.array([[2, 1], [0, 3], [1, 0]])))
     >>> seen.pairs(np.eye(2)).round(9).tolist()  # the last document has one word
     [[0.166666667, 0.166666667], [0.166666667, 0.5]]
     """
 
-    counts: Sparse
-    lengths: Float64s
-    mean: Float64s
+    counts: Sparse  # (n, V) csr: how often each word stands in each document
+    lengths: Float64s  # (n,) L, the words of each
+    mean: Float64s  # (V,) m
 
     @classmethod
     def of(cls, counts: Sparse) -> DocumentMoments:
@@ -100,18 +96,12 @@ class DocumentMoments:
 
 
 class RawTopics(NamedTuple):
-    """Topics as moments give them: entries may be negative.
+    """Topics as moments give them: entries may be negative."""
 
-    ``topics``    (k, V), rows sum to 1
-    ``weights``   (k,) shares of topics, positive, sum 1: a_i / a_0
-    ``spectrum``  (k,) eigenvalues of M_2
-    ``tensor``    what the power method found, and its residuals
-    """
-
-    topics: Float64s
-    weights: Float64s
-    spectrum: Float64s
-    tensor: TensorPairs
+    topics: Float64s  # (k, V), rows sum to 1
+    weights: Float64s  # (k,) shares of topics, positive, sum 1: a_i / a_0
+    spectrum: Float64s  # (k,) eigenvalues of M_2
+    tensor: TensorPairs  # what the power method found, and its residuals
 
 
 def topics_of(moments: DocumentMoments, k: int, alpha0: float, *, seed: int = 0) -> RawTopics:
