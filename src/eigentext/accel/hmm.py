@@ -35,14 +35,10 @@ _LARGEST = {"double": 1e300, "single": 1e36}
 
 
 class _Batch(NamedTuple):
-    """Some sequences, the longest first; rows are ordered by time, then sequence.
+    """Some sequences, the longest first; rows are ordered by time, then sequence."""
 
-    ``rows``     (steps + 1,) the first row of each time step
-    ``symbols``  (rows,) the token of each row
-    """
-
-    rows: list[int]
-    symbols: Int64s
+    rows: list[int]  # (steps + 1,) the first row of each time step
+    symbols: Int64s  # (rows,) the token of each row
 
 
 class DeviceMachine:

@@ -1,9 +1,7 @@
 """What the parser answers: the best tree and its scores, the k best, and marginals.
 
-There is always a tree.  Where the grammar has none with the tags that are required, the words' own
-tags stand in for them while the sentence is parsed (:func:`word_emissions`, :func:`retagged`);
-where it has none in any case, the trees of pieces are put together (:func:`put_together`), and so
-they are of sentences too long for one chart, whose time grows with the cube (:func:`pieces`).
+There is always a tree: without the required tags, or of pieces put together, where the grammar
+has none.  Sentences too long for one chart, whose time grows with the cube, are parsed so too.
 """
 
 from __future__ import annotations
@@ -134,12 +132,9 @@ def word_emissions(
     words: Sequence[str],
     constraints: Constraints | None,
     *,
-    stand_ins: bool = False,
+    stand_ins: bool = False,  # beside a tag that is required a word may also have its own tags
 ) -> list[list[Emission]]:
-    """What each word may be, for each model.
-
-    ``stand_ins``  beside a tag that is required a word may also have its own tags
-    """
+    """What each word may be, for each model."""
     folded = not capitals_tell(words, params[0].lexicon.tag_level.seen)
     emissions = [
         [model.lexicon.emission(word, first=i == 0, folded=folded) for i, word in enumerate(words)]

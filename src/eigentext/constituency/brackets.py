@@ -65,14 +65,11 @@ _SURELY = 50.0  # added to the score of a span that must be there
 
 
 class BracketWords(NamedTuple):
-    """A sentence in keys, with two places of padding (key 0) on both sides.
+    """A sentence in keys, with two places of padding (key 0) on both sides."""
 
-    ``word, tag``  (n + 4,) keys;  ``marks`` (n + 1,) punctuation marks before each border
-    """
-
-    word: Keys
+    word: Keys  # word, tag: (n + 4,) keys
     tag: Keys
-    marks: Int64s
+    marks: Int64s  # (n + 1,) punctuation marks before each border
 
 
 class SpanScores(NamedTuple):
@@ -145,13 +142,10 @@ def _tag_key(shares: Float64s) -> int:
 
 @dataclass(frozen=True, eq=False)
 class BracketModel:
-    """Weights of features: those at ``places`` of the table of 2^BITS, all others 0.
+    """Weights of features: those at ``places`` of the table of 2^BITS, all others 0."""
 
-    ``places``  (F,) rising;  ``values`` (F,) float16
-    """
-
-    places: Int32s
-    values: npt.NDArray[np.float16]
+    places: Int32s  # (F,) rising
+    values: npt.NDArray[np.float16]  # (F,) float16
     _keys: list[BracketKeys] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
@@ -185,17 +179,13 @@ class BracketModel:
 
 
 class _Sentences(NamedTuple):
-    """Sentences to learn from, end to end, as the compiled steps take them.
+    """Sentences to learn from, end to end, as the compiled steps take them."""
 
-    ``word, tag, marks``  those of :class:`BracketWords`;  ``gold`` is a span in the tree?
-    ``first, spans``      (sentences + 1,) words and spans before each sentence
-    """
-
-    word: Keys
+    word: Keys  # word, tag, marks: those of :class:`BracketWords`
     tag: Keys
     marks: Int64s
-    gold: Bools
-    first: Int64s
+    gold: Bools  # is a span in the tree?
+    first: Int64s  # first, spans: (sentences + 1,) words and spans before each sentence
     spans: Int64s
 
     @classmethod

@@ -29,13 +29,10 @@ _DRAWN = 2.0  # words' weight of P(B) in P(B | class)
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts:
-    """How often each base tag stands over words of each class.
-
-    ``counts``  (sum of sizes, bases) the ways below each other
-    """
+    """How often each base tag stands over words of each class."""
 
     classes: WordClasses
-    counts: Float64s
+    counts: Float64s  # (sum of sizes, bases) the ways below each other
     strength: float = 0.7
 
     @classmethod

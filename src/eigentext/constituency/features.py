@@ -1,11 +1,7 @@
 """Inside and outside features of every node, as integers (never strings).
 
-1. :func:`inside_features` looks at what lies under a node: its rule, its children's rules, its
-   head, its length; under a preterminal: the word, its signature and endings.
-2. :func:`outside_features` looks at the rest of the tree: the rules above, the sibling, the
-   neighbouring words, how much lies to the left and right.
-3. Each feature is a 64-bit mix of its template number and its values, one column per template, so
-   a node's sparse vector phi(t) or psi(o) has one entry per template (``features.sparse_rows``).
+Each is a 64-bit mix of its template number and its values, one column per template, so that a
+node's sparse vector phi(t) or psi(o) has one entry per template (``features.sparse_rows``).
 """
 
 from __future__ import annotations

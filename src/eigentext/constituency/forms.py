@@ -1,9 +1,5 @@
-"""From the user's tokens to the words that training knows.
-
-1. :func:`treebank_forms`: brackets, quotes, dashes and slashes as the treebank writes them: most
-   have ``-LRB-`` for ``(``, some `` `` `` and some ``"`` for a quote.
-2. :func:`capitals_tell`: in a headline all words have capitals, so that a capital says nothing of
-   a word; :func:`spellings` are then the forms to look it up under.
+"""From the user's tokens to the words that training knows: brackets, quotes, dashes and slashes
+as the treebank writes them, and headlines without capitals, which say nothing there.
 """
 
 from __future__ import annotations

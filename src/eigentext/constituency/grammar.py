@@ -39,17 +39,14 @@ class RuleNumbers(NamedTuple):
 class Grammar:
     """One set of rules with several sets of parameters.
 
-    ``labels``   names of the nonterminals, as ``transform`` makes them
     ``wrapper``  label on top of every tree, such as TOP, that is no part of the grammar; or None
-    ``coarse``   the plain PCFG, which prunes
-    ``params``   the models: one, or several whose posteriors are multiplied
     ``brackets`` the bracket model, which closes spans and weighs the others; or None
     """
 
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # names of the nonterminals, as ``transform`` makes them
     wrapper: str | None
-    coarse: CoarseGrammar
-    params: tuple[LatentParams, ...]
+    coarse: CoarseGrammar  # the plain PCFG, which prunes
+    params: tuple[LatentParams, ...]  # the models: one, or several whose posteriors are multiplied
     brackets: BracketModel | None = None
 
     @cached_property

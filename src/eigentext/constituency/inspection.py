@@ -1,20 +1,10 @@
 """What a trained grammar has learned, in words: rules, nonterminals and their latent states.
 
-1. :func:`rules_by_probability`  p(a -> b c | a) of the plain PCFG, the most probable first.
-2. :func:`nonterminals`          number of states and share of the nodes of each.
-3. :func:`states_of`             for each state its weight and what is typical of it: for a tag the
-   words with the largest p(w, h | a) P(h | a, w), for an inner nonterminal the rules with the
-   largest such product (frequent, and pointing to this state rather than to another); and its
-   contexts likewise: the rules that have the nonterminal among their children.
-4. :func:`theorem_3` of Cohen et al. 2012: ``sigma_a``, the m_a-th singular value of Omega_a;
-   ``Lambda_a``, the smallest absolute value in c_1, d_inf, D and the inverse of Sigma of a (of its
-   diagonal: the other elements are zeros in the bases of the same sample); sigma and Lambda, the
-   smallest of all; and the number of nodes of each nonterminal with which p(tree) is within 1 +-
-   eps.  Singular values are kept by the estimators that compute them (clustering, also when EM
-   follows, and moments); Lambda only by moments, since the others have no observable
-   representation.  What is absent is None.
+Typical of the state of a tag are the words with the largest p(w, h | a) P(h | a, w), of that of an
+inner nonterminal the rules with the largest such product (frequent, and pointing to this state
+rather than to another), and of its contexts the rules that have it among their children.
 
-Of an ensemble the first model is shown.
+Of an ensemble the first model is shown.  What is absent is None.
 """
 
 from __future__ import annotations

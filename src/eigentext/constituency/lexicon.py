@@ -61,25 +61,21 @@ class Emission(NamedTuple):
 class Lexicon:
     """Counts of words and signatures with (tag, state) pairs.
 
-    ``tags``       (T,) nonterminal number of each tag; ``tag_ptr`` (T + 1,) its states in ts order
-    ``base``       (T,) number of the tag's base tag
     ``words``      known words; row w of the counts: ``word_ts/word_n[word_ptr[w]:word_ptr[w+1]]``
-    ``shapes``     known signatures, counted over rare words; same layout
-    ``emits``      (n_ts,) share of the label with that state that stands over a word
     """
 
-    tags: Int64s
-    tag_ptr: Int64s
-    base: Int64s
+    tags: Int64s  # (T,) nonterminal number of each tag
+    tag_ptr: Int64s  # (T + 1,) its states in ts order
+    base: Int64s  # (T,) number of the tag's base tag
     words: tuple[str, ...]
     word_ptr: Int64s
     word_ts: Int64s
     word_n: Float64s
-    shapes: tuple[str, ...]
+    shapes: tuple[str, ...]  # known signatures, counted over rare words; same layout
     shape_ptr: Int64s
     shape_ts: Int64s
     shape_n: Float64s
-    emits: Float64s
+    emits: Float64s  # (n_ts,) share of the label with that state that stands over a word
     language: Language
     k_sig: float = 2.0
     k_base: float = 1.0
@@ -320,23 +316,19 @@ class WordIndex:
 
     A type is a word together with whether it begins a sentence.
 
-    ``tags, base``      (T,) labels that stand over words, and numbers of their base tags
     ``tag_of, type_of`` (P,) place in ``tags`` and type of each preterminal, in node order
-    ``type_word``       (K,) place in ``words``; ``type_lower`` that of its lower case or -1
-    ``type_shape``      (K,) place of its signature in ``shapes`` or -1
-    ``type_rare``       (K,) is the word rare enough to speak for its signature?
     """
 
-    tags: Int64s
+    tags: Int64s  # tags, base: (T,) labels that stand over words, and numbers of their base tags
     base: Int64s
     tag_of: Int64s
     type_of: Int64s
     words: tuple[str, ...]
     shapes: tuple[str, ...]
-    type_word: Int64s
-    type_lower: Int64s
-    type_shape: Int64s
-    type_rare: Bools
+    type_word: Int64s  # (K,) place in ``words``
+    type_lower: Int64s  # that of its lower case or -1
+    type_shape: Int64s  # (K,) place of its signature in ``shapes`` or -1
+    type_rare: Bools  # (K,) is the word rare enough to speak for its signature?
     classes: WordClasses | None = None
     type_class: Int64s | None = None  # (K, ways)
 

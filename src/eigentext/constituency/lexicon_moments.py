@@ -36,21 +36,17 @@ _MOST_SHAPES = 1_000  # of the latest signatures, which many words share
 class MomentLexicon:
     """Answers like :class:`Lexicon`, with signed vectors in place of states.
 
-    ``tag_level``   the lexicon with one state a tag
-    ``m``           (T,) length of each tag's vectors
     ``word_vector`` flat sums of vectors, one per entry of ``tag_level.word_ts``, m of its tag each
-    ``shape_vector``  the same per entry of ``tag_level.shape_ts``
     ``word_weight, shape_weight``  how many nodes (or what weight of them) each sum is over
-    ``tag_mean``    flat (sum m,) mean vector of each tag over its words
     """
 
-    tag_level: Lexicon
-    m: Int64s
+    tag_level: Lexicon  # the lexicon with one state a tag
+    m: Int64s  # (T,) length of each tag's vectors
     word_vector: Float32s
-    shape_vector: Float32s
+    shape_vector: Float32s  # the same per entry of ``tag_level.shape_ts``
     word_weight: Float64s
     shape_weight: Float64s
-    tag_mean: Float64s
+    tag_mean: Float64s  # flat (sum m,) mean vector of each tag over its words
     k_word: float
     k_shape: float
     _emissions: Remembered[tuple[str, bool, bool], Emission] = field(
@@ -136,19 +132,15 @@ class MomentLexicon:
 
 def build_moment_lexicon(
     bank: Treebank,
-    vectors: Sequence[Float64s],
-    row_of: Int64s,
-    weights: Float64s,
+    vectors: Sequence[Float64s],  # per nonterminal (n, m)
+    row_of: Int64s,  # (N,) the row of each node in them;
+    weights: Float64s,  # (N,) how much each node counts
     *,
     k_word: float,
     k_shape: float,
-    plain: bool,
+    plain: bool,  # scores known words by counts alone
 ) -> MomentLexicon:
-    """Sum the vectors (z Sigma^-1) of all preterminals by word and by signature.
-
-    ``vectors``  per nonterminal (n, m); ``row_of`` (N,) the row of each node in them;
-    ``weights``  (N,) how much each node counts; ``plain`` scores known words by counts alone
-    """
+    """Sum the vectors (z Sigma^-1) of all preterminals by word and by signature."""
     index = index_words(bank)
     nodes = np.flatnonzero(bank.token >= 0)
     single = np.ones(len(bank.labels), np.int64)  # one state a tag, 0

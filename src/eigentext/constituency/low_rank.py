@@ -47,13 +47,12 @@ class LowRank(NamedTuple):
                 sum of K products, which has no core
     ``ptr``     (R + 1,) where the numbers of each rule begin in ``values``: A, B and C, a column
                 after the other, and the core, or the tensor
-    ``factor``  (R,) what the core, or the tensor, is to be multiplied with
     """
 
     rank: Int64s
     ptr: Int64s
     values: npt.NDArray[np.float16] | Float32s
-    factor: Float32s
+    factor: Float32s  # (R,) what the core, or the tensor, is to be multiplied with
 
     @property
     def has_products(self) -> bool:

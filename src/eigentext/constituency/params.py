@@ -65,16 +65,14 @@ class RuleCounts(NamedTuple):
 
     ``places, numbers``  the counts of rules with states that are not 0, and where in the tensors
                          they stand, rising
-    ``states``           (sum m,) counts of states; ``rules`` (R,) and ``labels`` without states
-    ``strengths``        of the three steps of smoothing
     """
 
     places: Int64s
     numbers: Float64s
-    states: Float64s
-    rules: Float64s
+    states: Float64s  # (sum m,) counts of states
+    rules: Float64s  # (R,) and ``labels`` without states
     labels: Float64s
-    strengths: tuple[float, float, float]
+    strengths: tuple[float, float, float]  # of the three steps of smoothing
 
     def smoothed(self, rules: Int64s, m: Int64s) -> Float32s:
         """q(r, h2, h3 | a, h1) of all rules, flat."""
@@ -91,18 +89,16 @@ class LatentParams:
     """One latent-variable grammar.
 
     ``m``          (labels,) states of each nonterminal; ``label_ptr`` (labels + 1,) their places
-    ``rules``      (R, 3) parent, left, right; ``rule_ptr`` (R + 1,) places in ``tensor``
     ``tensor``     flat, axis order (parent, left, right); empty where they are in ``low_rank``
-    ``root``       (sum m,)
     ``spectra``    the singular values it was made from; None when it was not, or is not known
     ``counts``     what ``tensor`` was made from, if that is little; a file keeps it instead
     """
 
     m: Int64s
-    rules: Int64s
-    rule_ptr: Int64s
+    rules: Int64s  # (R, 3) parent, left, right
+    rule_ptr: Int64s  # (R + 1,) places in ``tensor``
     tensor: Float32s
-    root: Float64s
+    root: Float64s  # (sum m,)
     lexicon: Lexicon
     spectra: Spectra | None = None
     low_rank: LowRank | None = None
@@ -302,12 +298,9 @@ def _emits(
     counts: LatentCounts,
     lexicon: Lexicon,
     smoothing: Smoothing,
-    proper: Bools,
+    proper: Bools,  # (labels,): the label does nothing else.
 ) -> Float64s:
-    """(n_ts,) P(a stands over a word | a, h), drawn towards the same without h by C_rule.
-
-    ``proper`` (labels,): the label does nothing else.
-    """
+    """(n_ts,) P(a stands over a word | a, h), drawn towards the same without h by C_rule."""
     tags = lexicon.tags
     share = (totals.over_words[tags] / totals.labels[tags])[lexicon.ts_tag]
     label_ptr = pointers(m)

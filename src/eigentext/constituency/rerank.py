@@ -1,18 +1,10 @@
 """The reranker: among the k best trees of a sentence, that whose features speak for it most.
 
-1. :func:`tree_list` lays the trees of a forest end to end, without binarisation.  Of a grammar's
-   labels :class:`LabelTable` has 64-bit keys, the same in every grammar, and the sides of heads.
-2. :func:`list_features` puts nodes with the same context together, over all trees of the list, and
-   makes the features of each group of nodes once.  Groups that stand in every tree tell nothing.
-3. :func:`learn_reranker` parses the training sentences by parsers that have not seen them (each
-   fold by a parser of the other folds), and learns weights; :class:`Gold` says how good trees are.
-4. :meth:`Reranker.order` puts the trees of a list in the order of their scores,
+The training sentences are parsed by parsers that have not seen them (each fold by a parser of the
+other folds), and nodes with the same context have their features made once.  Charniak and Johnson
+2005 is the pattern.  So that lists of one model and of an ensemble are alike,
 
-       score(tree) = decoder's score / number of models + sum of the weights of its features
-
-   so that lists of one model and of an ensemble are alike.
-
-Charniak and Johnson 2005 is the pattern.
+    score(tree) = decoder's score / number of models + sum of the weights of its features
 """
 
 from __future__ import annotations
@@ -63,22 +55,15 @@ _LABEL_END = re.compile("[-=]")
 
 
 class LabelTable(NamedTuple):
-    """The labels of a grammar as the features see them.
+    """The labels of a grammar as the features see them."""
 
-    ``spliced``     (labels,) made by binarisation: no node of a tree
-    ``whole``       (labels,) key of the chain of only children that the label stands for
-    ``top, bottom`` (labels,) keys of its first and its last label
-    ``head_right``  (rules,) is the head of the rule on the right?
-    ``chain``       keys of the labels of each chain as EVALB names them, at ``chain_ptr``
-    """
-
-    spliced: Bools
-    whole: Keys
-    top: Keys
+    spliced: Bools  # (labels,) made by binarisation: no node of a tree
+    whole: Keys  # (labels,) key of the chain of only children that the label stands for
+    top: Keys  # top, bottom: (labels,) keys of its first and its last label
     bottom: Keys
-    head_right: Bools
+    head_right: Bools  # (rules,) is the head of the rule on the right?
     chain_ptr: Int64s
-    chain: Int64s
+    chain: Int64s  # keys of the labels of each chain as EVALB names them, at ``chain_ptr``
 
     @classmethod
     def of(cls, labels: Sequence[str], rules: Int64s, heads: HeadRules) -> LabelTable:
@@ -144,14 +129,10 @@ def bracket_key(label: str) -> int:
 
 
 class Gold(NamedTuple):
-    """Brackets of a gold tree by EVALB's rules.
+    """Brackets of a gold tree by EVALB's rules."""
 
-    ``brackets``  (G, 3) label, first word and end, in words that count
-    ``position``  (n + 1,) how many words that count come before each word
-    """
-
-    brackets: Int64s
-    position: Int64s
+    brackets: Int64s  # (G, 3) label, first word and end, in words that count
+    position: Int64s  # (n + 1,) how many words that count come before each word
 
     @classmethod
     def of(cls, tree: Tree) -> Gold:

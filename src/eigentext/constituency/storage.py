@@ -1,10 +1,4 @@
-"""Grammars as parts of a model file, and back; a latent tagger keeps its grammars the same way.
-
-1. :class:`ModelContent` is one model: tensors as counts, whole or in low rank, its lexicon and
-   the vectors of words where it has them;
-2. :class:`ParamsContent` is all models of a file, with the words that they share;
-3. :class:`ParserContent` is a file: the plain grammar, the models, brackets and a reranker.
-"""
+"""Grammars as parts of a model file, and back; a latent tagger keeps its grammars the same way."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
 """All nodes of all training trees in flat arrays: what features, counts and EM run over.
 
-1. Trees come binarised, so that every node is a preterminal over one word or has exactly two
-   children, all at once from :mod:`~eigentext.constituency.transform`.
-2. The preorder arrays of all trees lie end to end without the words: node ``i`` has its left child
-   at ``left[i]``, and a parent always comes before its children (:class:`FlatTrees`).
-3. Labels, rules and words become integers, numbered as they first appear (:func:`assemble`).  Rare
-   words share the number of their signature.
+Trees are binarised (``transform``) and lie end to end in preorder without their words, so that a
+parent always comes before its children.
 """
 
 from __future__ import annotations
@@ -32,11 +28,6 @@ class Treebank:
 
     ``labels``       names of the nonterminals; ``label[i]`` is a place in it
     ``rules``        (R, 3) parent, left, right label of each binary rule; ``rule[i]`` or -1
-    ``left, right, parent, sibling``  node numbers or -1; ``side`` 0 left child, 1 right, -1 root
-    ``start, end``   words under the node, counted in its sentence; ``head`` its head word likewise
-    ``offset``       place of the sentence's first word in the running text ``word_at, tag_at``
-    ``length``       number of words of the sentence; ``depth`` 0 at the root
-    ``token``        place in the running text of a preterminal's word; -1 elsewhere
     ``word_class, signature, suffix2, suffix3``  numbers for the word of a preterminal; 0 elsewhere
     """
 
@@ -44,18 +35,18 @@ class Treebank:
     rules: Int64s
     label: Int64s
     rule: Int64s
-    left: Int64s
+    left: Int64s  # left, right, parent, sibling: node numbers or -1
     right: Int64s
     parent: Int64s
     sibling: Int64s
-    side: Int64s
-    start: Int64s
+    side: Int64s  # 0 left child, 1 right, -1 root
+    start: Int64s  # start, end: words under the node, counted in its sentence
     end: Int64s
-    head: Int64s
-    offset: Int64s
-    length: Int64s
-    depth: Int64s
-    token: Int64s
+    head: Int64s  # its head word likewise
+    offset: Int64s  # place of the sentence's first word in the running text ``word_at, tag_at``
+    length: Int64s  # number of words of the sentence
+    depth: Int64s  # 0 at the root
+    token: Int64s  # place in the running text of a preterminal's word; -1 elsewhere
     roots: Int64s
     words: tuple[str, ...]  # the running text, one string a token
     first_in_sentence: Bools
@@ -99,15 +90,13 @@ class FlatTrees(NamedTuple):
     """Binarised trees end to end in preorder, words apart; names in any order, used or not.
 
     ``sizes``  (N,) nodes of the subtree, itself included and words left out: 1 for a preterminal
-    ``label``  (N,) places in ``label_names``; ``word`` (n tokens,) places in ``word_names``
-    ``head``   (N,) the head word's place in the running text
     """
 
     sizes: Int64s
-    label: Int64s
+    label: Int64s  # (N,) places in ``label_names``
     label_names: Sequence[str]
-    head: Int64s
-    word: Int64s
+    head: Int64s  # (N,) the head word's place in the running text
+    word: Int64s  # (n tokens,) places in ``word_names``
     word_names: Sequence[str]
 
 

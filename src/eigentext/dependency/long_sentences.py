@@ -1,10 +1,8 @@
 """Sentences too long to parse whole: parsed in pieces, and the pieces joined.
 
-The search takes time and memory that grow with the third power of the length: 500 words take
-five seconds, 1,000 words 8 GB.  What is so long is hardly one sentence, but a list or a text
-without full stops, so it is cut after punctuation, and the root of each further piece hangs from
-the root of the first with the relation ``dep``.  What cannot be had of pieces, such as marginals,
-is refused.
+Time and memory of the search grow with the third power of the length.  What is so long is hardly
+one sentence, but a list or a text without full stops, so it is cut after punctuation, and the root
+of each further piece hangs from the root of the first with the relation ``dep``.
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
 """Attributes of words by name: the one place that says what a model can look at.
 
-An :class:`Attribute` is a name with a function of a :class:`KeyedWord`.  Each model has a table of
-its own (:class:`Attributes`), in which every attribute has a column; templates (``templates``)
-name attributes, never columns.  The key of a value is a hash of name and text, so a stored
-model hangs on both, but not on the order of a table.
-
-``TAGGING``     the sequence tagger, whose ``form`` is the outline of a word
-``MORPHOLOGY``  the morphological tagger; some of its columns come from counts (``of`` is None)
-``PARSING``     the graph-based parser
-``RANKING``     the lexical ranker, of words as typed
+Each model has a table of its own, in which every attribute has a column; templates (``templates``)
+name attributes, never columns.  The key of a value is a hash of name and text, so a stored model
+hangs on both, but not on the order of a table.
 """
 
 from __future__ import annotations

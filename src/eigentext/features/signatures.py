@@ -1,11 +1,6 @@
-"""Signatures: what an unknown word still tells by its shape.
+"""Signatures: what an unknown word still tells by its shape, from fine to coarse.
 
-1. A word is looked at for case (and whether it starts the sentence), digits, hyphens, and its end.
-2. ``signatures`` gives short strings from fine to coarse; a model uses the finest that it has
-   counted often enough.  The last is always ``<unk>``, so the list is never exhausted.
-
-``english`` uses the endings that mark English parts of speech; ``generic`` works from Unicode
-categories and the last one to three letters, for any script.
+A model uses the finest that it has counted often enough; the last is always ``<unk>``.
 """
 
 from __future__ import annotations

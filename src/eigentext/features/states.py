@@ -54,16 +54,14 @@ def states_by_label(
     kmeans: KMeans,
     *,
     most_states: int,
-    per_state: int,
+    per_state: int,  # a label has one state for so many nodes, at most ``most_states``
     seed: int,
-    auto: bool = False,
+    auto: bool = False,  # and no more than it has directions above the noise
     leave_out: int = 0,
     progress: Progress | None = None,
 ) -> StateClustering:
     """States for the nodes of every label; ``label`` (N,) is that of each node.
 
-    ``per_state``  a label has one state for so many nodes, at most ``most_states``
-    ``auto``       and no more than it has directions above the noise
     ``leave_out``  so many leading directions say nothing: features that are counts have a
                    constant one
     """

@@ -1,12 +1,6 @@
 """Classes of words from elsewhere: what unlabelled text knows of a rare or unknown word.
 
-1. :func:`clusters_of` reads a Brown ``paths`` file, word -> bits; :func:`vectors_of` word vectors.
-   Either may come from memory, vectors as any mapping (:class:`VectorTable` is a light one).
-2. Vectors become bits, so that templates read them as they read the paths of a clustering, in two
-   ways: :func:`means_bits` by k-means within k-means, for templates that look at the first 3, 6
-   and 9 bits; :func:`halving_bits` along main axes, where every further bit is a halving.
-3. :class:`WordClasses` numbers classes flat, in one or several ways, for counts by class: bits cut
-   at a length, or one k-means.
+Vectors become bits, so that templates read them as they read the paths of a Brown clustering.
 """
 
 from __future__ import annotations

@@ -3,11 +3,6 @@
 Where each state, topic or class has a pure example, means of what stands beside things are means
 of what stands beside the pure ones, which are therefore the corners of the cloud (anchor words of
 HMMs, pivots of grammars).
-
-1. :func:`corners` finds them by successive projections.
-2. Weights, 0 or more and with sum 1, bring the corners nearest to each point:
-   :func:`simplex_weights` to the last digit, point by point; :func:`convex_weights` for many
-   points at once, by a number of steps.
 """
 
 from __future__ import annotations

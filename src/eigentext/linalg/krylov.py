@@ -72,19 +72,15 @@ class KrylovSettings:
     ``tol``           a vector is converged when ``|A A' u - theta u| <= tol sqrt(theta theta_1)``,
                       which makes the residual of its singular triplet ``tol * s_1``
     ``overlap``       where not None, it is enough that the subspace is estimated to be so near
-    ``block``         columns multiplied at a time
-    ``max_products``  with ``A A'``: the end even if nothing has converged
-    ``max_basis``     columns of Q at most; then it is restarted
-    ``folder``        where not None, Q is in a file there
     """
 
     tol: float
     overlap: float | None
-    block: int
-    max_products: int
-    max_basis: int
+    block: int  # columns multiplied at a time
+    max_products: int  # with ``A A'``: the end even if nothing has converged
+    max_basis: int  # columns of Q at most; then it is restarted
     seed: int
-    folder: Path | None = None
+    folder: Path | None = None  # where not None, Q is in a file there
 
 
 def basis_columns(capacity: int, block: int) -> int:
@@ -94,7 +90,7 @@ def basis_columns(capacity: int, block: int) -> int:
 
 def leading_eigenvectors(
     gram: Callable[[AnyArray], AnyArray],
-    support: Bools,
+    support: Bools,  # tells the rows that are not empty: all vectors are exactly zero elsewhere.
     rank: int,
     settings: KrylovSettings,
     *,
@@ -102,10 +98,7 @@ def leading_eigenvectors(
     backend: Backend = CPU,
     progress: Progress | None = None,
 ) -> KrylovResult:
-    """The ``rank`` leading eigenvectors of the symmetric, positive semidefinite ``gram``.
-
-    ``support`` tells the rows that are not empty: all vectors are exactly zero elsewhere.
-    """
+    """The ``rank`` leading eigenvectors of the symmetric, positive semidefinite ``gram``."""
     tol, overlap, block = settings.tol, settings.overlap, settings.block
     lanczos = _BlockLanczos(
         gram,

@@ -1,11 +1,6 @@
 """Matrices that are never written out: all that an SVD needs is ``A X`` and ``A' X``.
 
-1. :func:`as_operator` (matrices.py) wraps a scipy sparse matrix or a dense array.
-2. Operators combine: :class:`Product` (``A B``), :class:`Scaled` (``diag(r) A diag(c)``),
-   :class:`RankOneCorrected` (``A - u v'``, which is how a sparse matrix is centred),
-   :class:`HStack` (``[A B ...]``).
-3. ``matmat`` and ``rmatmat`` take and give dense blocks of ``dtype``; ``astype`` converts the
-   whole tree of parts once, before the first product.
+``astype`` converts the whole tree of parts once, before the first product.
 """
 
 from __future__ import annotations

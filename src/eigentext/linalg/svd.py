@@ -1,14 +1,8 @@
 """Truncated SVD ``A ~ U diag(S) Vt`` of sparse, dense and implicit matrices.
 
-1. :func:`truncated_svd` validates and picks the route: block Krylov (the default for anything
-   large), ARPACK (slow, exact: the oracle) or dense LAPACK (small matrices).
-2. The route gives an orthonormal ``U`` on the shorter side of ``A``.
-3. ``_finish`` multiplies ``W = A' U`` and takes the small SVD of W's triangular factor, so that
-   singular values do not suffer from the squares in ``A A'``.
-4. Residuals are measured with the real matrix, and the numerical rank is compared with the rank
-   asked for.
-5. Equal singular values get the canonical basis of their space, and signs are fixed: the answer
-   is unique (see ``ties``).
+A route (block Krylov, ARPACK, dense LAPACK) gives an orthonormal ``U`` on the shorter side of A;
+``W = A' U`` and the small SVD of W's triangular factor follow, so that singular values do not
+suffer from the squares in ``A A'``.  The answer is unique (see ``ties``).
 """
 
 from __future__ import annotations

@@ -117,17 +117,14 @@ _ZERO = 1e-12  # a tensor this small beside the first is rounding
 class TensorPairs:
     """What the tensor was taken apart into, the largest value first.
 
-    ``values``     (r,) l_i, all positive where T is such a sum
-    ``vectors``    (d, r) v_i as columns, of length 1
     ``left``       (r,) Frobenius norm of what was left of T after each deflation, as a share of
                    that of T, in the order in which pairs were found
-    ``residual``   the same in the end, without all pairs: 0 for a tensor that is such a sum
     """
 
-    values: Float64s
-    vectors: Float64s
+    values: Float64s  # (r,) l_i, all positive where T is such a sum
+    vectors: Float64s  # (d, r) v_i as columns, of length 1
     left: Float64s
-    residual: float
+    residual: float  # the same in the end, without all pairs: 0 for a tensor that is such a sum
 
 
 def symmetric_part(T: Numbers) -> Float64s:

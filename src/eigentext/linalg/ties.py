@@ -1,18 +1,9 @@
 """One answer where the numbers leave a choice: ties, rounding and the noise of counting.
 
 Another processor rounds differently in the last digits.  That is harmless until a choice hangs on
-them, so each such choice is made here by a rule that rounding cannot turn:
-
-1. :func:`canonical_turn`: the singular vectors of equal singular values are any basis of their
-   space; we take the one that depends on the space alone.  :func:`fix_signs` does so for signs,
-   :func:`principal_axes` both for eigenvectors.
-2. :func:`unit_rows`: a row that is nothing but rounding is a row of zeros, not a direction.
-3. :func:`number_alike`: rows count as the same when they differ by rounding only.
-4. :func:`clear_of_noise`: where a spectrum falls off a cliff, down into what chance alone gives,
-   the directions below it say nothing about the text.
-5. :func:`single_threaded`: how many threads a BLAS uses changes the order of its sums, so every
-   fit has one; parallel work is done by our own threads and processes over fixed row blocks.
-   :func:`random_block`: what is drawn depends on its seed alone.
+them, so each such choice is made here by a rule that rounding cannot turn.
+How many threads a BLAS uses changes the order of its sums, so every fit has one; parallel work is
+done by our own threads and processes over fixed row blocks.
 """
 
 from __future__ import annotations

@@ -193,16 +193,12 @@ def learn_weights(
     start: Sequence[float],
     *,
     target: Target = "risk",
-    fixed: bool = False,
+    fixed: bool = False,  # it may not
     l2: float = 10.0,
-    least: int = 5,
+    least: int = 5,  # lists that a feature must vary in
     n_iter: int = 40,
 ) -> ListWeights:
-    """The weights; ``start`` are those of the dense columns, which learning may change.
-
-    ``fixed``   it may not
-    ``least``   lists that a feature must vary in
-    """
+    """The weights; ``start`` are those of the dense columns, which learning may change."""
     from scipy.optimize import minimize
 
     first = np.array(start, np.float64)

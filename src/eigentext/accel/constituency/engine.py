@@ -1,12 +1,7 @@
 """The kernels of ``parse.cu`` on a graphics card, by CuPy, and the arrays that they take.
 
-1. The grammar goes to the card once (:func:`grammar_arrays`).  Of sentences the processor makes
-   what needs strings: the rows of their words in a table of emissions, and the bracket model's
-   keys (:class:`EmissionTable`, :func:`sentence_arrays`); both are remembered for each word.
-2. :class:`CardJob` is the table of arrays and numbers that all kernels share: the fields of
-   ``struct Job`` by their names, 8 bytes each.
-3. :class:`Card` compiles the kernels, and runs each over the sentences of a batch.  Anything with
-   its five methods will do in its place: the tests run the same kernels on the processor.
+The grammar goes to the card once; of sentences the processor makes what needs strings, and
+remembers it for each word.
 """
 
 from __future__ import annotations

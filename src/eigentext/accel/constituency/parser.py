@@ -1,15 +1,9 @@
-"""Batches of sentences from words to trees, on a graphics card.
+"""Batches of sentences from words to trees, on a graphics card, the longest sentences first.
 
-1. Sentences go to the card in windows of some thousand, the longest first, so that no long one
-   is still under way when all others are done; each is a block of threads (``parse.cu``).
-2. The card answers with trees in the grammar's numbers, the decoder's score and log p; here they
-   become trees of the user's labels and tokens.
-3. What is rare is left to the processor: sentences of one word, those too long for one chart, and
-   those for which pruning must be loosened, or to whose trees the model gives no weight.  Their
-   answers are those of :meth:`LPCFG.parse`, which calculates the same.
-
-Posteriors differ from the processor's by rounding in single precision (1e-5 and less), so trees
-differ where two are equally good.
+What is rare is left to the processor: sentences of one word, those too long for one chart, and
+those for which pruning must be loosened, or to whose trees the model gives no weight.  Posteriors
+differ from the processor's by rounding in single precision (1e-5 and less), so trees differ where
+two are equally good.
 """
 
 from __future__ import annotations

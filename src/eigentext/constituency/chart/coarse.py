@@ -53,17 +53,13 @@ class RulesByLeft(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CoarseGrammar:
-    """The plain PCFG, its rules sorted by left child.
-
-    ``rule_p``   (R,) p(a -> b c | a);  ``root_p`` (labels,);  ``prior`` (labels,) share of nodes
-    ``emits``    (labels,) p(a stands over a word | a)
-    """
+    """The plain PCFG, its rules sorted by left child."""
 
     rules: Int64s
-    rule_p: Float64s
-    root_p: Float64s
-    prior: Float64s
-    emits: Float64s
+    rule_p: Float64s  # (R,) p(a -> b c | a)
+    root_p: Float64s  # (labels,)
+    prior: Float64s  # (labels,) share of nodes
+    emits: Float64s  # (labels,) p(a stands over a word | a)
 
     @cached_property
     def by_left(self) -> RulesByLeft:
@@ -113,11 +109,6 @@ class Chart:
 
     ``rule, parent, left, right``  (A,) rule number and item numbers of each application
     ``group_ptr, group_span``      applications with the same parent span stand together
-    ``item_label, item_span``      (I,) items, sorted by span; ``span_items`` (S + 1,) their bounds
-    ``word_of_item``               (I,) the word under a tag item, else -1
-    ``posterior``                  (A,) of the application under the coarse grammar
-    ``weight``                     (S,) log weight of the bracket over each span
-    ``log_z``                      log p(sentence) under the coarse grammar, without the words'
     """
 
     n: int
@@ -127,14 +118,14 @@ class Chart:
     right: Int64s
     group_ptr: Int64s
     group_span: Int64s
-    item_label: Int64s
+    item_label: Int64s  # item_label, item_span: (I,) items, sorted by span
     item_span: Int64s
-    span_items: Int64s
-    word_of_item: Int64s
-    posterior: Float64s
-    weight: Float64s
+    span_items: Int64s  # (S + 1,) their bounds
+    word_of_item: Int64s  # (I,) the word under a tag item, else -1
+    posterior: Float64s  # (A,) of the application under the coarse grammar
+    weight: Float64s  # (S,) log weight of the bracket over each span
     relaxed: int
-    log_z: float
+    log_z: float  # log p(sentence) under the coarse grammar, without the words'
 
     @property
     def applications(self) -> tuple[Int64s, ...]:
@@ -297,15 +288,12 @@ def _chart(
     grammar: CoarseGrammar,
     n: int,
     survivors: Survivors,
-    labels: Int64s,
+    labels: Int64s,  # of a sentence of one word, which has no applications: its tags
     weight: Float64s,
     relaxed: int,
     log_z: float,
 ) -> Chart:
-    """The chart of these applications: the labels and spans that they touch become items.
-
-    ``labels``  of a sentence of one word, which has no applications: its tags
-    """
+    """The chart of these applications: the labels and spans that they touch become items."""
     n_labels = len(grammar.prior)
     i, k, j = survivors.cut.T
     # Bottom-up: by length of the parent's span; applications of one span stand together.

@@ -1,9 +1,7 @@
 """What a parse must and must not contain, as masks over labels for each span.
 
 A required span forbids every span that crosses it, and at its own place every label that was made
-by binarisation alone: in a binary tree that is enough for it to be there.  Demands that contradict
-each other are an error that says which; whether the grammar has a tree that meets them is found
-out when the sentence is parsed.
+by binarisation alone: in a binary tree that is enough for it to be there.
 """
 
 from __future__ import annotations
@@ -67,17 +65,15 @@ class Constraints:
 class Masks(NamedTuple):
     """What each span of a sentence may be.
 
-    ``of_span``  (S,) which row of ``labels`` (masks, n_labels) holds; row 0 all, row 1 none
     ``marginal`` (S,) spans with less than ``threshold`` are closed: left out, unless there is no
                  tree without them
-    ``weight``   (S,) log of what a tree is multiplied with for its bracket over the span
     """
 
-    of_span: Int32s
+    of_span: Int32s  # (S,) which row of ``labels`` (masks, n_labels) holds; row 0 all, row 1 none
     labels: Bools
     marginal: Float64s
     threshold: float
-    weight: Float64s
+    weight: Float64s  # (S,) log of what a tree is multiplied with for its bracket over the span
 
     def opened(self, share: float = 0.0) -> Masks:
         """The same with no span closed, or those below this share of the threshold."""

@@ -173,15 +173,13 @@ def viterbi_skeleton(
 class Chains(NamedTuple):
     """The constituents that each label of a grammar stands for, tags among them.
 
-    ``ptr``     (labels + 1,) where those of each label begin in ``number``
     ``number``  a number for the user's label; the second NP of a chain NP NP has one of its own,
                 for a tree with one NP has only half of them right
-    ``bound``   all numbers are smaller
     """
 
-    ptr: Int64s
+    ptr: Int64s  # (labels + 1,) where those of each label begin in ``number``
     number: Int64s
-    bound: int
+    bound: int  # all numbers are smaller
 
     @classmethod
     def of(cls, labels: Sequence[str]) -> Chains:

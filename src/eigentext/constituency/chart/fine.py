@@ -34,29 +34,23 @@ class FinePass(NamedTuple):
     """Posteriors of applications (A,) and items (I,); log p(sentence) up to the words' constant.
 
     ``negative``  share of the applications whose posterior was negative before it was clipped
-    ``sign``      -1 when Z itself was negative (``log_z`` is then log |Z|), else 1
     """
 
     applications: Float32s
     items: Float32s
     log_z: float
     negative: float = 0.0
-    sign: int = 1
+    sign: int = 1  # -1 when Z itself was negative (``log_z`` is then log |Z|), else 1
 
 
 class Sweeps(NamedTuple):
-    """Both sweeps over a chart, cells scaled, ``outside`` divided by Z.
+    """Both sweeps over a chart, cells scaled, ``outside`` divided by Z."""
 
-    ``item_ptr``         (I + 1,) where the states of each item begin in ``inside, outside``
-    ``scale``            (S,) log of what each span's ``inside`` was divided by
-    ``applications``     (A,) posterior of each application
-    """
-
-    item_ptr: Int64s
+    item_ptr: Int64s  # (I + 1,) where the states of each item begin in ``inside, outside``
     inside: Float32s
     outside: Float32s
-    scale: Float64s
-    applications: Float32s
+    scale: Float64s  # (S,) log of what each span's ``inside`` was divided by
+    applications: Float32s  # (A,) posterior of each application
     log_z: float
     sign: int
 
@@ -119,15 +113,12 @@ def fine_sweeps(
 def fill_word_states(
     params: LatentParams,
     emissions: Sequence[Emission],
-    label: Int64s,
+    label: Int64s,  # label, word: of each item; word -1 for one that is no tag
     word: Int64s,
     ptr: Int64s,
     into: npt.NDArray[np.floating],
 ) -> None:
-    """Scores of the states of tags over words: of item i at ``into[ptr[i] : ptr[i + 1]]``.
-
-    ``label, word``  of each item; word -1 for one that is no tag
-    """
+    """Scores of the states of tags over words: of item i at ``into[ptr[i] : ptr[i + 1]]``."""
     lexicon = params.lexicon
     over_word = np.flatnonzero(word >= 0)
     tags = np.searchsorted(lexicon.tags, label[over_word])

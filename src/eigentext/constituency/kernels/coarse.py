@@ -35,27 +35,19 @@ class WordTags(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """The cells of a sentence: short lists of entries (label, inside), laid end to end.
+    """The cells of a sentence: short lists of entries (label, inside), laid end to end."""
 
-    ``ptr``           (spans, 2) first entry of each span and the one after its last
-    ``scale``         (spans,) log of what the inside values of a span were divided by
-    ``label, value``  of each entry
-    """
-
-    ptr: Int64s
-    scale: Float64s
-    label: Int32s
+    ptr: Int64s  # (spans, 2) first entry of each span and the one after its last
+    scale: Float64s  # (spans,) log of what the inside values of a span were divided by
+    label: Int32s  # label, value: of each entry
     value: Float32s
 
 
 class Survivors(NamedTuple):
-    """Rule applications that are not pruned.
+    """Rule applications that are not pruned."""
 
-    ``rule, posterior``  of each;  ``cut`` (., 3) start, split and end of its span
-    """
-
-    rule: Int32s
-    cut: Int64s
+    rule: Int32s  # rule, posterior: of each
+    cut: Int64s  # (., 3) start, split and end of its span
     posterior: Float64s
 
 

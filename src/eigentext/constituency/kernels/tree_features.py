@@ -29,25 +29,16 @@ Ints32 = npt.NDArray[np.int32]
 
 
 class FlatTrees(NamedTuple):
-    """Trees laid end to end, nodes in preorder, chains of only children one node each.
+    """Trees laid end to end, nodes in preorder, chains of only children one node each."""
 
-    ``ptr``         (k + 1,) where each tree begins; what follows is of nodes
-    ``label``       number of the label in the grammar
-    ``start, end``  the words it covers
-    ``size``        nodes in the subtree, 1 for a tag
-    ``parent``      number of the parent within the tree, -1 for the root
-    ``head``        the head word
-    ``is_head``     is it the head child of its parent?
-    """
-
-    ptr: npt.NDArray[np.int64]
-    label: Ints32
-    start: Ints32
+    ptr: npt.NDArray[np.int64]  # (k + 1,) where each tree begins; what follows is of nodes
+    label: Ints32  # number of the label in the grammar
+    start: Ints32  # start, end: the words it covers
     end: Ints32
-    size: Ints32
-    parent: Ints32
-    head: Ints32
-    is_head: npt.NDArray[np.bool_]
+    size: Ints32  # nodes in the subtree, 1 for a tag
+    parent: Ints32  # number of the parent within the tree, -1 for the root
+    head: Ints32  # the head word
+    is_head: npt.NDArray[np.bool_]  # is it the head child of its parent?
 
     @classmethod
     def room(cls, k: int, n: int) -> FlatTrees:
@@ -171,14 +162,13 @@ class Names(NamedTuple):
     """Keys of labels and words.
 
     ``whole, top, bottom``  (labels,) the chain that a label stands for, its first and last label
-    ``word``                (n,) of each word; ``shape`` (n,) of its shape
     """
 
     whole: Keys
     top: Keys
     bottom: Keys
-    word: Keys
-    shape: Keys
+    word: Keys  # (n,) of each word
+    shape: Keys  # (n,) of its shape
 
 
 @njit

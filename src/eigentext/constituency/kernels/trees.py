@@ -25,15 +25,12 @@ if TYPE_CHECKING:
 
 
 class TreeSweeps(NamedTuple):
-    """Both sweeps over trees: the states of node i stand at ``node_ptr[i] : node_ptr[i + 1]``.
-
-    ``log_scale``  log of what ``inside`` of each node was divided by
-    """
+    """Both sweeps over trees: the states of node i stand at ``node_ptr[i] : node_ptr[i + 1]``."""
 
     node_ptr: Int64s
     inside: Float32s
     outside: Float32s
-    log_scale: Float64s
+    log_scale: Float64s  # log of what ``inside`` of each node was divided by
 
 
 @njit(nogil=True)

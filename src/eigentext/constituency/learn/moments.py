@@ -53,16 +53,13 @@ _RULES_AT_ONCE = 64  # whose moments one thread makes
 
 
 class Coordinates(NamedTuple):
-    """The projected nodes of one nonterminal: Y (n, m), Z (n, m), and the inverse of Sigma.
+    """The projected nodes of one nonterminal: Y (n, m), Z (n, m), and the inverse of Sigma."""
 
-    ``rows``  (n,) the nodes;  ``s``  the singular values, (m,) or one fewer with a constant
-    """
-
-    rows: Int64s
+    rows: Int64s  # (n,) the nodes
     Y: Float64s
     Z: Float64s
     inverse: Float64s
-    s: Float64s
+    s: Float64s  # the singular values, (m,) or one fewer with a constant
 
 
 def node_weights(bank: Treebank, scheme: Scheme, rng: np.random.Generator) -> Float64s:
@@ -411,13 +408,10 @@ def smallest_elements(
     bank: Treebank,
     coordinates: Sequence[Coordinates],
     weights: Float64s,
-    smallest_of_rule: Float64s,
+    smallest_of_rule: Float64s,  # (R,) the smallest absolute value in each rule's D
     c_one: Sequence[Float64s],
 ) -> Float64s:
-    """(labels,) Lambda_a of every nonterminal from the moments of figure 4, step 2.
-
-    ``smallest_of_rule``  (R,) the smallest absolute value in each rule's D
-    """
+    """(labels,) Lambda_a of every nonterminal from the moments of figure 4, step 2."""
     index = index_words(bank)
     word_of_token = np.zeros(len(bank.words), np.int64)
     word_of_token[bank.token[bank.token >= 0]] = index.type_word[index.type_of]

@@ -61,8 +61,6 @@ class FreeText:
     """Sentences without trees.
 
     ``unlabelled``  lists of tokens;  ``partial`` pairs of tokens and what is known of the tree
-    ``longest``     longer sentences are skipped and counted
-    ``least``       posteriors of so much or less count for nothing
 
     Settings of the parser say what an expected count is worth (``unlabelled_weight``,
     ``partial_weight``), and how many rounds of EM there are (``unlabelled_rounds``).
@@ -70,8 +68,8 @@ class FreeText:
 
     unlabelled: Iterable[Sequence[str]] = ()
     partial: Iterable[tuple[Sequence[str], Constraints]] = ()
-    longest: int = 40
-    least: float = 1e-4
+    longest: int = 40  # longer sentences are skipped and counted
+    least: float = 1e-4  # posteriors of so much or less count for nothing
 
     def __post_init__(self) -> None:
         if self.longest < 1:

@@ -1,10 +1,8 @@
 """Arc scores as they come -> checked, with required and forbidden arcs written into them.
 
-1. ``arc`` (n+1, n+1) and ``sib`` (n+1, n+1, n+1) are checked once: shape, no NaN, no +inf.
-2. A forbidden arc gets the score ``-inf``; a required arc takes away all other heads of its word,
-   and a required arc from the root all other words of the root.  Every decoder, list and sum
-   leaves out what is ``-inf``, so nothing else has to know of constraints.
-3. Demands that contradict each other, or leave no tree, are an error of the one who made them.
+A forbidden arc gets the score ``-inf``; a required arc takes away all other heads of its word,
+and a required arc from the root all other words of the root.  Every decoder, list and sum leaves
+out what is ``-inf``, so nothing else has to know of constraints.
 """
 
 from __future__ import annotations

@@ -1,26 +1,11 @@
 """Arc (and sibling) scores -> trees: the best, the k best, and the probability of every arc.
 
 Scores are checked; required and forbidden arcs are written into them before, by ``constrained``.
-Every tree has exactly one word below the root.  The recursions stand in ``kernels``, here is what
-each of them answers:
+Every tree has exactly one word below the root.  The recursions stand in ``kernels``.  Scores of
+lists are sums over the words of each tree in order, and lists are sorted by them.  The marginals
+are, by sums over charts or by the matrix-tree theorem with one root (Koo et al. 2007)::
 
-* :func:`eisner` the best projective tree, exactly, from half-trees of ever wider spans; O(n^3).
-* :func:`chu_liu_edmonds` the best tree whose arcs may cross, exactly, without a penalty for a
-  second root that could be outweighed: an arc from the root is used only by the node that nothing
-  else can enter; O(n^2).
-* :func:`rearrange` a good such tree under sibling scores, for which there is no exact algorithm
-  that is not exponential (McDonald and Pereira 2006): from the best projective tree, the one
-  change of a head that raises the score most, again and again; never worse than that tree.
-* :func:`kbest_projective` asks the charts lazily for their next best entries (Huang and Chiang
-  2005, algorithm 3); :func:`kbest_nonprojective` splits the space of trees again and again by one
-  arc (Camerini, Fratta and Maffioli 1980).  Each tree comes once.  Scores are sums over the words
-  of each tree in order, and lists are sorted by them.
-* :func:`projective_marginals` has log-sums in the charts and goes backwards through them;
-  :func:`nonprojective_marginals` is the matrix-tree theorem with one root (Koo et al. 2007)::
-
-      mu[h, d] = sum over trees t with h -> d of exp(score(t)) / Z = d log Z / d arc[h, d]
-
-  Columns 1..n sum to one, and so does row 0.
+    mu[h, d] = sum over trees t with h -> d of exp(score(t)) / Z = d log Z / d arc[h, d]
 
 Ties go to the choice seen first, so answers are the same on every run.
 """

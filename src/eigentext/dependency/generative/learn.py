@@ -242,7 +242,6 @@ class GenerativeParams:
 
     ``T``     (2, Q, S, S)  T[d, q, h, h'] = p(child state h' | head state h, side d, sibling q)
     ``go``    (2, Q, L, S)  p(one more child | h, d, q, length class)
-    ``root``  (S,)          p(state of the sentence's root)
     ``E``     (words, M)    p(word | h-th state of its tag); 0 beyond m
     """
 
@@ -250,7 +249,7 @@ class GenerativeParams:
     m: Int64s = stored(Ints(("tags",), low=1, below=10_000))
     T: Float64s = stored(Shares((2, "siblings", "states", "states")))
     go: Float64s = stored(Reals((2, "siblings", N_LENGTHS, "states"), low=0, high=1))
-    root: Float64s = stored(Shares(("states",)))
+    root: Float64s = stored(Shares(("states",)))  # (S,) p(state of the sentence's root)
     E: Float64s = stored(Shares(("words", "most")))
 
     def _holds(self) -> None:

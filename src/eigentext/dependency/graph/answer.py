@@ -59,12 +59,11 @@ def in_conllu(
     parse: Parse,
     *,
     rank: int | None = None,
-    marginals: Float64s | None = None,
+    marginals: Float64s | None = None,  # of the parser: ``Prob=`` of each arc in the last column
 ) -> ConlluBlock:
     """The sentence with this tree.
 
     ``rank``       its place in a list of trees, which comments then tell with its score
-    ``marginals``  of the parser: ``Prob=`` of each arc in the last column
     """
     from eigentext.language.formats.conllu import ConlluBlock
 

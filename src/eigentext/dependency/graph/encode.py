@@ -1,10 +1,7 @@
-"""Words and tags as numbers: sentences in, flat arrays out.
+"""Words and tags as numbers: sentences in, flat arrays out, and kernels read nothing else.
 
-1. :class:`TokenEncoder` makes of a token (form, upos, xpos, feats, lemma, and the upos that its
-   tagger had second) the keys of its attributes, once per different token, and remembers them; a
-   word that training saw too seldom has the key of unknown words.
-2. :class:`ArcBatch` holds many sentences end to end, a row for the root before the words of each,
-   with heads and relation numbers where they are known.  Kernels read nothing else.
+The keys of a token's attributes are made once per different token; a word that training saw too
+seldom has the key of unknown words.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """Relations of arcs: a classifier for the second stage, after the heads are known.
 
-1. :func:`label_templates` names what it looks at: head, modifier, their neighbours, the head's
-   head, siblings and children, and relations that were given already (from the root down, left to
-   right).
-2. :func:`train_labels` learns from gold trees, a linear classifier per relation over shared
-   features: where the right relation does not beat the best other by ``margin``, both move by the
-   least that makes it so, at most ``clip``; the mean over all steps is kept.
-3. :class:`LabelModel` labels the trees of a batch.  The word below the root is ``root`` if all
-   such words were in training.
+A linear classifier per relation over shared features: where the right relation does not beat the
+best other by ``margin``, both move by the least that makes it so, at most ``clip``; the mean over
+all steps is kept.  The word below the root is ``root`` if all such words were in training.
 """
 
 from __future__ import annotations

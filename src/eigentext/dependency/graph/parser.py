@@ -1,13 +1,4 @@
-"""``DependencyParser``: sentences with trees in, a parser out; then words and tags in, trees out.
-
-1. ``fit`` reads CoNLL-U sentences, takes their tags as they are or has its own taggers make them
-   (``tags``), turns all into numbers (``encode``), and learns arcs (``training``) and relations
-   (``labels``).
-2. ``parse`` answers for one sentence, ``parse_many`` for many, ``predict`` for CoNLL-U, ``kbest``
-   with several trees, ``marginals`` with the probability of each arc, ``scores`` with the numbers
-   behind all of them.
-3. ``storage`` says what is in its file.
-"""
+"""``DependencyParser``: learned from sentences with trees; words and tags in, trees out."""
 
 from __future__ import annotations
 

@@ -1,10 +1,5 @@
 """Arrays in, weights out: the first- and second-order parser without any text.
 
-1. :class:`ArcSettings` says what to learn and how; ``encode`` has made the :class:`ArcBatch`.
-2. :func:`train_arcs` runs the passes (``kernels.train``) over all sentences or some of them, so
-   that folds of a cross-validation share one batch, and gives an :class:`ArcModel`.
-3. :class:`ArcModel` scores and decodes batches.
-
 The learners, with f(x, y) the features of tree y, y* the gold tree and L the wrong heads of y:
 
     perceptron   w <- w + f(x, y*) - f(x, y)              y best under w
@@ -12,9 +7,8 @@ The learners, with f(x, y) the features of tree y, y* the gold tree and L the wr
                  t = min(clip, (L(y) - w.(f(x, y*) - f(x, y))) / |f(x, y*) - f(x, y)|^2)
 
 and the answer is the mean of w over all steps.  A few sentences at a time (LOCK_STEP) look for
-their y under the same w, by as many threads as there are; then each moves w in its turn, with t by
-the w that the ones before it have left.  So the answer hangs on the order of the sentences, and
-not on the threads.
+their y under the same w, by as many threads as there are; then each moves w in its turn, so that
+the answer hangs on the order of the sentences, and not on the threads.
 """
 
 from __future__ import annotations

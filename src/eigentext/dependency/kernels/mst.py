@@ -1,9 +1,7 @@
 """Best trees whose arcs may cross, and the k best: arrays and scalars only, nothing is checked.
 
 Words are 1..n and 0 is the root; ``arc[h, d]`` scores head h of dependent d, ``-inf`` forbids.
-Exactly one word hangs from the root.  ``contract`` is Chu-Liu/Edmonds with a record of what it
-did; ``mst_best_and_next`` reads the loss of the second best tree off that record, and
-``kbest_mst_kernel`` splits the trees by it again and again (Camerini, Fratta and Maffioli 1980).
+Exactly one word hangs from the root.
 """
 
 import numpy as np

@@ -25,15 +25,13 @@ if TYPE_CHECKING:
 class LatentState(NamedTuple):
     """One state, most typical things first.
 
-    ``share``     of all words of the training trees
-    ``words``     (name, p(name | state)) of the first channel
     ``children``  (edge class, typical word of the child's state, p(child's state | state))
     """
 
     state: int
     tag: str
-    share: float
-    words: list[tuple[str, float]]
+    share: float  # of all words of the training trees
+    words: list[tuple[str, float]]  # (name, p(name | state)) of the first channel
     children: list[tuple[str, str, float]]
 
 

@@ -90,7 +90,7 @@ class StateTables(NamedTuple):
     rows: Float64s  # (R, k) emission tables of all channels end to end, columns of each sum to one
 
 
-class StateCounts(NamedTuple):
+class LatentTreeCounts(NamedTuple):
     """(Expected) counts, shaped as :class:`StateTables`."""
 
     pi: Float64s
@@ -98,7 +98,7 @@ class StateCounts(NamedTuple):
     rows: Float64s
 
     @classmethod
-    def zeros(cls, n_rows: int, n_classes: int, k: int) -> StateCounts:
+    def zeros(cls, n_rows: int, n_classes: int, k: int) -> LatentTreeCounts:
         """None so far."""
         return cls(np.zeros(k), np.zeros((n_classes, k, k)), np.zeros((n_rows, k)))
 
@@ -243,9 +243,9 @@ def _by_vectors(vectors: Float64s, totals: Float64s, n_states: int, seed: int) -
     return np.asarray(means.fit_predict(vectors, sample_weight=totals), np.int64)
 
 
-def counts_of_states(encoded: EncodedForest, states: Int64s, k: int) -> StateCounts:
+def counts_of_states(encoded: EncodedForest, states: Int64s, k: int) -> LatentTreeCounts:
     """Counts when every node has a known state, (N,)."""
-    counts = StateCounts.zeros(int(encoded.starts[-1]), encoded.n_classes, k)
+    counts = LatentTreeCounts.zeros(int(encoded.starts[-1]), encoded.n_classes, k)
     roots = encoded.roots
     times = np.repeat(encoded.weights, np.diff(encoded.ptr))
     np.add.at(counts.pi, states[roots], times[roots])
@@ -262,7 +262,10 @@ def counts_of_states(encoded: EncodedForest, states: Int64s, k: int) -> StateCou
 
 
 def estimate(
-    counts: StateCounts, encoded: EncodedForest, prior: StateTables, smoothing: LatentSmoothing
+    counts: LatentTreeCounts,
+    encoded: EncodedForest,
+    prior: StateTables,
+    smoothing: LatentSmoothing,
 ) -> StateTables:
     """Counts plus pseudo-counts, normalised; ``prior`` says how the pseudo-counts are spread."""
     pi = counts.pi + smoothing.root * prior.pi
@@ -310,7 +313,7 @@ def _fill_columns(counts: Float64s, prior: Float64s, strength: float, out: Float
     each(divide, blocks)
 
 
-def spread_of(counts: StateCounts, starts: Int64s, ranges: StateRanges) -> StateTables:
+def spread_of(counts: LatentTreeCounts, starts: Int64s, ranges: StateRanges) -> StateTables:
     """How pseudo-counts are spread: as all states (of the same tag) together.
 
     What no state of the tag has done gets a little of what all states do, so that nothing that
@@ -354,7 +357,7 @@ def softened(tables: StateTables, prior: StateTables, share: float) -> StateTabl
 
 def expected_counts(
     encoded: EncodedForest, tables: StateTables, spare: list[Float64s] | None = None
-) -> tuple[float, StateCounts]:
+) -> tuple[float, LatentTreeCounts]:
     """Log likelihood and expected counts, over blocks of trees by the cores in use.
 
     ``spare``  tables (R, k) of nothing but 0 that are left from the last time, to be used again
@@ -365,15 +368,15 @@ def expected_counts(
     idle = [] if spare is None else spare
     no_posteriors = np.zeros((0, len(tables.pi)))
 
-    def expect(block: EncodedForest) -> tuple[float, EncodedForest, StateCounts]:
+    def expect(block: EncodedForest) -> tuple[float, EncodedForest, LatentTreeCounts]:
         try:
             rows = idle.pop()
         except IndexError:
             rows = np.zeros_like(tables.rows)
-        part = StateCounts.zeros(0, *shape[1:])._replace(rows=rows)
+        part = LatentTreeCounts.zeros(0, *shape[1:])._replace(rows=rows)
         return posteriors_and_counts(block, tables, no_posteriors, part), block, part
 
-    counts, log_likelihood = StateCounts.zeros(*shape), 0.0
+    counts, log_likelihood = LatentTreeCounts.zeros(*shape), 0.0
     for value, block, part in in_turn(expect, _blocks(encoded)):
         log_likelihood += value
         counts.pi[:] += part.pi
@@ -402,9 +405,9 @@ def run_em(
     n_iter: int,
     *,
     progress: Progress | None = None,
-) -> tuple[StateTables, list[float], StateCounts | None]:
+) -> tuple[StateTables, list[float], LatentTreeCounts | None]:
     """So many iterations; the log likelihood before each of them; the last expected counts."""
-    last: StateCounts | None = None
+    last: LatentTreeCounts | None = None
     spare: list[Float64s] = []
 
     def step(tables: StateTables) -> tuple[StateTables, float]:

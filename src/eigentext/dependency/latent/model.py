@@ -95,19 +95,16 @@ class _Content:
 class LatentTreeParams:
     """The parameters as arrays; every column is a distribution.
 
-    ``pi``       (k,) of the root's state
-    ``T_left``   (k, k) [child, parent] of a left child's state; ``T_right`` of a right child's
     ``O``        (n, k) p(x | h) of the first channel; ``more`` those of further channels, and
                  those of structure last where the model has it
-    ``T``        (classes, k, k) [class, child, parent] for all classes of edges
     """
 
-    pi: Float64s
-    T_left: Float64s
-    T_right: Float64s
+    pi: Float64s  # (k,) of the root's state
+    T_left: Float64s  # (k, k) [child, parent] of a left child's state
+    T_right: Float64s  # of a right child's
     O: Float64s  # noqa: E741
     more: tuple[Float64s, ...] = ()
-    T: Float64s | None = None
+    T: Float64s | None = None  # (classes, k, k) [class, child, parent] for all classes of edges
 
 
 class TreeLists(Protocol):
@@ -349,7 +346,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
         tables = self.tables_
         k = len(tables.pi)  # of what was learned: n_states may have been set anew since
         posteriors = np.zeros((len(tree), k))
-        counts = learn.StateCounts.zeros(len(tables.rows), encoded.n_classes, k)
+        counts = learn.LatentTreeCounts.zeros(len(tables.rows), encoded.n_classes, k)
         posteriors_and_counts(encoded, tables, posteriors, counts)
         return posteriors
 

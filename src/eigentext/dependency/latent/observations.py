@@ -1,13 +1,8 @@
 """What a node of a tree shows: words and tags as numbers, and trees as flat arrays.
 
-1. :class:`Observations` is learned from trees: for each channel (``word``, ``tag`` or
-   ``word|tag``) the values that occur ``min_count`` times or more get a number; a rarer word
-   is represented by its signature, and what is still unknown by ``<unk>``.
-2. ``encode`` turns forms and tags into (channels, n) numbers; -1 where nothing was observed.
-3. :class:`WordForest` holds many trees end to end: numbers, the place of each node's parent.
-
 A channel is one emission of a node's hidden state; ``word+tag`` has two of them, so that
-``p(word, tag | h) = p(word | h) p(tag | h)``, while ``word|tag`` has one, of pairs.
+``p(word, tag | h) = p(word | h) p(tag | h)``, while ``word|tag`` has one, of pairs.  A rare word
+is represented by its signature, and what is still unknown by ``<unk>``.
 """
 
 from __future__ import annotations

@@ -228,18 +228,15 @@ class Examination:
     """What the moments of a treebank are like.
 
     ``conditions``       largest over smallest singular value of Sigma_L, Sigma_R, Omega, E_L, E_R
-    ``singular_values``  of the same, falling
-    ``smallest``         Lambda of definition 1; ``sigma_k`` of definition 2
-    ``n_triples``        events that the moments were taken over
     ``triples_needed``   by bound (7), for ``words`` in ``levels`` levels, ``eps`` and ``delta``
     """
 
     k: int
     conditions: dict[str, float]
-    singular_values: dict[str, tuple[float, ...]]
-    smallest: float
-    sigma_k: float
-    n_triples: int
+    singular_values: dict[str, tuple[float, ...]]  # of the same, falling
+    smallest: float  # Lambda of definition 1
+    sigma_k: float  # of definition 2
+    n_triples: int  # events that the moments were taken over
     triples_needed: float
     words: int
     levels: int

@@ -1,15 +1,10 @@
-"""What a reranker looks at in the trees of a list.
+"""What a reranker looks at in the trees of a list: the base parser's score, what experts say of a
+tree, and two families of templates over tags (Dhillon et al. 2012, section 4.3)::
 
-1. The base parser's score.
-2. Two families of templates over tags (Dhillon et al. 2012, section 4.3), counted over a tree::
+    left modifier, head, right modifier      every left child with every right child of a head
+    side, modifier, head, grandparent        every word
 
-       left modifier, head, right modifier      every left child with every right child of a head
-       side, modifier, head, grandparent        every word
-
-   Tags are numbered, so a template is a number and needs no dictionary.
-3. Experts: models that say log p of a tree; each is one dense column.  :class:`Valence` and
-   :class:`Distance` are such models, from counts; the latent models live in files of their own.
-4. :class:`TagTable` puts the columns of all trees of all lists together for the learners.
+Tags are numbered, so a template is a number and needs no dictionary.
 """
 
 from __future__ import annotations

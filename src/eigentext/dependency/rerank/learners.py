@@ -40,14 +40,11 @@ class HeldOut(NamedTuple):
     """Words of sentences that weights have not seen, and how many of them are right there.
 
     Right is a word with the right head, and the right relation if lists have relations.
-
-    ``first``   in the first tree of each list, the base parser's own
-    ``chosen``  in the tree that the weights choose
     """
 
     words: int
-    first: int
-    chosen: int
+    first: int  # in the first tree of each list, the base parser's own
+    chosen: int  # in the tree that the weights choose
 
     @property
     def better(self) -> bool:

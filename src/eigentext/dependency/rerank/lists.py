@@ -1,10 +1,7 @@
 """Lists of k best trees for many sentences: made, stored, resumed, measured.
 
-1. ``lists_of`` runs a trained parser; ``cross_validated`` trains one for each fold on the other
-   folds, so that the lists of training sentences are as bad as those of new sentences.  With a
-   folder every finished stretch is a file, and a run that was killed goes on where it stopped.
-2. :class:`KBestLists` keeps all trees as flat arrays, and knows the oracle: the best tree of
-   every list.
+Parsers of cross-validation make those of training sentences, which are then as bad as those of
+new ones.  With a folder every finished stretch is a file, where a run that was killed goes on.
 """
 
 from __future__ import annotations
@@ -285,7 +282,7 @@ def tagged_lists(
 
 
 def cross_validated(
-    parser: DependencyParser,
+    parser: DependencyParser,  # gives its settings and stays as it is.
     sentences: Sequence[ConlluBlock],
     *,
     k: int = 50,
@@ -295,7 +292,6 @@ def cross_validated(
 ) -> KBestLists:
     """Lists of training sentences, each fold's by such a parser of the other folds.
 
-    ``parser`` gives its settings and stays as it is.
     ``folder``: parsers and finished stretches are kept there and found again.  A folder whose
     lists were made from other sentences or settings is a DataError.
     """

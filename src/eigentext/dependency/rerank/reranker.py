@@ -1,12 +1,9 @@
 """Reranking: the best tree of a list is not always the first.
 
-1. ``fit``: lists of the training sentences by cross-validation (``lists``), experts that
-   have not seen the fold they judge (``experts``), features, weights.  Then the experts are
-   learned again from all sentences.  Features are those of labelled trees (``tree_features``,
-   ``linear.lists``), or the tag templates of Dhillon et al. 2012 (``features``, ``learners``).
-2. ``choose`` puts the trees of one list into the new order, with the new scores; ``trees`` has
-   the best trees of many sentences, of lists that it asks a parser for.
-3. The model file holds the weights, and the experts with their own files.
+Lists of the training sentences come by cross-validation (``lists``), and experts have not seen the
+fold they judge (``experts``); then they are learned again from all sentences.  Features are those
+of labelled trees (``tree_features``, ``linear.lists``), or the tag templates of Dhillon et al.
+2012 (``features``, ``learners``).
 """
 
 from __future__ import annotations

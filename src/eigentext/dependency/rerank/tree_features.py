@@ -1,9 +1,5 @@
-"""Features of labelled trees for a reranker, and the table of all lists that it learns from.
-
-1. :class:`TreeFeatures` knows words by keys of their tags, forms and lemmas, and makes the
-   features of the trees of a list (``kernels.tree_features``).
-2. :class:`TreeTable` puts them beside the dense columns of each tree: the parser's score, how sure
-   it is of the relations, and what experts say.  A tree is worth its right words.
+"""Features of labelled trees for a reranker, and the table of all lists that it learns from, with
+the dense columns of each tree: the parser's score, how sure it is of relations, and experts.
 """
 
 from __future__ import annotations

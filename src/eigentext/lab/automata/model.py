@@ -1,13 +1,8 @@
 """StringAutomaton: strings -> Hankel block -> weighted automaton -> predictions.
 
-1. ``fit`` numbers the symbols (characters of words, or tokens), with an end symbol among them.
-2. ``fit_encoded`` counts the Hankel block and takes its SVD (hankel.py); rank, size of the
-   basis and weight of the unigram are those that say most of a tenth of the strings, held out; all
-   strings are counted afterwards.
-3. A query runs the state along a string.  What comes next has the values
-   ``total' B_x b`` (a symbol) and ``stop' b`` (the end), of which ``spectral/policy.py`` makes a
-   distribution: so every string has a probability, and what was negative is counted.
-   :meth:`StringAutomaton.weights` are the automaton's own, as they come out.
+Rank, size of the basis and weight of the unigram are those that say most of a tenth of the
+strings, held out.  What comes next has the values ``total' B_x b`` (a symbol) and ``stop' b`` (the
+end), of which ``spectral/policy.py`` makes a distribution; what was negative is counted.
 """
 
 from __future__ import annotations

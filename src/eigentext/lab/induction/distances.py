@@ -53,14 +53,11 @@ _FLOOR = 1e-12  # a singular value is at least this share of the variance
 
 
 class VectorText(NamedTuple):
-    """Tagged text end to end; sentence s is at ``ptr[s]:ptr[s + 1]``.
-
-    ``tag``      (N,) numbers of tags;  ``vectors`` (N, d) of words, less the mean of their tag
-    """
+    """Tagged text end to end; sentence s is at ``ptr[s]:ptr[s + 1]``."""
 
     ptr: Int64s
-    tag: Int64s
-    vectors: Float64s
+    tag: Int64s  # (N,) numbers of tags
+    vectors: Float64s  # (N, d) of words, less the mean of their tag
 
     def part(self, sentences: Int64s) -> VectorText:
         """Some of the sentences."""
@@ -70,15 +67,11 @@ class VectorText(NamedTuple):
 
 
 class TagContexts(NamedTuple):
-    """What is known of the contexts of each level, sorted by key.
+    """What is known of the contexts of each level, sorted by key."""
 
-    ``keys``   (levels,) of rising integers;  ``cross`` (levels,) of - log L(Sigma_ij)
-    ``of_tag`` (tags + 1,) 1/2 log L(Sigma_ii) of each tag, and of a tag not seen
-    """
-
-    keys: tuple[Int64s, ...]
-    cross: tuple[Float64s, ...]
-    of_tag: Float64s
+    keys: tuple[Int64s, ...]  # (levels,) of rising integers
+    cross: tuple[Float64s, ...]  # (levels,) of - log L(Sigma_ij)
+    of_tag: Float64s  # (tags + 1,) 1/2 log L(Sigma_ii) of each tag, and of a tag not seen
 
 
 def log_product(Sigma: Float64s, m: int, scale: float = 1.0) -> Float64s:

@@ -1,12 +1,8 @@
 """``Bracketer``: tagged sentences in, brackets out, without a tree to learn from.
 
-1. ``fit`` takes punctuation out and gives every word a vector: by CCA with its neighbours in this
-   text, or from elsewhere.
-2. Covariances of vectors given the tags become distances of words (``distances``).
-3. ``bracket`` finds the shortest binary tree for the distances of a sentence's tags, with the root
-   where the settings say (``evolution``), and puts punctuation back.
-
-Only the tags of a sentence decide its tree; its words do in learning.
+Covariances of vectors of words given the tags become distances of words (``distances``); a
+sentence has the shortest binary tree for the distances of its tags (``evolution``).  Only the
+tags of a sentence decide its tree; its words do in learning.
 """
 
 from __future__ import annotations

@@ -71,17 +71,12 @@ _FAINT = 1e-6  # P(h | feature) is taken for no less
 
 
 class Decomposition(NamedTuple):
-    """One nonterminal with m states.
+    """One nonterminal with m states."""
 
-    ``gamma``    (m,) P(h)
-    ``inside``   (d, m) P(h | inside feature); ``outside`` (d', m) P(h | outside feature)
-    ``pivots``   (m,) inside features that stand with one state alone
-    """
-
-    gamma: Float64s
-    inside: Float64s
-    outside: Float64s
-    pivots: Int64s
+    gamma: Float64s  # (m,) P(h)
+    inside: Float64s  # (d, m) P(h | inside feature)
+    outside: Float64s  # (d', m) P(h | outside feature)
+    pivots: Int64s  # (m,) inside features that stand with one state alone
 
 
 class PivotCounts(NamedTuple):
@@ -94,22 +89,18 @@ class PivotCounts(NamedTuple):
 
 
 def decompose(
-    inside: FeatureRows,
+    inside: FeatureRows,  # inside, outside: features of the nodes; their values are not looked at
     outside: FeatureRows,
     coordinates: Matrix,
     most: int,
     *,
-    weights: Float64s | None = None,
-    drawn: float = 0.0,
-    least: float = 0.0,
+    weights: Float64s | None = None,  # (n,) how much each node counts; by default all alike
+    drawn: float = 0.0,  # P(h | feature) is drawn towards gamma as by so many nodes
+    least: float = 0.0,  # the least weight that a pivot has
 ) -> Decomposition:
     """Step 1 for the nodes of one nonterminal.
 
-    ``inside, outside``  features of the nodes; their values are not looked at
     ``coordinates``      (n, k) a linear map of the outside features, by which means are compared
-    ``weights``          (n,) how much each node counts; by default all alike
-    ``drawn``            P(h | feature) is drawn towards gamma as by so many nodes
-    ``least``            the least weight that a pivot has
     """
     w = np.ones(len(coordinates)) if weights is None else weights
     below, above = _ones(inside, w), _ones(outside, w)

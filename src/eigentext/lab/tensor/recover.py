@@ -41,18 +41,12 @@ _ZERO = 1e-12  # of the largest singular value: none at all
 
 
 class RecoveredStates(NamedTuple):
-    """Tables as the moments give them: entries may be negative.
+    """Tables as the moments give them: entries may be negative."""
 
-    ``emission``  (k, V) p(x | h)
-    ``pairs``     (k, k) p(h, h') of neighbours
-    ``initial``   (k,) p(h) of the first symbol
-    ``tensor``    what the power method found, and its residuals
-    """
-
-    emission: Float64s
-    pairs: Float64s
-    initial: Float64s
-    tensor: TensorPairs
+    emission: Float64s  # (k, V) p(x | h)
+    pairs: Float64s  # (k, k) p(h, h') of neighbours
+    initial: Float64s  # (k,) p(h) of the first symbol
+    tensor: TensorPairs  # what the power method found, and its residuals
 
 
 def states_from_tensor(moments: Moments, k: int, *, seed: int = 0) -> RecoveredStates:
