@@ -37,16 +37,14 @@ class RuleNumbers(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """One set of rules with several sets of parameters.
-
-    ``wrapper``  label on top of every tree, such as TOP, that is no part of the grammar; or None
-    ``brackets`` the bracket model, which closes spans and weighs the others; or None
-    """
+    """One set of rules with several sets of parameters."""
 
     labels: tuple[str, ...]  # names of the nonterminals, as ``transform`` makes them
+    # label on top of every tree, such as TOP, that is no part of the grammar; or None
     wrapper: str | None
     coarse: CoarseGrammar  # the plain PCFG, which prunes
     params: tuple[LatentParams, ...]  # the models: one, or several whose posteriors are multiplied
+    # the bracket model, which closes spans and weighs the others; or None
     brackets: BracketModel | None = None
 
     @cached_property

@@ -225,15 +225,13 @@ class NonterminalBound(NamedTuple):
 
 
 class TheoremThree(NamedTuple):
-    """All nonterminals, the most frequent first, and the smallest sigma and Lambda of all.
-
-    ``nodes_needed``  theorem 3's number of nodes of each nonterminal for a tree of ``tree_size``
-                      nodes, eps and delta; None where sigma or Lambda is absent
-    """
+    """All nonterminals, the most frequent first, and the smallest sigma and Lambda of all."""
 
     nonterminals: list[NonterminalBound]
     sigma: float | None
     Lambda: float | None
+    # theorem 3's number of nodes of each nonterminal for a tree of ``tree_size`` nodes, eps and
+    # delta; None where sigma or Lambda is absent
     nodes_needed: float | None
 
 

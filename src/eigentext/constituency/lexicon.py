@@ -59,14 +59,12 @@ class Emission(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Lexicon:
-    """Counts of words and signatures with (tag, state) pairs.
-
-    ``words``      known words; row w of the counts: ``word_ts/word_n[word_ptr[w]:word_ptr[w+1]]``
-    """
+    """Counts of words and signatures with (tag, state) pairs."""
 
     tags: Int64s  # (T,) nonterminal number of each tag
     tag_ptr: Int64s  # (T + 1,) its states in ts order
     base: Int64s  # (T,) number of the tag's base tag
+    # known words; row w of the counts: ``word_ts/word_n[word_ptr[w]:word_ptr[w+1]]``
     words: tuple[str, ...]
     word_ptr: Int64s
     word_ts: Int64s
@@ -315,12 +313,11 @@ class WordIndex:
     """The preterminals of a treebank in numbers: what is the same for every lexicon.
 
     A type is a word together with whether it begins a sentence.
-
-    ``tag_of, type_of`` (P,) place in ``tags`` and type of each preterminal, in node order
     """
 
     tags: Int64s  # tags, base: (T,) labels that stand over words, and numbers of their base tags
     base: Int64s
+    # tag_of, type_of: (P,) place in ``tags`` and type of each preterminal, in node order
     tag_of: Int64s
     type_of: Int64s
     words: tuple[str, ...]

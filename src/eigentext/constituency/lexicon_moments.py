@@ -34,16 +34,14 @@ _MOST_SHAPES = 1_000  # of the latest signatures, which many words share
 
 @dataclass(frozen=True, eq=False)
 class MomentLexicon:
-    """Answers like :class:`Lexicon`, with signed vectors in place of states.
-
-    ``word_vector`` flat sums of vectors, one per entry of ``tag_level.word_ts``, m of its tag each
-    ``word_weight, shape_weight``  how many nodes (or what weight of them) each sum is over
-    """
+    """Answers like :class:`Lexicon`, with signed vectors in place of states."""
 
     tag_level: Lexicon  # the lexicon with one state a tag
     m: Int64s  # (T,) length of each tag's vectors
+    # flat sums of vectors, one per entry of ``tag_level.word_ts``, m of its tag each
     word_vector: Float32s
     shape_vector: Float32s  # the same per entry of ``tag_level.shape_ts``
+    # word_weight, shape_weight: how many nodes (or what weight of them) each sum is over
     word_weight: Float64s
     shape_weight: Float64s
     tag_mean: Float64s  # flat (sum m,) mean vector of each tag over its words

@@ -41,15 +41,13 @@ _BATCH = 64  # tensors of one shape that are taken apart at a time
 
 
 class LowRank(NamedTuple):
-    """Tensors of R rules, laid end to end.
+    """Tensors of R rules, laid end to end."""
 
-    ``rank``    (R, 3) ranks of parent, left and right; 0, 0, 0: the tensor itself; K, 0, 0: the
-                sum of K products, which has no core
-    ``ptr``     (R + 1,) where the numbers of each rule begin in ``values``: A, B and C, a column
-                after the other, and the core, or the tensor
-    """
-
+    # (R, 3) ranks of parent, left and right; 0, 0, 0: the tensor itself; K, 0, 0: the sum of K
+    # products, which has no core
     rank: Int64s
+    # (R + 1,) where the numbers of each rule begin in ``values``: A, B and C, a column after the
+    # other, and the core, or the tensor
     ptr: Int64s
     values: npt.NDArray[np.float16] | Float32s
     factor: Float32s  # (R,) what the core, or the tensor, is to be multiplied with

@@ -61,12 +61,10 @@ class Tensors(NamedTuple):
 
 
 class RuleCounts(NamedTuple):
-    """(Expected) counts that the tensors of a grammar are smoothed from.
+    """(Expected) counts that the tensors of a grammar are smoothed from."""
 
-    ``places, numbers``  the counts of rules with states that are not 0, and where in the tensors
-                         they stand, rising
-    """
-
+    # places, numbers: the counts of rules with states that are not 0, and where in the tensors
+    # they stand, rising
     places: Int64s
     numbers: Float64s
     states: Float64s  # (sum m,) counts of states
@@ -89,19 +87,19 @@ class LatentParams:
     """One latent-variable grammar.
 
     ``m``          (labels,) states of each nonterminal; ``label_ptr`` (labels + 1,) their places
-    ``tensor``     flat, axis order (parent, left, right); empty where they are in ``low_rank``
-    ``spectra``    the singular values it was made from; None when it was not, or is not known
-    ``counts``     what ``tensor`` was made from, if that is little; a file keeps it instead
     """
 
     m: Int64s
     rules: Int64s  # (R, 3) parent, left, right
     rule_ptr: Int64s  # (R + 1,) places in ``tensor``
+    # flat, axis order (parent, left, right); empty where they are in ``low_rank``
     tensor: Float32s
     root: Float64s  # (sum m,)
     lexicon: Lexicon
+    # the singular values it was made from; None when it was not, or is not known
     spectra: Spectra | None = None
     low_rank: LowRank | None = None
+    # what ``tensor`` was made from, if that is little; a file keeps it instead
     counts: RuleCounts | None = None
 
     @cached_property

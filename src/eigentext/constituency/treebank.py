@@ -28,7 +28,6 @@ class Treebank:
 
     ``labels``       names of the nonterminals; ``label[i]`` is a place in it
     ``rules``        (R, 3) parent, left, right label of each binary rule; ``rule[i]`` or -1
-    ``word_class, signature, suffix2, suffix3``  numbers for the word of a preterminal; 0 elsewhere
     """
 
     labels: tuple[str, ...]
@@ -52,6 +51,7 @@ class Treebank:
     first_in_sentence: Bools
     word_at: Int64s
     tag_at: Int64s
+    # word_class, signature, suffix2, suffix3: numbers for the word of a preterminal; 0 elsewhere
     word_class: Int64s
     signature: Int64s
     suffix2: Int64s
@@ -87,11 +87,9 @@ class Numbering(dict[T, int]):
 
 
 class FlatTrees(NamedTuple):
-    """Binarised trees end to end in preorder, words apart; names in any order, used or not.
+    """Binarised trees end to end in preorder, words apart; names in any order, used or not."""
 
-    ``sizes``  (N,) nodes of the subtree, itself included and words left out: 1 for a preterminal
-    """
-
+    # (N,) nodes of the subtree, itself included and words left out: 1 for a preterminal
     sizes: Int64s
     label: Int64s  # (N,) places in ``label_names``
     label_names: Sequence[str]

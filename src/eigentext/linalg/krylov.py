@@ -67,14 +67,12 @@ class KrylovResult:
 
 @dataclass(frozen=True)
 class KrylovSettings:
-    """How long to go on, and with what.
+    """How long to go on, and with what."""
 
-    ``tol``           a vector is converged when ``|A A' u - theta u| <= tol sqrt(theta theta_1)``,
-                      which makes the residual of its singular triplet ``tol * s_1``
-    ``overlap``       where not None, it is enough that the subspace is estimated to be so near
-    """
-
+    # a vector is converged when ``|A A' u - theta u| <= tol sqrt(theta theta_1)``, which makes the
+    # residual of its singular triplet ``tol * s_1``
     tol: float
+    # where not None, it is enough that the subspace is estimated to be so near
     overlap: float | None
     block: int  # columns multiplied at a time
     max_products: int  # with ``A A'``: the end even if nothing has converged

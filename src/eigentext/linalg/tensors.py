@@ -115,14 +115,12 @@ _ZERO = 1e-12  # a tensor this small beside the first is rounding
 
 @dataclass(frozen=True, eq=False)
 class TensorPairs:
-    """What the tensor was taken apart into, the largest value first.
-
-    ``left``       (r,) Frobenius norm of what was left of T after each deflation, as a share of
-                   that of T, in the order in which pairs were found
-    """
+    """What the tensor was taken apart into, the largest value first."""
 
     values: Float64s  # (r,) l_i, all positive where T is such a sum
     vectors: Float64s  # (d, r) v_i as columns, of length 1
+    # (r,) Frobenius norm of what was left of T after each deflation, as a share of that of T, in
+    # the order in which pairs were found
     left: Float64s
     residual: float  # the same in the end, without all pairs: 0 for a tensor that is such a sum
 

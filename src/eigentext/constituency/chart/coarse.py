@@ -105,17 +105,15 @@ class CoarseGrammar:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """What survived the coarse pass, bottom-up.
-
-    ``rule, parent, left, right``  (A,) rule number and item numbers of each application
-    ``group_ptr, group_span``      applications with the same parent span stand together
-    """
+    """What survived the coarse pass, bottom-up."""
 
     n: int
+    # rule, parent, left, right: (A,) rule number and item numbers of each application
     rule: Int64s
     parent: Int64s
     left: Int64s
     right: Int64s
+    # group_ptr, group_span: applications with the same parent span stand together
     group_ptr: Int64s
     group_span: Int64s
     item_label: Int64s  # item_label, item_span: (I,) items, sorted by span

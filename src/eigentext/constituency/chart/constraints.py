@@ -63,14 +63,12 @@ class Constraints:
 
 
 class Masks(NamedTuple):
-    """What each span of a sentence may be.
-
-    ``marginal`` (S,) spans with less than ``threshold`` are closed: left out, unless there is no
-                 tree without them
-    """
+    """What each span of a sentence may be."""
 
     of_span: Int32s  # (S,) which row of ``labels`` (masks, n_labels) holds; row 0 all, row 1 none
     labels: Bools
+    # (S,) spans with less than ``threshold`` are closed: left out, unless there is no tree without
+    # them
     marginal: Float64s
     threshold: float
     weight: Float64s  # (S,) log of what a tree is multiplied with for its bracket over the span

@@ -171,13 +171,11 @@ def viterbi_skeleton(
 
 
 class Chains(NamedTuple):
-    """The constituents that each label of a grammar stands for, tags among them.
-
-    ``number``  a number for the user's label; the second NP of a chain NP NP has one of its own,
-                for a tree with one NP has only half of them right
-    """
+    """The constituents that each label of a grammar stands for, tags among them."""
 
     ptr: Int64s  # (labels + 1,) where those of each label begin in ``number``
+    # a number for the user's label; the second NP of a chain NP NP has one of its own, for a tree
+    # with one NP has only half of them right
     number: Int64s
     bound: int  # all numbers are smaller
 

@@ -31,14 +31,12 @@ _CLIPPED = 1e-3  # of the coarse posterior: what a negative posterior counts for
 
 
 class FinePass(NamedTuple):
-    """Posteriors of applications (A,) and items (I,); log p(sentence) up to the words' constant.
-
-    ``negative``  share of the applications whose posterior was negative before it was clipped
-    """
+    """Posteriors of applications (A,) and items (I,); log p(sentence) up to the words' p."""
 
     applications: Float32s
     items: Float32s
     log_z: float
+    # share of the applications whose posterior was negative before it was clipped
     negative: float = 0.0
     sign: int = 1  # -1 when Z itself was negative (``log_z`` is then log |Z|), else 1
 

@@ -123,20 +123,18 @@ _UNKNOWN, _NONE = -1, -2
 
 
 class Derivations(NamedTuple):
-    """Derivations of items, one row each; row i < I is the best derivation of item i.
-
-    ``rank``         0 for the best of its item, 1 for the next; set when its turn comes
-    ``after``        the next best of the same item; -1 not known yet, -2 there is none
-    ``key``          a hash of the constituents in it, the same for all binarisations of a tree
-    """
+    """Derivations of items, one row each; row i < I is the best derivation of item i."""
 
     score: npt.NDArray[np.float64]  # the sum of the scores of its applications and leaves
     item: npt.NDArray[np.int32]  # the item it is a derivation of
     app: npt.NDArray[np.int32]  # the application on top; -1 over a word
     left: npt.NDArray[np.int32]  # left, right: the derivations of both children
     right: npt.NDArray[np.int32]
+    # 0 for the best of its item, 1 for the next; set when its turn comes
     rank: npt.NDArray[np.int32]
+    # the next best of the same item; -1 not known yet, -2 there is none
     after: npt.NDArray[np.int32]
+    # a hash of the constituents in it, the same for all binarisations of a tree
     key: npt.NDArray[np.uint64]
     heap: npt.NDArray[np.int32]  # (N, 2) children in a heap of derivations whose turn has not come
 

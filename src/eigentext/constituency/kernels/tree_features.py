@@ -159,11 +159,9 @@ PER_CHILD = 26  # so many more for each child
 
 
 class Names(NamedTuple):
-    """Keys of labels and words.
+    """Keys of labels and words."""
 
-    ``whole, top, bottom``  (labels,) the chain that a label stands for, its first and last label
-    """
-
+    # whole, top, bottom: (labels,) the chain that a label stands for, its first and last label
     whole: Keys
     top: Keys
     bottom: Keys

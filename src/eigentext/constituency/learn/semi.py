@@ -60,13 +60,12 @@ _BLANK = ("", "X")  # labels that say "a constituent" and no more
 class FreeText:
     """Sentences without trees.
 
-    ``unlabelled``  lists of tokens;  ``partial`` pairs of tokens and what is known of the tree
-
     Settings of the parser say what an expected count is worth (``unlabelled_weight``,
     ``partial_weight``), and how many rounds of EM there are (``unlabelled_rounds``).
     """
 
-    unlabelled: Iterable[Sequence[str]] = ()
+    unlabelled: Iterable[Sequence[str]] = ()  # lists of tokens
+    # pairs of tokens and what is known of the tree
     partial: Iterable[tuple[Sequence[str], Constraints]] = ()
     longest: int = 40  # longer sentences are skipped and counted
     least: float = 1e-4  # posteriors of so much or less count for nothing

@@ -238,18 +238,16 @@ class TreeSmoothing:
 
 @dataclass(frozen=True)
 class GenerativeParams:
-    """The model: a state of tag t is one of ``first[t]`` to ``first[t] + m[t] - 1``.
-
-    ``T``     (2, Q, S, S)  T[d, q, h, h'] = p(child state h' | head state h, side d, sibling q)
-    ``go``    (2, Q, L, S)  p(one more child | h, d, q, length class)
-    ``E``     (words, M)    p(word | h-th state of its tag); 0 beyond m
-    """
+    """The model: a state of tag t is one of ``first[t]`` to ``first[t] + m[t] - 1``."""
 
     first: Int64s = stored(Ints(("tags",), low=0))
     m: Int64s = stored(Ints(("tags",), low=1, below=10_000))
+    # (2, Q, S, S) T[d, q, h, h'] = p(child state h' | head state h, side d, sibling q)
     T: Float64s = stored(Shares((2, "siblings", "states", "states")))
+    # (2, Q, L, S) p(one more child | h, d, q, length class)
     go: Float64s = stored(Reals((2, "siblings", N_LENGTHS, "states"), low=0, high=1))
     root: Float64s = stored(Shares(("states",)))  # (S,) p(state of the sentence's root)
+    # (words, M) p(word | h-th state of its tag); 0 beyond m
     E: Float64s = stored(Shares(("words", "most")))
 
     def _holds(self) -> None:

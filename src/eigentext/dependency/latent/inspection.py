@@ -23,15 +23,13 @@ if TYPE_CHECKING:
 
 
 class LatentState(NamedTuple):
-    """One state, most typical things first.
-
-    ``children``  (edge class, typical word of the child's state, p(child's state | state))
-    """
+    """One state, most typical things first."""
 
     state: int
     tag: str
     share: float  # of all words of the training trees
     words: list[tuple[str, float]]  # (name, p(name | state)) of the first channel
+    # (edge class, typical word of the child's state, p(child's state | state))
     children: list[tuple[str, str, float]]
 
 

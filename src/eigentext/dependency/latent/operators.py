@@ -225,18 +225,16 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
 
 @dataclass(frozen=True)
 class Examination:
-    """What the moments of a treebank are like.
-
-    ``conditions``       largest over smallest singular value of Sigma_L, Sigma_R, Omega, E_L, E_R
-    ``triples_needed``   by bound (7), for ``words`` in ``levels`` levels, ``eps`` and ``delta``
-    """
+    """What the moments of a treebank are like."""
 
     k: int
+    # largest over smallest singular value of Sigma_L, Sigma_R, Omega, E_L, E_R
     conditions: dict[str, float]
     singular_values: dict[str, tuple[float, ...]]  # of the same, falling
     smallest: float  # Lambda of definition 1
     sigma_k: float  # of definition 2
     n_triples: int  # events that the moments were taken over
+    # by bound (7), for ``words`` in ``levels`` levels, ``eps`` and ``delta``
     triples_needed: float
     words: int
     levels: int
