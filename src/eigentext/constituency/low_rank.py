@@ -57,10 +57,6 @@ class LowRank(NamedTuple):
         """Is any rule a sum of products?"""
         return bool(np.any((self.rank[:, 0] > 0) & (self.rank[:, 1] == 0)))
 
-    def for_kernels(self) -> LowRank:
-        """The same in single precision, in which is calculated."""
-        return self._replace(values=self.values.astype(np.float32))
-
 
 NOT_LOW = LowRank(
     np.empty((0, 3), np.int64),

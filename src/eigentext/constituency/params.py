@@ -105,7 +105,8 @@ class LatentParams:
     @cached_property
     def tensors(self) -> Tensors:
         """Rules and their tensors."""
-        low = NOT_LOW if self.low_rank is None else self.low_rank.for_kernels()
+        low = NOT_LOW if self.low_rank is None else self.low_rank
+        low = low._replace(values=low.values.astype(np.float32))  # in which is calculated
         return Tensors(self.rules, self.m, self.rule_ptr, self.tensor, low)
 
     def in_low_rank(self) -> LatentParams:

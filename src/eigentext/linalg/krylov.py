@@ -117,7 +117,7 @@ def leading_eigenvectors(
         lanczos.step()
         whole = lanczos.is_whole
         spent = lanczos.products + extra_products >= settings.max_products
-        full = lanczos.is_full
+        full = lanczos.size + lanczos.block > lanczos.capacity and not whole
         if not (whole or spent or full) and lanczos.size < pace.next_check:
             continue
         theta, y, residuals = lanczos.ritz(rank)
@@ -179,11 +179,8 @@ def _hunt(
         """What is left of x beside the vectors, in its place."""
         return backend.subtract(x, vectors, backend.inner(vectors, x))
 
-    def deflated(x: AnyArray) -> AnyArray:
-        return outside(lanczos.gram(outside(x)))
-
     other = _BlockLanczos(
-        deflated,
+        lambda x: outside(lanczos.gram(outside(x))),
         lanczos.support,
         dtype=lanczos.dtype,
         block=columns,
@@ -255,11 +252,6 @@ class _BlockLanczos:
     def is_whole(self) -> bool:
         """Whether the basis spans all there is."""
         return self.size >= self.dimension
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the next block would pass the capacity."""
-        return self.size + self.block > self.capacity and not self.is_whole
 
     def step(self) -> None:
         """Multiply the newest block, project, and make the next one."""

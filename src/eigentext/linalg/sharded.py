@@ -124,6 +124,5 @@ def _prepared(shard: tuple[Sparse, list[slice]]) -> Rows:
 
 
 def _times(task: tuple[Rows, Numbers]) -> Numbers:
-    """What a worker does."""
     rows, x = task
     return rows.times(x)

@@ -183,7 +183,9 @@ def truncated_svd(
     wide = wide.on(backend)
     with single_threaded():
         route: _Route
-        if reachable == 0 or not bool(wide.matmat(_random_column(wide, seed, backend)).any()):
+        # a random probe is in the null space of a matrix that is not zero with chance nil
+        probe = random_block(wide.shape[1], 1, seed=seed, stream=0, dtype=wide.dtype)
+        if reachable == 0 or not bool(wide.matmat(backend.asarray(probe)).any()):
             nothing = backend.asarray(np.zeros((shorter, 0), dtype=kind))
             route = _Route(method, nothing, True, 0, 0, 0, 0, 1.0)
         elif method == "dense":
@@ -253,11 +255,6 @@ class _Route:
     basis_size: int
     overlap: float
     residuals: Float64s | None = None  # |A A' u - s^2 u| where that is good enough
-
-
-def _random_column(A: Operator, seed: int, backend: Backend) -> AnyArray:
-    """A random probe: it is in the null space of a matrix that is not zero with chance nil."""
-    return backend.asarray(random_block(A.shape[1], 1, seed=seed, stream=0, dtype=A.dtype))
 
 
 def basis_bytes(shape: tuple[int, int], rank: int, dtype: DTypeLike = np.float32) -> int:

@@ -127,7 +127,9 @@ class CardParser:
                     break
                 batch.append(b)
             at += len(batch)
-            parses = self._parse_batch([sentences[b] for b in batch], decoder)
+            chosen = [sentences[b] for b in batch]
+            words = [self.grammar.forms(sentence) for sentence in chosen]
+            parses = self.answers(self.job(words, decoder), words, chosen)
             for b, answer in zip(batch, parses, strict=True):
                 answers[b] = answer
         for b, tokens in enumerate(sentences):
@@ -138,12 +140,6 @@ class CardParser:
     def _room(self, n: int) -> int:
         """Entries that the cells of a sentence of n words may have."""
         return _PER_SPAN * n * (n + 1) // 2 + 4 * len(self.grammar.labels)
-
-    def _parse_batch(
-        self, sentences: Sequence[Sequence[str]], decoder: Decoder
-    ) -> list[Parse | None]:
-        words = [self.grammar.forms(tokens) for tokens in sentences]
-        return self.answers(self.job(words, decoder), words, sentences)
 
     def answers(
         self, job: CardJob, words: Sequence[Sequence[str]], sentences: Sequence[Sequence[str]]

@@ -174,7 +174,9 @@ def project(
         # numbers of all coordinates are alike in size.
         Y, Z = Y / np.sqrt(s), Z / np.sqrt(s)
         if plain:
-            return Coordinates(rows, Y, Z, _inverse_of_sigma(Y, Z, w), s)
+            sigma = (Y * w[:, None]).T @ Z / w.sum()  # (m, m) E[y z'], inverted where it can be
+            inverse = guarded_pinv(sigma, max_condition=1e8, on_rank="ignore", symbol="Sigma")[0]
+            return Coordinates(rows, Y, Z, inverse, s)
         damped = np.diag(np.concatenate([[1.0], s**2 / (s**2 + ridge)]))
         return Coordinates(rows, np.hstack([constant, Y]), np.hstack([constant, Z]), damped, s)
 
@@ -217,12 +219,6 @@ def _rows(features: UInt64s, settings: LPCFGSettings, rng: np.random.Generator) 
     if settings.noise:
         values = values * (1 + settings.noise * rng.standard_normal(values.shape, np.float32))
     return X._replace(values=values)
-
-
-def _inverse_of_sigma(Y: Float64s, Z: Float64s, w: Float64s) -> Float64s:
-    """Sigma = sum of w y z' / sum of w, inverted on the directions that it can carry."""
-    sigma = (Y * w[:, None]).T @ Z / w.sum()  # (m, m) E[y z']
-    return guarded_pinv(sigma, max_condition=1e8, on_rank="ignore", symbol="Sigma")[0]
 
 
 def rule_moment(

@@ -46,15 +46,12 @@ def checked_arc(arc: npt.ArrayLike) -> Scores:
             f"arc scores of shape {np.shape(arc)}: expected (n + 1, n + 1) for n >= 1 words"
         )
     # column 0 and the diagonal mean nothing and may hold anything
-    if not scores.max() < np.inf and _has_bad(scores):
-        raise ValueError("an arc score is NaN or +inf: expected numbers, or -inf to forbid an arc")
+    if not scores.max() < np.inf:
+        meant = scores.copy()
+        np.fill_diagonal(meant, 0.0)
+        if not meant[:, 1:].max() < np.inf:
+            raise ValueError("an arc score is NaN or +inf: expected numbers, or -inf to forbid it")
     return scores
-
-
-def _has_bad(scores: Scores) -> bool:
-    meant = scores.copy()
-    np.fill_diagonal(meant, 0.0)
-    return not meant[:, 1:].max() < np.inf
 
 
 def checked_sib(sib: npt.ArrayLike, n: int) -> Scores:

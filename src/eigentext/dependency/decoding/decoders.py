@@ -91,8 +91,7 @@ def rearrange(
 ) -> tuple[Heads, float]:
     """Heads (n,) and score of a good tree with one root under sibling scores: **approximate**.
 
-    ``heads``   the tree to start from, the best projective one of
-                :func:`eisner` if None
+    ``heads``   the tree to start from, the best projective one of :func:`eisner` if None
     ``charge``  taken off the score of a tree for each crossing arc, one that spans a word which is
                 not below its head
 
@@ -117,7 +116,10 @@ def rearrange(
         except SettingsError:  # required arcs may cross
             start, _ = chu_liu_edmonds(scores)
     else:
-        start = _checked_heads(heads, n)
+        tree = DependencyTree(("",) * n, np.asarray(heads))
+        if not tree.single_root:
+            raise ValueError(f"words {tree.roots} hang from the root: expected exactly one")
+        start = tree.heads.copy()
     if siblings_score(scores, siblings, start) == -np.inf:
         raise SettingsError(
             "the tree to start from has the score -inf: expected one in which all arcs and "
@@ -128,21 +130,12 @@ def rearrange(
     return start, float(score)
 
 
-def _checked_heads(heads: npt.ArrayLike, n: int) -> Heads:
-    """A copy of the heads, if they are those of a tree with one root."""
-    tree = DependencyTree(("",) * n, np.asarray(heads))
-    if not tree.single_root:
-        raise ValueError(f"words {tree.roots} hang from the root: expected exactly one")
-    return tree.heads.copy()
-
-
 def kbest_projective(
     arc: npt.ArrayLike, sib: npt.ArrayLike | None = None, *, k: int = 50
 ) -> tuple[Heads, Scores]:
     """Heads (K, n) and scores (K,) of the k best projective trees with one root.
 
-    K is k, or the number of trees if there are fewer; ``sib`` as for
-    :func:`eisner`.
+    K is k, or the number of trees if there are fewer; ``sib`` as for :func:`eisner`.
 
     >>> heads, scores = kbest_projective([[0, 0, 2], [0, 0, 1], [0, 0, 0]], k=10)
     >>> heads.tolist(), scores.tolist()

@@ -79,15 +79,7 @@ class Search:
             return heads, score
         if self.projective:
             return decoders.eisner(self.arc, self.sib)
-        start = self._projective_start()
-        return decoders.rearrange(self.arc, self.sib, start, charge=self.charge)
-
-    def _projective_start(self) -> Heads:
-        """Where the rearrangement begins: the best projective tree, else the best of all."""
-        try:
-            return decoders.eisner(self.arc, self.sib)[0]
-        except SettingsError:  # the arcs asked for leave none that is projective
-            return decoders.chu_liu_edmonds(self.arc)[0]
+        return decoders.rearrange(self.arc, self.sib, charge=self.charge)
 
     def kbest(self, k: int) -> tuple[Heads, Scores]:
         """(K, n) heads and (K,) scores of at most k different trees, best first."""

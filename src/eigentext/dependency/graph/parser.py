@@ -121,7 +121,11 @@ class DependencyParser(Model, DependencyParserSettings):
         numbers = [[number_of[name] for name in sentence.column("deprel")] for sentence in read]
         batch = self.encoder_.batch(tagged, heads, numbers)
         used = {"clusters": bool(self.clusters_), "vectors": bool(self.near_)}
-        columns = self._columns_of(tagged)
+        columns = {  # what is known of the words, for templates that fit
+            "fine": set(self.encoder_.xpos) != set(self.encoder_.upos),
+            "feats": any(set(sentence.feats) != {"_"} for sentence in tagged),
+            "lemmas": any(set(sentence.lemmas) != {"_"} for sentence in tagged),
+        }
         others = any(sentence.others for sentence in tagged)
         relations_of = beside(
             partial(
@@ -182,14 +186,6 @@ class DependencyParser(Model, DependencyParserSettings):
             fine=fine,
             upos_of=upos_of,
         )
-
-    def _columns_of(self, sentences: Sequence[TaggedSentence]) -> dict[str, bool]:
-        """What is known of the words of training, for templates that fit."""
-        return {
-            "fine": set(self.encoder_.xpos) != set(self.encoder_.upos),
-            "feats": any(set(sentence.feats) != {"_"} for sentence in sentences),
-            "lemmas": any(set(sentence.lemmas) != {"_"} for sentence in sentences),
-        }
 
     def _train_arcs(
         self,

@@ -127,7 +127,8 @@ def choose_projectivity(
             grand_names=grand_names,
             coarse=coarse,
             sentences=np.setdiff1d(sample, held_out),
-            progress=_renamed(progress),
+            progress=progress
+            and (lambda done, total, _: progress(done, total, "may arcs cross?")),
         )
 
     if settled:
@@ -162,12 +163,6 @@ def _uas(heads: Int32s, test: ArcBatch) -> float:
 def _crosses(heads: Int32s) -> bool:
     """Has the tree in these rows, the root's first, a crossing arc?"""
     return not DependencyTree([""] * (len(heads) - 1), heads[1:]).is_projective()
-
-
-def _renamed(progress: Progress | None) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda done, total, _: progress(done, total, "may arcs cross?")
 
 
 def fitted_heat(model: ArcModel, test: ArcBatch) -> float:

@@ -98,10 +98,6 @@ def _labels(
     return LabelModel(settings, names, relations, root, table)
 
 
-def _has_own_tags(values: Mapping[str, Any]) -> bool:
-    return bool(values["tags"] == "own")
-
-
 class _Coarse(NamedTuple):
     settings: ArcSettings
     scale: float
@@ -176,7 +172,7 @@ class ArcParserFile:
     # files made before there was one of morphology have the first two
     taggers: Mapping[str, Any] | None = stored(
         When(
-            _has_own_tags,
+            lambda values: values["tags"] == "own",
             As(
                 Group(prefix="tagger_", **_TAGGERS),
                 lambda tags: SimpleNamespace(**dict.fromkeys(_TAGGERS) | tags.by_name()),

@@ -89,17 +89,9 @@ class StateTables(NamedTuple):
     T: Float64s  # (classes, k, k) [parent, child], rows sum to one
     rows: Float64s  # (R, k) emission tables of all channels end to end, columns of each sum to one
 
-
-class LatentTreeCounts(NamedTuple):
-    """(Expected) counts, shaped as :class:`StateTables`."""
-
-    pi: Float64s
-    T: Float64s
-    rows: Float64s
-
     @classmethod
-    def zeros(cls, n_rows: int, n_classes: int, k: int) -> LatentTreeCounts:
-        """None so far."""
+    def zeros(cls, n_rows: int, n_classes: int, k: int) -> StateTables:
+        """Tables of (expected) counts, none so far."""
         return cls(np.zeros(k), np.zeros((n_classes, k, k)), np.zeros((n_rows, k)))
 
 
@@ -243,9 +235,9 @@ def _by_vectors(vectors: Float64s, totals: Float64s, n_states: int, seed: int) -
     return np.asarray(means.fit_predict(vectors, sample_weight=totals), np.int64)
 
 
-def counts_of_states(encoded: EncodedForest, states: Int64s, k: int) -> LatentTreeCounts:
+def counts_of_states(encoded: EncodedForest, states: Int64s, k: int) -> StateTables:
     """Counts when every node has a known state, (N,)."""
-    counts = LatentTreeCounts.zeros(int(encoded.starts[-1]), encoded.n_classes, k)
+    counts = StateTables.zeros(int(encoded.starts[-1]), encoded.n_classes, k)
     roots = encoded.roots
     times = np.repeat(encoded.weights, np.diff(encoded.ptr))
     np.add.at(counts.pi, states[roots], times[roots])
@@ -262,10 +254,7 @@ def counts_of_states(encoded: EncodedForest, states: Int64s, k: int) -> LatentTr
 
 
 def estimate(
-    counts: LatentTreeCounts,
-    encoded: EncodedForest,
-    prior: StateTables,
-    smoothing: LatentSmoothing,
+    counts: StateTables, encoded: EncodedForest, prior: StateTables, smoothing: LatentSmoothing
 ) -> StateTables:
     """Counts plus pseudo-counts, normalised; ``prior`` says how the pseudo-counts are spread."""
     pi = counts.pi + smoothing.root * prior.pi
@@ -313,7 +302,7 @@ def _fill_columns(counts: Float64s, prior: Float64s, strength: float, out: Float
     each(divide, blocks)
 
 
-def spread_of(counts: LatentTreeCounts, starts: Int64s, ranges: StateRanges) -> StateTables:
+def spread_of(counts: StateTables, starts: Int64s, ranges: StateRanges) -> StateTables:
     """How pseudo-counts are spread: as all states (of the same tag) together.
 
     What no state of the tag has done gets a little of what all states do, so that nothing that
@@ -357,7 +346,7 @@ def softened(tables: StateTables, prior: StateTables, share: float) -> StateTabl
 
 def expected_counts(
     encoded: EncodedForest, tables: StateTables, spare: list[Float64s] | None = None
-) -> tuple[float, LatentTreeCounts]:
+) -> tuple[float, StateTables]:
     """Log likelihood and expected counts, over blocks of trees by the cores in use.
 
     ``spare``  tables (R, k) of nothing but 0 that are left from the last time, to be used again
@@ -368,15 +357,15 @@ def expected_counts(
     idle = [] if spare is None else spare
     no_posteriors = np.zeros((0, len(tables.pi)))
 
-    def expect(block: EncodedForest) -> tuple[float, EncodedForest, LatentTreeCounts]:
+    def expect(block: EncodedForest) -> tuple[float, EncodedForest, StateTables]:
         try:
             rows = idle.pop()
         except IndexError:
             rows = np.zeros_like(tables.rows)
-        part = LatentTreeCounts.zeros(0, *shape[1:])._replace(rows=rows)
+        part = StateTables.zeros(0, *shape[1:])._replace(rows=rows)
         return posteriors_and_counts(block, tables, no_posteriors, part), block, part
 
-    counts, log_likelihood = LatentTreeCounts.zeros(*shape), 0.0
+    counts, log_likelihood = StateTables.zeros(*shape), 0.0
     for value, block, part in in_turn(expect, _blocks(encoded)):
         log_likelihood += value
         counts.pi[:] += part.pi
@@ -405,9 +394,9 @@ def run_em(
     n_iter: int,
     *,
     progress: Progress | None = None,
-) -> tuple[StateTables, list[float], LatentTreeCounts | None]:
+) -> tuple[StateTables, list[float], StateTables | None]:
     """So many iterations; the log likelihood before each of them; the last expected counts."""
-    last: LatentTreeCounts | None = None
+    last: StateTables | None = None
     spare: list[Float64s] = []
 
     def step(tables: StateTables) -> tuple[StateTables, float]:

@@ -346,7 +346,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
         tables = self.tables_
         k = len(tables.pi)  # of what was learned: n_states may have been set anew since
         posteriors = np.zeros((len(tree), k))
-        counts = learn.LatentTreeCounts.zeros(len(tables.rows), encoded.n_classes, k)
+        counts = StateTables.zeros(len(tables.rows), encoded.n_classes, k)
         posteriors_and_counts(encoded, tables, posteriors, counts)
         return posteriors
 

@@ -303,7 +303,10 @@ def cross_validated(
         settings["parser settings"] = _key_of(parser)
     for fold, (others, numbers) in enumerate(held_out(len(sentences), folds)):
         stretches = [numbers[at] for at in row_blocks(len(numbers), _STRETCH)]
-        paths = [_path_of(folder, fold, stretch[0] - numbers[0]) for stretch in stretches]
+        paths = [
+            None if folder is None else Path(folder) / f"fold{fold}-{at - numbers[0]:06d}.kbest"
+            for at, *_ in stretches
+        ]
         todo = [
             [sentences[i] for i in stretch]
             for stretch, path in zip(stretches, paths, strict=True)
@@ -326,11 +329,6 @@ def cross_validated(
             if progress is not None:
                 progress(int(stretch[-1]) + 1, len(sentences), f"lists, fold {fold + 1}")
     return KBestLists.joined(parts)
-
-
-def _path_of(folder: str | os.PathLike[str] | None, fold: int, at: int) -> Path | None:
-    """The file of the stretch that begins there in its fold."""
-    return None if folder is None else Path(folder) / f"fold{fold}-{at:06d}.kbest"
 
 
 def _listed(

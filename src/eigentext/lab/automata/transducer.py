@@ -71,11 +71,6 @@ class _NGrams(NamedTuple):
     weight: Sequence[float]
 
 
-def _ngrams_of(model: StringTransducer) -> _NGrams | None:
-    ngrams = model.ngrams_
-    return None if ngrams is None else _NGrams(ngrams.grams, ngrams.counts, [model.weight_])
-
-
 @dataclass
 class _Content:
     """What a file holds."""
@@ -89,7 +84,11 @@ class _Content:
             counts=Called("gram_counts", Ints(("grams",), low=1, below=10**15)),
             weight=Called("gram_weight", Reals((1,), low=0, high=1)),
         ),
-        of=_ngrams_of,
+        of=lambda model: (
+            None
+            if (grams := model.ngrams_) is None
+            else _NGrams(grams.grams, grams.counts, [model.weight_])
+        ),
     )
     left_out_: int = stored(Whole(0))
 

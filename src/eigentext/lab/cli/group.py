@@ -96,7 +96,7 @@ def _pairs(
     from eigentext.language.trees.clean import strip_traces
     from eigentext.tagging.sequence.reading import read_items
 
-    if _is_ptb(source):
+    if format_of(source, ("ptb",), ""):
         for tree in read_trees(source, on_error=log):
             spoken = strip_traces(tree)
             if spoken is not None:
@@ -111,10 +111,6 @@ def _pairs(
             raise_or_tell(DataError(source, item.lines[0], why), log)
             continue
         yield item.tokens, tags
-
-
-def _is_ptb(source: str) -> bool:
-    return bool(format_of(source, ("ptb",), ""))
 
 
 @with_flags(BracketingSettings, show_defaults=False)
