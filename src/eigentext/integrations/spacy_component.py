@@ -49,10 +49,7 @@ class ModelComponent:
 
     @property
     def trained_model(self) -> Any:
-        """The model in use.
-
-        Not called ``model``: spaCy asks whether that attribute is there, before there is one.
-        """
+        """The model in use; not ``model``, which spaCy asks for before there is one."""
         if self._model is None:
             if self.path is None:
                 command = KINDS[self.KINDS[0]].command

@@ -31,11 +31,7 @@ _SHOWN = 40  # characters of the text in one line
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Doc:
-    """A text and its sentences.
-
-    ``id``     what ``# newdoc id`` says
-    ``start``  where the text begins in a larger one: offsets that are written count from there
-    """
+    """A text and its sentences; written offsets count from ``start``, as in a larger text."""
 
     text: str
     sentences: tuple[Sentence, ...]

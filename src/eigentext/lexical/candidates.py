@@ -32,16 +32,12 @@ _Leading = tuple[int, int, Analysis]  # how many labels a reading has, which is 
 
 
 class LabelChoice(NamedTuple):
-    """A label that a word may have, with the readings that lead to it, the most telling first.
-
-    ``prior`` is a base-10 logarithm; ``source`` is that of the best reading, or ``observed`` for a
-    label that only the training data knows.
-    """
+    """A label that a word may have, with the readings that lead to it, the most telling first."""
 
     label: Label
     analyses: tuple[Analysis, ...]
-    prior: float
-    source: str
+    prior: float  # a base-10 logarithm
+    source: str  # of the best reading, or ``observed`` in training alone
 
     @property
     def is_guess(self) -> bool:

@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 class MostFrequent:
     """The label that the form had most often in training; for new forms the highest prior.
 
-    ``analyzer``   an analyzer, or what ``open_analyzer`` takes
-    ``scheme``     a label scheme, or what ``load_scheme`` takes
-
     >>> from eigentext.lexical.documents import LexDocument, LexWord
     >>> scheme = load_scheme("arabic14")
     >>> noun = scheme.from_mapping({"lemma": "x", "pos": "N"})
@@ -202,10 +199,7 @@ def cross_validate(
     without: Sequence[str] = ("cas",),
     progress: Progress | None = None,
 ) -> Iterator[FoldResult]:
-    """Train and evaluate fold by fold, in as many processes as cores.
-
-    A process analyses a word once for all its folds.
-    """
+    """Train and evaluate fold by fold, in as many processes as cores."""
     work = _Folds(list(documents), folds_by_document(documents, folds), make, tuple(without))
     answers = parallel.in_order(
         _fold_results, range(folds), state=work, jobs=cores_in_use(), chunk=1

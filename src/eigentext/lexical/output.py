@@ -128,10 +128,7 @@ def as_json_line(
 
 
 def as_vocalised(words: Sequence[RankedWord], ranker: WithReadings) -> str:
-    """The sentence as its best readings are vocalised, in the letters that were typed.
-
-    What has no reading, or only a guess, stays as it is.
-    """
+    """The sentence as its best readings are vocalised, in the letters that were typed."""
     shown = []
     for word in words:
         reading = shown_reading(word, word.best, ranker)

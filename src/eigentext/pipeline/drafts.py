@@ -87,10 +87,7 @@ def _needed(segmenter: Segmenter | None) -> Segmenter:
 def sentences_in(
     text: str, segmented: Sequence[SegmentedSentence], *, last: bool = True
 ) -> tuple[Sentence, ...]:
-    """Sentences with tokens and forms, from the places that a segmenter gave.
-
-    ``last``: no other text follows this one.
-    """
+    """Sentences with tokens and forms, from a segmenter's places; ``last``: no text follows."""
     sentences: list[Sentence] = []
     total = len(segmented)
     if total:  # white space before the first token

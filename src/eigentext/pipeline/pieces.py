@@ -92,10 +92,7 @@ def cut(blocks: Iterator[str], *, size: int = SIZE, most: int = MOST) -> Iterato
 
 
 def _first_cut(text: str, size: int, most: int) -> tuple[int, bool]:
-    """Where the first piece ends, 0: the text is one; and whether an empty line is there.
-
-    It looks no further than ``most + size`` characters.
-    """
+    """Where the first piece ends, 0: the text is one; and whether an empty line is there."""
     if len(text) <= size:
         return 0, False
     empty_line = _EMPTY_LINE.search(text, size, most + size)
@@ -114,10 +111,7 @@ def _first_cut(text: str, size: int, most: int) -> tuple[int, bool]:
 
 
 def _decoded(path: str, on_error: OnError | None = None) -> Iterator[str]:
-    """The text of a file in blocks of whole lines; a byte-order mark is dropped.
-
-    A line that is too long to be held comes in several blocks.
-    """
+    """The text of a file in blocks of whole lines, or of less; a byte-order mark is dropped."""
     line, column = 1, 0  # of the first byte that is not yet decoded
     pending = b""
     first = True

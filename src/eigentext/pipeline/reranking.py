@@ -35,10 +35,7 @@ def trained_reranker(
     files: WorkFolder,
     progress: Progress | None,
 ) -> tuple[Reranker | None, Json]:
-    """The reranker, or None where it does not pay; and what was chosen, with its figures.
-
-    ``files`` is the work folder.
-    """
+    """The reranker, or None where it does not pay; and what was chosen, with its figures."""
     from eigentext.dependency import Reranker
 
     settings = {**_USUAL, "seed": pipeline.seed, **(pipeline.reranker_settings or {})}

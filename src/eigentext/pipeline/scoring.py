@@ -66,10 +66,7 @@ _TAGS = ("lemmas", "upos", "xpos", "feats")
 
 
 def _without_answers(doc: Doc, keep: str | None) -> Doc:
-    """The Doc of a treebank without the columns that are asked for.
-
-    Else those would count as right for which the pipeline has no stage.
-    """
+    """The Doc of a treebank without the columns that are asked for, which would count as right."""
     blank: Json = dict.fromkeys(_TREES if keep == "tags" else (*_TREES, *_TAGS))
     sentences = (
         replace(sentence.with_columns(**blank), empty_nodes=()) for sentence in doc.sentences

@@ -28,10 +28,7 @@ def words_of_text(
     files: WorkFolder,
     progress: Progress | None,
 ) -> Json:
-    """Settings for the stages: ``clusters`` and ``vectors`` of the words of this text.
-
-    Vectors come as bits, so that they are halved once and not by every stage and fold.
-    """
+    """Settings for the stages: ``clusters`` and ``vectors`` (as bits) of this text's words."""
     from eigentext.base.files.opening import expand
     from eigentext.features.word_classes import VectorTable, vector_bits
     from eigentext.pipeline.training import about_file, listed

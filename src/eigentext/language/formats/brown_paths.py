@@ -24,12 +24,9 @@ _COUNT = re.compile("[0-9]{1,18}")  # fits int64
 
 @dataclass(frozen=True, slots=True)
 class PathEntry:
-    """One word's cluster: the bits of the path, the word, and how often it was seen.
+    """One word's cluster: the bits of the path, the word, and how often it was seen."""
 
-    ``bits`` is empty when there is only one cluster; ``count`` is None where the file has none.
-    """
-
-    bits: str
+    bits: str  # empty when there is only one cluster
     word: str
     count: int | None
 

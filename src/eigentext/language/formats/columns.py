@@ -42,19 +42,14 @@ _SPACES = re.compile("[ \t]+")
 class ColumnSentence:
     """A sentence as rows of columns.
 
-    ``rows``             one tuple of columns per token
-    ``line``             number of its first token's line in the file
-    ``starts_document``  whether a ``-DOCSTART-`` line stands before it
-    ``verbatim``         the text as it stood in the file, with ``-DOCSTART-`` and empty lines
-
     >>> sentence = make_columns(["Ada", "Lovelace", "wrote"], ["B-PER", "I-PER", "O"])
     >>> sentence.column(0), sentence.tags
     (('Ada', 'Lovelace', 'wrote'), ('B-PER', 'I-PER', 'O'))
     """
 
-    rows: tuple[tuple[str, ...], ...]
-    line: int = field(default=1, compare=False)
-    starts_document: bool = False
+    rows: tuple[tuple[str, ...], ...]  # one tuple of columns per token
+    line: int = field(default=1, compare=False)  # number of its first token's line in the file
+    starts_document: bool = False  # whether a ``-DOCSTART-`` line stands before it
     verbatim: str = field(default="", compare=False, repr=False)
 
     def column(self, index: int) -> tuple[str, ...]:

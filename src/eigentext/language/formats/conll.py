@@ -49,9 +49,7 @@ def controls_as_blanks(text: str) -> str:
 
 
 def single_blanks(text: str) -> str:
-    r"""FORM or LEMMA of what was typed: white space and control characters are single blanks.
-
-    Where nothing else was typed it is U+FFFD.
+    r"""FORM or LEMMA of what was typed: white space is single blanks; of nothing else, U+FFFD.
 
     >>> single_blanks("10\u00a0\x00000\x07"), single_blanks("\x00")
     ('10 000', '\ufffd')
@@ -99,10 +97,7 @@ def checked_columns(
 
 
 def check_sentence(block: Block, *, extended: bool) -> None:
-    """Raise DataError unless the block is a sentence of ten-column lines.
-
-    ``extended`` admits what only CoNLL-U has: comments, ranges ``3-4`` and empty nodes ``8.1``.
-    """
+    """DataError unless the block has ten-column lines; ``extended``: comments, 3-4 and 8.1."""
     heads: list[str] = []
     lines_of_words: list[int] = []
     extras = _Extras()

@@ -53,10 +53,6 @@ class Range(NamedTuple):
 class ConlluBlock:
     r"""One checked sentence, verbatim, with views on it, made when asked for.
 
-    ``verbatim``    the text as it stood in the file, with line ends and the empty lines after it
-    ``first_line``  the number of its first line in the file, from 1
-    ``source``      the file
-
     >>> sentence = make_sentence(["Hi", "there"], upos=["INTJ", "ADV"], metadata={"sent_id": "s1"})
     >>> sentence.words[0].upos, sentence.heads, sentence.metadata
     ('INTJ', None, {'sent_id': 's1'})
@@ -67,7 +63,7 @@ class ConlluBlock:
 
     COLUMNS: ClassVar = Word._fields
 
-    verbatim: str
+    verbatim: str  # as it stood in the file, with line ends and empty lines after it
     first_line: int = field(default=1, compare=False)
     source: str = field(default="<text>", compare=False)
 
@@ -244,8 +240,6 @@ def comments_as_dict(comments: Iterable[str]) -> dict[str, str]:
 
 def each_conllu(sentences: object) -> Iterator[ConlluBlock]:
     """Sentences of CoNLL-U one by one: those at hand, of Docs, or of a file by its name.
-
-    What is none, such as a list of tokens, is an error.
 
     >>> next(each_conllu([["a", "dog"]]))
     Traceback (most recent call last):

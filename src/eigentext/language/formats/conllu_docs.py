@@ -128,10 +128,7 @@ def _is(comment: str, name: str) -> bool:
 def conllu_parts(
     doc: Doc, *, newdoc: bool = True, offsets: bool = False, probabilities: bool = False
 ) -> list[str]:
-    """CoNLL-U with the numbers of sentences left out: they belong between the parts.
-
-    Who writes many Docs one after the other, made in whatever process, numbers them at the end.
-    """
+    """CoNLL-U with the numbers of sentences left out: they belong between the parts."""
     parts: list[str] = []
     held: list[str] = []  # of the part that is under way
     start = doc.start if offsets else None

@@ -69,10 +69,7 @@ def columns(
     integers: Sequence[str] = (),
     optional: Sequence[str] = (),
 ) -> Iterator[list[Any]]:
-    """Some columns as arrow arrays, some rows at a time: strings, then int64.
-
-    ``optional`` columns are integers that may not be there: then they are left out.
-    """
+    """Columns as arrow arrays, some rows at a time: strings, int64 (``optional``: or none)."""
     with _opened(source) as file:
         schema = file.schema_arrow
         integers = [*integers, *(name for name in optional if name in schema.names)]

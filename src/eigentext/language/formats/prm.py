@@ -157,9 +157,7 @@ def _take(key: str, values: list[str], lists: dict[str, list[Any]], numbers: Jso
 
 
 def write_prm(settings: EvalbSettings, path: Source) -> None:
-    """Write settings as a parameter file.
-
-    DISC_ONLY is written only when it is on: EVALB itself does not know that key.
+    """Write settings as a parameter file; DISC_ONLY, which EVALB itself lacks, only when it is on.
 
     >>> write_prm(EvalbSettings(), "memory://doc/collins.prm")
     >>> read_prm("memory://doc/collins.prm") == EvalbSettings()

@@ -26,9 +26,7 @@ _PLACES = {"parquet": "row", "warc": "record"}
 
 
 def kind_of(source: str, field: str | None = None) -> str:
-    """``jsonl``, ``parquet`` or ``warc`` by the name of a file, ``""`` for text.
-
-    Where a field is asked for, a name that tells nothing is one of JSON Lines: ``-`` too.
+    """``jsonl``, ``parquet``, ``warc`` by a file's name, ``""`` for text; with a field ``jsonl``.
 
     >>> kind_of("a.jsonl.zst"), kind_of("a.warc.wet.gz"), kind_of("a.txt"), kind_of("-", "text")
     ('jsonl', 'warc', '', 'jsonl')

@@ -17,18 +17,11 @@ if TYPE_CHECKING:
 
 
 class Format(NamedTuple):
-    """A format of files.
-
-    ``holds``  what an item is: ``trees`` of constituents, ``words`` with all columns of CoNLL-U,
-               ``tags`` beside tokens, ``tokens`` alone, raw ``text``, ``records`` with text in
-               them, or ``documents`` of our own
-    ``read``   module and function that gives the items of a file as ``read(path, on_error=)``
-    ``write``  module and function that takes them as ``write(items, path)``
-    """
+    """A format of files; ``read`` and ``write``: module and function."""
 
     name: str
     endings: tuple[str, ...]
-    holds: str
+    holds: str  # trees, words, tags, tokens, text, records of text, or documents
     read: str = ""
     write: str = ""
 

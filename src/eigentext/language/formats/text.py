@@ -140,8 +140,7 @@ def read_sentences(
 ) -> Iterator[list[str]]:
     """The sentences of a text as lists of tokens, in order; ``field`` see :func:`text_lines`.
 
-    A line without tokens gives an empty list, so that output can be put beside its input line by
-    line; ``drop_empty=True`` leaves such lines out.
+    A line without tokens gives an empty list, unless ``drop_empty``.
 
     >>> _ = write_lines("memory://doc/s.txt", ["the cat sat", "", "it slept"])
     >>> list(read_sentences("memory://doc/s.txt"))

@@ -202,10 +202,7 @@ def _split_paragraph(
 def split_sentences(
     raw: str, language: Language | str = "en", *, one_per_line: bool = False
 ) -> list[tuple[int, int]]:
-    """Sentences of a raw text as character spans ``(start, end)``.
-
-    A blank line always ends a sentence; with ``one_per_line`` every line is one sentence and
-    nothing else is decided.
+    """Sentences of a raw text as spans ``(start, end)``, or its lines if ``one_per_line``.
 
     >>> raw = 'Mr. Smith paid $3.50. "Really?" he asked. Yes.'
     >>> [raw[start:end] for start, end in split_sentences(raw)]

@@ -28,9 +28,7 @@ _SUFFIX = re.compile(r"(?<=[^-=])[-=].*", re.DOTALL)
 
 
 def base_label(label: str) -> str:
-    """Return the category without function tags and indices.
-
-    What starts with a dash or an equals sign is a label in its own right.
+    """The category without function tags and indices; ``-LRB-`` and ``=`` are labels of their own.
 
     >>> [base_label(label) for label in ("NP-SBJ-1", "NP=2", "ADVP|PRT", "-LRB-", "--")]
     ['NP', 'NP', 'ADVP|PRT', '-LRB-', '--']

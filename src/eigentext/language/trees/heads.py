@@ -134,11 +134,7 @@ class HeadRules:
         coordinators: Sequence[str] = (),
         neutral: Direction | None = None,
     ) -> None:
-        """Take rules in the compact form of :data:`ENGLISH`.
-
-        ``coordinators``  labels before which stands another conjunct, the head
-        ``neutral``       where labels without a rule look first; see :meth:`neutral`
-        """
+        """Rules as in :data:`ENGLISH`; a head stands before ``coordinators``; :meth:`neutral`."""
         if isinstance(coordinators, str):
             raise TypeError("coordinators must be a sequence of labels, not one str")
         self._rules = {label: _clauses(label, text) for label, text in rules.items()}

@@ -117,11 +117,7 @@ class AlmorEngine:
         return analyses
 
     def guesses(self, key: str, letters: str, which: str) -> list[Analysis]:
-        """Readings of an unknown word: any letters inside any affixes that fit.
-
-        ``letters`` is the word as typed, without vowel signs; it must cut as its key does, or the
-        key itself is shown.
-        """
+        """Readings of an unknown word, ``letters``: any letters inside affixes that fit."""
         analyses: list[Analysis] = []
         templates = self._templates.get(which, [])
         shown = letters if len(letters) == len(key) else key

@@ -158,10 +158,7 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
 
     @classmethod
     def fit(cls, sentences: Iterable[ConlluBlock], **chosen: Any) -> LearnedAnalyzer:
-        """Learn the rules from a treebank's sentences.
-
-        ``chosen`` are the settings that :class:`LearnedAnalyzerSettings` declares.
-        """
+        """Learn rules from sentences, with settings of :class:`LearnedAnalyzerSettings`."""
         options = LearnedAnalyzerSettings(**chosen)
         settings.check(options)
         language = options.language
@@ -262,11 +259,7 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         )
 
     def _by_endings(self, word: str, lowered: str) -> list[tuple[float, int, str]]:
-        """Reading rules by p(r | longest ending), known paradigms first among equals.
-
-        Most rules that an ending offers do not fit the word, and many readings share a rule: what
-        a rule cuts off is looked up among the word's endings, and each rule is applied once.
-        """
+        """Reading rules by p(r | longest ending), known paradigms first among equals."""
         share = self._shares(_ending(word, self._language))
         ends = {text: _ends(text, self._longest_back) for text in (word, lowered)}
         typed, small = ends[word], ends[lowered]
@@ -293,10 +286,7 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
     def _by_folded_endings(
         self, word: str, lowered: str, exact: dict[int, str | None]
     ) -> list[tuple[float, int, str]]:
-        """Readings of rules that fit but for letters that harmony changes, or for a capital.
-
-        ``exact`` are the lemmas of rules that were tried as they are.
-        """
+        """Readings of rules that fit but for letters that harmony changes, or for a capital."""
         key = _ending(word, self._language, folded=True)
         if not key:
             return []
@@ -317,10 +307,7 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         return ranked
 
     def _shares(self, key: str) -> dict[int, float]:
-        """p(r | ending) of the rules that the ending's letters allow.
-
-        It depends on the ending alone, so that of short endings is kept.
-        """
+        """p(r | ending) of rules that its letters allow; that of short endings is kept."""
         before: dict[int, float] = {}
         if len(key) > 1:
             shorter = key[0] + key[2:]

@@ -50,11 +50,7 @@ class MorfeuszAnalyzer(RememberingAnalyzer):
 
 
 def _with_context(word: str) -> list[tuple[str, str]]:
-    """Texts in which a segment shows what it is not alone, and the tag it has there.
-
-    An abbreviation shows before its stop, the first part of a compound before its hyphen, and an
-    ending that is cut off behind a verb.
-    """
+    """Texts in which a segment shows what it is not alone, and the tag it has there."""
     shown = [(f"{word}.", "brev:pun"), (f"{word}-", "adja")]
     if len(word) <= 4:
         shown += [(f"{verb}{word}", "aglt") for verb in ("był", "była", "były")]

@@ -30,11 +30,7 @@ _LOGS = 1 << 12  # logarithms that are made once
 
 
 class CountTable:
-    """Counts by key in an open table; ``used`` [A, T] says which pairs are counted.
-
-    Features that come less often than ``least`` among the words of one call of :meth:`add` are
-    not counted.
-    """
+    """Counts by key in an open table; ``used`` [A, T] says which pairs are counted."""
 
     def __init__(self, used: Bools, *, least: int = 1, capacity: int = 1 << 16) -> None:
         self.used = used
@@ -121,11 +117,7 @@ class Statistics:
 def statistics(
     counted: CountTable, encoded: WordArrays, atoms: Hashes, *, leave_out: Sequence[Int64s] = ()
 ) -> Statistics:
-    """Look every unit up.
-
-    ``leave_out`` holds, for each document that was counted, its counted words (rows of ``atoms``);
-    all words of such documents are looked up without them.
-    """
+    """Look every unit up, of counted documents without their counted words (``leave_out``)."""
     from eigentext.lexical.ranker.kernels import counting
 
     n, n_atoms = atoms.shape
@@ -213,10 +205,7 @@ def _log_shares(base: Int32s, words: Int64s, encoded: WordArrays) -> Float32s:
 
 
 def columns(stats: Statistics, encoded: WordArrays, transform: str) -> Float32s:
-    """What stage 2 weighs where it is no ratio: z [U, A + 1], the value's own count last.
-
-    ``transform``: ``count``, or ``variance``: counts of features divided by their variance.
-    """
+    """What stage 2 weighs for ``count``, ``variance``: z [U, A + 1], the value's own last."""
     z = _counts(stats)
     if transform == "variance":
         z[:, :-1] /= _binomial_variance(stats, encoded)

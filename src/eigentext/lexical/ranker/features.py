@@ -91,10 +91,7 @@ def table(
     sentence_of: Int64s,
     predicted: Mapping[str, Hashes] | None = None,
 ) -> Hashes:
-    """The features [n, templates] of n words.
-
-    ``sentence_of`` tells each word's sentence, ``predicted`` the target hashes of its label.
-    """
+    """The features [n, templates] of n words; ``predicted``: the target hashes of their labels."""
     n = len(typed.numbers)
     out = np.zeros((n, len(templates)), np.uint64)
     shifts: dict[int, Int64s] = {}

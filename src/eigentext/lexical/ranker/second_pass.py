@@ -143,10 +143,7 @@ def _allocated(
     after: PassInputs | None,
     more: int,
 ) -> PassInputs:
-    """Columns to be filled: those of the first pass, then the pass' own.
-
-    The first pass also has the values' own frequency, and ``more`` of documents.
-    """
+    """Columns of the first pass, the values' own, ``more`` of documents, then the pass' own."""
     n, n_own = len(encoded.words), len(templates)
     units = len(encoded.unit_hash)
     if after is None:

@@ -28,11 +28,7 @@ _RATE = 0.05  # of AdaGrad's steps
 
 @dataclass
 class PassInputs:
-    """What is weighed: words and candidates, features, and the columns made of counts.
-
-    Columns, left to right: the first pass' features, the value's own share, that of documents; a
-    later pass puts its features behind them.
-    """
+    """What is weighed: words and candidates, features, and the columns made of counts."""
 
     encoded: WordArrays
     atoms: Hashes  # [n, A]

@@ -204,10 +204,7 @@ class LabelScheme:
         return self.project(source)[0]
 
     def from_mapping(self, values: Mapping[str, str]) -> Label:
-        """The label with these values; an element that is not named is missing.
-
-        A scheme with a base takes the base's elements, or all of its own.
-        """
+        """The label with these values, of its own elements or its base's; others are missing."""
         if self.base is not None:
             if set(values) == set(self.elements):
                 return tuple(values[name] for name in self.elements)

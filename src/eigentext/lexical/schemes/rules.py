@@ -91,11 +91,7 @@ class RuleSettings(BaseModel):
 
 
 class SchemeSettings(BaseModel):
-    """A whole scheme file.
-
-    ``unlabelled`` gives the values by which gold says that a word was not analysed: such a word
-    has no label, and nothing is learned from it.
-    """
+    """A whole scheme file."""
 
     model_config = _STRICT
 

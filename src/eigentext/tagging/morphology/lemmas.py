@@ -79,10 +79,7 @@ def rule_between(form: str, lemma: str) -> LemmaRule:
 
 
 class Lemmatiser:
-    """Lemmas by form and tag; see the module.
-
-    ``rule_of`` (entries,) is the rule of each entry of the lexicon, a form with a tag.
-    """
+    """Lemmas by form and tag; ``rule_of`` (entries,): the rule of each entry of the lexicon."""
 
     def __init__(
         self,
@@ -217,10 +214,7 @@ class Lemmatiser:
     def chosen(
         self, forms: Sequence[str], which: Int64s, tags: Int64s, held: Int64s | None = None
     ) -> tuple[Int64s, Int64s]:
-        """The best rule (rows,) of forms ``which`` with each tag, -1 for none; what is known.
-
-        ``held`` (rows,) is an entry of the lexicon whose lemma is held out, -1 for none.
-        """
+        """The best rule (rows,) of forms with each tag, without entries ``held`` (-1: none)."""
         from eigentext.tagging.morphology.kernels.lemmas import Rows, choose_rules
 
         gold, upos = np.zeros((2, len(which)), np.uint64)  # 0: nothing is held out

@@ -112,10 +112,7 @@ class Levels:
         own_last: Bools | None = None,
         n_types: int = 0,
     ) -> Lists:
-        """The likeliest outcomes of rows with these keys (rows, levels), at most so many.
-
-        See ``candidate_lists`` for the others; ``least`` is a share of the best one's.
-        """
+        """The likeliest outcomes of rows by their keys (rows, levels): ``candidate_lists``."""
         from eigentext.tagging.morphology.kernels.words import Counts, candidate_lists
 
         n = len(keys)

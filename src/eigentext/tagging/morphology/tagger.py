@@ -47,28 +47,21 @@ _LEAST = 0.02  # and of the second, to be told at all
 
 
 class Morphology(NamedTuple):
-    """The morphology of one sentence, a tuple a column; ``_`` where the treebank has none.
-
-    ``others``  the second-best upos of each word and how near it comes, such as ``1:VERB``: from 1
-                (nearly as good) to 3; ``_`` for none that is near
-    """
+    """The morphology of one sentence, a tuple a column; ``_`` where the treebank has none."""
 
     upos: tuple[str, ...]
     xpos: tuple[str, ...]
     feats: tuple[str, ...]
     lemmas: tuple[str, ...]
-    others: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()  # the second-best upos, how near from 1 to 3: 1:VERB; _: none
 
 
 class DecidedMorphology(NamedTuple):
-    """A sentence of which some was decided: the best of the rest, and readings of each word.
-
-    ``followed``  for each word with a decided tag whether the tagger knows such a tag
-    """
+    """A sentence of which some was decided: the best of the rest, and readings of each word."""
 
     best: Morphology
     readings: list[list[WordReading]]
-    followed: dict[int, bool]
+    followed: dict[int, bool]  # for each decided word: does the tagger know such a tag?
 
 
 @dataclass(eq=False, repr=False)

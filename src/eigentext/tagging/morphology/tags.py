@@ -131,10 +131,6 @@ class OtherXpos:
     """XPOS where it is no part of the tag: the most frequent one of a form with its tag.
 
     Where that is wrong too often, XPOS tells of more than the word, and is left empty.
-
-    ``values``    all of them
-    ``of_tag``    (T,) the most frequent of each tag
-    ``of_entry``  (entries,) of each entry of the lexicon, which ``entry`` numbers
     """
 
     def __init__(

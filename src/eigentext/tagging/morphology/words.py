@@ -138,11 +138,7 @@ def _level_keys(
 
 
 class MorphTable:
-    """Rows of words met so far; see the module.
-
-    ``keys`` (rows, attributes): rows 0 and 1 stand before and behind a sentence; ``lists`` has the
-    candidates of each row.
-    """
+    """Rows of words met so far: ``keys`` (rows, attributes), 0 and 1 stand around a sentence."""
 
     def __init__(
         self,

@@ -47,14 +47,11 @@ _UNIT = 0.03  # about what one step of a rounded weight is worth, in log odds
 
 
 class SurfaceToken(NamedTuple):
-    """A token: ``text[start:end]`` is what stands in the text.
-
-    ``words`` are the two or more syntactic words of a multiword token, none of an ordinary one.
-    """
+    """A token: ``text[start:end]`` is what stands in the text."""
 
     start: int
     end: int
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # two or more of a multiword token, none of an ordinary one
 
 
 class SegmentedSentence(NamedTuple):
@@ -65,10 +62,9 @@ class SegmentedSentence(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A place in a text: how probable it is that a token begins there, and that a sentence does.
+    """How probable it is that a token begins there, and that a sentence does (None: cannot).
 
     Rough: whole numbers were made of the weights, and what one of them is worth is not kept.
-    ``sentence`` is None where a sentence cannot begin.
     """
 
     token: float

@@ -362,10 +362,7 @@ class MultiwordStage:
     def _counts(
         self, small: str, rules: tuple[int, ...], own_words: Mapping[int, int]
     ) -> list[tuple[int, ...]]:
-        """For each rule: kind, how often its stem and the form are words, length of the stem.
-
-        Last, how often its stem is a lemma.
-        """
+        """Of each rule: kind, times of stem and form as words, the stem's length, as a lemma."""
 
         def count(key: int, most: int = 7) -> int:
             times = self.words.get(key, 0) - own_words.get(key, 0)

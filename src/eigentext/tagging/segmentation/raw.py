@@ -28,15 +28,12 @@ _SPACES = re.compile(r"\s+")
 
 
 class Layout(NamedTuple):
-    """A text with its gold answer.
-
-    ``lemmas`` of each token those of its words, of an ordinary token its own
-    """
+    """A text with its gold answer."""
 
     text: str
     spans: list[tuple[int, int]]  # (start, end) of each token in the text
     words: list[tuple[str, ...]]  # of each token its syntactic words, none of an ordinary token
-    lemmas: list[tuple[str, ...]]
+    lemmas: list[tuple[str, ...]]  # of the token's words; of an ordinary token its own
     ends: list[int]  # for each sentence the number of tokens up to its end
     after: str = ""  # the white space behind a sentence
 

@@ -146,10 +146,7 @@ def _hits(is_end: Bools, sentence_ends: Int64s, fold: Int64s) -> tuple[int, int]
 
 
 def _best(scores: Float64s) -> int:
-    """Nearest to even odds among those whose F1 is next to the best; of two the lower odds.
-
-    A score counts as the mean of it and its two neighbours.
-    """
+    """Nearest to even odds among those whose F1, smoothed over three, is next to the best."""
     smooth = np.convolve(np.pad(scores, 1, mode="edge"), np.ones(3) / 3, mode="valid")
     good = np.flatnonzero(smooth >= smooth.max() - _AS_GOOD)
     return int(good[np.argmin(np.abs(_ODDS[good]))])

@@ -69,10 +69,7 @@ class TokenStage:
         return cls(quantised(weights)[0], vocabulary, spaces)
 
     def answer(self, text: Squeezed, odds: Float64s | None = None) -> tuple[Int64s, Int64s]:
-        """Where the tokens start and end in a squeezed text.
-
-        ``odds`` (places,) gets the score of every place: above 0 a token begins there.
-        """
+        """Where tokens start and end; ``odds`` (places,) gets scores, above 0 where one begins."""
         table = kernel.Known(*self.vocabulary.table)
         prepared = _prepared(text, table, np.zeros(len(text.chars), np.int64), self.spaces)
         shift = 64 - (len(self.weights).bit_length() - 1)  # the upper bits of a key are its place

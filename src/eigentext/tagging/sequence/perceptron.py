@@ -129,10 +129,7 @@ class Learner:
         return int(self._counters[2])
 
     def average(self) -> LinearModel:
-        """The mean of the weights after every token so far.
-
-        Features that were never in an update are left out of the tables.
-        """
+        """The mean of the weights after every token so far, without features in no update."""
         rows, n_tokens = int(self._counters[0]), int(self._counters[1])
         weights, dense = self._rows.first(rows).mean(n_tokens), self._dense.mean(n_tokens)
         n_static = len(self._table.keys)
@@ -157,10 +154,7 @@ def search(
     kbest: int = 1,
     allowed: Bools | None = None,
 ) -> tuple[Int32s, Float64s, Int64s]:
-    """Tags (kbest, tokens), scores (kbest, sentences) and how many there are (sentences).
-
-    ``allowed`` (tokens, T): which tags each token may have.
-    """
+    """Tags (kbest, tokens), scores (kbest, sentences) and how many there are (sentences)."""
     from eigentext.tagging.sequence.kernels import perceptron as kernels
 
     features, cells = model.numbers(words, batch, templates)

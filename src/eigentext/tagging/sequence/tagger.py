@@ -33,14 +33,11 @@ _CHUNK = 512  # sentences tagged at a time
 
 
 class Tagging(NamedTuple):
-    """One answer for a sentence: its tags, their score, and its share among the k best.
-
-    ``share`` is exp(score) / sum exp(score) over the answers given: a rough confidence.
-    """
+    """One answer for a sentence: its tags and their score."""
 
     tags: list[str]
     score: float
-    share: float
+    share: float  # exp(score) / sum exp(score) over the answers: a rough confidence
 
 
 class _Trained(NamedTuple):

@@ -85,11 +85,7 @@ def count(tokens, atoms, gold, used, feature_counts, least, slots):
 
 @njit
 def look_up(tokens, table, counted, together, alone, base):
-    """Counts of every unit of some tokens with every feature, less their own.
-
-    ``table`` is a ``FeatureTable``, ``counted`` a ``Counted``; ``together`` [U, A], ``alone``
-    [n, A] and ``base`` [U] are filled.
-    """
+    """Counts of units of some tokens with every feature, less their own, into the last three."""
     atoms, unit_first, unit_hash = table.atoms, table.unit_first, table.unit_hash
     slots, less, _ = counted
     take_off = len(less) > 1

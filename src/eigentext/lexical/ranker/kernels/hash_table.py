@@ -84,10 +84,7 @@ def _write(out, at, number):
 
 @njit
 def pack(keys, counts, out):
-    """Sorted keys as gaps, counts of up to 3 in the same bytes; how many bytes.
-
-    ``out`` takes 10 bytes a key at most.
-    """
+    """Sorted keys as gaps, counts of up to 3 in the same bytes; how many, at most 10 a key."""
     at = 0
     before = np.uint64(0)
     # two bits of the gap's number hold the count less 1; 3 there says that the rest follows

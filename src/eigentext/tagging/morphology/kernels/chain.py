@@ -204,11 +204,7 @@ def score_words(first, last, text, chain, room):
 
 @njit
 def keep_likely(first, last, text, chain, gold, room):
-    """Which candidates are left for the chain: ``room.kept`` and ``room.counts``.
-
-    Those whose score is at most ``width`` below the best of their word, and the one that ``gold``
-    (all words,) names, stay; ``room.scores`` closes up after those that go.
-    """
+    """Keep in ``room`` the candidates at most ``width`` below their word's best, and ``gold``."""
     for i in range(first, last):
         scores, names = room.scores[i - first], room.kept[i - first]
         n = chain.lists.n[text.rows[i]]
@@ -258,10 +254,7 @@ def score_sentence(first, last, text, chain, gold, room):
 
 @njit
 def best_path(counts, scores, pairs, path):
-    """The best candidates (words,) of a sentence; among equals those that stand first.
-
-    ``counts`` (words,) of candidates.  best[i, d]: the score of the best path to candidate d.
-    """
+    """The best candidates (words,) of a sentence; among equals those that stand first."""
     length = len(counts)
     best = np.empty((length, scores.shape[1]))
     back = np.empty((length, scores.shape[1]), np.int64)

@@ -35,10 +35,7 @@ _SMALL = 0.01  # a gradient below this is left out
 
 @njit
 def train(order, text, gold, chain, squares, rate):
-    """One pass over sentences ``order``; returns the log probability of the gold tags.
-
-    ``gold`` (words,): which candidate of its word is right, -1 where none is.
-    """
+    """One pass over sentences ``order``; the log probability of ``gold`` candidates (-1: none)."""
     lists, tags, weights = chain.lists, chain.tags, chain.weights
     mask = np.uint64(len(weights.table) - 1)
     n_tags = len(tags.keys) - 1

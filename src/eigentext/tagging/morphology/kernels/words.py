@@ -131,11 +131,7 @@ def candidate_lists(levels, n_types, held_tags, own_last, nodes, n_tags, least, 
 
 @njit
 def class_keys(lists, upos_keys, tag_keys, likely, ambiguity, best, best_upos):
-    """What the candidates say of a word out of context, as keys (rows,).
-
-    ``ambiguity``  the parts of speech of tags with at least ``likely`` of the best one's share
-    ``best``       the best tag;  ``best_upos``  its part of speech
-    """
+    """Keys (rows,) of the parts of speech of likely tags, of the best tag and of its own."""
     for w in range(len(ambiguity)):
         key = np.uint64(0)
         for c in range(lists.n[w]):

@@ -103,11 +103,7 @@ def longest_known(chars, classes, ended, dictionary, spaces):
 
 @njit
 def inside_keys(text, dictionary, chunk, j, s, token_key, front, back, out):
-    """Features of a place inside of a chunk; how many.
-
-    ``token_key``, ``front``, ``back``: hashes of the token from s to j, and of the chunk's letters
-    before and behind j.
-    """
+    """Features of a place inside of a chunk; how many."""
     c, k = text.chars, text.classes
     start, end = text.starts[chunk], text.ends[chunk]
     n = 0
@@ -274,10 +270,7 @@ def chunk_hashes(chars, start, end, fronts, backs):
 
 @njit
 def train(text, dictionary, token_starts, order, weights, squares, shift, rate, spaces):
-    """One pass over the chunks; the sum of the losses.
-
-    ``token_starts`` (places,): where the token begins that the character at a place is in.
-    """
+    """One pass over the chunks; the sum of the losses.  ``token_starts`` (places,): of each's."""
     keys = np.empty(N_KEYS, np.uint64)
     fronts = np.empty(WHOLE + 1, np.uint64)
     backs = np.empty(WHOLE + 1, np.uint64)
@@ -315,10 +308,7 @@ def train(text, dictionary, token_starts, order, weights, squares, shift, rate, 
 
 @njit
 def answer(text, dictionary, weights, shift, spaces, odds):
-    """(starts, ends) of the tokens.
-
-    ``odds`` (places,) gets the score of every place that was asked about; of no places: nothing.
-    """
+    """(starts, ends) of the tokens; ``odds`` (places, or none) gets the score of every place."""
     keys = np.empty(N_KEYS, np.uint64)
     fronts = np.empty(WHOLE + 1, np.uint64)
     backs = np.empty(WHOLE + 1, np.uint64)

@@ -130,10 +130,7 @@ def cell_of(first_cell, kind, t1, t2, n_tags):
 
 @njit
 def train(order, begin, text, gold, model, sums, margins, counters):
-    """One pass over sentences order[begin:]; stops early when there may be too few rows.
-
-    ``counters``: rows used, tokens seen, mistakes.  Returns how far it came in ``order``.
-    """
+    """One pass over sentences order[begin:]; how far it came, before there may be too few rows."""
     starts, features, cells, kinds, vector_of, vectors = text
     row_of, weights, dense = model
     n_tags = weights.shape[1]
