@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eigentext.base.cores import using_cores
 from eigentext.errors import ModelFileError, SettingsError
 from eigentext.language.formats.conllu import make_sentence, read_sentences
-from eigentext.tagging.morphology import MorphTagger, jackknifed, learn, storage
+from eigentext.tagging.morphology import MorphTagger, jackknifed, learn
 from eigentext.tagging.morphology.learn import _EVERY, _HEATS, ByteWeights, gold_candidates, shares
 from eigentext.tagging.settings import MorphTaggerSettings
 from helpers.changed_files import changed
@@ -137,8 +137,6 @@ def test_an_analyzer_that_is_not_there_is_told(tagger) -> None:
     raw = changed(tagger, facts={"analyzer": "almor:/nowhere/at/all"})
     with pytest.raises(ModelFileError, match="learned with the analyzer 'almor:/nowhere"):
         MorphTagger.from_bytes(raw)
-    assert storage.opened("") is storage.opened(None) is None
-    assert (storage.name_of(None), storage.name_of("x")) == ("", "x")
 
 
 # ---------------------------------------------------------------- learning

@@ -14,7 +14,7 @@ from eigentext.base.cores import using_cores
 from eigentext.base.values import Packed
 from eigentext.errors import ModelFileError
 from eigentext.language.formats.conllu import make_sentence, parse_sentence, read_sentences
-from eigentext.tagging.segmentation import Segmenter, raw_text, storage
+from eigentext.tagging.segmentation import Segmenter, model, raw_text
 from eigentext.tagging.segmentation.model import _chance, _keeps_addresses, form_of
 from eigentext.tagging.segmentation.raw import lay_out, surface
 from helpers.changed_files import changed
@@ -62,7 +62,7 @@ def test_a_file_keeps_all_that_was_learned(which, request) -> None:
 def test_weights_are_packed_by_which_are_not_0(values, bits) -> None:
     weights = np.zeros(1 << bits, np.int8)
     weights[[0, 5, -1]] = values
-    part, packed = storage._weights("x"), Packed()
+    part, packed = model._weights("x"), Packed()
     part.pack("", weights, packed)
     assert len(packed.arrays["x_mask"]) == (1 << bits) // 8
     assert len(packed.arrays["x_weights"]) == sum(value != 0 for value in values)
@@ -91,7 +91,7 @@ def test_parts_that_do_not_hold_together(toy, part, value, why) -> None:
 )
 def test_what_is_no_rule(text) -> None:
     with pytest.raises(ValueError, match="is no rule"):
-        storage._rule(text)
+        model._rule(text)
 
 
 def test_training_is_the_same_for_any_cores_and_depends_on_the_seed() -> None:
