@@ -221,11 +221,7 @@ class Counts(Stored):
 
 
 def _same_matrix(a: Csr, b: Csr) -> bool:
-    return (
-        np.array_equal(a.indptr, b.indptr)
-        and np.array_equal(a.indices, b.indices)
-        and np.array_equal(a.data, b.data)
-    )
+    return all(map(np.array_equal, (a.indptr, a.indices, a.data), (b.indptr, b.indices, b.data)))
 
 
 def _union(first: Counts, second: Counts) -> Counts:

@@ -39,25 +39,17 @@ def parse_memory(setting: str | int) -> int:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of the buffers; the counts do not depend on them, only speed and memory do.
+    """Limits of the buffers; the counts do not depend on them, only speed and memory do."""
 
-    ``shard_bytes``: largest range of a file.  ``block_bytes``: text read at once.
-    ``segment_types``, ``segment_tokens``, ``segment_bytes`` (of its words): a segment (a word
-    table and its ids) is closed when it has more.  ``kept_bytes``: closed segments kept in
-    memory, the others go to disk.  ``table_bytes``: the table in which vocabularies are merged.
-    ``batch_pairs``: pairs counted at once.  ``run_bytes``: finished pair counts kept in
-    memory, beyond that they are spilled.
-    """
-
-    shard_bytes: int = 1 << 26
-    block_bytes: int = 1 << 20
-    segment_types: int = 1 << 21
-    segment_tokens: int = 1 << 25
-    segment_bytes: int = 1 << 26
-    kept_bytes: int = 1 << 28
-    table_bytes: int = 1 << 29
-    batch_pairs: int = 1 << 25
-    run_bytes: int = 1 << 29
+    shard_bytes: int = 1 << 26  # largest range of a file
+    block_bytes: int = 1 << 20  # text read at once
+    segment_types: int = 1 << 21  # a segment (a word table and its ids) with more is closed
+    segment_tokens: int = 1 << 25  # likewise
+    segment_bytes: int = 1 << 26  # of its words, likewise
+    kept_bytes: int = 1 << 28  # closed segments kept in memory; the others go to disk
+    table_bytes: int = 1 << 29  # the table in which vocabularies are merged
+    batch_pairs: int = 1 << 25  # pairs counted at once
+    run_bytes: int = 1 << 29  # finished pair counts in memory; beyond that they are spilled
 
     @classmethod
     def share_out(cls, memory: str | int, jobs: int) -> Budget:

@@ -140,17 +140,9 @@ class SegmentStore:
             if fits:
                 return Handle(*sizes, segment=segment)
         folder = self._folder / f"{shard:06d}-{number:06d}"
-        no_ids = np.empty(0, dtype=np.int32)
-        save_arrays(
-            folder,
-            {
-                "blob": types.blob,
-                "offsets": types.offsets,
-                "counts": types.counts,
-                "ids": np.concatenate([no_ids, *segment.ids]),
-            },
-            {"sizes": sizes},
-        )
+        arrays = {name: getattr(types, name) for name in ("blob", "offsets", "counts")}
+        arrays["ids"] = np.concatenate([np.empty(0, dtype=np.int32), *segment.ids])
+        save_arrays(folder, arrays, {"sizes": sizes})
         return Handle(*sizes, folder=folder)
 
     def finish_shard(self, shard: int, handles: Sequence[Handle], errors: ShardErrors) -> None:

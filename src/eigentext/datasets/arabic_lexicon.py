@@ -20,22 +20,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-ELEMENTS = (
-    "lemma",
-    "pos",
-    "pre2",
-    "pre1",
-    "det",
-    "asp",
-    "mood",
-    "vox",
-    "per",
-    "gen",
-    "num",
-    "cas",
-    "stt",
-    "pron",
-)
+ELEMENTS = tuple("lemma pos pre2 pre1 det asp mood vox per gen num cas stt pron".split())
 """The label elements, in the order in which an analysis id lists them."""
 
 TABLES = ("prefixes.tsv", "stems.tsv", "suffixes.tsv", "compatibility.tsv")
@@ -65,11 +50,8 @@ class _Lexicon(NamedTuple):
     @property
     def longest(self) -> tuple[int, int, int]:
         """Letters of the longest prefix, stem and suffix."""
-        return (
-            max(map(len, self.prefixes)),
-            max(map(len, self.stems)),
-            max(map(len, self.suffixes)),
-        )
+        prefix, stem, suffix = (max(map(len, table)) for table in self[:3])
+        return prefix, stem, suffix
 
 
 def _rows(name: str) -> list[_Row]:

@@ -87,11 +87,8 @@ def _texts(library: Path) -> Iterator[str]:
             source = path.read_text(encoding="utf-8")
             if '"""' in source or "'''" in source:
                 yield from _docstrings(source)
-        except (
-            SyntaxError,
-            ValueError,
-        ):  # a template or a file in another encoding: no text of ours
-            continue
+        except (SyntaxError, ValueError):
+            continue  # a template or a file in another encoding: no text of ours
 
 
 def _paragraphs(text: str) -> Iterator[str]:
@@ -116,10 +113,6 @@ def _paragraphs(text: str) -> Iterator[str]:
             lines = []
 
 
-def _tokens(sentence: str) -> list[str]:
-    return _TOKEN.findall(_INLINE_MARKUP.sub("", sentence))
-
-
 def _is_prose(tokens: list[str]) -> bool:
     """A sentence has three words or more, and more words than signs."""
     words = sum(token[0].isalpha() for token in tokens)
@@ -137,6 +130,6 @@ def sentences(library: Path | None = None) -> Iterator[list[str]]:
     for text in _texts(folder):
         for paragraph in _paragraphs(text):
             for sentence in _SENTENCE_END.split(paragraph):
-                tokens = _tokens(sentence)
+                tokens = _TOKEN.findall(_INLINE_MARKUP.sub("", sentence))
                 if _is_prose(tokens):
                     yield tokens

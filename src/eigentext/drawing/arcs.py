@@ -113,7 +113,8 @@ def arcs_svg(
                 below = word_y + FONT_SIZE + 4
                 texts.append(svg_text("et-tag", x, below, under[i], under[i], "", _SMALL))
             if data:
-                target = _target(x, word_y, widths[i], len(texts))
+                height = 24.0 + (FONT_SIZE + 4) * (len(texts) - 1)
+                target = svg_box("et-hit", x, word_y - 12, max(widths[i] + 6, 24.0), height, 5)
                 texts = [data_group("et-place", {"word": i + 1}, [target, *texts])]
             sheet.texts += texts
         top = word_y + (FONT_SIZE + 6 if tags else 0) + HALF_LABEL + MARGIN
@@ -321,11 +322,6 @@ def _scale(name: str) -> list[tuple[str, float]]:
     first, last = f"{name} 0", "1"
     width = text_width(first, _SMALL) + 6
     return [(first, width), (last, width + 24 * len(_STEPS) + 2 + text_width(last, _SMALL))]
-
-
-def _target(x: float, y: float, width: float, n_lines: int) -> str:
-    height = 24.0 + (FONT_SIZE + 4) * (n_lines - 1)
-    return svg_box("et-hit", x, y - 12, max(width + 6, 24.0), height, 5)
 
 
 def _coloured(text: str, colour: str) -> str:

@@ -86,8 +86,20 @@ def _plain(number: float) -> float | None:
     return None if math.isnan(number) else round(number, 4)
 
 
-def _nothing(measure: str) -> Agreement:
-    return Agreement(measure, math.nan, math.nan, math.nan, 0, 0)
+def _drawn(
+    measure: str,
+    counts: Sequence[Sequence[float]] | Counts,
+    figure: Callable[[Counts], Counts],
+    n_items: int,
+    n_samples: int,
+    seed: int,
+) -> Agreement:
+    """The figure of counts by group, with its interval."""
+    if not len(counts):
+        return Agreement(measure, math.nan, math.nan, math.nan, 0, 0)
+    drawn = interval(counts, figure=figure, n_samples=n_samples, seed=seed)
+    ends = drawn.value, drawn.low, drawn.high
+    return Agreement(measure, *ends, n_items, len(counts), drawn.confidence)
 
 
 def _measured(
@@ -100,8 +112,6 @@ def _measured(
     seed: int,
 ) -> Agreement:
     """The figure of rows (count by column), added up within groups before groups are drawn."""
-    if not rows:
-        return _nothing(measure)
     number: dict[Hashable, int] = {}
     for group in groups:
         number.setdefault(group, len(number))
@@ -109,9 +119,7 @@ def _measured(
     for row, group in zip(rows, groups, strict=True):
         for column, times in row.items():
             counts[number[group], column] += times
-    drawn = interval(counts, figure=figure, n_samples=n_samples, seed=seed)
-    ends = drawn.value, drawn.low, drawn.high
-    return Agreement(measure, *ends, len(rows), len(counts), drawn.confidence)
+    return _drawn(measure, counts, figure, len(rows), n_samples, seed)
 
 
 def _ratio(part: Counts, whole: Counts) -> Counts:
@@ -295,12 +303,8 @@ def f1_agreement(
     def figure(added: Counts) -> Counts:
         return np.where(added[..., 1] + added[..., 2] > 0, f1(added), np.nan)
 
-    if not counts:
-        return _nothing(measure)
-    drawn = interval(counts, figure=figure, n_samples=n_samples, seed=seed)
     n_items = int(sum(row[1] + row[2] - row[0] for row in counts))
-    ends = drawn.value, drawn.low, drawn.high
-    return Agreement(measure, *ends, n_items, len(counts), drawn.confidence)
+    return _drawn(measure, counts, figure, n_items, n_samples, seed)
 
 
 def span_counts(

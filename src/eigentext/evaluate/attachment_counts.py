@@ -268,14 +268,9 @@ def _rows_by(
 ) -> dict[Key, tuple[WordScore, WordScore]]:
     """Scores of heads, and of heads with relations, of the words with each key."""
     gold, system = both.gold, both.system
-    in_gold: Counter[Key] = Counter(
-        key(gold, g) for g, counted in enumerate(both.gold_kept) if counted
-    )
-    in_system: Counter[Key] = Counter(
-        key(system, s) for s, counted in enumerate(both.system_kept) if counted
-    )
-    headed: Counter[Key] = Counter()
-    labelled: Counter[Key] = Counter()
+    in_gold = Counter(key(gold, g) for g, counted in enumerate(both.gold_kept) if counted)
+    in_system = Counter(key(system, s) for s, counted in enumerate(both.system_kept) if counted)
+    headed, labelled = Counter[Key](), Counter[Key]()
     for g, s in both.pairs:
         if both.same_head(g, s):
             headed[key(gold, g)] += 1

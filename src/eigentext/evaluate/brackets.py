@@ -166,13 +166,8 @@ class Bracketing:
     @classmethod
     def of(cls, tree: Tree, rules: Rules) -> Bracketing:
         """Walk a tree; a leaf beside other children is a terminal with an empty tag."""
-        words: list[str] = []
-        tags: list[str] = []
-        labels: list[str] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        quotes: list[_Quote] = []
-        length = 0
+        walked = cls([], [], [], [], [], [], 0)
+        words, labels, ends = walked.words, walked.labels, walked.ends
         still_open: list[tuple[int, int]] = []  # (node after the subtree, number of the bracket)
         names, sizes = tree.labels, tree.sizes.tolist()
         node, n_nodes = 0, len(names)
@@ -184,23 +179,23 @@ class Bracketing:
             if size > 2:
                 still_open.append((node + size, len(labels)))
                 labels.append(names[node])
-                starts.append(len(words))
+                walked.starts.append(len(words))
                 ends.append(-1)
                 node += 1
                 continue
             # a preterminal (size 2) with its word, or a leaf beside other children
             tag, word = ("", names[node]) if size == 1 else (names[node], names[node + 1])
-            length += tag not in rules.deleted_for_length
+            walked.length += tag not in rules.deleted_for_length
             if tag in rules.quote_labels and word in _QUOTE_WORDS:
                 opened = tuple(number for _, number in still_open)
-                quotes.append(_Quote(tag, word, len(words), len(labels), opened))
+                walked.quotes.append(_Quote(tag, word, len(words), len(labels), opened))
             if tag not in rules.deleted_tags:
                 words.append(word)
-                tags.append(tag)
+                walked.tags.append(tag)
             node += size
         for _, number in still_open:
             ends[number] = len(words)
-        return cls(words, tags, labels, starts, ends, quotes, length)
+        return walked
 
     def scored(self, rules: Rules) -> list[Bracket]:
         """The brackets that count: not over nothing, and not of a deleted label."""

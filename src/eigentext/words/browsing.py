@@ -21,17 +21,13 @@ Near = list[tuple[str, float | None]]
 
 @dataclass(frozen=True)
 class WordFacts:
-    """What a model knows of a word.
-
-    ``rank``     1 for the most frequent word;  ``count`` None where counts are not known
-    ``members``  the most frequent words of that cluster, of ``n_members`` in all
-    """
+    """What a model knows of a word."""
 
     word: str
-    rank: int
-    count: int | None
+    rank: int  # 1 for the most frequent word
+    count: int | None  # None where counts are not known
     path: str | None  # the bits of its cluster, None without clusters
-    members: list[tuple[str, int]]
+    members: list[tuple[str, int]]  # the most frequent words of that cluster
     n_members: int
 
 

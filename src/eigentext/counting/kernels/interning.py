@@ -38,22 +38,16 @@ class RawBytes(NamedTuple):
 
 
 class TableArrays(NamedTuple):
-    """The arrays of a word table; see the module and ``TypeTable``.
+    """The arrays of a word table; see the module and ``TypeTable``."""
 
-    ``slots, shift, hash_mask``    (slots, 2); a key spread over all bits, shifted, is its slot
-    ``arena, arena_words``         the bytes of all words end to end, and as in :class:`RawBytes`
-    ``offsets``                    word i is ``arena[offsets[i] : offsets[i + 1]]``
-    ``counts, first_lines``        of each word: tokens, and the line where it came first
-    """
-
-    slots: UInt64s
-    shift: int
+    slots: UInt64s  # (slots, 2)
+    shift: int  # a key spread over all bits, shifted, is its slot
     hash_mask: np.uint64
-    arena: UInt8s
-    arena_words: UInt64s
-    offsets: Int64s
-    counts: Int64s
-    first_lines: Int64s
+    arena: UInt8s  # the bytes of all words end to end
+    arena_words: UInt64s  # and as in :class:`RawBytes`
+    offsets: Int64s  # word i is ``arena[offsets[i] : offsets[i + 1]]``
+    counts: Int64s  # tokens of each word
+    first_lines: Int64s  # the line where it came first
 
 
 @intrinsic

@@ -25,12 +25,12 @@ from eigentext.base.cores import each, in_turn
 from eigentext.base.ragged import pointers
 from eigentext.errors import SettingsError
 from eigentext.linalg.ties import single_threaded
+from eigentext.sequences.observations import Encoded  # noqa: TC001  for the examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from eigentext.base.types import Float64s, Int32s, Int64s, Numbers
-    from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Precision
 
     Floating = Numbers  # float32 or float64
@@ -65,7 +65,6 @@ class Plan:
     def of(cls, data: Encoded, n_states: int, *, room: int = _ROOM) -> Plan:
         """Plan the passes over ``data`` for so many states.
 
-        >>> from eigentext.sequences.observations import Encoded
         >>> plan = Plan.of(Encoded.of([[0], [0, 1, 0], [], [1, 1]]), 2)
         >>> plan.owners.tolist(), plan.lengths.tolist(), plan.bounds.tolist()
         ([1, 3, 0], [3, 2, 1], [0, 3])
@@ -86,7 +85,6 @@ class Plan:
     def blocks(self, least: int = _FEWEST_IN_A_BLOCK) -> list[Batches]:
         """Neighbouring batches together, of about ``least`` tokens or more; 64 blocks at most.
 
-        >>> from eigentext.sequences.observations import Encoded
         >>> plan = Plan.of(Encoded.of([[0] * 40] * 100), 2)
         >>> [(block.bounds[0].item(), block.bounds[-1].item()) for block in plan.blocks(2000)]
         [(0, 74), (74, 100)]

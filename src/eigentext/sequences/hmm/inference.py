@@ -17,11 +17,11 @@ import numpy as np
 
 from eigentext.errors import SettingsError
 from eigentext.sequences.hmm.batches import Machine, check_symbols
+from eigentext.sequences.hmm.parameters import Parameters  # noqa: TC001  for the examples
 from eigentext.sequences.observations import Encoded
 
 if TYPE_CHECKING:
     from eigentext.base.types import Float64s, Int32s
-    from eigentext.sequences.hmm.parameters import Parameters
 
 _SEGMENT = 4096  # tokens whose back pointers are kept at once
 _DRAWN_AT_ONCE = 2_000_000
@@ -48,7 +48,6 @@ def _machine(parameters: Parameters, data: Encoded) -> Machine:
 def surprisals(parameters: Parameters, data: Encoded) -> Float64s:
     """(N,) ``-log p(x_t | x_1 .. x_t-1)``, natural logarithm.
 
-    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> coin = Parameters([1.0], [[1.0]], [[0.5, 0.5]])
     >>> surprisals(coin, Encoded.of([[0, 1]])).round(3).tolist()
     [0.693, 0.693]
@@ -61,7 +60,6 @@ def surprisals(parameters: Parameters, data: Encoded) -> Float64s:
 def log_likelihoods(parameters: Parameters, data: Encoded) -> Float64s:
     """(S,) ``log p(x_1 .. x_n)`` of each sequence; 0 for an empty one.
 
-    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> coin = Parameters([1.0], [[1.0]], [[0.5, 0.5]])
     >>> log_likelihoods(coin, Encoded.of([[0, 1], []])).round(3).tolist()
     [-1.386, 0.0]
@@ -72,7 +70,6 @@ def log_likelihoods(parameters: Parameters, data: Encoded) -> Float64s:
 def filtered(parameters: Parameters, data: Encoded) -> Float64s:
     """(N, k) ``p(h_t | x_1 .. x_t)``.
 
-    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> sure = Parameters([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]])
     >>> filtered(sure, Encoded.of([[0, 1]])).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
@@ -85,7 +82,6 @@ def filtered(parameters: Parameters, data: Encoded) -> Float64s:
 def smoothed(parameters: Parameters, data: Encoded) -> Float64s:
     """(N, k) ``p(h_t | x_1 .. x_n)``.
 
-    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> chain = Parameters([0.5, 0.5], [[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [1.0, 0.0]])
     >>> smoothed(chain, Encoded.of([[0, 1]])).tolist()
     [[1.0, 0.0], [1.0, 0.0]]
@@ -98,7 +94,6 @@ def smoothed(parameters: Parameters, data: Encoded) -> Float64s:
 def posterior_decode(parameters: Parameters, data: Encoded) -> Int32s:
     """(N,) the state of highest ``p(h_t | x_1 .. x_n)`` for each token by itself.
 
-    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> sure = Parameters([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]])
     >>> posterior_decode(sure, Encoded.of([[0, 1]])).tolist()
     [0, 1]
@@ -111,7 +106,6 @@ def posterior_decode(parameters: Parameters, data: Encoded) -> Int32s:
 def viterbi(parameters: Parameters, data: Encoded) -> Int32s:
     """(N,) the states of the most probable path of each sequence.
 
-    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> sure = Parameters([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]])
     >>> viterbi(sure, Encoded.of([[0, 1], [1]])).tolist()
     [0, 1, 1]
@@ -130,7 +124,6 @@ def viterbi(parameters: Parameters, data: Encoded) -> Int32s:
 def next_symbols(parameters: Parameters, data: Encoded) -> Float64s:
     """(S, V) distribution of the symbol after each sequence; after an empty one, of the first.
 
-    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> turns = Parameters([1.0, 0.0], [[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])
     >>> next_symbols(turns, Encoded.of([[], [0], [0, 1]])).tolist()
     [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
@@ -147,7 +140,6 @@ def sample_states(
 ) -> tuple[Encoded, Int32s]:
     """``n`` sequences of ``length`` symbols drawn from the model, and the states (N,) behind them.
 
-    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> turns = Parameters([1.0, 0.0], [[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])
     >>> drawn, states = sample_states(turns, 2, 3)
     >>> drawn.ids.tolist(), states.tolist()
@@ -173,7 +165,6 @@ def sample_states(
 def sample(parameters: Parameters, n: int, length: int, seed: int = 0) -> Encoded:
     """``n`` sequences of ``length`` symbols drawn from the model.
 
-    >>> from eigentext.sequences.hmm.parameters import Parameters
     >>> sample(Parameters([1.0], [[1.0]], [[0.0, 1.0]]), 1, 3).ids.tolist()
     [1, 1, 1]
     """

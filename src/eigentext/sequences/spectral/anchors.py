@@ -38,13 +38,13 @@ from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import single_threaded
 from eigentext.sequences.hmm.parameters import Parameters, distributions
+from eigentext.sequences.observations import Encoded  # noqa: TC001  for the examples
 from eigentext.sequences.spectral.moments import pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eigentext.base.types import Bools, Float64s, Int64s, Sparse
-    from eigentext.sequences.observations import Encoded
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,6 @@ EXACT = AnchorChoices(
 class NeighbourCounts:
     """What the estimator is learned from.
 
-    >>> from eigentext.sequences import Encoded
     >>> NeighbourCounts.of(Encoded.of([[0, 1], [1]]), 2).beside.toarray().tolist()
     [[0.0, 0.0, 1.0, 0.0, 1.0, 0.0], [1.0, 0.0, 1.0, 0.0, 0.0, 2.0]]
     """
@@ -112,7 +111,6 @@ class NeighbourCounts:
     def joined(self, to: Int64s) -> NeighbourCounts:
         """The same where every symbol x is ``to[x]``; what is another's has no counts of its own.
 
-        >>> from eigentext.sequences import Encoded
         >>> two = NeighbourCounts.of(Encoded.of([[0, 1], [1]]), 2).joined(np.array([0, 0]))
         >>> two.counts.tolist(), two.pairs.toarray().tolist()
         ([3.0, 0.0], [[1.0, 0.0], [0.0, 0.0]])
@@ -148,7 +146,6 @@ def anchor_hmm(
 ) -> AnchorModel:
     """Parameters of k states; ``names`` of the symbols tell what they look like.
 
-    >>> from eigentext.sequences import Encoded
     >>> text = Encoded.of([[0, 2, 1, 3, 0, 3], [1, 2, 0, 2, 1, 3]])
     >>> hmm = anchor_hmm(NeighbourCounts.of(text, 4), 2, choices=EXACT).parameters
     >>> sorted(hmm.emission.round(6).tolist()), hmm.transition.round(6).tolist()
@@ -275,7 +272,6 @@ def transitions(emission: Float64s, contexts: NeighbourCounts) -> tuple[Float64s
     with D the unigram.  By ``D^(-1/2) O' = Q R`` they are problems in k^2 and k dimensions, and
     the first is ``min |R M R' - Q' D^(-1/2) P D^(-1/2) Q|``.
 
-    >>> from eigentext.sequences import Encoded
     >>> text = Encoded.of([[0, 2, 1, 3, 0, 3], [1, 2, 0, 2, 1, 3]])
     >>> M, pi = transitions(np.repeat(np.eye(2) / 2, 2, axis=1), NeighbourCounts.of(text, 4))
     >>> M.round(6).tolist(), pi.round(6).tolist()

@@ -24,12 +24,12 @@ from eigentext.base.ragged import pointers
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.svd import truncated_svd
+from eigentext.sequences.observations import Encoded  # noqa: TC001  for the examples
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.types import Float64s, Int32s, Int64s, Sparse
-    from eigentext.sequences.observations import Encoded
     from eigentext.sequences.settings import Scaling
 
     Ids = Int32s
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 class Moments:
     """Symbols at the beginning, and all triples of neighbours.
 
-    >>> from eigentext.sequences import Encoded
     >>> seen = Moments.of(Encoded.of([[0, 1, 2, 1], [1, 0]]), 3)
     >>> seen.n_triples, seen.first.tolist(), seen.middle.tolist()
     (2, [0.5, 0.5, 0.0], [1, 2])
@@ -103,7 +102,6 @@ class Moments:
 def pairs_of(data: Encoded, n_symbols: int) -> Sparse:
     """(V, V) csr counts of [symbol, next symbol] over all sequences.
 
-    >>> from eigentext.sequences import Encoded
     >>> pairs_of(Encoded.of([[0, 1, 0, 1], [0]]), 2).toarray().tolist()
     [[0, 2], [1, 0]]
     """
@@ -161,7 +159,6 @@ def dictionary(
     each other alone are the leading directions.  Up to 800 symbols singular vectors have full
     precision in float64; otherwise an overlap of 0.99 in float32.
 
-    >>> from eigentext.sequences import Encoded
     >>> dictionary(Moments.of(Encoded.of([[0, 1, 2, 1, 0, 2]]), 3), 2, "svd").U.shape
     (3, 2)
     """

@@ -35,6 +35,7 @@ from eigentext.base.registry import part
 from eigentext.errors import RankError, SettingsError
 from eigentext.linalg.ties import number_alike, single_threaded, unit_rows
 from eigentext.sequences.hmm.parameters import Parameters, distributions
+from eigentext.sequences.observations import Encoded  # noqa: TC001  for the examples
 from eigentext.sequences.spectral.moments import Moments, dictionary
 from eigentext.sequences.spectral.operators import make_operators
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from eigentext.base.types import Bools, Float64s, Int64s
-    from eigentext.sequences.observations import Encoded
 
 Method = Literal["clusters", "diagonalise", "tensor"]
 
@@ -66,7 +66,6 @@ def recover_parameters(
                    be cut off
     ``kappa``      see :func:`~eigentext.sequences.spectral.moments.dictionary`; for ``clusters``
 
-    >>> from eigentext.sequences import Encoded
     >>> text = Encoded.of([[0, 2, 1, 3, 0, 3], [1, 2, 0, 2, 1, 3]] * 9)
     >>> hmm = recover_parameters(Moments.of(text, 4), 2, smoothing=0.0)
     >>> sorted(hmm.emission.round(6).tolist()), hmm.transition.round(6).tolist()
@@ -97,7 +96,6 @@ def spectral_start(
     With the ``data`` of the moments, so many ``passes`` of EM in small steps follow; one of them
     is worth ten iterations of Baum-Welch.
 
-    >>> from eigentext.sequences import Encoded
     >>> text = Encoded.of([[0, 1, 0, 1, 2]] * 9)
     >>> spectral_start(Moments.of(text, 3), 2, data=text).n_states
     2

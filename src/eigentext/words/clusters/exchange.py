@@ -79,21 +79,15 @@ class NeighbourLists(NamedTuple):
 
 
 class ExchangeState(NamedTuple):
-    """Counts of cluster pairs, which the kernels keep up to date.
-
-    ``ahead, back``      (m, m) ``ahead[a, b]``: how often a stands before b; its transpose, so
-                         that the loop over all target clusters reads memory in order
-    ``f_ahead, f_back``  x log x of the same
-    ``left, right``      (m,) sums of the rows and of the columns of ``ahead``
-    """
+    """Counts of cluster pairs, which the kernels keep up to date."""
 
     sizes: Int64s  # (m,) words of each cluster
-    ahead: Float64s
-    back: Float64s
-    f_ahead: Float64s
+    ahead: Float64s  # (m, m) ``ahead[a, b]``: how often a stands before b
+    back: Float64s  # its transpose: the loop over all target clusters reads memory in order
+    f_ahead: Float64s  # x log x of the same
     f_back: Float64s
-    left: Float64s
-    right: Float64s
+    left: Float64s  # (m,) sums of the rows of ``ahead``
+    right: Float64s  # and of its columns
 
     @classmethod
     def of_table(cls, table: Numbers, sizes: Int64s) -> ExchangeState:

@@ -298,7 +298,12 @@ def cluster_counts(
         else:
             labels, merges = _spectral_start(counts, words, settings, clustering, progress)
         with timed(seconds, "exchange"):
-            passes, tol = _passes(settings)
+            # passes at the most, and the share of the information below which they end
+            passes, tol = settings.passes, _SETTLED
+            if passes is None and settings.method in ("paper", "brown"):
+                passes = 0
+            elif passes is None:
+                passes, tol = _PASSES, _ENOUGH
             if passes or (labels[words] < 0).any():
                 result = refine(ahead, labels, m, words, passes=passes, tol=tol, progress=progress)
                 labels, clustering.history = result.labels, result.information
@@ -339,13 +344,6 @@ def check_memory(
             f"{sum(pairs.values()):,} pairs: {-(-needed // 10**7) * 10:,}MB is the least, or a "
             "smaller vocabulary"
         )
-
-
-def _passes(settings: ClusterSettings) -> tuple[int, float]:
-    """Exchange passes at the most, and the share of the information below which they end."""
-    if settings.passes is not None:
-        return settings.passes, _SETTLED
-    return (0, _SETTLED) if settings.method in ("paper", "brown") else (_PASSES, _ENOUGH)
 
 
 def _spectral_start(

@@ -113,12 +113,6 @@ def pair_view(pairs: Iterable[WordPair], row_of: Mapping[str, int]) -> Sparse:
     return _table(rows, columns, [n for _, _, n in aligned], len(row_of))
 
 
-def character_view(words: Sequence[str]) -> Sparse:
-    """N-grams, shape and case."""
-    column_of = {feature: column for column, feature in enumerate(common_features(words))}
-    return feature_matrix(words, column_of).astype(np.float64)
-
-
 def read_word_pairs(source: Source, *, on_error: OnError | None = None) -> list[WordPair]:
     r"""Lines ``word TAB foreign word``, with a count after another TAB or without (then it is 1).
 
@@ -308,8 +302,9 @@ class MultiviewEmbedding(SentenceVectors, Model, MultiviewSettings):
                 yield name, document_view(text, self.document_sentences)
             elif name == "translations":
                 yield name, pair_view(pairs or (), row_of)
-            else:
-                yield name, character_view(words)
+            else:  # n-grams, shape and case
+                column_of = {feature: at for at, feature in enumerate(common_features(words))}
+                yield name, feature_matrix(words, column_of).astype(np.float64)
 
     def space(self) -> WordSpace:
         """The words with their vectors, ready for many questions, about unknown words too."""

@@ -26,20 +26,14 @@ _TIE = 1e-6  # losses are about N times mutual information: far above rounding, 
 
 
 class MergeTable(NamedTuple):
-    """The clusters in slots, of which the free ones are not ``active``.
-
-    ``tokens, shares``  (slots,) n(a) and s(a) of the formula above
-    ``pairs, mirror``   (slots, slots) how often a stands before b, and the transpose
-    ``loss``            (slots, slots) what a merge takes; infinite on the diagonal and where a
-                        slot is free, symmetric
-    """
+    """The clusters in slots, of which the free ones are not ``active``."""
 
     active: Bools
-    tokens: Float64s
-    shares: Float64s
-    pairs: Float64s
-    mirror: Float64s
-    loss: Float64s
+    tokens: Float64s  # (slots,) n(a) of the formula above
+    shares: Float64s  # (slots,) s(a)
+    pairs: Float64s  # (slots, slots) how often a stands before b
+    mirror: Float64s  # and the transpose
+    loss: Float64s  # (slots, slots), symmetric; infinite on the diagonal and in free slots
 
 
 @njit(error_model="numpy", fastmath={"contract"})

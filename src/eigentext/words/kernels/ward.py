@@ -16,20 +16,15 @@ from eigentext.base.types import Bools, Float64s, Int64s
 
 
 class ActiveClusters(NamedTuple):
-    """The clusters in slots, of which the free ones are not ``active``.
-
-    ``sizes, squares``  (slots,) words of each, and the squared length of its centroid
-    ``nearest, bound``  (slots,) the cluster with the least cost, and that cost; where it is not
-                        ``tight``, the bound may be too low and the nearest another
-    """
+    """The clusters in slots, of which the free ones are not ``active``."""
 
     cost: Float64s  # (slots, slots) of merging two, symmetric (Eq. 2)
     active: Bools
-    sizes: Float64s
-    squares: Float64s
-    nearest: Int64s
-    bound: Float64s
-    tight: Bools
+    sizes: Float64s  # (slots,) words of each
+    squares: Float64s  # (slots,) the squared length of its centroid
+    nearest: Int64s  # (slots,) the cluster with the least cost
+    bound: Float64s  # and that cost
+    tight: Bools  # or else the bound may be too low and the nearest another
     tie: float  # the share of a cost within which costs are equal
 
 

@@ -130,15 +130,6 @@ class ClassBigram(Model, ClassBigramSettings):
                 [unknown if i == len(self.words_) - 1 else i for i in ids], dtype=np.int64
             )
 
-    def _pairs_probability(self, before: Int64s, after: Int64s, mix: float) -> Float64s:
-        probability = np.zeros(before.shape[0])
-        if mix > 0:
-            step = self.transition_[self.class_of_[before], self.class_of_[after]]
-            probability += mix * step * self.emission_[after]
-        if mix < 1:
-            probability += (1 - mix) * self.word_model_.probabilities(before, after)
-        return probability
-
     def log_prob(self, tokens: Sequence[str], *, mix: float | None = None) -> float:
         """log p(x_1 .. x_N, end), natural logarithm."""
         self.check_fitted()
@@ -148,7 +139,13 @@ class ClassBigram(Model, ClassBigramSettings):
         mix = self.mix if mix is None else mix
         if not 0 <= mix <= 1:
             raise SettingsError(f"mix is {mix}, expected a number from 0 to 1")
-        return float(np.log(self._pairs_probability(before, after, mix)).sum())
+        probability = np.zeros(before.shape[0])
+        if mix > 0:
+            step = self.transition_[self.class_of_[before], self.class_of_[after]]
+            probability += mix * step * self.emission_[after]
+        if mix < 1:
+            probability += (1 - mix) * self.word_model_.probabilities(before, after)
+        return float(np.log(probability).sum())
 
     def perplexity(self, sentences: Iterable[Sequence[str]], *, mix: float | None = None) -> float:
         """exp of minus the mean log probability of a token, ends of sentences included."""
