@@ -16,19 +16,34 @@ import argparse
 import os
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.constituency import LPCFG
 from eigentext.constituency.learn.search import f1_on
 from eigentext.datasets import load_english
+from eigentext.drawing.plots import Plot, line_plot
 from eigentext.evaluate.parseval import evaluate, parse_prediction
 from eigentext.language.formats.prm import EvalbSettings
 from eigentext.language.formats.ptb import read_trees
 from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.ties import single_threaded
-from eigentext.reports.const_plots import CurvePoint, learning_curve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 SHARES = (0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+class CurvePoint(NamedTuple):
+    """One trained parser: whose it is, trees and CPU seconds of training, F1."""
+
+    name: str
+    trees: int
+    seconds: float
+    f1: float
 
 
 def share_of(trees: list[Tree], share: float) -> list[Tree]:
@@ -44,6 +59,24 @@ def peer_point(folder: Path, data: str, gold: list[Tree], seconds: float) -> Cur
         f1 = evaluate(gold, found, EvalbSettings.collins(), failed="empty").all.f1
         return CurvePoint("Berkeley", 0, seconds, f1)
     return None
+
+
+def learning_curve(points: Iterable[CurvePoint], against: Literal["trees", "seconds"]) -> Plot:
+    """F1 against the number of trees or the CPU seconds of training, on a logarithmic axis.
+
+    Points of one name make a line; a name with one point, such as a peer's, is a dot.
+    """
+    by_name: dict[str, list[tuple[float, float]]] = {}
+    for point in points:
+        # seconds to two digits: more is not known, and the axis is marked with them
+        x = float(point.trees if against == "trees" else f"{point.seconds:.2g}")
+        by_name.setdefault(point.name, []).append((x, point.f1))
+    series = {}
+    for name, pairs in by_name.items():
+        x, y = np.array(sorted(pairs)).T
+        series[name] = (x, y)
+    x_label = "training trees" if against == "trees" else "training, CPU seconds"
+    return line_plot(series, log_x=True, x_label=x_label, y_label="F1")
 
 
 def main() -> None:
@@ -88,8 +121,9 @@ def main() -> None:
         target = Path(options.svg)
         target.mkdir(parents=True, exist_ok=True)
         points.sort(key=lambda point: point.name != "eigentext")
-        for against in ("trees", "seconds"):
-            drawn = learning_curve(points, against=against).svg()
+        curves: tuple[Literal["trees", "seconds"], ...] = ("trees", "seconds")
+        for against in curves:
+            drawn = learning_curve(points, against).svg()
             (target / f"curve-{options.data}-{against}.svg").write_text(drawn)
 
 

@@ -134,7 +134,10 @@ def _theorem_line(theorem: TheoremThree) -> str:
 
 
 def _plot(path: str, theorem: TheoremThree, label: str | None) -> None:
-    from eigentext.reports.const_plots import singular_value_plot
+    """Singular values of Omega_a by rank, one line a nonterminal."""
+    import numpy as np
+
+    from eigentext.drawing.plots import line_plot
 
     check_picture(path, "--plot")
     chosen = {
@@ -145,5 +148,9 @@ def _plot(path: str, theorem: TheoremThree, label: str | None) -> None:
     if not chosen:
         whose = "this model" if label is None else f"nonterminal {label!r}"
         raise SettingsError(f"{whose} has no singular values to plot")
-    shown = dict(list(chosen.items())[:_PLOTTED])
-    write_picture(path, singular_value_plot(shown).as_file(path))
+    series = {
+        label: (np.arange(1.0, len(values) + 1), np.asarray(values, dtype=np.float64))
+        for label, values in list(chosen.items())[:_PLOTTED]
+    }
+    plot = line_plot(series, log_y=True, x_label="rank", y_label="singular value of Omega")
+    write_picture(path, plot.as_file(path))

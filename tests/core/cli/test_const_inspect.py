@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -14,59 +13,23 @@ from eigentext.constituency import LPCFG
 from eigentext.datasets import load_english
 from eigentext.drawing.plots import PALETTE, line_plot
 from eigentext.language.trees.constituent import Tree
-from eigentext.reports.const_plots import CurvePoint, learning_curve, singular_value_plot
-
-POINTS = [
-    CurvePoint("ours", 1000, 9.0, 80.0),
-    CurvePoint("ours", 10, 0.1, 40.0),
-    CurvePoint("ours", 100, 1.0, 60.0),
-    CurvePoint("a peer", 1000, 900.0, 78.0),
-]
 
 
 def _paths(svg, colour):
     """Points of the line in this colour, in pixels."""
-    found = re.findall(r'<path d="([^"]+)"[^>]*stroke: ' + re.escape(colour), svg)
-    line = max(found, key=len) if found else ""
+    paths = re.findall(r'<path d="([^"]+)"[^>]*stroke: ' + re.escape(colour), svg)
+    line = max(paths, key=len) if paths else ""
     return [tuple(map(float, pair)) for pair in re.findall(r"[ML] (\S+) (\S+)", line)]
 
 
-def test_the_curve_runs_by_trees_in_order_and_on_a_logarithmic_axis():
-    svg = learning_curve(POINTS, title="GUM").svg()
+@pytest.mark.parametrize("axis", [0, 1])
+def test_equal_factors_are_equal_steps_on_a_logarithmic_axis(axis):
+    series = {"@>VP|NP": ([1, 10, 100], [1, 2, 3]) if axis == 0 else ([1, 2, 3], [8, 4, 2])}
+    svg = line_plot(series, log_x=axis == 0, log_y=axis == 1).svg()
     ElementTree.fromstring(svg)
-    assert all(text in svg for text in ("ours", "a peer", "training trees", "F1", "GUM"))
-    xs = [x for x, _ in _paths(svg, PALETTE[0])]
-    assert xs == sorted(xs)
-    assert len(xs) == 3
-    assert xs[1] - xs[0] == pytest.approx(xs[2] - xs[1], abs=0.01)  # equal factors of ten
-    heights = [y for _, y in _paths(svg, PALETTE[0])]
-    assert heights == sorted(heights, reverse=True)  # up is a smaller y
-    by_seconds = learning_curve(POINTS, against="seconds").svg()
-    assert "CPU seconds" in by_seconds
-    assert svg != by_seconds
-
-
-@pytest.mark.parametrize(
-    "point", [CurvePoint("x", 0, 1.0, 1.0), CurvePoint("x", 5, 1.0, float("nan"))]
-)
-def test_points_without_a_place(point):
-    with pytest.raises(ValueError, match="logarithmic"):
-        learning_curve([*POINTS, point])
-    with pytest.raises(ValueError, match="trees or seconds"):
-        learning_curve(POINTS, against="hours")
-
-
-def test_spectra_fall():
-    svg = singular_value_plot({"NP": [8.0, 4.0, 2.0, 1.0], "@>VP|NP": [3.0, 1.0]}).svg()
-    ElementTree.fromstring(svg)
-    assert "@&gt;VP|NP" in svg
-    line = _paths(svg, PALETTE[0])
-    drops = [b[1] - a[1] for a, b in pairwise(line)]
-    assert drops == pytest.approx([drops[0]] * 3, abs=0.01)  # halving each time: a straight line
-    assert drops[0] > 0
-    for bad in ({"NP": []}, {"NP": [1.0, 0.0]}):
-        with pytest.raises(ValueError, match="'NP'"):
-            singular_value_plot(bad)
+    first, second, third = (point[axis] for point in _paths(svg, PALETTE[0]))
+    assert second > first  # down is a larger y
+    assert third - second == pytest.approx(second - first, abs=0.01)
 
 
 def test_png_shows_the_same_size():
