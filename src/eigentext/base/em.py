@@ -15,14 +15,10 @@ Params = TypeVar("Params")
 
 @dataclass(frozen=True)
 class EMResult(Generic[Params]):
-    """What EM came to.
+    """What EM came to."""
 
-    ``params``           after the last iteration
-    ``log_likelihoods``  of the data under the parameters before each iteration
-    """
-
-    params: Params
-    log_likelihoods: tuple[float, ...]
+    params: Params  # after the last iteration
+    log_likelihoods: tuple[float, ...]  # of the data, before each iteration
 
 
 def iterate(

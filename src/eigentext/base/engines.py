@@ -6,11 +6,8 @@ The answer is the same whichever engine is used.
 * :class:`LocalEngine` uses threads: reading, unpacking and the compiled loops all run without the
   interpreter lock, so two threads are twice as fast, and there is no start-up and no copying.
   With ``processes=True`` it uses fresh processes instead.
-* :class:`DaskEngine` hands the tasks to the workers of a cluster.  They need the package and the
-  sources (any fsspec URL), but no common disk: only arrays travel.  Workers must have the same
-  eigentext as we have.  What many tasks need is the result of a task itself (``share``), so that
-  the scheduler can make it anew when the worker that kept it has died; and while we wait for a
-  result we look whether there still are workers.
+* :class:`DaskEngine` hands the tasks to the workers of a cluster.  They need the same eigentext
+  and the sources (any fsspec URL), but no common disk: only arrays travel.
 
 :func:`using_cluster` says that the work inside it may go to such an engine, as
 :func:`~eigentext.base.cores.using_cores` says it of threads: counting, products of large sparse

@@ -49,16 +49,12 @@ _CONTAINERS = ("default", "pandas", "polars")
 
 
 class Stored:
-    """Something that a model file holds.
-
-    ``CONTENT``   the record of what is in the file, or a part; None: the class declares it itself
-    ``SIZED_BY``  settings that say how much there is, checked before the rest
-    """
+    """Something that a model file holds."""
 
     KIND: ClassVar[str]
     VERSION: ClassVar[int] = 1
-    CONTENT: ClassVar[Any] = None
-    SIZED_BY: ClassVar[Named] = Named({})
+    CONTENT: ClassVar[Any] = None  # its record, or a part; None: the class declares it itself
+    SIZED_BY: ClassVar[Named] = Named({})  # settings that say how much there is, checked first
 
     @classmethod
     @cache

@@ -2,8 +2,7 @@
 
 Out, by :func:`save`:
 
-1. arrays are brought to little-endian C order; lists of strings become a uint8 blob and int64
-   offsets (``strings/NAME/bytes``, ``strings/NAME/offsets``), since safetensors has no strings;
+1. arrays are brought to little-endian C order; lists of strings become a blob and offsets;
 2. the header (kind, format version, package version, seed, data, settings, facts) becomes one JSON
    text under the safetensors metadata key ``eigentext``;
 3. the sha256 of the whole file, taken while its own 64 digits read as zeros, is put into the
@@ -64,22 +63,17 @@ _DTYPES = frozenset(
 
 @dataclass(frozen=True)
 class Header:
-    """What a model file says about itself.
-
-    ``settings`` are what the model was made with, ``facts`` what else it has learned that is no
-    array; ``arrays`` maps the name of each stored array to its safetensors type and shape, for
-    display.
-    """
+    """What a model file says about itself."""
 
     kind: str
     format_version: int
     package_version: str
     seed: int | None
-    data: dict[str, Any]
-    settings: dict[str, Any]
-    facts: dict[str, Any]
+    data: dict[str, Any]  # what it was made from: name, licence
+    settings: dict[str, Any]  # what it was made with
+    facts: dict[str, Any]  # what else it has learned that is no array
     sha256: str
-    arrays: dict[str, tuple[str, tuple[int, ...]]]
+    arrays: dict[str, tuple[str, tuple[int, ...]]]  # safetensors' type and shape, for display
 
 
 @dataclass(frozen=True)
@@ -123,11 +117,7 @@ def fitting(path: Source) -> Iterator[None]:
 def save(path: Source, kind: str, arrays: Mapping[str, np.ndarray], **parts: Any) -> Header:
     """Write a model file, whole or not at all, and give back its header.
 
-    Args:
-        path: where to; a name that ends in .gz, .xz or .zst packs it
-        kind: what sort of model this is, such as ``"counts"``
-        arrays: bool, integer and float16/32/64 arrays of any shape; other types are a TypeError
-        **parts: see :func:`dumps`
+    A name that ends in .gz, .xz or .zst packs it; ``parts`` are those of :func:`_pieces`.
 
     >>> made = save("memory://doc/m.eig", "demo", {"x": np.arange(3)}, settings={"rank": 2},
     ...             format_version=1, strings={"words": ["a", "b"]})
@@ -145,17 +135,6 @@ def save(path: Source, kind: str, arrays: Mapping[str, np.ndarray], **parts: Any
 
 def dumps(kind: str, arrays: Mapping[str, np.ndarray], **parts: Any) -> bytes:
     """The bytes that :func:`save` would write.
-
-    Args:
-        kind: what sort of model this is
-        arrays: as :func:`save` takes them
-        **parts: by name,
-            ``settings``        what the model was made with; anything JSON can hold
-            ``format_version``  version of this kind's content, from 1
-            ``facts``           what it learned that is no array; anything JSON can hold
-            ``strings``         lists of strings, such as a vocabulary
-            ``seed``            the random seed, where there was one
-            ``data``            name and licence of what the model was made from
 
     >>> loads(dumps("demo", {"x": np.arange(3)}, settings={}, format_version=1)).arrays["x"].sum()
     np.int64(3)
@@ -250,17 +229,11 @@ def load(
     *,
     mapped: bool = False,
 ) -> ModelFile:
-    """Read and check a model file.
+    """Read and check a model file, given by a path, a URL or the name of an installed model.
 
-    Args:
-        path: a path or URL, or the name of an installed model
-        kind: the kind that is wanted; None takes any
-        versions: the format versions that the caller understands; None takes any
-        contents: what a file of this kind must hold; None for content that nobody uses
-        mapped: large arrays stay in the file, which must not be changed while they are used
-
-    Raises:
-        ModelFileError: it is no model file, or of another kind or version, or damaged
+    ``kind`` and format ``versions`` may be any where they are None, and ``contents``, what a file
+    of this kind must hold, where nobody uses them; with ``mapped`` large arrays stay in the file,
+    which must not be changed while they are used.  All else is a ModelFileError.
 
     >>> _ = save("memory://doc/k.eig", "counts", {}, settings={}, format_version=1)
     >>> load("memory://doc/k.eig", kind="lpcfg")

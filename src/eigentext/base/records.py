@@ -202,14 +202,13 @@ class OrNull(Around):
 
 
 class FactsOf(As):
-    """FactsOf that are a record in memory, a dataclass or NamedTuple."""
+    """Facts that are a record in memory, a dataclass or NamedTuple."""
 
     def __init__(self, make: Callable[..., Any], part: Part) -> None:
-        super().__init__(part, _fields_of, lambda values: make(**values))
+        def fields_of(record: Any) -> dict[str, Any]:
+            return record._asdict() if hasattr(record, "_asdict") else asdict(record)
 
-
-def _fields_of(record: Any) -> dict[str, Any]:
-    return record._asdict() if isinstance(record, tuple) else asdict(record)  # type: ignore[attr-defined]
+        super().__init__(part, fields_of, lambda values: make(**values))
 
 
 class Numbers(As):
@@ -239,8 +238,8 @@ class When(Around):
 class Each(Around):
     """A part for every one of several, whose names go into the braces of ``name``.
 
-    ``of``  the setting or fact, or a function of these, that says which: a number, or a list of
-            a header, means so many parts in a tuple, and names from a function parts in a dict
+    The setting or fact ``of``, or a function of these, says which: a number, or a list of a
+    header, means so many parts in a tuple, and names from a function parts in a dict.
     """
 
     def __init__(self, part: Part, of: str | Callable[[Values], Any], name: str) -> None:

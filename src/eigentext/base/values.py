@@ -25,20 +25,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Packed:
-    """The content of a model file.
-
-    ``arrays``    by name
-    ``strings``   lists of strings by name
-    ``facts``     what was learned that is neither: JSON by name
-    ``settings``  what the model was made with; of a :class:`Model` these come by themselves
-    ``path``      where the parts were read, for messages
-    """
+    """The content of a model file, by name."""
 
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
-    strings: dict[str, Sequence[str]] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    path: str = "<model>"
+    strings: dict[str, Sequence[str]] = field(default_factory=dict)  # lists
+    facts: dict[str, Any] = field(default_factory=dict)  # what else was learned: JSON
+    settings: Mapping[str, Any] = field(default_factory=dict)  # what the model was made with
+    path: str = "<model>"  # where the parts were read, for messages
 
     @property
     def values(self) -> dict[str, Any]:
@@ -47,14 +40,10 @@ class Packed:
 
 
 class Part:
-    """Something that a model file holds.
+    """Something that a model file holds."""
 
-    ``optional``  a file may be without it
-    ``nameless``  its parts have names of their own, to which that of the field does not matter
-    """
-
-    optional: bool = False
-    nameless: bool = False
+    optional: bool = False  # a file may be without it
+    nameless: bool = False  # its parts have names of their own, whatever that of the field is
 
     def leaves(self, name: str, values: Mapping[str, Any] | None) -> Iterator[tuple[str, Part]]:
         """What is stored under which name in a file with these settings and facts.

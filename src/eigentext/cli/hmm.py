@@ -238,7 +238,7 @@ def train(
     figures["log_prob_per_token"] = model.spread_["best"]
     if model.n_starts > 1:
         figures["log_prob_of_starts"] = [round(start.final, 4) for start in model.starts_]
-    _save(model, files, run, figures)
+    run.save(model, expand(files), figures)
 
 
 @with_flags(SpectralHMMSettings)
@@ -255,7 +255,8 @@ def train_spectral(
     from eigentext.sequences import SpectralHMM
 
     model = SpectralHMM(**settings.of(SpectralHMMSettings))
-    _save(model, files, run, _learn_text(model, files, run, text, "--n-states"))
+    figures = _learn_text(model, files, run, text, "--n-states")
+    run.save(model, expand(files), figures)
 
 
 @with_flags(BlockedHMMSettings)
@@ -279,7 +280,7 @@ def train_blocked(
     figures["n_states"] = model.parameters_.n_states
     if model.history_:
         figures["held_out_log_prob_per_token"] = model.history_[-1]
-    _save(model, files, run, figures)
+    run.save(model, expand(files), figures)
 
 
 def _learn_text(
@@ -309,10 +310,6 @@ def _learn_text(
         except RankError as error:
             raise SettingsError(f"{error}: take fewer {remedy}") from error
     return figures | {"n_states": model.n_states, "symbols": len(model.symbols_)}
-
-
-def _save(model: object, files: list[str], run: Training, figures: dict[str, Any]) -> None:
-    run.save(model, expand(files), figures)
 
 
 @with_flags(LatentTaggerSettings)
@@ -345,7 +342,7 @@ def train_tagger(
         figures["characters_power"] = characters.power if characters else 0.0
         if characters is not None:
             figures["characters_states"] = characters.automata.figures()["most_states"]
-    _save(tagger, files, run, figures)
+    run.save(tagger, expand(files), figures)
 
 
 app = group(
