@@ -49,7 +49,7 @@ def build(
         "die": lambda: os._exit(7),
         # as the service knows them
         "tokenise": lambda *given: tokens_view(*given).model_dump_json().encode(),
-        "dep/parse": lambda request, _: f'{{"held": "{hold(request.text)}"}}'.encode(),
+        "parse": lambda request, _: f'{{"held": "{hold(request.text)}"}}'.encode(),
         "trees": lambda *_: 1 // 0,
     }
     return jobs, ServiceFacts(MODELS)

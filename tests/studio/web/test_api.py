@@ -297,7 +297,7 @@ class TestLimitsAndErrors:
         schema = client.get("/openapi.json").json()
         assert set(schema["paths"]) >= {
             f"/api/{name}"
-            for name in ("convert dep/parse health lex/rank models pipe tokenise trees".split())
+            for name in ("convert parse health lex/rank models pipe tokenise trees".split())
         } | {f"/api/documents/{{number}}{name}" for name in ("", "/decisions", "/undo", "/redo")}
         assert "ErrorAnswer" in json.dumps(
             schema["paths"]["/api/trees"]["post"]["responses"]["422"]

@@ -59,7 +59,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("job", ["tokenise", "dep/parse", "lex/rank", "pipe", "read"])
+@pytest.mark.parametrize("job", ["tokenise", "parse", "lex/rank", "pipe", "read"])
 def test_a_line_is_answered_as_a_single_call_is(
     job: str, connect: Callable[..., TestClient]
 ) -> None:
@@ -76,7 +76,7 @@ def test_every_job_has_its_batch(client: TestClient) -> None:
     text = json.dumps({"text": "a b", "source_format": "tokens", "target_format": "conllu"})
     assert batch(client, "convert", text) == [one(client, "convert", text).content]
     schema = client.get("/openapi.json").json()["paths"]["/api/batch/{job}"]["post"]
-    for job in ("trees", "convert", "tokenise", "dep/parse", "pipe", "lex/rank", "read"):
+    for job in ("trees", "convert", "tokenise", "parse", "pipe", "lex/rank", "read"):
         assert job in schema["description"]
 
 
@@ -144,7 +144,7 @@ class TestUnderWay:
     ) -> None:
         with (
             httpx.Client(base_url=address, timeout=LONG, trust_env=False) as client,
-            client.stream("POST", "/api/batch/dep/parse", content=self.lines(*"abcdef")) as answer,
+            client.stream("POST", "/api/batch/parse", content=self.lines(*"abcdef")) as answer,
         ):
             until((tmp_path / "began-b").exists)
             assert not (tmp_path / "began-c").exists()
@@ -164,7 +164,7 @@ class TestUnderWay:
             httpx.Client(base_url=address, timeout=LONG, trust_env=False) as client,
             ThreadPoolExecutor(1) as threads,
         ):
-            long = threads.submit(client.post, "/api/dep/parse", json={"text": "long"})
+            long = threads.submit(client.post, "/api/parse", json={"text": "long"})
             until((tmp_path / "began-long").exists)
             for _ in range(5):
                 answer = client.post("/api/tokenise", json={"text": "a b"})
@@ -182,7 +182,7 @@ class TestUnderWay:
         ):
             held = []
             for k in range(5):
-                held.append(threads.submit(client.post, "/api/dep/parse", json={"text": f"h{k}"}))
+                held.append(threads.submit(client.post, "/api/parse", json={"text": f"h{k}"}))
                 if k < pool.size:
                     until((tmp_path / f"began-h{k}").exists)
             until(lambda: pool.waiting == 3)
@@ -204,7 +204,7 @@ class TestUnderWay:
     ) -> None:
         url = httpx.URL(address)
         body = self.lines(*"abcdef")
-        head = b"POST /api/batch/dep/parse HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
+        head = b"POST /api/batch/parse HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
         with socket.create_connection((url.host, url.port), timeout=LONG) as line:
             line.sendall(head % len(body) + body)
             until((tmp_path / "began-b").exists)

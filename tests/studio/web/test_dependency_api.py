@@ -1,4 +1,4 @@
-"""``/api/dep/parse``: the same answers as the library, and clear refusals."""
+"""``/api/parse`` of dependencies: the same answers as the library, and clear refusals."""
 
 from __future__ import annotations
 
@@ -34,13 +34,16 @@ def service(connect: Connect, dep_model: str) -> TestClient:
 
 
 def parsed(client: TestClient, **request: Any) -> Any:
-    answer = client.post("/api/dep/parse", json=request)
+    answer = client.post("/api/parse", json={**request, "layers": ["dep"]})
     assert answer.status_code == 200, answer.text
-    return answer.json()["sentences"]
+    return [
+        {"tokens": [token["text"] for token in sentence["tokens"]], **sentence["dependencies"]}
+        for sentence in answer.json()["sentences"]
+    ]
 
 
 def refused(client: TestClient, status: int, **request: Any) -> str:
-    answer = client.post("/api/dep/parse", json=request)
+    answer = client.post("/api/parse", json={**request, "layers": ["dep"]})
     assert answer.status_code == status, answer.text
     error = answer.json()["error"]
     assert set(error) == {"path", "line", "why"}
@@ -52,16 +55,17 @@ def test_the_library_and_the_service_agree(service: TestClient, dep_model: str) 
     (sentence,) = parsed(service, sentences=[TOKENS], kbest=4, marginals=True)
     best = parser.parse(TOKENS)
     assert sentence["tokens"] == TOKENS
-    words = sentence["dependencies"]
+    words = sentence["words"]
     assert [word["head"] for word in words] == best.tree.heads.tolist()
     assert [word["relation"] for word in words] == list(best.tree.relations or ())
     assert [word["id"] for word in words] == list(range(1, 7))
-    assert [word["tag"] for word in words] == ["DT", "NN", "VBD", "DT", "NN", "."]
+    assert [word["xpos"] for word in words] == ["DT", "NN", "VBD", "DT", "NN", "."]
     assert sentence["score"] == pytest.approx(best.score, rel=1e-9)
-    assert sentence["approximate"] is False
+    (single,) = parsed(service, sentences=[TOKENS])
+    assert (single["approximate"], single["score"]) == (False, sentence["score"])
     chances = parser.marginals(TOKENS)
-    for word, p in zip(words, sentence["probabilities"], strict=True):
-        assert p == pytest.approx(chances[word["head"], word["id"]], abs=1e-6)
+    for word in words:
+        assert word["probability"] == pytest.approx(chances[word["head"], word["id"]], abs=1e-6)
     expected = parser.kbest(TOKENS, k=4)
     assert [one["heads"] for one in sentence["kbest"]] == [
         one.tree.heads.tolist() for one in expected
@@ -80,7 +84,7 @@ def test_raw_text_is_tokenised(service: TestClient) -> None:
         ["The", "farmer", "ca", "n't", "sleep", "."],
         ["He", "sold", "it", "!"],
     ]
-    assert all(one["kbest"] == [] and one["probabilities"] is None for one in found)
+    assert all(one["kbest"] == [] and one["words"][0]["probability"] is None for one in found)
     assert parsed(service, text="") == []
 
 
@@ -97,7 +101,7 @@ def test_raw_text_is_parsed_as_the_command_line_does(
         for sentence in read_sentences(tmp_path / "out.conllu")
     ]
     found = [
-        [(word["form"], word["head"], word["relation"]) for word in one["dependencies"]]
+        [(word["form"], word["head"], word["relation"]) for word in one["words"]]
         for one in parsed(service, text=text)
     ]
     assert found == said
@@ -108,15 +112,15 @@ def test_one_word_and_odd_words(service: TestClient) -> None:
     for tokens in (["Yes"], ["<b>", "&", "كتاب"], ["🐎"] * 30):
         (sentence,) = parsed(service, sentences=[tokens], kbest=3, marginals=True)
         assert sentence["tokens"] == tokens
-        assert sum(word["head"] == 0 for word in sentence["dependencies"]) == 1
+        assert sum(word["head"] == 0 for word in sentence["words"]) == 1
         assert "<b>" not in sentence["svg"]
 
 
 def test_refusals(service: TestClient) -> None:
     assert "either text or sentences" in refused(service, 400)
     assert "either text or sentences" in refused(service, 400, text="a", sentences=[["a"]])
-    assert "empty token" in refused(service, 400, sentences=[["a"], []])
-    assert "empty token" in refused(service, 400, sentences=[["a", " "]])
+    assert "that is empty" in refused(service, 400, sentences=[["a"], []])
+    assert "that is empty" in refused(service, 400, sentences=[["a", " "]])
     assert "at most 30" in refused(service, 413, sentences=[["a"] * 31])
     assert "at most 4" in refused(service, 413, sentences=[["a"]] * 5)
     many = refused(service, 413, sentences=[["a"] * 20] * 3, kbest=4)
@@ -133,13 +137,13 @@ def test_without_a_model_the_service_says_how_to_get_one(
     client: TestClient, service: TestClient
 ) -> None:
     assert "--dep-model" in refused(client, 404, text="He slept.")
-    assert "dep/parse" not in client.get("/api/health").json()["features"]
+    assert "parse" not in client.get("/api/health").json()["features"]
     health = service.get("/api/health").json()
-    assert "dep/parse" in health["features"]
+    assert "parse" in health["features"]
     assert health["limits"]["words"] == 30
     assert health["limits"]["tree_words"] == 200
-    route = service.get("/openapi.json").json()["paths"]["/api/dep/parse"]["post"]
-    assert "at most 200 words times `kbest`" in route["description"]
+    route = service.get("/openapi.json").json()["paths"]["/api/parse"]["post"]
+    assert "200 words times `kbest`" in route["description"]
     assert {"408", "413", "503", "504"} <= set(route["responses"])
 
 

@@ -69,7 +69,7 @@ def fault(answer: httpx.Response, status: int) -> str:
 
 def held(threads: ThreadPoolExecutor, client: httpx.Client, name: str) -> Future[httpx.Response]:
     """A request that lasts until a file says so."""
-    return threads.submit(client.post, "/api/dep/parse", json={"text": name})
+    return threads.submit(client.post, "/api/parse", json={"text": name})
 
 
 def raw(address: str, *parts: bytes) -> httpx.Response:
@@ -116,7 +116,7 @@ def test_a_request_past_its_deadline_is_told_so_and_the_next_is_served(
     client: httpx.Client, pool: WorkerPool
 ) -> None:
     pool.seconds = 0.2
-    answer = client.post("/api/dep/parse", json={"text": "for ever"})
+    answer = client.post("/api/parse", json={"text": "for ever"})
     pool.seconds = LONG
     assert "longer than 0.2 seconds" in fault(answer, 504)
     assert client.post("/api/tokenise", json={"text": "a b"}).json()["n_tokens"] == 2
@@ -126,7 +126,7 @@ def test_a_client_that_leaves_the_queue_is_not_served(
     client: httpx.Client, address: str, pool: WorkerPool, folder: Path
 ) -> None:
     body = json.dumps({"text": "left"}).encode()
-    head = b"POST /api/dep/parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head = b"POST /api/parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     with ThreadPoolExecutor(1) as threads:
         first = held(threads, client, "d")
         until((folder / "began-d").exists)

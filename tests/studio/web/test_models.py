@@ -108,11 +108,12 @@ def test_two_models_of_one_kind_are_both_usable_over_http(
     )
     assert client.get("/api/health").json()["models"] == listed
     answers = [
-        client.post("/api/dep/parse", json={"text": "The dog barks.", "model": name})
+        client.post("/api/parse", json={"text": "The dog barks.", "dep": name})
         for name in (None, "english", "other", "klingon")
     ]
     assert [answer.status_code for answer in answers] == [200, 200, 200, 422]
-    assert answers[0].content == answers[1].content == answers[2].content
+    first, second, third = (answer.json()["sentences"] for answer in answers[:3])
+    assert first == second == third
     assert "english, other" in answers[3].json()["error"]["why"]
 
 

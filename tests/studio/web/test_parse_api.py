@@ -453,7 +453,7 @@ def test_refusals(service: TestClient) -> None:
     assert "at most 4" in refused(service, 413, sentences=[["a"]] * 5)
     assert "at most 400" in refused(service, 413, sentences=[["a"] * 21] * 4, kbest=5)
     assert "at most 500" in refused(service, 413, text="a" * 501)
-    assert "kbest" in refused(service, 422, text="a", kbest=21)
+    assert "kbest" in refused(service, 422, text="a", kbest=51)
     assert "klingon" in refused(service, 422, text="a", scheme="klingon")
     assert "no parser is called 'x'" in refused(service, 422, text="a", dep="x")
     assert "no parser is called 'x'" in refused(service, 422, text="a", const="x")

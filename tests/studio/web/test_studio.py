@@ -80,8 +80,8 @@ def test_it_starts_from_nothing_and_the_second_time_trains_nothing(cache: Path) 
         kinds = {model["kind"] for model in health["models"]}
         assert kinds == {"pipeline", "const", "dep", "lex", "words", "hmm"}
         assert all(model["licence"] and model["language"] for model in health["models"])
-        parsed = ask(address, "/api/dep/parse", {"text": "The dog barks."})
-        assert [word["form"] for word in parsed["sentences"][0]["dependencies"]][:3] == [
+        parsed = ask(address, "/api/parse", {"text": "The dog barks.", "layers": ["dep"]})
+        assert [word["form"] for word in parsed["sentences"][0]["dependencies"]["words"]][:3] == [
             "The",
             "dog",
             "barks",

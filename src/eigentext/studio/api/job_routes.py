@@ -21,7 +21,6 @@ _SHAPES: dict[str, tuple[type[BaseModel], type[BaseModel]]] = {
     "convert": (schemas.ConvertRequest, schemas.ConvertAnswer),
     "tokenise": (schemas.TokeniseRequest, schemas.TokeniseAnswer),
     "trees": (schemas.TreesRequest, schemas.TreesAnswer),
-    "dep/parse": (schemas.DependencyRequest, schemas.DependencyAnswer),
     "parse": (schemas_parse.ParseRequest, schemas_parse.ParseAnswer),
     "pipe": (schemas.PipeRequest, schemas.PipeAnswer),
     "lex/rank": (lexical.LexicalRequest, lexical.RankAnswer),
@@ -54,8 +53,6 @@ def _descriptions(limits: ServiceSettings) -> dict[str, str]:
         f"{characters}.",
         "trees": "Clean, binarise and draw trees, and turn them into dependencies. "
         f"{characters}. At most {limits.max_trees:,} trees.",
-        "dep/parse": f"Parse raw text or tokens to dependency trees. {characters}. At most "
-        f"{sentences}at most {limits.max_tree_words:,} words times `kbest`.",
         "parse": "Parse raw text or tokens to constituent and dependency trees, with posteriors, "
         "lists of the best and what trees must and must not have; answers are those of `eigentext "
         "const apply`, `eigentext dep apply` and `eigentext pipe apply`. "

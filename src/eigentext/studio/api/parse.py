@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from eigentext.constituency.chart.constraints import Constraints
 from eigentext.constituency.inspection import Inventory, inventory
+from eigentext.drawing.arcs import arcs_svg
 from eigentext.drawing.constituents import tree_svg
 from eigentext.errors import SettingsError
 from eigentext.studio.api import schemas_parse as wire
-from eigentext.studio.api.dependency import arc_drawing, arc_probabilities, finite
 from eigentext.studio.api.parse_models import (
     BLANKS,
     Arcs,
@@ -26,7 +26,7 @@ from eigentext.studio.api.parse_models import (
     sentences_to_parse,
     there_are,
 )
-from eigentext.studio.service.limits import check_parsing
+from eigentext.studio.service.limits import check_parsing, finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,14 +55,18 @@ class ParseService:
         if layers is None:
             kinds: tuple[wire.Layer, ...] = ("const", "dep")
             layers = [kind for kind in kinds if there_are(served, kind)] or ["dep"]
-        const = chosen_const(served, request.const) if "const" in layers else None
-        dep = chosen_dep(served, request.dep, request.rerank) if "dep" in layers else None
+        const_name, const = (
+            chosen_const(served, request.const) if "const" in layers else (None, None)
+        )
+        dep_name, dep = (
+            chosen_dep(served, request.dep, request.rerank) if "dep" in layers else (None, None)
+        )
 
         def check(lengths: Sequence[int]) -> None:
             some = [lengths[number] for number in _chosen(request, len(lengths))]
             check_parsing(some, request.kbest, limits)
 
-        sentences_in = sentences_to_parse(request, dep.model if dep else None, limits, check)
+        sentences_in = sentences_to_parse(request, dep, limits, check)
         constraints = _constraints_of(request, len(sentences_in))
         chosen = _chosen(request, len(sentences_in))
         sentences = []
@@ -74,22 +78,22 @@ class ParseService:
                     wire.ParsedSentence(
                         index=number,
                         tokens=_tokens(sentence),
-                        constituents=_constituents(const.model, sentence, demands, request, limits)
+                        constituents=_constituents(const, sentence, demands, request, limits)
                         if const
                         else None,
-                        dependencies=_dependencies(dep.model, sentence, number, demands, request)
+                        dependencies=_dependencies(dep, sentence, number, demands, request)
                         if dep
                         else None,
                     )
                 )
-        symbols = inventory(const.model.grammar_) if const else Inventory((), ())
+        symbols = inventory(const.grammar_) if const else Inventory((), ())
         return wire.ParseAnswer(
-            const=const and const.name,
-            dep=dep and dep.name,
+            const=const_name,
+            dep=dep_name,
             n_sentences=len(sentences_in),
             labels=list(symbols.labels),
             tags=list(symbols.tags),
-            relations=dep.model.relations if dep else [],
+            relations=dep.relations if dep else [],
             sentences=sentences,
         )
 
@@ -314,7 +318,7 @@ def _dependencies(
     )
     trees = model.trees(sentence, number, k=request.kbest, marginals=request.marginals, arcs=arcs)
     best = trees.parses[0]
-    chances: Sequence[float | None] | None = arc_probabilities(best, trees.marginals)
+    chances: Sequence[float | None] | None = _arc_probabilities(best, trees.marginals)
     listed = list(enumerate(trees.parses, start=1)) if request.kbest > 1 else []
     if not all(_has(parse, arcs) for parse in trees.parses):
         raise SettingsError(
@@ -386,18 +390,29 @@ def _differing(parse: DepParse, best: DepParse) -> list[int]:
     return [word for word, (mine, other) in enumerate(both, start=1) if mine != other]
 
 
-def _shown_tags(trees: ParsedTrees) -> Sequence[str] | None:
-    """What stands below the words: upos, or else xpos."""
-    columns = (trees.words.upos, trees.words.xpos)
-    return next((tags for tags in columns if set(tags) != {"_"}), None)
+def _arc_probabilities(parse: DepParse, marginals: Any) -> list[float] | None:
+    """That of the head of each word, in a matrix of head and word."""
+    if marginals is None:
+        return None
+    return [
+        round(min(1.0, max(0.0, float(marginals[head, word]))), 6)
+        for word, head in enumerate(parse.tree.heads.tolist(), start=1)
+    ]
 
 
 def _arc_drawing(parse: DepParse, trees: ParsedTrees, best: DepParse | None) -> str:
-    return arc_drawing(
-        parse,
-        best,
-        tags=_shown_tags(trees),
-        probabilities=arc_probabilities(parse, trees.marginals),
+    """The tree; beside a better one, with what differs in colour."""
+    columns = (trees.words.upos, trees.words.xpos)
+    return arcs_svg(
+        parse.tree.forms,
+        parse.tree.heads.tolist(),
+        parse.tree.relations,
+        title="Dependencies",
+        against=None if best is None else best.tree.heads.tolist(),
+        against_relations=None if best is None else best.tree.relations,
+        names=("this tree", "the best tree"),
+        tags=next((tags for tags in columns if set(tags) != {"_"}), None),  # below the words
+        probabilities=_arc_probabilities(parse, trees.marginals),
         width=_WIDTH,
         legend=_MARGINALS["dep"],
         data=True,

@@ -166,34 +166,21 @@ def _relations(parser: DependencyParser | None) -> list[str]:
 # ---------------------------------------------------------------- which models
 
 
-class ChosenConst(NamedTuple):
-    """A constituency parser, and its name here."""
-
-    name: str
-    model: LPCFG
-
-
-class ChosenDep(NamedTuple):
-    """A dependency parser, and its name here."""
-
-    name: str
-    model: DepModel
-
-
-def chosen_const(served: Served, name: str | None) -> ChosenConst:
-    """The constituency parser that is meant; one of a pipeline is one, too."""
+def chosen_const(served: Served, name: str | None) -> tuple[str, LPCFG]:
+    """The name and the parser that is meant; one of a pipeline is one, too."""
     of_pipelines = {
         key: pipeline.const_
         for key in served.names("pipeline")
         if (pipeline := served.get("pipeline", key)).const_ is not None
     }
     kind, chosen = _which(served, "const", of_pipelines, name)
-    model = of_pipelines[chosen] if kind == "pipeline" else served.get("const", chosen)
-    return ChosenConst(chosen, model)
+    return chosen, of_pipelines[chosen] if kind == "pipeline" else served.get("const", chosen)
 
 
-def chosen_dep(served: Served, name: str | None, rerank: str | None = None) -> ChosenDep:
-    """The dependency parser that is meant; a pipeline that has one is one, too.
+def chosen_dep(
+    served: Served, name: str | None, rerank: str | None = None
+) -> tuple[str, DepModel]:
+    """The name and the parser that is meant; a pipeline that has one is one, too.
 
     ``rerank`` names what puts its trees in order.
     """
@@ -205,7 +192,7 @@ def chosen_dep(served: Served, name: str | None, rerank: str | None = None) -> C
     kind, chosen = _which(served, "dep", of_pipelines, name)
     if kind == "dep":
         reranker = served.get("reranker", rerank) if rerank else None
-        return ChosenDep(chosen, OfParser(served.get("dep", chosen), reranker))
+        return chosen, OfParser(served.get("dep", chosen), reranker)
     if rerank:
         raise SettingsError(
             f"the pipeline {chosen} has its own order of trees: rerank must be null"
@@ -213,7 +200,7 @@ def chosen_dep(served: Served, name: str | None, rerank: str | None = None) -> C
     words = copy.copy(of_pipelines[chosen])
     for stage in ("parser", "reranker", "const", "ner"):
         words.use(stage, None)
-    return ChosenDep(chosen, OfPipeline(of_pipelines[chosen], words))
+    return chosen, OfPipeline(of_pipelines[chosen], words)
 
 
 def _which(

@@ -69,7 +69,7 @@ class Pipes:
         name = self.chosen(request.model)
         check_size(request.text, limits)
         if request.top or request.probabilities:
-            words = self.part(name, tagger=False, parser=False)(request.text, keep=request.given)
+            words = self.part(name, tagger=False, parser=False)(request.text, keep=request.keep)
             n_readings = words.n_words * max(1, request.top)
             if n_readings > limits.max_tree_words:
                 raise TooMuchError(
@@ -77,7 +77,7 @@ class Pipes:
                     f"{n_readings:,}; at most {limits.max_tree_words:,} are given at once"
                 )
         doc = self._served.get("pipeline", name)(
-            request.text, keep=request.given, top=request.top, probabilities=request.probabilities
+            request.text, keep=request.keep, top=request.top, probabilities=request.probabilities
         )
         drawings = _drawings(doc, limits) if request.draw else []
         return PipeAnswer(model=name, document=doc.to_dict(), drawings=drawings)

@@ -184,45 +184,6 @@ class ConvertAnswer(BaseModel):
     n_sentences: int
 
 
-class DependencyRequest(ApiRequest):
-    """Raw text, or sentences that are tokenised already."""
-
-    text: Text | None = Field(default=None, description="raw text")
-    sentences: list[list[Text]] | None = Field(default=None, description="lists of tokens")
-    model: Text | None = Field(default=None, description="name of a parser; or the first")
-    scheme: Text = Field(default="ptb", max_length=40, description="for text; see /api/health")
-    kbest: int = Field(default=1, ge=1, le=50, description="how many trees of a sentence")
-    marginals: bool = Field(default=False, description="probability of every arc of the best tree")
-
-
-class TreeChoice(BaseModel):
-    """One tree of a k-best list; in its drawing, what the best tree has not is coloured."""
-
-    rank: int
-    score: float | None
-    heads: list[int]
-    relations: list[str]
-    svg: str
-
-
-class DependencyView(BaseModel):
-    """The best tree of a sentence, and the list of the k best when more than one is wanted."""
-
-    tokens: list[str]
-    dependencies: list[Dependency]
-    score: float | None
-    approximate: bool
-    probabilities: list[float] | None
-    svg: str
-    kbest: list[TreeChoice]
-
-
-class DependencyAnswer(BaseModel):
-    """The sentences of the request, in order."""
-
-    sentences: list[DependencyView]
-
-
 class PipeRequest(ApiRequest):
     """A text for a pipeline."""
 
@@ -230,8 +191,10 @@ class PipeRequest(ApiRequest):
     model: Text | None = Field(
         default=None, description="name of a pipeline, a beginning of it, or a language; or first"
     )
-    given: Literal["sentences", "tokens"] | None = Field(
-        default=None, description="a sentence a line; or, too, white space between tokens"
+    keep: Literal["sentences", "tokens"] | None = Field(
+        default=None,
+        alias="given",
+        description="a sentence a line; or, too, white space between tokens",
     )
     top: int = Field(default=0, ge=0, le=50, description="readings of words and trees to list")
     probabilities: bool = Field(default=False, description="of the tags and heads")

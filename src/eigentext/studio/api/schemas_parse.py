@@ -77,7 +77,7 @@ class ParseRequest(ApiRequest):
         max_length=40,
         description="how text is split, unless a pipeline does it; see /api/health",
     )
-    kbest: int = Field(default=1, ge=1, le=20, description="how many trees of a sentence")
+    kbest: int = Field(default=1, ge=1, le=50, description="how many trees of a sentence")
     marginals: bool = Field(
         default=False, description="posteriors of constituents, probabilities of arcs"
     )

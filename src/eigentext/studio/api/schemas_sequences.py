@@ -76,7 +76,7 @@ class ReadToken(BaseModel):
 
     text: str
     symbol: str = Field(description="the token, or the class that stands for it")
-    known: bool = Field(description="it was seen in training")
+    in_vocabulary: bool = Field(serialization_alias="known", description="it was seen in training")
     state: int | None
     p: float | None = Field(description="p(state | sentence)")
     likely: list[tuple[int, float]] = Field(description="the likeliest states and their p")

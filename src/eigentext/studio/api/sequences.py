@@ -14,7 +14,7 @@ import numpy as np
 from eigentext.errors import SettingsError
 from eigentext.sequences.inspection import graph_of, graph_of_tags, perplexity, states_of, tags_of
 from eigentext.studio.api import schemas_sequences as wire
-from eigentext.studio.service.limits import TooMuchError, as_typed, tokens_of
+from eigentext.studio.service.limits import TooMuchError, as_typed, finite, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -188,8 +188,8 @@ def _read_symbols(
             wire.ReadToken(
                 text=typed[at][i],
                 symbol=names[at][i],
-                known=names[at][i] == token,
-                surprisal=_finite(surprisals[at][i]),
+                in_vocabulary=names[at][i] == token,
+                surprisal=finite(surprisals[at][i]),
                 **_state(states[at], posteriors[at], i, request.top),
             )
             for i, token in enumerate(tokens)
@@ -216,7 +216,7 @@ def _read_tags(
             wire.ReadToken(
                 text=words[i],
                 symbol=token,
-                known=model.words_.knows(token),
+                in_vocabulary=model.words_.knows(token),
                 surprisal=None,
                 **_state(tags, answer.marginals, i, request.top),
             )
@@ -244,12 +244,7 @@ def _state(states: Sequence[int] | None, posteriors: Any, at: int, top: int) -> 
 def _sequence(tokens: list[wire.ReadToken], log_prob: float) -> wire.ReadSequence:
     return wire.ReadSequence(
         tokens=tokens,
-        log_prob=_finite(log_prob),
+        log_prob=finite(log_prob),
         perplexity=perplexity(log_prob, len(tokens)),
         impossible=not isfinite(log_prob),
     )
-
-
-def _finite(value: float) -> float | None:
-    """JSON has no infinity."""
-    return float(value) if isfinite(value) else None

@@ -236,7 +236,7 @@ def _add_health(
         facts = await _known(pool)
         there = {
             "plots": plots,
-            "dep/parse": bool(facts.of("dep")),
+            "parse": any(map(facts.of, ("const", "dep"))),
             "pipe": bool(facts.of("pipeline")),
             "lex/rank": bool(facts.of("lex")),
             "annotate": annotating.ready,

@@ -72,7 +72,7 @@ def add_batch(
         f"{limits.max_batch_bytes:,} bytes. Jobs: {names}.",
     )
     async def batch(
-        call: Request, job: str = Path(max_length=60, description="such as `dep/parse`")
+        call: Request, job: str = Path(max_length=60, description="such as `words/find`")
     ) -> Response:
         shapes = jobs_of(app)
         if job not in shapes:

@@ -40,7 +40,6 @@ def _build(
     models: tuple[ModelFacts, ...], analyzer: str | None, tell: Tell
 ) -> tuple[dict[str, Callable[..., Any]], ServiceFacts]:
     # here, in the worker: the server needs none of it, and listens the sooner
-    from eigentext.studio.api.dependency import DependencyService
     from eigentext.studio.api.inception import Recommenders
     from eigentext.studio.api.lexical import Rankers
     from eigentext.studio.api.parse import ParseService
@@ -60,7 +59,6 @@ def _build(
         "convert": _written(converted),
         "tokenise": _written(tokens_view),
         "trees": _written(tree_views),
-        "dep/parse": _written(DependencyService(served).answer),
         "parse": _written(ParseService(served).answer),
         "pipe": _written(pipes.answer),
         "udpipe": partial(process, pipes),
@@ -77,4 +75,4 @@ def _build(
 
 def _written(job: Callable[..., BaseModel]) -> Callable[..., bytes]:
     """The same job, its answer in JSON: the server sends it as it is."""
-    return lambda *arguments: job(*arguments).model_dump_json().encode()
+    return lambda *arguments: job(*arguments).model_dump_json(by_alias=True).encode()

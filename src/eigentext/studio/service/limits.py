@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from math import isfinite
 from typing import TYPE_CHECKING, Protocol
 
 from eigentext.counting.raw_text import tokenise_document
@@ -151,3 +152,8 @@ def as_typed(request: TextRequest, tokens: Sequence[Token]) -> list[str]:
     """Tokens as they stand in the text: models themselves know quotes by their other names."""
     text = request.text
     return [t.form if text is None else text[t.start : t.end] for t in tokens]
+
+
+def finite(score: float) -> float | None:
+    """A number of an answer: JSON has no infinity."""
+    return float(score) if isfinite(score) else None
