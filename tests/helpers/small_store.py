@@ -42,12 +42,12 @@ def fill(store: AnnotationStore) -> None:
     ).id
     store.create_project("Trees", "dependency", language="en")
     gone = store.create_project("Gone", "tags").id
-    store.delete_project(gone, confirm="Gone")
+    store.delete("project", gone, confirm="Gone")
     text = add_document(store, words, "one", [SENTENCE], text="It rains", by=ada).id
     store.assign(text, ben)
     mine = store.layer(text, user=ada).id
     store.decide(mine, Change(0, "w0", {"label": {"lemma": "it"}}, 1, True, 1.5, 1), by=ada)
-    store.decide(mine, Change(0, "w1", {"none": True}, note="?"), seen=1, by=ada)
+    store.decide(mine, Change(0, "w1", {"none": True}, note="?"), base_version=1, by=ada)
     store.decide(mine, Change(0, "w1", None), by=ada)
     store.undo(mine, by=ada)
     store.layer(text, kind="adjudication")

@@ -127,13 +127,13 @@ def beside(function: Callable[[], Result]) -> Callable[[], Result]:
 
 
 def _begun(
-    pool: ThreadPoolExecutor, function: Callable[..., Result], *given: object
+    pool: ThreadPoolExecutor, function: Callable[..., Result], *arguments: object
 ) -> Future[Result]:
     """Have a thread of the pool do it, with the device and so on that are in use here."""
 
     def work() -> Result:
         with _by_itself():
-            return function(*given)
+            return function(*arguments)
 
     future = pool.submit(copy_context().run, work)
     _under_way.add(future)

@@ -391,25 +391,25 @@ def test_a_token_holds_until_it_expires_or_is_revoked(accounts, clock):
 
 def test_who_has_a_higher_role_may_do_no_less():
     for action, own in itertools.product(ACTIONS, (True, False)):
-        may = [allowed(role, action, own=own) for role in ROLES]
+        may = [allowed(role, action, owner=own) for role in ROLES]
         if action.startswith("adjudication."):  # readers have no layer to be swayed in
             may = may[1:]
         assert may == sorted(may), action
-        assert allowed("admin", action, own=own)
+        assert allowed("admin", action, owner=own)
 
 
 def test_what_each_role_may():
     changing = {action for action in ACTIONS if not action.endswith((".see", ".export"))}
     own = {"password.change", "token.change"}
-    assert {action for action in changing if allowed("reader", action, own=True)} == own
-    assert {action for action in changing if allowed("annotator", action, own=True)} == own | {
+    assert {action for action in changing if allowed("reader", action, owner=True)} == own
+    assert {action for action in changing if allowed("annotator", action, owner=True)} == own | {
         "layer.decide",
         "model.propose",
     }
     assert not allowed("annotator", "layer.see")
     assert allowed("adjudicator", "layer.see")
     assert not allowed("adjudicator", "layer.decide")
-    assert not allowed("nobody", "project.see", own=True)
+    assert not allowed("nobody", "project.see", owner=True)
     with pytest.raises(KeyError):
         allowed("admin", "nonsense")
 
@@ -417,6 +417,6 @@ def test_what_each_role_may():
 def test_a_refusal_says_what_would_be_allowed():
     require("admin", "user.change")
     with pytest.raises(ForbiddenError, match=r"^an annotator may not do this \(user.change\)$"):
-        require("annotator", "user.change", own=True)
+        require("annotator", "user.change", owner=True)
     with pytest.raises(ForbiddenError, match="an annotator may do this only to their own"):
         require("annotator", "layer.see")

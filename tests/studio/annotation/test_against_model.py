@@ -87,10 +87,10 @@ def _machine(store: AnnotationStore) -> type[RuleBasedStateMachine]:
             changes = [Change(*place, value) for place, value in change.items()]
             if model.conflicts(set(change), seen):
                 with pytest.raises(ConflictError) as caught:
-                    store.decide(layer, changes, seen=seen)
+                    store.decide(layer, changes, base_version=seen)
                 assert caught.value.version == model.version
                 return
-            version = store.decide(layer, changes, seen=seen)
+            version = store.decide(layer, changes, base_version=seen)
             model.done.append(change)
             model.undone = []
             model.touched.append(set(change))
@@ -111,9 +111,9 @@ def _machine(store: AnnotationStore) -> type[RuleBasedStateMachine]:
             source, target = (model.undone, model.done) if redo else (model.done, model.undone)
             if model.conflicts(None, seen):
                 with pytest.raises(ConflictError):
-                    call(layer, seen=seen)
+                    call(layer, base_version=seen)
                 return
-            moved = call(layer, seen=seen)
+            moved = call(layer, base_version=seen)
             if not source:
                 assert moved == ()
                 return

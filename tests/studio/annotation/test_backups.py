@@ -51,7 +51,9 @@ def test_a_dump_restored_anywhere_is_the_same_store(store, new_place, tmp_path):
         assert restored.create_project("next", "tags").id == 4
         layer = restored.layers(1)[0].id
         version = restored.layer_numbered(layer).version
-        assert restored.decide(layer, Change(0, "w1", {"x": 1}), seen=version) == version + 1
+        assert (
+            restored.decide(layer, Change(0, "w1", {"x": 1}), base_version=version) == version + 1
+        )
         restored.close()
 
 
@@ -59,8 +61,8 @@ def test_numbers_that_were_given_once_are_not_given_again_after_a_restore(
     store, new_place, tmp_path
 ):
     number = store.create_project("gone", "tags").id
-    store.delete_project(number, confirm="gone")
-    store.purge_project(number, confirm="gone")
+    store.delete("project", number, confirm="gone")
+    store.purge("project", number, confirm="gone")
     dump(store, str(tmp_path / "a.jsonl"))
     where = new_place()
     restore(str(tmp_path / "a.jsonl"), where)
@@ -476,8 +478,8 @@ def _measured(where: Path) -> set[int]:
     store = str(where.with_suffix(".db"))
     codes = {run(["annotate", "init", store, "--from", str(where)])}
     for project in ("Words", "Trees") if codes == {0} else ():
-        for command in ("measure", "project list"):
-            codes.add(run(["annotate", *command.split(), store, project]))
+        for command in ("measure", "project"):
+            codes.add(run(["annotate", command, store, project]))
         for form in ("conllu", "decisions"):
             line = ["annotate", "export", store, project, "--to", form, "--unfinished"]
             codes.add(run([*line, "-o", str(where.with_suffix(f".{form}"))]))

@@ -118,7 +118,7 @@ def test_threads_share_a_store(store):
         for number in range(15):
             seen = store.layer_numbered(layer).version
             try:
-                store.decide(layer, Change(0, "w0", f"{name}{number}"), seen=seen)
+                store.decide(layer, Change(0, "w0", f"{name}{number}"), base_version=seen)
             except ConflictError as error:
                 conflicts.append(error)
 
@@ -188,7 +188,7 @@ def test_a_file_that_is_moved_is_missed_and_welcome_back(tmp_path):
             call()
     assert not path.exists()
     elsewhere.rename(path)
-    assert store.decide(layer, Change(0, "w0", 3), seen=1) == 2
+    assert store.decide(layer, Change(0, "w0", 3), base_version=1) == 2
     store.close()
 
 

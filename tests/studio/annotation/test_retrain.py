@@ -87,12 +87,12 @@ def test_sentences_that_the_old_model_learned_from_do_not_judge_it():
     first = retrain(task, [document], [{k: v for k, v in gold.items() if k[0] < 20}], folds=2)
     assert first.n_held_out == 20
     after = open_task("tags", first.model)
-    second = retrain(after, [document], [gold], seen=first.learned_from, folds=2)
+    second = retrain(after, [document], [gold], learned_from=first.learned_from, folds=2)
     assert second.n_held_out == 20
     assert second.n_examples == 40
     assert set(first.learned_from) < set(second.learned_from)
     with pytest.raises(DataError, match="nothing to judge by"):
-        retrain(after, [document], [gold], seen=second.learned_from)
+        retrain(after, [document], [gold], learned_from=second.learned_from)
 
 
 def test_the_base_treebank_is_learned_from_too(tmp_path):

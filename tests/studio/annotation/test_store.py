@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import pytest
 
@@ -51,12 +52,12 @@ def test_names_of_projects_are_unique_while_they_are_there(store):
     first = _project(store)
     with pytest.raises(TakenError, match="there is a project 'one' already"):
         _project(store)
-    store.delete_project(first, confirm="one")
+    store.delete("project", first, confirm="one")
     second = _project(store)
     with pytest.raises(TakenError, match="another project is called 'one' now"):
-        store.restore_project(first)
+        store.restore("project", first)
     store.change_project(second, name="two")
-    store.restore_project(first)
+    store.restore("project", first)
     assert [project.name for project in store.projects()] == ["one", "two"]
     with pytest.raises(TakenError):
         store.change_project(second, name="one")
@@ -127,8 +128,8 @@ def test_what_is_not_there_is_missed(store, number):
         store.assignments,
         store.models,
         store.use_model,
-        store.restore_project,
-        store.restore_document,
+        partial(store.restore, "project"),
+        partial(store.restore, "document"),
         store.mark_done,
         Accounts(store).user,
         Accounts(store).revoke_token,
@@ -187,10 +188,10 @@ def test_deletion_wants_the_name_and_can_be_taken_back_until_purged(store):
     (project,) = store.projects()
     (document,) = store.documents(project.id)
     with pytest.raises(SettingsError, match="confirm with its name, not with 'A'"):
-        store.delete_document(document.id, confirm="A")
+        store.delete("document", document.id, confirm="A")
     with pytest.raises(SettingsError, match="is not deleted: delete it first"):
-        store.purge_document(document.id, confirm="a")
-    store.delete_document(document.id, confirm="a")
+        store.purge("document", document.id, confirm="a")
+    store.delete("document", document.id, confirm="a")
     assert store.documents(project.id) == []
     assert [facts.name for facts in store.documents(project.id, deleted=True)] == ["a"]
     assert store.layers_of(project.id) == store.states(project.id) == {}
@@ -199,20 +200,20 @@ def test_deletion_wants_the_name_and_can_be_taken_back_until_purged(store):
         lambda: store.undo(layer),
         lambda: store.mark_done(layer),
         lambda: store.layer(document.id, kind="adjudication"),
-        lambda: store.delete_document(document.id, confirm="a"),
+        lambda: store.delete("document", document.id, confirm="a"),
     ):
         with pytest.raises(MissingError, match="was deleted"):
             work()
-    store.restore_document(document.id)
-    store.restore_document(document.id)
+    store.restore("document", document.id)
+    store.restore("document", document.id)
     assert store.state(layer).values == {(0, "a1"): {"head": 2}}
 
-    store.delete_project(project.id, confirm="one")
+    store.delete("project", project.id, confirm="one")
     with pytest.raises(MissingError, match="the project 'one' was deleted"):
         store.decide(layer, Change(0, "a1", None))
     with pytest.raises(SettingsError, match="confirm"):
-        store.purge_project(project.id, confirm="One")
-    store.purge_project(project.id, confirm="one")
+        store.purge("project", project.id, confirm="One")
+    store.purge("project", project.id, confirm="one")
     for gone in (
         lambda: store.project(project.id),
         lambda: store.document(document.id),
@@ -308,7 +309,7 @@ def test_a_decision_keeps_all_that_is_known_of_it(store):
     layer = _layer(store, "lexical")
     ada = Accounts(store).add_user("ada", "annotator").id
     change = Change(1, "w0", {"label": {"lemma": "نحن"}}, 2, False, 1.25, 3, "sicher?")
-    assert store.decide(layer, change, seen=0, by=ada) == 1
+    assert store.decide(layer, change, base_version=0, by=ada) == 1
     (stored,) = store.history(layer)
     assert Change(*(getattr(stored, name) for name in Change._fields)) == change
     assert (stored.layer, stored.version, stored.user, stored.undone) == (layer, 1, ada, None)
@@ -365,7 +366,7 @@ def test_undo_takes_back_a_change_and_redo_brings_it_back(store):
 
 def test_undo_of_nothing_changes_nothing(store):
     layer = _layer(store)
-    assert store.undo(layer, seen=0) == store.redo(layer, seen=0) == ()
+    assert store.undo(layer, base_version=0) == store.redo(layer, base_version=0) == ()
     assert store.state(layer).version == 0
 
 
@@ -378,23 +379,23 @@ def _check_versions(store: AnnotationStore, layer: int) -> None:
 
 def test_a_change_of_another_sentence_is_no_conflict(store):
     layer = _layer(store)
-    assert store.decide(layer, Change(0, "a1", 1), seen=0) == 1
-    assert store.decide(layer, Change(1, "a1", 2), seen=0) == 2
+    assert store.decide(layer, Change(0, "a1", 1), base_version=0) == 1
+    assert store.decide(layer, Change(1, "a1", 2), base_version=0) == 2
     with pytest.raises(ConflictError, match="since version 0: a1 of sentence 1") as caught:
-        store.decide(layer, Change(0, "a2", 3), seen=0)
+        store.decide(layer, Change(0, "a2", 3), base_version=0)
     assert caught.value.version == 2
     assert [(d.item, d.value) for d in caught.value.changes] == [("a1", 1)]
-    assert store.decide(layer, Change(0, "a2", 3), seen=2) == 3
+    assert store.decide(layer, Change(0, "a2", 3), base_version=2) == 3
     assert store.decide(layer, Change(0, "a2", 4)) == 4  # no version: no check
     assert len(store.history(layer)) == 4
 
 
 def test_in_lexical_projects_words_of_one_sentence_are_apart(store):
     layer = _layer(store, "lexical")
-    store.decide(layer, Change(0, "w0", 1), seen=0)
-    assert store.decide(layer, Change(0, "w1", 2), seen=0) == 2
+    store.decide(layer, Change(0, "w0", 1), base_version=0)
+    assert store.decide(layer, Change(0, "w1", 2), base_version=0) == 2
     with pytest.raises(ConflictError):
-        store.decide(layer, Change(0, "w0", 3), seen=0)
+        store.decide(layer, Change(0, "w0", 3), base_version=0)
 
 
 def test_what_was_taken_back_since_is_a_conflict_too(store):
@@ -402,16 +403,16 @@ def test_what_was_taken_back_since_is_a_conflict_too(store):
     store.decide(layer, Change(0, "a1", 1))
     store.undo(layer)
     with pytest.raises(ConflictError) as caught:
-        store.decide(layer, Change(0, "a1", 2), seen=1)
+        store.decide(layer, Change(0, "a1", 2), base_version=1)
     assert caught.value.changes[0].undone_version == 2
     with pytest.raises(ConflictError):
-        store.undo(layer, seen=1)
+        store.undo(layer, base_version=1)
     with pytest.raises(ConflictError):
-        store.redo(layer, seen=1)
+        store.redo(layer, base_version=1)
     assert store.state(layer).version == 2
     for never in (3, -1, 10**30):
         with pytest.raises(ConflictError, match="is not one of this layer"):
-            store.decide(layer, Change(0, "a1", 2), seen=never)
+            store.decide(layer, Change(0, "a1", 2), base_version=never)
 
 
 @pytest.mark.parametrize(

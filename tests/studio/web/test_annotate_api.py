@@ -239,7 +239,7 @@ def test_a_model_learns_from_accepted_sentences(
         states.append(RetrainAnswer(**fields))
         return states[-1]
 
-    monkeypatch.setattr(retraining, "RetrainAnswer", watched)
+    monkeypatch.setattr(retraining.wire, "RetrainAnswer", watched)
     with connect(annotations=str(tmp_path / "a.db")) as client:  # one loop for all requests
         client.headers["X-Annotator"] = "Ada"
         while client.get("/api/health").json()["status"] == "starting":
@@ -333,7 +333,7 @@ def test_permissions_of_every_route_and_role(team: dict[str, TestClient]) -> Non
                 where = where.replace("{sentence}", "0")
             assert getattr(team["nobody"], method)(where).status_code in (401, 422), (path, method)
             for role in ("reader", "annotator", "adjudicator", "admin"):
-                expected = allowed(role, action, own=own or action.split(".")[0] in _OWN)
+                expected = allowed(role, action, owner=own or action.split(".")[0] in _OWN)
                 status = _status(team[role], method, where, path)
                 assert (status != 403) == expected, (path, method, role, status)
                 seen += 1

@@ -90,11 +90,11 @@ class HerePool(WorkerPool):
         super().__init__(
             builder(settings, ServiceFacts()), size=1, waiting=9, patience=60, seconds=60
         )
-        self._jobs, self._facts = self._build(lambda _: None)
+        self._jobs, self.known = self._build(lambda _: None)
         self.questions: list[tuple[str, tuple[object, ...]]] = []
 
     async def facts(self) -> Any:
-        return self._facts
+        return self.known
 
     async def run(self, name: str, *arguments: object, **_: Any) -> Any:
         self.questions.append((name, arguments))

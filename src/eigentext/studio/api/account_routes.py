@@ -77,7 +77,7 @@ def _add_session(app: FastAPI, service: AnnotateService, authenticator: Authenti
         "/api/session/password",
         status_code=204,
         response_model=None,
-        **allowed("password.change", 429, own=True),
+        **allowed("password.change", 429, owner=True),
     )
     async def password(call: Request, request: wire.PasswordRequest, identity: IdentityOf) -> None:
         """Change one's own password; all sessions end."""
@@ -136,13 +136,13 @@ def _add_users(app: FastAPI, service: AnnotateService) -> None:
 
 
 def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
-    @app.get("/api/tokens", **allowed("token.see", own=True))
+    @app.get("/api/tokens", **allowed("token.see", owner=True))
     async def tokens(identity: IdentityOf) -> wire.TokensAnswer:
         """List one's own tokens."""
         rows = await service.call(service.accounts.tokens, identity.number)
         return wire.TokensAnswer(tokens=[_token(token) for token in rows])
 
-    @app.post("/api/tokens", **allowed("token.change", own=True))
+    @app.post("/api/tokens", **allowed("token.change", owner=True))
     async def make_token(request: wire.TokenRequest, identity: IdentityOf) -> wire.AccessTokenView:
         """Make a token for a program; its secret is in this answer alone."""
         if identity.by_token:  # one that leaked could renew itself for ever
@@ -166,7 +166,7 @@ def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
         "/api/tokens/{number}",
         status_code=204,
         response_model=None,
-        **allowed("token.change", own=True),
+        **allowed("token.change", owner=True),
     )
     async def revoke_token(number: _Number, identity: IdentityOf) -> None:
         """Let one of one's own tokens hold no longer."""

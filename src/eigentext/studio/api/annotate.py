@@ -342,7 +342,7 @@ class AnnotateService:
         ]
         layer = await self.begun(layer)
         version = await self.call(
-            self.store.decide, layer.id, changes, seen=request.seen, by=identity.id
+            self.store.decide, layer.id, changes, base_version=request.base_version, by=identity.id
         )
         return await self._changed(layer, sentences, request.k, version)
 
@@ -352,7 +352,9 @@ class AnnotateService:
         """Take the last change back, or bring the one that was taken back again."""
         layer = await self.begun(layer)
         step = self.store.redo if redo else self.store.undo
-        changed = await self.call(step, layer.id, seen=request.seen, by=identity.id)
+        changed = await self.call(
+            step, layer.id, base_version=request.base_version, by=identity.id
+        )
         return await self._changed(layer, {decision.sentence for decision in changed}, request.k)
 
     async def _changed(

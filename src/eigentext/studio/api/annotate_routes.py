@@ -57,11 +57,11 @@ async def _identity(call: Request) -> Identity:
 IdentityOf = Annotated[Identity, Depends(_identity)]
 
 
-def allowed(action: str, *more: int, own: bool = False) -> Json:
+def allowed(action: str, *more: int, owner: bool = False) -> Json:
     """The same of a route that only those may use whose role allows the action."""
 
     async def require(identity: IdentityOf) -> None:
-        identity.require(action, own=own)
+        identity.require(action, owner=owner)
 
     return {**described(action, *more), "dependencies": [Depends(require)]}
 
@@ -122,15 +122,17 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
     )
     async def delete_project(number: _Number, confirm: _Confirm, identity: IdentityOf) -> None:
         """Put a project aside; it can be had back until it is purged."""
-        await service.call(service.store.delete_project, number, confirm=confirm, by=identity.id)
+        await service.call(
+            service.store.delete, "project", number, confirm=confirm, by=identity.id
+        )
 
     @app.post("/api/projects/{number}/restore", **allowed("project.delete"))
     async def restore_project(number: _Number, identity: IdentityOf) -> wire.ProjectView:
         """Have a deleted project back."""
-        await service.call(service.store.restore_project, number, by=identity.id)
+        await service.call(service.store.restore, "project", number, by=identity.id)
         return await service.project_view(await service.call(service.store.project, number))
 
-    @app.get("/api/projects/{number}/queue", **allowed("layer.see", own=True))
+    @app.get("/api/projects/{number}/queue", **allowed("layer.see", owner=True))
     async def queue(
         call: Request,
         number: _Number,
@@ -209,12 +211,14 @@ def _add_documents(app: FastAPI, service: AnnotateService) -> None:
     )
     async def delete_document(number: _Number, confirm: _Confirm, identity: IdentityOf) -> None:
         """Put a document aside; it can be had back until it is purged."""
-        await service.call(service.store.delete_document, number, confirm=confirm, by=identity.id)
+        await service.call(
+            service.store.delete, "document", number, confirm=confirm, by=identity.id
+        )
 
     @app.post("/api/documents/{number}/restore", **allowed("document.delete"))
     async def restore_document(number: _Number, identity: IdentityOf) -> wire.DocumentSummary:
         """Have a deleted document back."""
-        await service.call(service.store.restore_document, number, by=identity.id)
+        await service.call(service.store.restore, "document", number, by=identity.id)
         return await service.document_summary(number)
 
     @app.post("/api/documents/{number}/assignments", **allowed("document.assign"))
@@ -364,10 +368,10 @@ def _named(identity: Identity) -> Identity:
 
 def _require_layer(identity: Identity, layer: str, what: str) -> None:
     if layer == "adjudication":
-        identity.require(f"adjudication.{what}", own=True)
+        identity.require(f"adjudication.{what}", owner=True)
     else:
-        own = layer == "mine" or layer == str(identity.id)
-        identity.require(f"layer.{what}", own=own)
+        owner = layer == "mine" or layer == str(identity.id)
+        identity.require(f"layer.{what}", owner=owner)
         if layer == "mine":
             _named(identity)
 
@@ -379,7 +383,7 @@ async def _require_see(
     if layer != "adjudication":
         _require_layer(identity, layer, "see")
         return
-    identity.require("adjudication.see", own=True)
+    identity.require("adjudication.see", owner=True)
     if identity.blind and not await service.call(
         service.store.see_adjudication, number, identity.number
     ):
@@ -393,7 +397,7 @@ async def _layer_to_change(
     if layer == "adjudication":
         identity.require("adjudication.decide")
     else:
-        identity.require("layer.decide", own=True)
+        identity.require("layer.decide", owner=True)
         theirs = await service.call(service.store.open_to, number, identity.number)
         if not theirs and not identity.may("document.assign"):
             raise ForbiddenError("this document is assigned to others")
@@ -404,5 +408,7 @@ def _writable(identity: Identity, layer: str, opened: Layer) -> bool:
     if layer == "adjudication":
         return identity.may("adjudication.decide")
     return (
-        opened.user == identity.id and identity.may("layer.decide", own=True) and not opened.closed
+        opened.user == identity.id
+        and identity.may("layer.decide", owner=True)
+        and not opened.closed
     )

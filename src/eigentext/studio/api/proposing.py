@@ -43,17 +43,12 @@ class UnknownDocumentError(EigentextError):
 
 
 class TaskSpec(NamedTuple):
-    """Which task, and with which model.
-
-    ``model``     the name of one that is served; empty: none
-    ``file``      that of one learned from decisions, which goes first; empty: none
-    ``settings``  of the task, as JSON
-    """
+    """Which task, and with which model."""
 
     task: str
-    model: str = ""
-    file: str = ""
-    settings: str = "{}"
+    model: str = ""  # the name of one that is served; empty: none
+    file: str = ""  # that of one learned from decisions, which goes first; empty: none
+    settings: str = "{}"  # of the task, as JSON
 
 
 class DocumentKey(NamedTuple):
@@ -65,16 +60,13 @@ class DocumentKey(NamedTuple):
 
 
 class TaskRequest(NamedTuple):
-    """What comes to a worker with each job: the task, a document by its key, what was decided.
-
-    ``content``  the document itself, for a worker that does not have it
-    """
+    """What comes to a worker with each job: the task, a document by its key, what was decided."""
 
     spec: TaskSpec
     key: DocumentKey
     language: str
     decisions: Mapping[tuple[int, str], Any]
-    content: StoredDocument | None = None
+    content: StoredDocument | None = None  # for a worker that does not have it
 
 
 class Proposers:

@@ -183,7 +183,7 @@ class MadeModelView(BaseModel):
     """A model that was learned from decisions."""
 
     id: int
-    made: str
+    trained: str = Field(serialization_alias="made")
     by: str | None
     scores: Json
     in_use: bool
@@ -280,8 +280,12 @@ class LayerRequest(ApiRequest):
     """Which layer is changed: one's own, or the adjudication."""
 
     layer: Literal["mine", "adjudication"] = "mine"
-    seen: int | None = Field(
-        default=None, ge=0, le=_LARGEST, description="the version that was seen: 409 if stale"
+    base_version: int | None = Field(
+        default=None,
+        ge=0,
+        le=_LARGEST,
+        alias="seen",
+        description="the version that was seen: 409 if stale",
     )
 
 

@@ -178,7 +178,7 @@ class ComparedWord(BaseModel):
     """The neighbours of a word in both models, and what they share."""
 
     word: str
-    one: list[NearWord]
+    first: list[NearWord] = Field(serialization_alias="one")
     other: list[NearWord]
     both: list[str]
     overlap: float = Field(description="share of the longer list that is in both")
@@ -190,7 +190,7 @@ class MovedView(BaseModel):
 
     word: str
     overlap: float
-    one: list[str]
+    first: list[str] = Field(serialization_alias="one")
     other: list[str]
 
 

@@ -216,7 +216,7 @@ class WordsService:
                 why=None,
                 moved=[
                     wire.MovedView(
-                        word=each.word, overlap=each.overlap, one=each.first, other=each.second
+                        word=each.word, overlap=each.overlap, first=each.first, other=each.second
                     )
                     for each in moved
                 ],
@@ -289,7 +289,7 @@ def _compared(
         why = f"{' and '.join(name for name, _ in lacking)}: {not_known(word, unknown[0].near)}"
         return {"unknown": unknown, "why": why}
     fields = compared(first, other, word, request.k)._asdict()
-    fields |= {"one": _near(fields.pop("first")), "other": _near(fields.pop("second"))}
+    fields |= {"first": _near(fields["first"]), "other": _near(fields.pop("second"))}
     return {"word": wire.ComparedWord(**fields)}
 
 

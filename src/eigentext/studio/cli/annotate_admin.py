@@ -249,16 +249,16 @@ def delete(
         if not name.isdecimal() or confirm is not None or purge:
             raise SettingsError("--undo: expected the number of a project, and no other flag")
         with opened(store) as opened_store:
-            opened_store.restore_project(int(name))
+            opened_store.restore("project", int(name))
             remark(f"{opened_store.project(int(name)).name}: there again", quiet=quiet)
         return
     if confirm is None:
         raise SettingsError("expected --confirm, the name of the project once more")
     with opened(store) as opened_store:
         number = opened_store.project_named(name).id
-        opened_store.delete_project(number, confirm=confirm)
+        opened_store.delete("project", number, confirm=confirm)
         if purge:
-            opened_store.purge_project(number, confirm=confirm)
+            opened_store.purge("project", number, confirm=confirm)
             remark(f"{name}: removed for good", quiet=quiet)
         else:
             back = f"`eigentext annotate delete {store} {number} --undo` has it back"

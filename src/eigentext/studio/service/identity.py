@@ -50,13 +50,13 @@ class Identity(NamedTuple):
     user: User | None = None
     by_token: bool = False
 
-    def require(self, action: str, *, own: bool = False) -> None:
+    def require(self, action: str, *, owner: bool = False) -> None:
         """A ForbiddenError unless this may be done."""
-        require(self.role, action, own=own)
+        require(self.role, action, owner=owner)
 
-    def may(self, action: str, *, own: bool = False) -> bool:
+    def may(self, action: str, *, owner: bool = False) -> bool:
         """Whether this may be done."""
-        return allowed(self.role, action, own=own)
+        return allowed(self.role, action, owner=owner)
 
     @property
     def blind(self) -> bool:
@@ -70,7 +70,7 @@ class Identity(NamedTuple):
     @property
     def actions(self) -> list[str]:
         """All that may be done, at least to what is one's own."""
-        return [action for action in ACTIONS if self.may(action, own=True)]
+        return [action for action in ACTIONS if self.may(action, owner=True)]
 
     @property
     def number(self) -> int:

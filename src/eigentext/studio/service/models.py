@@ -26,16 +26,11 @@ if TYPE_CHECKING:
 
 
 class ServedKind(NamedTuple):
-    """A kind of model as the pages know it.
+    """A kind of model as the pages know it."""
 
-    ``what``   in plain words
-    ``files``  the kinds of model files that are of this kind
-    ``flag``   how the service is given one
-    """
-
-    what: str
-    files: tuple[str, ...]
-    flag: str = "--model"
+    what: str  # in plain words
+    files: tuple[str, ...]  # the kinds of model files that are of this kind
+    flag: str = "--model"  # how the service is given one
 
 
 KINDS = {
@@ -70,30 +65,18 @@ _KIND_OF = {file: name for name, kind in KINDS.items() for file in kind.files}
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What is known of a model.
+    """What is known of a model."""
 
-    ``name``      the stem of its file, or its whole name; or the name under which it is installed
-    ``kind``      one of `KINDS`
-    ``of``        the kind of its file (``eigentext info`` shows it)
-    ``what``      in plain words
-    ``can``       stages of a pipeline; else empty
-    ``language``  of the texts it is for, as a code; empty where the file does not say
-    ``licence``   of the model; empty where the file does not say
-    ``homes``     of the data it learned from
-    ``summary``   half a line, such as its size; empty until it is loaded
-    ``source``    where it lies; not for strangers
-    """
-
-    name: str
-    kind: str
-    of: str
-    what: str
-    can: tuple[str, ...] = ()
-    language: str = ""
-    licence: str = ""
-    homes: tuple[str, ...] = ()
-    summary: str = ""
-    source: str = ""
+    name: str  # the stem of its file, or its whole name; or the name under which it is installed
+    kind: str  # one of `KINDS`
+    of: str  # the kind of its file (``eigentext info`` shows it)
+    what: str  # in plain words
+    can: tuple[str, ...] = ()  # stages of a pipeline; else empty
+    language: str = ""  # of the texts it is for, as a code; empty where the file does not say
+    licence: str = ""  # of the model; empty where the file does not say
+    homes: tuple[str, ...] = ()  # of the data it learned from
+    summary: str = ""  # half a line, such as its size; empty until it is loaded
+    source: str = ""  # where it lies; not for strangers
 
 
 class Loading(NamedTuple):

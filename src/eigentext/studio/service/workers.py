@@ -91,48 +91,33 @@ class _Worker:
         self._build = build
 
     def ready(self, tell: Tell) -> Any:
-        """Wait until the worker is built; its facts, or the error of building it.
+        """Wait until the worker is built; its facts, or the error of building it."""
+        return self.ask(None, tell, self._build)
 
-        How far it is goes to ``tell``.
-        """
-        try:
-            self._line.send(self._build)
-            while True:
-                fine, answer = self._line.recv()
-                if fine is not None:
-                    break
-                tell(answer)
-        except (EOFError, OSError):  # it is dead
-            raise WorkerFault(self._death()) from None
-        if not fine:
-            raise answer
-        return answer
-
-    def ask(self, seconds: float, tell: Tell, *question: object) -> Any:
+    def ask(self, seconds: float | None, tell: Tell, question: object) -> Any:
         """The answer of the process, which may be an error that it raises here.
 
         How far it is goes to ``tell``.
         """
         try:
             self._line.send(question)
-            latest = time.monotonic() + seconds
-            while True:
-                if not self._line.poll(max(0.0, latest - time.monotonic())):
+            latest = None if seconds is None else time.monotonic() + seconds
+            fine = None
+            while fine is None:
+                left = None if latest is None else max(0.0, latest - time.monotonic())
+                if not self._line.poll(left):
                     self.kill()
                     raise DeadlineError
                 fine, answer = self._line.recv()
-                if fine is not None:
-                    break
-                tell(answer)
-        except (EOFError, OSError):
-            raise WorkerFault(self._death()) from None
+                if fine is None:
+                    tell(answer)
+        except (EOFError, OSError):  # it is dead
+            self.kill()
+            why = f"a worker died with exit code {self._process.returncode}"
+            raise WorkerFault(why) from None
         if not fine:
             raise answer
         return answer
-
-    def _death(self) -> str:
-        self.kill()
-        return f"a worker died with exit code {self._process.returncode}"
 
     @property
     def alive(self) -> bool:
@@ -170,15 +155,15 @@ class WorkerPool:
         expected: Any = None,
     ) -> None:
         self._build = build
-        self._size = size
+        self.size = size
         self._most_waiting = waiting
         self.patience = patience
         self.seconds = seconds
         self._queue: deque[_Job] = deque()
         self._changed = threading.Condition()
         self._starting = threading.Lock()
-        self._closed = False
-        self._facts: Any = expected
+        self.closed = False  # the workers were ended for good
+        self.known: Any = expected  # the facts, or what is expected of them until they are told
         self.progress: Any = None  # what the first worker told last, while it is being built
         self.failure: Exception | None = None  # why there is none
         self._beginning: threading.Thread | None = None
@@ -198,7 +183,7 @@ class WorkerPool:
         try:
             self.start()
         except Exception as error:
-            if not self._closed:
+            if not self.closed:
                 self.failure = error
                 _log.error("the workers cannot be started: %s", error)
             then(error)
@@ -210,11 +195,6 @@ class WorkerPool:
         """Whether the first worker is being built in the background, or could not be."""
         return self._beginning is not None and not self._keepers
 
-    @property
-    def known(self) -> Any:
-        """The facts, or what is expected of them until a worker has told them."""
-        return self._facts
-
     def start(self) -> Any:
         """Start the workers unless they run; an error of building them is raised here.
 
@@ -222,23 +202,13 @@ class WorkerPool:
         """
         with self._starting:
             if not self._keepers:
-                first, self._facts = self._new(self._tell)
-                for k in range(self._size):
+                first, self.known = self._new(self._tell)
+                for k in range(self.size):
                     worker = first if k == 0 else None
                     keeper = threading.Thread(target=self._keep, args=(worker,), daemon=True)
                     self._keepers.append(keeper)
                     keeper.start()
-            return self._facts
-
-    @property
-    def size(self) -> int:
-        """How many workers there are."""
-        return self._size
-
-    @property
-    def closed(self) -> bool:
-        """Whether the workers were ended for good."""
-        return self._closed
+            return self.known
 
     @property
     def waiting(self) -> int:
@@ -247,7 +217,7 @@ class WorkerPool:
 
     async def facts(self) -> Any:
         """What ``build`` told about the jobs."""
-        return self._facts if self._keepers else await asyncio.to_thread(self.start)
+        return self.known if self._keepers else await asyncio.to_thread(self.start)
 
     async def run(self, name: str, *arguments: object, tell: Tell = _untold) -> Any:
         """Let a worker do the job; its answer, or the error that it raised.
@@ -255,14 +225,12 @@ class WorkerPool:
         ``tell`` is called with what the job tells while it works, in another thread.
         """
         if self.starting:
-            raise StartingError(self._still_starting())
+            why = f"the service is starting; try again in {_RETRY_AFTER} seconds"
+            if self.failure is not None:
+                why = f"the service cannot work: {self.failure}"
+            raise StartingError(why)
         await self.facts()
         return await asyncio.wrap_future(self.submit(name, *arguments, tell=tell))
-
-    def _still_starting(self) -> str:
-        if self.failure is not None:
-            return f"the service cannot work: {self.failure}"
-        return f"the service is starting; try again in {_RETRY_AFTER} seconds"
 
     def _tell(self, progress: Any) -> None:
         self.progress = progress
@@ -271,7 +239,7 @@ class WorkerPool:
         """The same for callers without a loop; the pool has to be started."""
         job = _Job(name, arguments, time.monotonic() + self.patience, Future(), tell)
         with self._changed:
-            if self._closed:
+            if self.closed:
                 raise BusyError("the service is being stopped")
             if len(self._queue) >= self._most_waiting:
                 raise BusyError(
@@ -286,7 +254,7 @@ class WorkerPool:
     def close(self) -> None:
         """End all workers; what they were doing is lost."""
         with self._changed:
-            self._closed = True
+            self.closed = True
             left, self._queue = list(self._queue), deque()
             workers = list(self._workers)
             self._changed.notify_all()
@@ -304,12 +272,12 @@ class WorkerPool:
 
     def _keep(self, worker: _Worker | None) -> None:
         """Do one job after the other; whenever the worker is gone there is a new one."""
-        while not self._closed:
+        while not self.closed:
             if worker is None or not worker.alive:
                 self._drop(worker)
                 worker = None
                 with suppress(EigentextError, WorkerFault):  # the next job tries again, and tells
-                    worker, self._facts = self._new()
+                    worker, self.known = self._new()
             job = self._take()
             if job is None:
                 break
@@ -317,7 +285,7 @@ class WorkerPool:
                 continue
             try:
                 if worker is None:
-                    worker, self._facts = self._new()
+                    worker, self.known = self._new()
                 job.answer.set_result(self._done(worker, job))
             except Exception as error:
                 job.answer.set_exception(error)
@@ -330,7 +298,7 @@ class WorkerPool:
                 "turn; try again later"
             )
         try:
-            return worker.ask(self.seconds, job.tell, job.name, job.arguments)
+            return worker.ask(self.seconds, job.tell, (job.name, job.arguments))
         except DeadlineError:
             _log.warning("%s took longer than %g seconds: stopped", job.name, self.seconds)
             raise DeadlineError(
@@ -340,7 +308,7 @@ class WorkerPool:
 
     def _new(self, tell: Tell = _untold) -> tuple[_Worker, Any]:
         with self._changed:
-            if self._closed:
+            if self.closed:
                 raise BusyError("the service is being stopped")
             worker = _Worker(self._build)
             self._workers.add(worker)
@@ -358,9 +326,9 @@ class WorkerPool:
 
     def _take(self) -> _Job | None:
         with self._changed:
-            while not (self._queue or self._closed):
+            while not (self._queue or self.closed):
                 self._changed.wait()
-            return None if self._closed else self._queue.popleft()
+            return None if self.closed else self._queue.popleft()
 
     def _forget(self, job: _Job) -> None:
         """A job whose caller has gone does not wait any longer."""

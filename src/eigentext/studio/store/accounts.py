@@ -35,9 +35,9 @@ from eigentext.studio.store.problems import MissingError
 from eigentext.studio.store.rows import (
     check_name,
     check_text,
+    find_row,
     is_storable,
     log,
-    row_number,
     taken_or,
 )
 from eigentext.studio.store.schema import ROLES, sessions, tokens, users
@@ -97,7 +97,7 @@ class Session(NamedTuple):
     user: User
     csrf: str
     created: str
-    seen: str
+    last_used: str
     expires: str
 
 
@@ -173,9 +173,7 @@ class Accounts:
         self.store = store
         self.settings = settings or AccountSettings()
         self._hasher = hasher or PasswordHasher()
-        self._nobody: str | None = (
-            None  # what the password of a name that does not exist is held to
-        )
+        self._nobody: str | None = None  # what a password is held to where there is no such name
         self._guesses: Remembered[str, _Guesses] = Remembered(_GUESSES)
         self._good: Remembered[str, bool] = Remembered(_GUESSES)
         self._guessing = threading.Lock()
@@ -303,7 +301,8 @@ class Accounts:
             raise LockedError(until)
         right = self._is_right(account.password if account else None, password)
         if account is None or not right or not account.active:
-            self._noted_failure(account, name)
+            by = None if account is None else account.id
+            self.store.note("login.failed", {"name": _loggable(name)}, by=by)
             raise LoginError("name and password do not belong together")
         rehashed = None
         if self._hasher.check_needs_rehash(account.password):
@@ -350,10 +349,6 @@ class Accounts:
             doubled = rules.lock * 2 ** min(failures - most, 30)
             until = stamp(now + min(doubled, rules.longest_lock))
         return _Guesses(failures, until)
-
-    def _noted_failure(self, account: Any, name: str) -> None:
-        user = None if account is None else account.id
-        self.store.note("login.failed", {"name": _loggable(name)}, by=user)
 
     def _begun(
         self, c: Connection, number: int, password: str, rehashed: str | None
@@ -554,10 +549,7 @@ def _as_user(row: Any) -> User:
 
 
 def _user(c: Connection, number: int) -> User:
-    row = c.execute(select(*_USER).where(users.c.id == row_number(number, "user"))).first()
-    if row is None:
-        raise MissingError(f"there is no user {number}")
-    return _as_user(row)
+    return _as_user(find_row(c, users, number, select(*_USER)))
 
 
 def _named(c: Connection, name: str, *, whole: bool = False) -> Any:
@@ -567,7 +559,4 @@ def _named(c: Connection, name: str, *, whole: bool = False) -> Any:
 
 
 def _token(c: Connection, number: int) -> AccessToken:
-    row = c.execute(select(*_TOKEN).where(tokens.c.id == row_number(number, "token"))).first()
-    if row is None:
-        raise MissingError(f"there is no token {number}")
-    return AccessToken(*row)
+    return AccessToken(*find_row(c, tokens, number, select(*_TOKEN)))

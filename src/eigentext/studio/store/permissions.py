@@ -68,28 +68,28 @@ ACTIONS: dict[str, dict[str, Reach]] = {
 }
 
 
-def allowed(role: str, action: str, *, own: bool = False) -> bool:
-    """May a user of this role do this?  ``own``: to what is their own.
+def allowed(role: str, action: str, *, owner: bool = False) -> bool:
+    """May a user of this role do this?  ``owner``: to what is their own.
 
-    >>> allowed("annotator", "layer.decide", own=True), allowed("annotator", "layer.decide")
+    >>> allowed("annotator", "layer.decide", owner=True), allowed("annotator", "layer.decide")
     (True, False)
     >>> allowed("reader", "project.see"), allowed("adjudicator", "user.change")
     (True, False)
     """
     reach = ACTIONS[action].get(role)
-    return reach == "any" or (reach == "own" and own)
+    return reach == "any" or (reach == "own" and owner)
 
 
-def require(role: str, action: str, *, own: bool = False) -> None:
+def require(role: str, action: str, *, owner: bool = False) -> None:
     """A ForbiddenError, in plain words, where it is not allowed.
 
-    >>> require("reader", "layer.decide", own=True)
+    >>> require("reader", "layer.decide", owner=True)
     Traceback (most recent call last):
     eigentext.studio.store.permissions.ForbiddenError: a reader may not do this (layer.decide)
     """
-    if allowed(role, action, own=own):
+    if allowed(role, action, owner=owner):
         return
     what = f"a{'n' if role[0] == 'a' else ''} {role} may not do this ({action})"
-    if allowed(role, action, own=True):
+    if allowed(role, action, owner=True):
         what = f"a{'n' if role[0] == 'a' else ''} {role} may do this only to their own ({action})"
     raise ForbiddenError(what)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import and_, delete, insert, select, update
 
@@ -23,11 +23,11 @@ from eigentext.studio.store.rows import (
     check_text,
     find_facts,
     find_project,
+    find_row,
     find_user,
     insert_row,
     is_storable,
     log,
-    row_number,
     there,
     update_row,
 )
@@ -37,7 +37,6 @@ from eigentext.studio.tasks import TASKS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sqlalchemy import Table
     from sqlalchemy.engine import Connection
 
     from eigentext.base.types import Json
@@ -45,6 +44,9 @@ if TYPE_CHECKING:
 _WHOLE = [
     (contents if name in contents.c else documents).c[name] for name in StoredDocument._fields
 ]
+
+Kind = Literal["project", "document"]
+_TABLES = {"project": projects, "document": documents}
 
 
 class ProjectStore(Database):
@@ -143,18 +145,6 @@ class ProjectStore(Database):
 
         return self.writing(work)
 
-    def delete_project(self, number: int, *, confirm: str, by: int | None = None) -> None:
-        """Take a project away; ``confirm`` is its name.  It can be had back."""
-        self._delete(projects, number, confirm, by)
-
-    def restore_project(self, number: int, *, by: int | None = None) -> None:
-        """Take back that a project was deleted."""
-        self._restore(projects, number, by)
-
-    def purge_project(self, number: int, *, confirm: str, by: int | None = None) -> None:
-        """Remove a project that was deleted, with all that is in it, for good."""
-        self._purge(projects, number, confirm, by)
-
     # ---- documents
 
     def add_documents(
@@ -206,12 +196,8 @@ class ProjectStore(Database):
         """The document of this number, deleted or not."""
 
         def work(c: Connection) -> StoredDocument:
-            here = documents.c.id == row_number(number, "document")
-            query = select(*_WHOLE).join(contents).where(here)
-            row = c.execute(query).first()
-            if row is None:
-                raise MissingError(f"there is no document {number}")
-            return StoredDocument(*row)
+            query = select(*_WHOLE).join(contents)
+            return StoredDocument(*find_row(c, documents, number, query))
 
         return self.reading(work)
 
@@ -225,18 +211,6 @@ class ProjectStore(Database):
             if facts.name == name:
                 return facts
         raise MissingError(f"there is no document {shortened(name, 100)!r} in this project")
-
-    def delete_document(self, number: int, *, confirm: str, by: int | None = None) -> None:
-        """Take a document away; ``confirm`` is its name.  It can be had back."""
-        self._delete(documents, number, confirm, by)
-
-    def restore_document(self, number: int, *, by: int | None = None) -> None:
-        """Take back that a document was deleted."""
-        self._restore(documents, number, by)
-
-    def purge_document(self, number: int, *, confirm: str, by: int | None = None) -> None:
-        """Remove a document that was deleted, with all layers, for good."""
-        self._purge(documents, number, confirm, by)
 
     # ---- assignments
 
@@ -379,39 +353,39 @@ class ProjectStore(Database):
 
     # ---- deletion
 
-    def _delete(self, table: Table, number: int, confirm: str, by: int | None) -> None:
-        kind = table.name[:-1]
+    def delete(self, kind: Kind, number: int, *, confirm: str, by: int | None = None) -> None:
+        """Take a project or a document away; ``confirm`` is its name.  It can be had back."""
 
         def work(c: Connection) -> None:
-            row = there(_either(c, table, number), kind)
+            row = there(_of_kind(c, kind, number), kind)
             _check_confirmed(row.name, confirm, kind)
-            update_row(c, table, number, {"deleted": self.now()}, "")
+            update_row(c, _TABLES[kind], number, {"deleted": self.now()}, "")
             log(c, self.now(), by, f"{kind}.delete", {kind: number, "name": row.name})
 
         self.writing(work)
 
-    def _restore(self, table: Table, number: int, by: int | None) -> None:
-        kind = table.name[:-1]
+    def restore(self, kind: Kind, number: int, *, by: int | None = None) -> None:
+        """Take back that it was deleted."""
 
         def work(c: Connection) -> None:
-            row = _either(c, table, number)
+            row = _of_kind(c, kind, number)
             if row.deleted is None:
                 return
             taken = f"another {kind} is called {row.name!r} now: rename or delete that first"
-            update_row(c, table, number, {"deleted": None}, taken)
+            update_row(c, _TABLES[kind], number, {"deleted": None}, taken)
             log(c, self.now(), by, f"{kind}.restore", {kind: number, "name": row.name})
 
         self.writing(work)
 
-    def _purge(self, table: Table, number: int, confirm: str, by: int | None) -> None:
-        kind = table.name[:-1]
+    def purge(self, kind: Kind, number: int, *, confirm: str, by: int | None = None) -> None:
+        """Remove what was deleted, with all that is in it, for good."""
 
         def work(c: Connection) -> None:
-            row = _either(c, table, number)
+            row = _of_kind(c, kind, number)
             if row.deleted is None:
                 raise SettingsError(f"{kind} {row.name!r} is not deleted: delete it first")
             _check_confirmed(row.name, confirm, kind)
-            c.execute(delete(table).where(table.c.id == number))
+            c.execute(delete(_TABLES[kind]).where(_TABLES[kind].c.id == number))
             log(c, self.now(), by, f"{kind}.purge", {kind: number, "name": row.name})
 
         self.writing(work)
@@ -438,8 +412,8 @@ def _check_document(document: StoredDocument) -> None:
             raise SettingsError(f"{what}: sentence {number} has no tokens")
 
 
-def _either(c: Connection, table: Table, number: int) -> Project | DocumentFacts:
-    return find_project(c, number) if table is projects else find_facts(c, number)
+def _of_kind(c: Connection, kind: Kind, number: int) -> Project | DocumentFacts:
+    return find_project(c, number) if kind == "project" else find_facts(c, number)
 
 
 def _assigned(document: int, user: int) -> Any:
@@ -449,7 +423,4 @@ def _assigned(document: int, user: int) -> Any:
 
 
 def _model(c: Connection, number: int) -> MadeModel:
-    row = c.execute(select(models).where(models.c.id == row_number(number, "model"))).first()
-    if row is None:
-        raise MissingError(f"there is no model {number}")
-    return MadeModel(*row)
+    return MadeModel(*find_row(c, models, number))

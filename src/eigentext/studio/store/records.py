@@ -73,11 +73,7 @@ class StoredDocument(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """What one annotator (or adjudication, whose ``user`` is None) makes of one document.
-
-    ``saw`` is the version that it had when its annotator first saw the adjudication; ``decided``
-    and ``done_sentences`` count what holds: items, and sentences that are done.
-    """
+    """What one annotator (or adjudication, whose ``user`` is None) makes of one document."""
 
     id: int
     document: int
@@ -86,8 +82,8 @@ class Layer(NamedTuple):
     version: int
     created: str
     done: str | None
-    saw: int | None = None
-    decided: int = 0
+    saw: int | None = None  # its version when its annotator first saw the adjudication
+    decided: int = 0  # items for which a decision holds
     done_sentences: int = 0
 
     @property
@@ -97,17 +93,13 @@ class Layer(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A decision as it is handed in: ``value`` is JSON; None is "none is right", or removed.
-
-    ``rank`` is the place that the value had among the proposals (from 1; None: not listed),
-    ``ranked`` says whether they were shown in the model's order.
-    """
+    """A decision as it is handed in: ``value`` is JSON; None is "none is right", or removed."""
 
     sentence: int
     item: str
     value: Any
-    rank: int | None = None
-    ranked: bool = True
+    rank: int | None = None  # of the value among the proposals, from 1; None: not listed
+    ranked: bool = True  # they were shown in the model's order
     seconds: float | None = None
     keys: int | None = None
     note: str = ""
@@ -141,16 +133,12 @@ class Decision(NamedTuple):
 
 
 class State(NamedTuple):
-    """What holds in a layer, in the order of the text, and how it came.
-
-    ``last`` are the decisions that an undo would take back, ``redoable`` those that a redo would
-    bring back.
-    """
+    """What holds in a layer, in the order of the text, and how it came."""
 
     layer: Layer
     decisions: dict[Place, Decision]
-    last: tuple[Decision, ...]
-    redoable: tuple[Decision, ...]
+    last: tuple[Decision, ...]  # what an undo would take back
+    redoable: tuple[Decision, ...]  # what a redo would bring back
 
     @property
     def version(self) -> int:
@@ -164,19 +152,14 @@ class State(NamedTuple):
 
 
 class OpenLayer(NamedTuple):
-    """A layer of a document with what a request about some of its sentences needs.
-
-    ``file``       the model learned from decisions that proposes now; empty: none
-    ``people``     the names of all users by number
-    ``decisions``  what holds in those sentences
-    """
+    """A layer of a document with what a request about some of its sentences needs."""
 
     project: Project
     document: DocumentFacts
     layer: Layer
-    file: str
-    people: dict[int, str]
-    decisions: dict[Place, Decision]
+    file: str  # the model learned from decisions that proposes now; empty: none
+    people: dict[int, str]  # the names of all users by number
+    decisions: dict[Place, Decision]  # what holds in those sentences
 
     @property
     def values(self) -> dict[Place, Any]:
@@ -190,7 +173,7 @@ class MadeModel(NamedTuple):
     id: int
     project: int
     file: str
-    made: str
+    trained: str
     user: int | None
     scores: Json
     in_use: bool

@@ -135,21 +135,24 @@ def update_row(
         raise taken_or(error, taken) from error
 
 
+def find_row(c: Connection, table: Table, number: int, query: Any = None) -> Any:
+    """The row of this number, in the columns of the query, or all."""
+    what = table.name[:-1]
+    chosen = select(table) if query is None else query
+    row = c.execute(chosen.where(table.c.id == row_number(number, what))).first()
+    if row is None:
+        raise MissingError(f"there is no {what} {number}")
+    return row
+
+
 def find_project(c: Connection, number: int) -> Project:
     """The project of this number, deleted or not."""
-    row = c.execute(select(projects).where(projects.c.id == row_number(number, "project"))).first()
-    if row is None:
-        raise MissingError(f"there is no project {number}")
-    return Project(*row)
+    return Project(*find_row(c, projects, number))
 
 
 def find_facts(c: Connection, number: int) -> DocumentFacts:
     """The document of this number, deleted or not, without its text."""
-    query = select(documents).where(documents.c.id == row_number(number, "document"))
-    row = c.execute(query).first()
-    if row is None:
-        raise MissingError(f"there is no document {number}")
-    return DocumentFacts(*row)
+    return DocumentFacts(*find_row(c, documents, number))
 
 
 def there(row: Found, kind: str) -> Found:
@@ -161,14 +164,9 @@ def there(row: Found, kind: str) -> Found:
 
 def find_user(c: Connection, number: int) -> None:
     """See that there is a user of this number."""
-    query = select(users.c.id).where(users.c.id == row_number(number, "user"))
-    if c.execute(query).first() is None:
-        raise MissingError(f"there is no user {number}")
+    find_row(c, users, number, select(users.c.id))
 
 
 def find_layer(c: Connection, number: int) -> Layer:
     """The layer of this number."""
-    row = c.execute(select(layers).where(layers.c.id == row_number(number, "layer"))).first()
-    if row is None:
-        raise MissingError(f"there is no layer {number}")
-    return Layer(*row)
+    return Layer(*find_row(c, layers, number))

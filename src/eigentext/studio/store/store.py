@@ -72,7 +72,7 @@ class AnnotationStore(ProjectStore):
     >>> sentence = {"tokens": [{"text": "It", "start": 0, "end": 2}]}
     >>> (text,) = store.add_documents(project.id, [StoredDocument("one", "It", [sentence], {})])
     >>> layer = store.layer(text.id, kind="adjudication")
-    >>> store.decide(layer.id, Change(0, "a1", {"head": 0, "deprel": "root"}), seen=0)
+    >>> store.decide(layer.id, Change(0, "a1", {"head": 0, "deprel": "root"}), base_version=0)
     1
     >>> store.state(layer.id).values
     {(0, 'a1'): {'head': 0, 'deprel': 'root'}}
@@ -226,13 +226,13 @@ class AnnotationStore(ProjectStore):
         layer: int,
         change: Change | Sequence[Change],
         *,
-        seen: int | None = None,
+        base_version: int | None = None,
         by: int | None = None,
     ) -> int:
         """Store a decision, or several that belong together, and give the new version.
 
-        ``seen`` is the version that the change was made for: a ConflictError says that a sentence
-        in question (in lexical projects: a word) changed since.  None asks for no such check.
+        ``base_version`` is the one that the change was made for: a ConflictError says that a
+        sentence in question (in lexical projects: a word) changed since.  None: no such check.
         """
         new = [change] if isinstance(change, Change) else list(change)
         if not new:
@@ -245,27 +245,27 @@ class AnnotationStore(ProjectStore):
             version, n_sentences, task = next_version(c, layer)
             for decision in new:
                 check_change(decision, n_sentences)
-            if seen is not None:
+            if base_version is not None:
                 separate = task_class(task).SEPARATE_ITEMS
-                check_seen(c, layer, seen, version, places if separate else None, new)
+                check_seen(c, layer, base_version, version, places if separate else None, new)
             append(c, layer, version, new, by, self.now())
             return version
 
         return self.writing(work)
 
     def undo(
-        self, layer: int, *, seen: int | None = None, by: int | None = None
+        self, layer: int, *, base_version: int | None = None, by: int | None = None
     ) -> tuple[Decision, ...]:
         """Take the newest change back; the decisions that no longer hold, none if there was none.
 
-        With ``seen`` nothing at all may have changed since that version: what would be taken back
-        is another change than the one that was seen.
+        With ``base_version`` nothing at all may have changed since that version: what would be
+        taken back is another change than the one that was seen.
         """
 
         def work(c: Connection) -> tuple[Decision, ...]:
             version, _, _ = next_version(c, layer)
-            if seen is not None:
-                check_seen(c, layer, seen, version, None, None)
+            if base_version is not None:
+                check_seen(c, layer, base_version, version, None, None)
             last = last_change(c, layer)
             if not last:
                 keep_version(c, layer, version)
@@ -279,14 +279,14 @@ class AnnotationStore(ProjectStore):
         return self.writing(work)
 
     def redo(
-        self, layer: int, *, seen: int | None = None, by: int | None = None
+        self, layer: int, *, base_version: int | None = None, by: int | None = None
     ) -> tuple[Decision, ...]:
         """Bring back the change that was undone last, as a new one; none after a new decision."""
 
         def work(c: Connection) -> tuple[Decision, ...]:
             version, _, _ = next_version(c, layer)
-            if seen is not None:
-                check_seen(c, layer, seen, version, None, None)
+            if base_version is not None:
+                check_seen(c, layer, base_version, version, None, None)
             back = redoable_change(c, layer)
             if not back:
                 keep_version(c, layer, version)

@@ -78,7 +78,7 @@ def keep_version(c: Connection, layer: int, version: int) -> None:
 def check_seen(
     c: Connection,
     layer: int,
-    seen: int,
+    base_version: int,
     version: int,
     places: set[Place] | None,
     new: Sequence[Change] | None,
@@ -87,11 +87,11 @@ def check_seen(
 
     ``done`` speaks of a whole sentence: it is in the way of every item there, and they of it.
     """
-    if not 0 <= seen < version:
-        raise ConflictError(f"version {seen} is not one of this layer", version - 1, ())
-    if seen == version - 1:
+    if not 0 <= base_version < version:
+        raise ConflictError(f"version {base_version} is not one of this layer", version - 1, ())
+    if base_version == version - 1:
         return
-    since = or_(decisions.c.version > seen, decisions.c.undone_version > seen)
+    since = or_(decisions.c.version > base_version, decisions.c.undone_version > base_version)
     changed = find_decisions(c, decisions.c.layer == layer, since)
     if new is not None:
         whole = {change.sentence for change in new if places is None or change.item == "done"}
@@ -106,8 +106,8 @@ def check_seen(
     if changed:
         where = ", ".join(dict.fromkeys(f"{d.item} of sentence {d.sentence + 1}" for d in changed))
         raise ConflictError(
-            f"something else was stored since version {seen}: {shortened(where, 200)}; nothing "
-            "was saved",
+            f"something else was stored since version {base_version}: {shortened(where, 200)}; "
+            "nothing was saved",
             version - 1,
             changed,
         )

@@ -65,23 +65,16 @@ SETTINGS: dict[str, Callable[[object], bool]] = {
 
 
 class Lesson(NamedTuple):
-    """All that the next model is made of.
-
-    ``model``  the file of the model that the project began with; empty: none
-    ``file``   that of the one learned from decisions that is in use; empty: none
-    ``seen``   names of the sentences that ``file`` has learned from
-    ``base``   a treebank of which the first model was made; empty: none
-    ``texts``  documents, and what was decided in each
-    """
+    """All that the next model is made of."""
 
     project: int
     task: str
     settings: Json
-    model: str
-    file: str
-    seen: tuple[str, ...]
-    base: str
-    texts: tuple[tuple[StoredDocument, dict[Place, Any]], ...]
+    model: str  # the file of the model that the project began with; empty: none
+    file: str  # that of the one learned from decisions that is in use; empty: none
+    learned_from: tuple[str, ...]  # names of the sentences that ``file`` has learned from
+    base: str  # a treebank of which the first model was made; empty: none
+    texts: tuple[tuple[StoredDocument, dict[Place, Any]], ...]  # and what is decided in each
 
 
 def models_folder(store: AnnotationStore, folder: str | None = None) -> Path:
@@ -181,7 +174,7 @@ def learn(lesson: Lesson, folder: Path, *, progress: Progress | None = None) -> 
         [replace(stored.doc, id=str(stored.id)) for stored, _ in lesson.texts],
         [decided for _, decided in lesson.texts],
         base_treebank=lesson.base or None,
-        seen=lesson.seen,
+        learned_from=lesson.learned_from,
         progress=progress,
     )
     folder = folder.absolute()
@@ -230,27 +223,19 @@ ENOUGH = 200  # new sentences of which one fold is enough to judge by
 
 @dataclass(frozen=True)
 class Retrained:
-    """A new model and what is known of it.
-
-    ``kept``          whether it does no worse than the old one (there may be none)
-    ``why``           the same in words
-    ``new, old``      scores on the same held-out sentences; ``old`` is None without an old model
-    ``comparison``    new against old: difference, interval, p (`eigentext.evaluate.bootstrap`)
-    ``learned_from``  names of the sentences that it has seen: give them as ``seen`` next time
-    ``path``          where it was saved, None if it was not
-    """
+    """A new model and what is known of it."""
 
     model: Any
-    kept: bool
-    why: str
+    kept: bool  # whether it does no worse than the old one (there may be none)
+    why: str  # the same in words
     new: TaskScore
-    old: TaskScore | None
-    comparison: Comparison | None
+    old: TaskScore | None  # on the same held-out sentences; None without an old model
+    comparison: Comparison | None  # new against old: difference, interval, p
     n_examples: int
     n_held_out: int
-    learned_from: tuple[str, ...]
+    learned_from: tuple[str, ...]  # sentences it has seen: give them to the next retraining
     seconds: float
-    path: str | None = None
+    path: str | None = None  # where it was saved, None if it was not
 
     def as_record(self) -> Json:
         """The figures, for a database or a page."""
@@ -288,7 +273,7 @@ def retrain(
     *,
     base_treebank: str | None = None,
     old_model: Any = None,
-    seen: Collection[str] = (),
+    learned_from: Collection[str] = (),
     folds: int = 5,
     output: str | None = None,
     progress: Progress | None = None,
@@ -297,7 +282,7 @@ def retrain(
     """Make the next model of a task from finished sentences.
 
     ``states`` are the decisions on each of ``documents``; ``old_model`` is the task's own unless
-    given; ``seen`` names sentences that the old model learned from (``learned_from`` of its
+    given; ``learned_from`` names sentences that the old model learned from (those of its
     making), which cannot judge it.  A model that is kept is saved as ``output``, if that is given,
     under a temporary name that is then changed: broken off, nothing has happened.  ``progress`` is
     told the steps: a model of each fold, and the new one.
@@ -327,7 +312,7 @@ def retrain(
         why = f"{len(examples)} finished sentences, expected at least {LEAST} to learn from"
         raise DataError("<finished sentences>", None, why)
     fresh = (
-        [example for example in examples if name_of(example) not in seen]
+        [example for example in examples if name_of(example) not in learned_from]
         if old is not None
         else examples
     )

@@ -22,47 +22,33 @@ Analysis: TypeAlias = "Mapping[str, Any]"
 
 @dataclass(frozen=True)
 class AnnotatedDocument:
-    """A document and what one layer says of it: what an export is made of.
-
-    ``annotator``  whose layer it is; empty: the adjudication
-    ``history``    rows of all decisions, those taken back too; for the format ``decisions`` alone
-    """
+    """A document and what one layer says of it: what an export is made of."""
 
     document: Doc
     decisions: Decisions
-    annotator: str = ""
-    history: Sequence[Mapping[str, Any]] = ()
+    annotator: str = ""  # whose layer it is; empty: the adjudication
+    history: Sequence[Mapping[str, Any]] = ()  # all decisions, for the format ``decisions``
 
 
 @dataclass(frozen=True)
 class ItemCandidate:
-    """One value that an item could have, ``rank`` from 1 on.
-
-    ``probability``  None where no model speaks
-    ``shown``        what a page shows of it beside the value: gloss, plain words, ...
-    """
+    """One value that an item could have, ``rank`` from 1 on."""
 
     value: Any
     rank: int
-    probability: float | None = None
-    shown: Mapping[str, Any] = field(default_factory=dict)
+    probability: float | None = None  # None where no model speaks
+    shown: Mapping[str, Any] = field(default_factory=dict)  # beside it: gloss, plain words, ...
 
 
 @dataclass(frozen=True)
 class TaskItem:
-    """One thing to decide, or decided, in a sentence.
+    """One thing to decide, or decided, in a sentence."""
 
-    ``item``       its name within the sentence, such as ``a3``
-    ``value``      as decided, or as proposed; None: nothing is proposed
-    ``certainty``  from 0 to 1: the probability of the value; 1 if decided, 0 without a model
-    ``candidates`` the best few values; `Task.candidates` has all
-    """
-
-    item: str
-    value: Any
+    item: str  # its name within the sentence, such as ``a3``
+    value: Any  # as decided, or as proposed; None: nothing is proposed
     decided: bool
-    certainty: float
-    candidates: tuple[ItemCandidate, ...] = ()
+    certainty: float  # the probability of the value; 1 if decided, 0 without a model
+    candidates: tuple[ItemCandidate, ...] = ()  # the best few; `Task.candidates` has all
 
 
 @dataclass(frozen=True)
@@ -137,16 +123,11 @@ class Finished:
 
 @dataclass(frozen=True)
 class TaskScore:
-    """How well a model does on finished sentences.
+    """How well a model does on finished sentences."""
 
-    ``name``    the figure's name: LAS, F1, A1, ...
-    ``figure``  from 0 to 100: F1 of the sums of ``counts``
-    ``counts``  (right, gold, answered) of each sentence, for `eigentext.evaluate.bootstrap`
-    """
-
-    name: str
-    figure: float
-    counts: tuple[tuple[float, float, float], ...]
+    name: str  # of the figure: LAS, F1, A1, ...
+    figure: float  # from 0 to 100: F1 of the sums of ``counts``
+    counts: tuple[tuple[float, float, float], ...]  # (right, gold, answered) of each sentence
 
 
 @dataclass
@@ -155,17 +136,14 @@ class Answers:
 
     Keys are (sentence, word) and (sentence,); where documents are put together, the number of the
     document stands before that.
-
-    ``values``  by name (``label``, ``upos``, ...) and word
-    ``arcs``    by sentence: (head, relation) of each word, None where nothing was decided
-    ``spans``   by name (``entities``, ``tokens``, ``sentences``) and finished sentence
-    ``trees``   by finished sentence
     """
 
-    values: dict[str, dict[AnswerKey, Hashable]] = field(default_factory=dict)
+    values: dict[str, dict[AnswerKey, Hashable]] = field(default_factory=dict)  # by name, word
+    #: (head, relation) of each word of a sentence, None where nothing was decided
     arcs: dict[AnswerKey, list[Arc]] = field(default_factory=dict)
+    #: by name (``entities``, ``tokens``, ``sentences``) and finished sentence
     spans: dict[str, dict[AnswerKey, list[tuple[Any, ...]]]] = field(default_factory=dict)
-    trees: dict[AnswerKey, Tree] = field(default_factory=dict)
+    trees: dict[AnswerKey, Tree] = field(default_factory=dict)  # by finished sentence
 
 
 def newest(rows: Iterable[Decision]) -> dict[tuple[int, str], Decision]:

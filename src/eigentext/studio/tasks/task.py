@@ -153,33 +153,20 @@ class SentenceExport(NamedTuple):
 
 
 class Task(ABC):
-    """What is decided in one kind of annotation; see `eigentext.studio.tasks` for each of them.
-
-    ``formats``     of its export, the first unless told; `Task.all_formats` has two more
-    ``ITEMS``       a pattern of the names of items
-    ``STAGE``       the stage of a pipeline that serves as the model
-    ``KINDS``       kinds of model files that do
-    ``SERVED``      kinds of served models that can propose, in the order they are looked for
-    ``OPTIONS``     settings of a project that only some tasks know
-    ``CONDITIONED`` decisions on other sentences have a say in a proposal: all of them go with it
-    ``NEIGHBOURS``  so many sentences on either side are proposed anew with the one that changed
-    ``WORDS``       the letter of items that are words, where words are what is decided
-    ``CHECKED``     by the rules of Universal Dependencies
-    ``SEPARATE_ITEMS``  a decision is in the way of those on its own item alone
-    """
+    """What is decided in one kind of annotation; see `eigentext.studio.tasks` for each of them."""
 
     name: ClassVar[str]
-    formats: ClassVar[tuple[str, ...]] = ("conllu",)
-    ITEMS: ClassVar[re.Pattern[str]]
-    STAGE: ClassVar[str] = ""
-    KINDS: ClassVar[tuple[str, ...]] = ()
-    SERVED: ClassVar[tuple[str, ...]] = ()
-    OPTIONS: ClassVar[tuple[str, ...]] = ()
-    CONDITIONED: ClassVar[bool] = False
-    NEIGHBOURS: ClassVar[int] = 0
-    WORDS: ClassVar[str] = ""
-    SEPARATE_ITEMS: ClassVar[bool] = False
-    CHECKED: ClassVar[bool] = False
+    formats: ClassVar[tuple[str, ...]] = ("conllu",)  # of its export; see `all_formats`
+    ITEMS: ClassVar[re.Pattern[str]]  # of the names of items
+    STAGE: ClassVar[str] = ""  # the stage of a pipeline that serves as the model
+    KINDS: ClassVar[tuple[str, ...]] = ()  # kinds of model files that do
+    SERVED: ClassVar[tuple[str, ...]] = ()  # kinds of served models, as they are looked for
+    OPTIONS: ClassVar[tuple[str, ...]] = ()  # settings of a project that only some tasks know
+    CONDITIONED: ClassVar[bool] = False  # decisions on other sentences go with a proposal
+    NEIGHBOURS: ClassVar[int] = 0  # sentences on either side that are proposed anew, too
+    WORDS: ClassVar[str] = ""  # the letter of items that are words, where those are decided
+    SEPARATE_ITEMS: ClassVar[bool] = False  # a decision is in the way of its own item alone
+    CHECKED: ClassVar[bool] = False  # by the rules of Universal Dependencies
 
     def __init__(self, model: Any = None, *, labels: Sequence[str] = ()) -> None:
         self.pipeline: Any = None

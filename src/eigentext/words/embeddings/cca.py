@@ -264,7 +264,7 @@ def _omega(
                 blocks,
                 entries[:n_words],
                 shape[1],
-                lambda matrix, place: scaling(_fold(matrix, moved), place),
+                lambda matrix, span: scaling(_fold(matrix, moved), span),
                 folder=folder,
                 room=room,
             )

@@ -2,35 +2,54 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0001"
 down_revision = None
 
-_ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+_TYPES: dict[str, Any] = {
+    "id": sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+    "text": sa.Text(),
+    "json": sa.JSON(),
+    "int": sa.Integer(),
+    "flag": sa.Boolean(),
+    "real": sa.Float(),
+}
+
+
+def _table(name: str, columns: str, *constraints: sa.Constraint, key: str = "id") -> None:
+    """Make a table of columns such as ``name:text``; ``?`` behind one: it may be null."""
+    typed = [column.partition(":")[::2] for column in columns.split()]
+    op.create_table(
+        name,
+        *(
+            sa.Column(column, _TYPES[kind.rstrip("?")], nullable=kind.endswith("?"))
+            for column, kind in typed
+        ),
+        *constraints,
+        sa.PrimaryKeyConstraint(*key.split()),
+        sqlite_autoincrement=key == "id",
+    )
+
+
+def _of(column: str, table: str, ondelete: str | None = "CASCADE") -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint([column], [f"{table}.id"], ondelete=ondelete)
 
 
 def upgrade() -> None:
     """Make the tables."""
-    op.create_table(
+    _table(
         "projects",
-        sa.Column("id", _ID, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("task", sa.Text(), nullable=False),
-        sa.Column("language", sa.Text(), nullable=False),
-        sa.Column("guidelines", sa.Text(), nullable=False),
-        sa.Column("settings", sa.JSON(), nullable=False),
-        sa.Column("model", sa.Text(), nullable=False),
-        sa.Column("created", sa.Text(), nullable=False),
-        sa.Column("deleted", sa.Text(), nullable=True),
+        "id:id name:text task:text language:text guidelines:text settings:json model:text "
+        "created:text deleted:text?",
         sa.CheckConstraint(
             "task IN ('lexical', 'dependency', 'constituency', 'tags', 'entities', "
             "'segmentation')",
             name="task_is_known",
         ),
-        sa.PrimaryKeyConstraint("id"),
-        sqlite_autoincrement=True,
     )
     op.create_index(
         "projects_name",
@@ -40,49 +59,25 @@ def upgrade() -> None:
         sqlite_where=sa.text("deleted IS NULL"),
         postgresql_where=sa.text("deleted IS NULL"),
     )
-    op.create_table(
+    _table(
         "users",
-        sa.Column("id", _ID, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("role", sa.Text(), nullable=False),
-        sa.Column("password", sa.Text(), nullable=True),
-        sa.Column("active", sa.Boolean(), nullable=False),
-        sa.Column("created", sa.Text(), nullable=False),
-        sa.Column("failures", sa.Integer(), nullable=False),
-        sa.Column("locked_until", sa.Text(), nullable=True),
+        "id:id name:text role:text password:text? active:flag created:text failures:int "
+        "locked_until:text?",
         sa.CheckConstraint(
             "role IN ('reader', 'annotator', 'adjudicator', 'admin')", name="role_is_known"
         ),
-        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("name"),
-        sqlite_autoincrement=True,
     )
-    op.create_table(
+    _table(
         "audit",
-        sa.Column("id", _ID, nullable=False),
-        sa.Column("at", sa.Text(), nullable=False),
-        sa.Column("user", _ID, nullable=True),
-        sa.Column("action", sa.Text(), nullable=False),
-        sa.Column("about", sa.JSON(), nullable=False),
-        sa.ForeignKeyConstraint(["user"], ["users.id"]),
-        sa.PrimaryKeyConstraint("id"),
-        sqlite_autoincrement=True,
+        "id:id at:text user:id? action:text about:json",
+        _of("user", "users", ondelete=None),
     )
-    op.create_table(
+    _table(
         "documents",
-        sa.Column("id", _ID, nullable=False),
-        sa.Column("project", _ID, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("text", sa.Text(), nullable=True),
-        sa.Column("sentences", sa.JSON(), nullable=False),
-        sa.Column("n_sentences", sa.Integer(), nullable=False),
-        sa.Column("n_words", sa.Integer(), nullable=False),
-        sa.Column("about", sa.JSON(), nullable=False),
-        sa.Column("created", sa.Text(), nullable=False),
-        sa.Column("deleted", sa.Text(), nullable=True),
-        sa.ForeignKeyConstraint(["project"], ["projects.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
-        sqlite_autoincrement=True,
+        "id:id project:id name:text text:text? sentences:json n_sentences:int n_words:int "
+        "about:json created:text deleted:text?",
+        _of("project", "projects"),
     )
     op.create_index(
         "documents_name",
@@ -92,73 +87,42 @@ def upgrade() -> None:
         sqlite_where=sa.text("deleted IS NULL"),
         postgresql_where=sa.text("deleted IS NULL"),
     )
-    op.create_table(
+    _table(
         "models",
-        sa.Column("id", _ID, nullable=False),
-        sa.Column("project", _ID, nullable=False),
-        sa.Column("file", sa.Text(), nullable=False),
-        sa.Column("made", sa.Text(), nullable=False),
-        sa.Column("user", _ID, nullable=True),
-        sa.Column("scores", sa.JSON(), nullable=False),
-        sa.Column("in_use", sa.Boolean(), nullable=False),
-        sa.ForeignKeyConstraint(["project"], ["projects.id"], ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["user"], ["users.id"]),
-        sa.PrimaryKeyConstraint("id"),
-        sqlite_autoincrement=True,
+        "id:id project:id file:text made:text user:id? scores:json in_use:flag",
+        _of("project", "projects"),
+        _of("user", "users", ondelete=None),
     )
-    op.create_table(
+    _table(
         "sessions",
-        sa.Column("hash", sa.Text(), nullable=False),
-        sa.Column("user", _ID, nullable=False),
-        sa.Column("csrf", sa.Text(), nullable=False),
-        sa.Column("created", sa.Text(), nullable=False),
-        sa.Column("seen", sa.Text(), nullable=False),
-        sa.Column("expires", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["user"], ["users.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("hash"),
+        "hash:text user:id csrf:text created:text seen:text expires:text",
+        _of("user", "users"),
+        key="hash",
     )
-    op.create_table(
+    _table(
         "tokens",
-        sa.Column("id", _ID, nullable=False),
-        sa.Column("user", _ID, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("hash", sa.Text(), nullable=False),
-        sa.Column("scope", sa.Text(), nullable=False),
-        sa.Column("created", sa.Text(), nullable=False),
-        sa.Column("used", sa.Text(), nullable=True),
-        sa.Column("expires", sa.Text(), nullable=True),
-        sa.Column("revoked", sa.Text(), nullable=True),
+        "id:id user:id name:text hash:text scope:text created:text used:text? "
+        "expires:text? revoked:text?",
         sa.CheckConstraint(
             "scope IN ('reader', 'annotator', 'adjudicator', 'admin')", name="scope_is_known"
         ),
-        sa.ForeignKeyConstraint(["user"], ["users.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id"),
+        _of("user", "users"),
         sa.UniqueConstraint("hash"),
-        sqlite_autoincrement=True,
     )
-    op.create_table(
+    _table(
         "assignments",
-        sa.Column("document", _ID, nullable=False),
-        sa.Column("user", _ID, nullable=False),
-        sa.ForeignKeyConstraint(["document"], ["documents.id"], ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["user"], ["users.id"], ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("document", "user"),
+        "document:id user:id",
+        _of("document", "documents"),
+        _of("user", "users"),
+        key="document user",
     )
-    op.create_table(
+    _table(
         "layers",
-        sa.Column("id", _ID, nullable=False),
-        sa.Column("document", _ID, nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("user", _ID, nullable=True),
-        sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("created", sa.Text(), nullable=False),
-        sa.Column("done", sa.Text(), nullable=True),
+        "id:id document:id kind:text user:id? version:int created:text done:text?",
         sa.CheckConstraint("kind IN ('annotator', 'adjudication')", name="kind_is_known"),
         sa.CheckConstraint("(kind = 'annotator') = (\"user\" IS NOT NULL)", name="whose_layer"),
-        sa.ForeignKeyConstraint(["document"], ["documents.id"], ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["user"], ["users.id"]),
-        sa.PrimaryKeyConstraint("id"),
-        sqlite_autoincrement=True,
+        _of("document", "documents"),
+        _of("user", "users", ondelete=None),
     )
     op.create_index("layers_of", "layers", ["document", "kind", "user"], unique=True)
     op.create_index(
@@ -169,29 +133,13 @@ def upgrade() -> None:
         sqlite_where=sa.text("kind = 'adjudication'"),
         postgresql_where=sa.text("kind = 'adjudication'"),
     )
-    op.create_table(
+    _table(
         "decisions",
-        sa.Column("id", _ID, nullable=False),
-        sa.Column("layer", _ID, nullable=False),
-        sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("sentence", sa.Integer(), nullable=False),
-        sa.Column("item", sa.Text(), nullable=False),
-        sa.Column("value", sa.JSON(), nullable=False),
-        sa.Column("rank", sa.Integer(), nullable=True),
-        sa.Column("ranked", sa.Boolean(), nullable=False),
-        sa.Column("seconds", sa.Float(), nullable=True),
-        sa.Column("keys", sa.Integer(), nullable=True),
-        sa.Column("note", sa.Text(), nullable=False),
-        sa.Column("user", _ID, nullable=True),
-        sa.Column("at", sa.Text(), nullable=False),
-        sa.Column("undone", sa.Text(), nullable=True),
-        sa.Column("undone_version", sa.Integer(), nullable=True),
-        sa.Column("undone_by", _ID, nullable=True),
-        sa.Column("redo_of", _ID, nullable=True),
-        sa.ForeignKeyConstraint(["layer"], ["layers.id"], ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["undone_by"], ["users.id"]),
-        sa.ForeignKeyConstraint(["user"], ["users.id"]),
-        sa.PrimaryKeyConstraint("id"),
+        "id:id layer:id version:int sentence:int item:text value:json rank:int? "
+        "ranked:flag seconds:real? keys:int? note:text user:id? at:text undone:text? "
+        "undone_version:int? undone_by:id? redo_of:id?",
+        _of("layer", "layers"),
+        _of("undone_by", "users", ondelete=None),
+        _of("user", "users", ondelete=None),
         sa.UniqueConstraint("layer", "version", "sentence", "item"),
-        sqlite_autoincrement=True,
     )
