@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -239,7 +240,7 @@ def test_a_model_learns_from_accepted_sentences(
         states.append(RetrainAnswer(**fields))
         return states[-1]
 
-    monkeypatch.setattr(retraining.wire, "RetrainAnswer", watched)
+    monkeypatch.setattr(retraining, "wire", SimpleNamespace(RetrainAnswer=watched))
     with connect(annotations=str(tmp_path / "a.db")) as client:  # one loop for all requests
         client.headers["X-Annotator"] = "Ada"
         while client.get("/api/health").json()["status"] == "starting":
