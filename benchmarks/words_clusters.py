@@ -27,10 +27,10 @@ from pathlib import Path
 from _data import plain_text
 
 from eigentext.counting.counting import count
-from eigentext.evaluate.clustering import paths_information
+from eigentext.evaluate.clustering import paths_information, prefix_information
 from eigentext.language.formats.brown_paths import read_paths
 from eigentext.linalg.ties import single_threaded
-from eigentext.words.clusters.hierarchy import hierarchy, prefix_information
+from eigentext.words.clusters.hierarchy import hierarchy
 from eigentext.words.clusters.methods import contexts_to_count
 from eigentext.words.clusters.model import SpectralClusters
 from eigentext.words.settings import HIERARCHIES, METHODS

@@ -106,7 +106,7 @@ def cluster(
 def _cluster_figures(
     model: SpectralClusters, n_tokens: int, seconds: dict[str, float]
 ) -> dict[str, Any]:
-    from eigentext.words.clusters.hierarchy import prefix_information
+    from eigentext.evaluate.clustering import prefix_information
 
     clustering = model.clustering_
     values = clustering.singular_values.tolist()

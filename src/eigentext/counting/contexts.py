@@ -23,17 +23,14 @@ FARTHEST = 1000
 class Contexts:
     """The relative positions of the context words, or the half-width of a bag.
 
-    ``positions``: distinct, not 0, in the order of the columns.  ``bag``: 0, or w for one bag of
-    all words at distance 1 to w on both sides (then ``positions`` is empty).
-
     >>> Contexts((-1, 1)).names
     ('-1', '+1')
     >>> Contexts((), bag=5).names
     ('bag5',)
     """
 
-    positions: tuple[int, ...] = ()
-    bag: int = 0
+    positions: tuple[int, ...] = ()  # distinct, not 0, in the order of the columns; none of a bag
+    bag: int = 0  # or w for one bag of all words at distance 1 to w on both sides
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def count(
     if isinstance(sources, (str, os.PathLike)):
         raise TypeError(f"count() takes a list of sources: [{os.fspath(sources)!r}]")
     chosen_contexts = parse_contexts(contexts)
-    wanted_words = _given_vocabulary(vocabulary, vocab_size, min_count)
+    fixed_words = _given_vocabulary(vocabulary, vocab_size, min_count)
     engine = engine or cluster_in_use() or LocalEngine(jobs)
     budget = memory if isinstance(memory, Budget) else Budget.share_out(memory, engine.jobs)
     names = expand(sources)
@@ -120,14 +120,7 @@ def count(
             more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
             raise DataError(names[0] + more, None, "no tokens, expected text")
         return _counted(
-            job,
-            handles,
-            chosen_contexts,
-            wanted_words,
-            vocab_size,
-            min_count,
-            n_skipped,
-            in_memory,
+            job, handles, chosen_contexts, fixed_words, vocab_size, min_count, n_skipped, in_memory
         )
 
 
@@ -144,21 +137,21 @@ def count_sentences(
     ('a', 'cat', 'dog', '<unk>')
     """
     chosen_contexts = parse_contexts(contexts)
-    wanted_words = _given_vocabulary(None, vocab_size, min_count)
+    fixed_words = _given_vocabulary(None, vocab_size, min_count)
     handle = handle_of(sentences)
     # the sentences are in memory, so their counts may be too: nothing goes to disk
     budget = dataclasses.replace(Budget(), run_bytes=2**62, table_bytes=2**62)
     job = CountingJob(
         (), LocalEngine(), budget, Path(), "", resumable=False, skip=False, progress=None
     )
-    return _counted(job, [handle], chosen_contexts, wanted_words, vocab_size, min_count, 0, 2**62)
+    return _counted(job, [handle], chosen_contexts, fixed_words, vocab_size, min_count, 0, 2**62)
 
 
 def _counted(
     job: CountingJob,
     handles: list[Handle],
     contexts: Contexts,
-    wanted_words: Vocabulary | None,
+    fixed_words: Vocabulary | None,
     vocab_size: int | None,
     min_count: int,
     n_skipped: int,
@@ -166,7 +159,7 @@ def _counted(
 ) -> Counts:
     """The vocabulary and the second pass, once all text is in segments."""
     n_tokens = sum(handle.n_tokens for handle in handles)
-    if wanted_words is None:
+    if fixed_words is None:
         types, n_types, mappings = merge_types(
             [handle.types for handle in handles],
             4 * sum(handle.types_bytes for handle in handles),  # a table has spare room
@@ -182,7 +175,7 @@ def _counted(
             ]
         unigrams = np.append(types.counts, n_tokens - types.counts.sum())
     else:
-        words, complete = wanted_words, False
+        words, complete = fixed_words, False
         unigrams = np.zeros(len(words), dtype=np.int64)
         for handle in handles:
             types = handle.types()

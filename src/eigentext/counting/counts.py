@@ -119,16 +119,9 @@ class Counts(Stored):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts):
             return NotImplemented
-        mine = (self.contexts, self.n_tokens, self.n_sentences, self.n_skipped, self.complete)
-        theirs = (
-            other.contexts,
-            other.n_tokens,
-            other.n_sentences,
-            other.n_skipped,
-            other.complete,
-        )
+        plain = ("contexts", "n_tokens", "n_sentences", "n_skipped", "complete")
         return (
-            mine == theirs
+            all(getattr(self, name) == getattr(other, name) for name in plain)
             and self.vocabulary == other.vocabulary
             and np.array_equal(self.unigrams, other.unigrams)
             and all(map(_same_matrix, self.halves, other.halves))
@@ -147,9 +140,6 @@ class Counts(Stored):
             raise SettingsError(
                 f"cannot add counts of contexts {self.contexts} and {other.contexts}"
             )
-        n_skipped = self.n_skipped + other.n_skipped
-        n_tokens = self.n_tokens + other.n_tokens
-        n_sentences = self.n_sentences + other.n_sentences
         if self.complete and other.complete:
             return _union(self, other)
         if self.vocabulary != other.vocabulary:
@@ -163,9 +153,9 @@ class Counts(Stored):
             self.unigrams + other.unigrams,
             self.contexts,
             tuple((a + b).tocsr() for a, b in zip(self.halves, other.halves, strict=True)),
-            n_tokens,
-            n_sentences,
-            n_skipped,
+            self.n_tokens + other.n_tokens,
+            self.n_sentences + other.n_sentences,
+            self.n_skipped + other.n_skipped,
         )
 
     @classmethod

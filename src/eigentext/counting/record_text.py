@@ -36,7 +36,8 @@ def record_texts(
         try:
             text = checked(record)
             # in a text as short as a word may be there is no longer one
-            if len(text) > LONGEST_WORD // 4 and _longest_word(text) > LONGEST_WORD:
+            words = split_tokens(text.replace("\n", " ")) if len(text) > LONGEST_WORD // 4 else ()
+            if any(len(word.encode()) > LONGEST_WORD for word in words):
                 raise BadRecord(long_word(LONGEST_WORD))
         except BadRecord as error:
             left_out(number, str(error))
@@ -78,7 +79,3 @@ def long_word(most: int) -> str:
     'a word of more than 1,000 bytes, the most that is read'
     """
     return f"a word of more than {most:,} bytes, the most that is read"
-
-
-def _longest_word(text: str) -> int:
-    return max((len(word.encode()) for word in split_tokens(text.replace("\n", " "))), default=0)

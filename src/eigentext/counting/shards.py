@@ -53,6 +53,7 @@ _REASONS = 20  # of lines left out that are kept
 _PACKING = 4  # text bytes per packed byte, for the progress of packed files only
 
 OnBytes = Callable[[int], None]
+Fill = Callable[[memoryview], int]  # of a buffer, with how many bytes; 0 at the end
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ def look_at(source: str, field: str | None = None) -> Shard:
 
 
 @contextlib.contextmanager
-def _open_at(shard: Shard) -> Iterator[Callable[[memoryview], int]]:
+def _open_at(shard: Shard) -> Iterator[Fill]:
     """A function that fills a buffer from the shard's place on, and gives 0 at the file's end."""
     if shard.stop is None:
         with open_binary(shard.source) as stream:
@@ -226,13 +227,7 @@ class _Blocks:
     line is left out.
     """
 
-    def __init__(
-        self,
-        shard: Shard,
-        fill: Callable[[memoryview], int],
-        size: int,
-        too_long: Callable[[], None],
-    ) -> None:
+    def __init__(self, shard: Shard, fill: Fill, size: int, too_long: Callable[[], None]) -> None:
         self._fill = fill
         self._too_long = too_long
         self._left_out = shard.start > 0  # the rest of the line that began in the shard before
@@ -376,7 +371,7 @@ def read_segments(
 @contextlib.contextmanager
 def _open_text(
     shard: Shard, budget: Budget, errors: ShardErrors | None
-) -> Iterator[tuple[Shard, Callable[[memoryview], int]]]:
+) -> Iterator[tuple[Shard, Fill]]:
     """The text of a shard: itself, or what stands in its records, which then is a whole."""
     if not shard.kind:
         with _open_at(shard) as fill:

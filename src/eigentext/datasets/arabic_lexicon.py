@@ -30,10 +30,10 @@ _SUN_LETTERS = "تثدذرزسشصضطظلن"
 _SHADDA, _SUKUN = "\u0651", "\u0652"
 
 # Which elements a part of speech carries; the others are "-" whatever the pieces say.
-_NOMINAL = frozenset({"num", "cas", "stt"})
+_NOUN = frozenset({"num", "cas", "stt"})
 _CARRIES = {
-    "N": _NOMINAL,
-    "A": _NOMINAL | {"gen"},
+    "N": _NOUN,
+    "A": _NOUN | {"gen"},
     "V": frozenset({"asp", "mood", "vox", "per", "gen", "num"}),
 }
 _ALWAYS = frozenset({"lemma", "pos", "pre2", "pre1", "det", "pron"})

@@ -24,7 +24,7 @@ from functools import cache
 from http.client import HTTPException
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
-from typing import Annotated, BinaryIO, Literal, NamedTuple, cast
+from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -42,6 +42,7 @@ def _inside_the_folder(path: str) -> str:
     return path
 
 
+Folder: TypeAlias = "str | os.PathLike[str] | None"  # or the file of a catalogue
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -143,7 +144,7 @@ def _own_entries() -> tuple[Entry, ...]:
     return _parse(content, "catalogue.json")
 
 
-def entries(catalogue: str | os.PathLike[str] | None = None) -> tuple[Entry, ...]:
+def entries(catalogue: Folder = None) -> tuple[Entry, ...]:
     """All data sets of the catalogue (default: the one in this package), in its order.
 
     >>> [entry.name for entry in entries()][:3]
@@ -158,7 +159,7 @@ def entries(catalogue: str | os.PathLike[str] | None = None) -> tuple[Entry, ...
     return _parse(content, os.fspath(catalogue))
 
 
-def find(name: str, *, catalogue: str | os.PathLike[str] | None = None) -> Entry:
+def find(name: str, *, catalogue: Folder = None) -> Entry:
     """The data set of this name.
 
     >>> find("ewt").licence
@@ -176,18 +177,13 @@ def find(name: str, *, catalogue: str | os.PathLike[str] | None = None) -> Entry
     raise SettingsError(f"no data set {name!r}: {hint}")
 
 
-def data_folder(root: str | os.PathLike[str] | None = None) -> Path | None:
+def data_folder(root: Folder = None) -> Path | None:
     """The folder of the open data sets: ``root`` or, without it, what ``EIGENTEXT_DATA`` names."""
     named = os.fspath(root) if root is not None else os.environ.get("EIGENTEXT_DATA")
     return Path(named) if named else None
 
 
-def locate(
-    name: str,
-    root: str | os.PathLike[str] | None = None,
-    *,
-    catalogue: str | os.PathLike[str] | None = None,
-) -> Path | None:
+def locate(name: str, root: Folder = None, *, catalogue: Folder = None) -> Path | None:
     """Where a data set lies, if all its files are there; their content is left to ``check``.
 
     The path of the file for a data set of one file, else of the folder that holds its files.
@@ -222,12 +218,7 @@ def problems_of(listed: Sequence[DataFile], folder: Path) -> list[Problem]:
     return problems
 
 
-def check(
-    name: str,
-    root: str | os.PathLike[str] | None = None,
-    *,
-    catalogue: str | os.PathLike[str] | None = None,
-) -> list[Problem]:
+def check(name: str, root: Folder = None, *, catalogue: Folder = None) -> list[Problem]:
     """Compare a data set's files with the catalogue: presence, size, then SHA-256.
 
     >>> [problem.kind for problem in check("pl-pdb", "/nowhere")]
@@ -333,11 +324,11 @@ def _obtain_files(entry: Entry, missing: Sequence[DataFile], folder: Path, opene
 
 def get(
     name: str,
-    root: str | os.PathLike[str] | None = None,
+    root: Folder = None,
     *,
     opener: Opener | None = None,
     pip: Sequence[str] | None = None,
-    catalogue: str | os.PathLike[str] | None = None,
+    catalogue: Folder = None,
 ) -> Path:
     """A data set's place on this machine, downloaded into ``root`` if it has to be.
 

@@ -113,7 +113,8 @@ def tree_svg(
         about = {"start": start, "end": end, "label": tree.labels[node], "role": kind}
         if note:
             about["value"] = note
-        target = _target(x[node], y[node], widths[node])
+        box = x[node], y[node] - _HIT / 2, max(widths[node] + 10, _HIT)
+        target = svg_box("et-hit", *box, _HIT, 6)
         texts.append(data_group("et-node", about, [*behind, target, text]))
 
     return svg_document(
@@ -165,10 +166,6 @@ def _placed(parts: Sequence[tuple[str, float, float]], y: float) -> list[str]:
 def _frame(x: float, y: float, width: float) -> str:
     look = f'fill="none" stroke="{_MARK_COLOUR}" stroke-width="1.8" stroke-dasharray="5 3"'
     return svg_box("et-mark", x, y - 11, width + 10, 22, 5, look)
-
-
-def _target(x: float, y: float, width: float) -> str:
-    return svg_box("et-hit", x, y - _HIT / 2, max(width + 10, _HIT), _HIT, 6)
 
 
 # --- the layout of a tree ----------------------------------------------------------------------

@@ -34,20 +34,14 @@ _OPACITY = {"et-tag": "0.65", "et-relation": "0.75"}
 
 
 def svg_text(
-    role: str,
-    x: float,
-    y: float,
-    shown: str,
-    full: str,
-    note: str = "",
-    font_size: float = FONT_SIZE,
+    role: str, x: float, y: float, shown: str, full: str, note: str = "", size: float = FONT_SIZE
 ) -> str:
     """One label centred at (x, y); its tooltip has what the drawing had to leave out."""
     more = ": ".join(filter(None, [full if full != shown else "", note]))
     tooltip = f"<title>{escape(more)}</title>" if more else ""
-    attributes = f'class="{role}" x="{number(x)}" y="{number(y + 0.36 * font_size)}"'
-    if font_size != FONT_SIZE:
-        attributes += f' font-size="{number(font_size)}"'
+    attributes = f'class="{role}" x="{number(x)}" y="{number(y + 0.36 * size)}"'
+    if size != FONT_SIZE:
+        attributes += f' font-size="{number(size)}"'
     if role in _WEIGHT:
         attributes += f' font-weight="{_WEIGHT[role]}"'
     if role in _OPACITY:

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 Counts = Float64s
 Triple = tuple[int, int, int]
 Arc: TypeAlias = "tuple[int, str] | None"
+Values: TypeAlias = "Sequence[Hashable | None]"  # of one annotator or item; None: missing
+Groups: TypeAlias = "Sequence[Hashable] | None"  # the sentence of each item
 
 
 @dataclass(frozen=True)
@@ -131,9 +133,7 @@ def _ratio(part: Counts, whole: Counts) -> Counts:
 
 
 def _pairs(
-    first: Sequence[Hashable | None],
-    second: Sequence[Hashable | None],
-    groups: Sequence[Hashable] | None,
+    first: Values, second: Values, groups: Groups
 ) -> tuple[list[tuple[Hashable, Hashable]], list[Hashable]]:
     """Items that both gave a value, and the group of each."""
     if len(first) != len(second) or (groups is not None and len(groups) != len(first)):
@@ -148,12 +148,7 @@ def _pairs(
 
 
 def raw_agreement(
-    first: Sequence[Hashable | None],
-    second: Sequence[Hashable | None],
-    *,
-    groups: Sequence[Hashable] | None = None,
-    n_samples: int = 2_000,
-    seed: int = 0,
+    first: Values, second: Values, *, groups: Groups = None, n_samples: int = 2_000, seed: int = 0
 ) -> Agreement:
     """Percentage of the items to which both gave the same value; chance is not taken away.
 
@@ -166,12 +161,7 @@ def raw_agreement(
 
 
 def cohen_kappa(
-    first: Sequence[Hashable | None],
-    second: Sequence[Hashable | None],
-    *,
-    groups: Sequence[Hashable] | None = None,
-    n_samples: int = 2_000,
-    seed: int = 0,
+    first: Values, second: Values, *, groups: Groups = None, n_samples: int = 2_000, seed: int = 0
 ) -> Agreement:
     """Cohen's kappa of two annotators; items without a value (None) of one are left out.
 
@@ -205,7 +195,7 @@ def cohen_kappa(
 
 
 def _tallied(
-    ratings: Iterable[Sequence[Hashable | None]], groups: Sequence[Hashable] | None
+    ratings: Iterable[Values], groups: Groups
 ) -> tuple[list[Counter[Hashable]], list[Hashable], dict[Hashable, int]]:
     """How often each value was given to each item, the items' groups, values by number."""
     tallies = [Counter(value for value in item if value is not None) for item in ratings]
@@ -219,11 +209,7 @@ def _tallied(
 
 
 def fleiss_kappa(
-    ratings: Iterable[Sequence[Hashable]],
-    *,
-    groups: Sequence[Hashable] | None = None,
-    n_samples: int = 2_000,
-    seed: int = 0,
+    ratings: Iterable[Values], *, groups: Groups = None, n_samples: int = 2_000, seed: int = 0
 ) -> Agreement:
     """Fleiss' kappa: for each item the values of the same number of annotators, in any order.
 
@@ -252,11 +238,7 @@ def fleiss_kappa(
 
 
 def krippendorff_alpha(
-    ratings: Iterable[Sequence[Hashable | None]],
-    *,
-    groups: Sequence[Hashable] | None = None,
-    n_samples: int = 2_000,
-    seed: int = 0,
+    ratings: Iterable[Values], *, groups: Groups = None, n_samples: int = 2_000, seed: int = 0
 ) -> Agreement:
     """Krippendorff's alpha, nominal: for each item the annotators' values, None where missing.
 

@@ -114,7 +114,8 @@ def compare(
     score, rival = float(figure(ours.sum(0))), float(figure(theirs.sum(0)))
     delta = score - rival
     rng = np.random.default_rng(seed)
-    drawn = _bootstrap(ours, theirs, figure, n_samples, rng)
+    sets = _multiplicities(ours.shape, n_samples, rng)  # drawn with replacement
+    drawn = np.concatenate([figure(times @ ours) - figure(times @ theirs) for times in sets])
     tolerance = 1e-9  # the same sum in another order may differ in the last bits
     if method == "bootstrap":
         hits = np.abs(drawn - delta) >= abs(delta) - tolerance
@@ -214,14 +215,6 @@ def _batches(n_samples: int, n_sentences: int) -> list[int]:
     size = max(1, _CELLS_AT_ONCE // n_sentences)
     full, rest = divmod(n_samples, size)
     return [size] * full + ([rest] if rest else [])
-
-
-def _bootstrap(
-    ours: Counts, theirs: Counts, figure: Figure, n_samples: int, rng: np.random.Generator
-) -> Counts:
-    """(n_samples,): the difference on sets of sentences drawn with replacement."""
-    sets = _multiplicities(ours.shape, n_samples, rng)
-    return np.concatenate([figure(times @ ours) - figure(times @ theirs) for times in sets])
 
 
 def _drawn(rows: Counts, figure: Figure, n_samples: int, rng: np.random.Generator) -> Counts:

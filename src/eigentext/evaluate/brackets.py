@@ -276,13 +276,8 @@ def spans_f1(gold: Iterable[set[Span]], predicted: Iterable[set[Span]]) -> float
 
 
 def unlabelled_f1(
-    gold: Iterable[Tree],
-    predicted: Iterable[Tree],
-    *,
-    leave_out: Callable[[str], bool] | None = None,
+    gold: Iterable[Tree], parsed: Iterable[Tree], *, leave_out: Callable[[str], bool] | None = None
 ) -> float:
     """Unlabelled F1 of trees, from 0 to 1."""
-    return spans_f1(
-        (spans_of(tree, leave_out) for tree in gold),
-        (spans_of(tree, leave_out) for tree in predicted),
-    )
+    true, tried = ((spans_of(tree, leave_out) for tree in side) for side in (gold, parsed))
+    return spans_f1(true, tried)

@@ -10,7 +10,7 @@ n counts pairs of neighbours within a line, N is their number; natural logarithm
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _ENTRIES_AT_ONCE = 4_000_000
+Length = TypeVar("Length", int, int | None)  # of a prefix; None: whole paths
 
 
 def information_of_pairs(pairs: npt.NDArray[np.number]) -> float:
@@ -108,19 +109,29 @@ def paths_information(
         text if isinstance(text, Counts) else count(text, contexts="r1", vocabulary=list(clusters))
     )
     unknown = clusters.get(UNKNOWN)
-    information: dict[int | None, float] = {}
-    for length in prefixes:
+    paths = [clusters.get(word, unknown) for word in counts.words]
+    return prefix_information(counts.matrix(+1), paths, prefixes)
+
+
+def prefix_information(
+    pairs: Any, paths: Sequence[str | None], lengths: Sequence[Length]
+) -> dict[Length, float]:
+    """The mutual information of the clusterings that prefixes of the paths give.
+
+    Words (or clusters) without a path share one cluster; pair counts are dense or CSR.
+
+    >>> prefix_information(np.array([[0, 5], [5, 0]]), ["0", "1"], [0, 1])[0]
+    0.0
+    """
+    from scipy.sparse import csr_array
+
+    matrix = csr_array(pairs) if isinstance(pairs, np.ndarray) else pairs
+    information = {}
+    for length in lengths:
         numbers: dict[str | None, int] = {}
-        labels = np.array(
-            [
-                numbers.setdefault(
-                    None if (bits := clusters.get(word, unknown)) is None else bits[:length],
-                    len(numbers),
-                )
-                for word in counts.words
-            ]
-        )
-        information[length] = mutual_information(counts.matrix(+1), labels)
+        prefixes = (None if path is None else path[:length] for path in paths)
+        labels = [numbers.setdefault(prefix, len(numbers)) for prefix in prefixes]
+        information[length] = mutual_information(matrix, np.array(labels))
     return information
 
 

@@ -200,9 +200,7 @@ def evaluate(
     (0.0, 33.3, ['LOC', 'PER'])
     """
     gold, predicted = (_tags_of(side) for side in (gold, predicted))
-    correct: Counter[str] = Counter()
-    in_gold: Counter[str] = Counter()
-    in_predicted: Counter[str] = Counter()
+    correct, in_gold, in_predicted = Counter[str](), Counter[str](), Counter[str]()
     counts: list[tuple[int, int, int]] = []
     n_tokens = n_correct = 0
     theirs = iter(predicted)

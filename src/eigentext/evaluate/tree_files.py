@@ -39,11 +39,7 @@ def read_predictions(source: Source) -> Iterator[tuple[int, Tree | None]]:
 
 
 def evaluate_files(
-    gold: Source,
-    predicted: Source,
-    settings: EvalbSettings | None = None,
-    *,
-    failed: Failed = "skip",
+    gold: Source, parsed: Source, settings: EvalbSettings | None = None, *, failed: Failed = "skip"
 ) -> ParsevalResult:
     """Score the trees of one file against those of another, in order.
 
@@ -54,9 +50,9 @@ def evaluate_files(
     >>> evaluate_files("memory://gold.mrg", "memory://predicted.mrg").all.f1
     100.0
     """
-    names = os.fspath(gold), os.fspath(predicted)
+    names = os.fspath(gold), os.fspath(parsed)
     right = list(read_trees(gold))
-    predictions = list(read_predictions(predicted))
+    predictions = list(read_predictions(parsed))
     result = evaluate(
         right, (tree for _, tree in predictions), settings, failed=failed, names=names
     )

@@ -242,7 +242,7 @@ def _facts(tree: ClusterTree, model: SpectralClusters | None) -> list[tuple[str,
 
 
 def _information(report: Report, clustering: WordClustering) -> None:
-    from eigentext.words.clusters.hierarchy import prefix_information
+    from eigentext.evaluate.clustering import prefix_information
 
     longest = max(map(len, clustering.paths))
     lengths = [n for n in (1, 2, 3, 4, 6, 8, 10, 12, 16, 20) if n < longest] + [longest]

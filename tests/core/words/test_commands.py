@@ -296,12 +296,12 @@ def test_rates_are_in_what_a_stage_counts(monkeypatch):
 
 
 def test_clusters_are_written_before_their_figures_are_made(tmp_path, monkeypatch):
-    from eigentext.words.clusters import hierarchy
+    from eigentext.evaluate import clustering
 
     def fails(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(hierarchy, "prefix_information", fails)
+    monkeypatch.setattr(clustering, "prefix_information", fails)
     (tmp_path / "text").write_text("a cat ran\na dog sat\n" * 3)
     made = ["words", "cluster", str(tmp_path / "text"), "-m", "2", "-o"]
     assert run([*made, str(tmp_path / "quiet"), "-q"]) == 0

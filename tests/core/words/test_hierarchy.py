@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from eigentext.errors import SettingsError
-from eigentext.evaluate.clustering import information_of_pairs, mutual_information
+from eigentext.evaluate.clustering import (
+    information_of_pairs,
+    mutual_information,
+    prefix_information,
+)
 from eigentext.words.clusters import hierarchy as hierarchy_module
 from eigentext.words.clusters.hierarchy import (
     _match,
@@ -19,7 +23,6 @@ from eigentext.words.clusters.hierarchy import (
     hierarchy,
     joining_losses,
     paths_of_merges,
-    prefix_information,
 )
 from eigentext.words.settings import HIERARCHIES
 

@@ -137,22 +137,17 @@ def make_operators(
             y = words.dual()
             tensor = tensor_of_triples(moments, U, U, left)
             return Operators(start, stop, tensor, usual, y)
-        return Operators(start, stop, _matrices(moments, U, left), usual)
+        V, k = U.shape
+        kind = np.float64 if V * k * k * 8 <= _DOUBLE else np.float32
+        matrices = np.zeros((V, k, k), kind)  # U' P_3x1 left of every symbol x
+        _fill(moments, U.astype(kind), left.astype(kind), 0, matrices)
+        return Operators(start, stop, matrices, usual)
 
 
 def _inverse(matrix: Numbers, symbol: str) -> Float64s:
     """Of any scale: counts or probabilities."""
     size = float(np.abs(matrix).max()) or 1.0
     return guarded_pinv(matrix / size, max_condition=_MAX_CONDITION, symbol=symbol)[0] / size
-
-
-def _matrices(moments: Moments, U: Float64s, left: Float64s) -> Numbers:
-    """``U' P_3x1 left`` of every symbol x (V, k, k)."""
-    V, k = U.shape
-    kind = np.float64 if V * k * k * 8 <= _DOUBLE else np.float32
-    matrices = np.zeros((V, k, k), kind)
-    _fill(moments, U.astype(kind), left.astype(kind), 0, matrices)
-    return matrices
 
 
 def tensor_of_triples(

@@ -124,11 +124,7 @@ class Predicting(ScoresSequences):
         return float(self.unigram_weight)
 
     def _weak(self) -> Float64s:
-        return (
-            self.floor * self._unigram
-            if self.negatives == "clip"
-            else np.zeros_like(self._unigram)
-        )
+        return self._unigram * (self.floor if self.negatives == "clip" else 0.0)
 
     def _states(self, data: Encoded) -> tuple[Float64s, Float64s]:
         """State before each token (N, k), and the operators' value of the token (N,)."""

@@ -112,12 +112,9 @@ def chain_views(bank: Treebank) -> tuple[UInt64s, UInt64s]:
     over_word = np.flatnonzero(bank.token >= 0)
     n = len(bank.word_at)
     suffix2, suffix3, shape = (np.zeros(n, dtype=np.int64) for _ in range(3))
-    for column, values in (
-        (suffix2, bank.suffix2),
-        (suffix3, bank.suffix3),
-        (shape, bank.signature),
-    ):
-        column[bank.token[over_word]] = values[over_word]
+    here = bank.token[over_word]
+    suffix2[here], suffix3[here] = bank.suffix2[over_word], bank.suffix3[over_word]
+    shape[here] = bank.signature[over_word]
     tag, word = bank.tag_at, bank.word_at
     word_here = around.at(word, 0)
     tag_before, tag_before2, tag_before3 = (around.at(tag, -k) for k in (1, 2, 3))

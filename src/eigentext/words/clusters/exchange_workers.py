@@ -86,12 +86,8 @@ class _Copy:
                 self._labels[change.words] = change.labels
                 state.ahead[row, column] = state.back[column, row] = change.ahead
                 state.f_ahead[row, column] = state.f_back[column, row] = change.f_ahead
-                for held, new in (
-                    (state.sizes, change.sizes),
-                    (state.left, change.left),
-                    (state.right, change.right),
-                ):
-                    held[:] = new
+                state.sizes[:] = change.sizes
+                state.left[:], state.right[:] = change.left, change.right
                 self._number = change.number
         return self._labels, state
 

@@ -19,14 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigentext.errors import SettingsError
-from eigentext.evaluate.clustering import cluster_pairs, mutual_information
+from eigentext.evaluate.clustering import cluster_pairs
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.ties import principal_axes, single_threaded
 from eigentext.words.settings import HIERARCHIES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
 
     from eigentext.base.types import Bools, Float64s, Int64s, Numbers
@@ -270,21 +268,3 @@ def _change_sides(counts: Numbers, groups: Int64s, sibling: Int64s, weights: Flo
         moves = kernels.sibling_pass(order, lists, groups, sibling, state, LEAST_GAIN)
         if moves == 0:
             return
-
-
-def prefix_information(
-    pairs: Numbers, paths: Sequence[str], lengths: Sequence[int]
-) -> dict[int, float]:
-    """The mutual information of the clusterings that prefixes of the paths give.
-
-    >>> prefix_information(np.array([[0, 5], [5, 0]]), ["0", "1"], [0, 1])[0]
-    0.0
-    """
-    from scipy.sparse import csr_array
-
-    information = {}
-    for length in lengths:
-        numbers: dict[str, int] = {}
-        labels = [numbers.setdefault(path[:length], len(numbers)) for path in paths]
-        information[length] = mutual_information(csr_array(np.asarray(pairs)), np.array(labels))
-    return information

@@ -136,10 +136,7 @@ def _leading(
         values, vectors = values[-min(k, V) :], vectors[:, -min(k, V) :]
     else:
         matrix = LinearOperator(
-            (V, V),
-            matvec=lambda x: product(x.reshape(V, 1)).ravel(),
-            matmat=product,
-            dtype=np.float64,
+            (V, V), matvec=lambda x: product(x.reshape(V, 1)).ravel(), matmat=product, dtype=float
         )
         begin = random_block(V, 1, seed=seed).ravel()
         values, vectors = eigsh(matrix, k, which="LA", v0=begin, tol=1e-9)
