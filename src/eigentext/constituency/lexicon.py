@@ -423,10 +423,8 @@ def build_lexicon(
 def _expected(
     x: WordIndex, tag_ptr: Int64s, weights: Float64s
 ) -> tuple[Int64s, Int64s, Int64s, Float64s]:
-    """Of every (type, tag) of the treebank and every state: type, tag, ts and expected count.
-
-    There are several times as many words as such pairs, so they are added up first.
-    """
+    """Of every (type, tag) of the treebank and every state: type, tag, ts and expected count."""
+    # There are several times as many words as such pairs, so they are added up first.
     pairs, pair_of = np.unique(x.type_of * len(x.tags) + x.tag_of, return_inverse=True)
     m = np.diff(tag_ptr)
     of_type, of_tag = pairs // len(x.tags), pairs % len(x.tags)

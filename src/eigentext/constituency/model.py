@@ -513,11 +513,9 @@ class LPCFG(Model, LPCFGSettings):
         emissions: Emissions,
         flags: set[str] | None = None,
     ) -> list[RankedTree]:
-        """The first k that are still different when the binarisation is undone.
-
-        ``tokens`` stand in the trees, ``words`` are their forms in the treebank.  ``flags`` say
-        whether the models have no log p of the best.
-        """
+        """The first k that are still different when the binarisation is undone."""
+        # ``tokens`` stand in the trees, ``words`` are their forms in the treebank.  ``flags`` say
+        # whether the models have no log p of the best.
         grammar = self.grammar_
         trees: set[Tree] = set()
         candidates: list[RankedTree] = []

@@ -265,12 +265,10 @@ def _few_counts(
     least: float,
     strengths: tuple[float, float, float],
 ) -> RuleCounts:
-    """Counts without those of rules with states below ``least``; the others are rounded.
-
-    Of a rule whose largest count is below 1, those are left out that are below ``least`` times
-    this largest one, so that every rule keeps some.  What is left out is taken from the counts of
-    parents, too: probabilities still sum to 1.
-    """
+    """Counts without those of rules with states below ``least``; the others are rounded."""
+    # Of a rule whose largest count is below 1, those are left out that are below ``least`` times
+    # this largest one, so that every rule keeps some.  What is left out is taken from the counts
+    # of parents, too: probabilities still sum to 1.
     from eigentext.constituency.kernels.tensors import large_counts
 
     layout = np.ascontiguousarray(rules), tensor_layout(rules, m), pointers(m)

@@ -186,10 +186,8 @@ def _sizes_of_kept(sizes: Int64s, mask: Bools) -> Int64s:
 
 
 def _cleaned(nodes: _Nodes, cut_tags: bool) -> tuple[_Nodes, str | None]:
-    """Without traces and function tags; and the wrapper that most trees had.
-
-    A tag such as ``v-fin`` is one label: it is cut like ``NP-SBJ`` only with ``cut_tags``.
-    """
+    """Without traces and function tags; and the wrapper that most trees had."""
+    # A tag such as ``v-fin`` is one label: it is cut like ``NP-SBJ`` only with ``cut_tags``.
     sizes, label, word, names = nodes
     roots = np.flatnonzero(depths(sizes) == 0)
     if TRACE in names:
@@ -280,10 +278,8 @@ def _resolved(
     h: int | None,
     grammar_names: Numbering[str],
 ) -> tuple[Int64s, Int64s, Int64s]:
-    """Head child of each production, where its intermediate labels begin, and those end to end.
-
-    A node with two children has its head by the rules whatever the direction.
-    """
+    """Head child of each production, where its intermediate labels begin, and those end to end."""
+    # A node with two children has its head by the rules whatever the direction.
     number = grammar_names.__getitem__
     heads, begin, labels = array("q"), array("q"), array("q")
     for parent, *children in productions:

@@ -165,10 +165,8 @@ def leading_eigenvectors(
 def _hunt(
     lanczos: _BlockLanczos, vectors: AnyArray, least: float, *, tol: float, hunt: int
 ) -> tuple[AnyArray, int]:
-    """Directions outside ``vectors`` that have a larger value than the ``least`` of them.
-
-    A short Lanczos run from a new start, in the complement of what was found.
-    """
+    """Directions outside ``vectors`` that have a larger value than the ``least`` of them."""
+    # A short Lanczos run from a new start, in the complement of what was found.
     backend = lanczos.backend
     room = int(lanczos.dimension - vectors.shape[1])
     columns = min(_HUNT_COLUMNS, room)
@@ -335,12 +333,10 @@ class _BlockLanczos:
             self.unsettled = True
 
     def _append(self, z: AnyArray, *, projected: bool = False) -> None:
-        """Orthonormalise ``z`` against Q and itself; what vanishes is left out.
-
-        Normalising by the eigenvectors of the Gram matrix, in rounds: well-separated directions
-        are taken, the others are projected once more on their own, where they are accurate.
-        ``z`` is written over.
-        """
+        """Orthonormalise ``z`` against Q and itself; what vanishes is left out."""
+        # Normalising by the eigenvectors of the Gram matrix, in rounds: well-separated directions
+        # are taken, the others are projected once more on their own, where they are accurate.
+        # ``z`` is written over.
         backend = self.backend
         eps = float(np.finfo(self.dtype).eps)
         smallest = 4 * eps * max(self.largest, eps)

@@ -73,11 +73,9 @@ class Pace:
 
 
 def _decay(change_1: float, step_1: int, change_2: float, step_2: int) -> float:
-    """The rate of an error that falls as ``exp(-rate * size)``, from two changes in a row.
-
-    ``change_1 = e (exp(rate step_1) - 1)`` led to the error ``e``, and
-    ``change_2 = e (1 - exp(-rate step_2))`` away from it; nan when nothing decays.
-    """
+    """The rate of an error that falls as ``exp(-rate * size)``, from two changes in a row."""
+    # ``change_1 = e (exp(rate step_1) - 1)`` led to the error ``e``, and
+    # ``change_2 = e (1 - exp(-rate step_2))`` away from it; nan when nothing decays.
     if not (change_1 > 0 and step_1 > 0 and step_2 > 0):
         return float("nan")
     ratio = change_2 / change_1

@@ -373,10 +373,8 @@ def _dense(A: Operator, rank: int) -> _Route:
 def _finish(
     A: Operator, route: _Route, backend: Backend, *, rank_tol: float, sides: str
 ) -> tuple[AnyArray, Numbers, AnyArray, tuple[Float64s, Float64s]]:
-    """Rayleigh-Ritz: the singular triplets of ``U U' A``, and their residuals in ``A``.
-
-    The route's U is written over.  A side that is not wanted has no rows.
-    """
+    """Rayleigh-Ritz: the singular triplets of ``U U' A``, and their residuals in ``A``."""
+    # The route's U is written over.  A side that is not wanted has no rows.
     U = route.U
     # W = A' U has the singular values of U U' A.  They are taken from W'W with its columns scaled
     # to length 1: the squares then cost digits of the angles between columns only, and the

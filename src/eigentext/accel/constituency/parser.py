@@ -173,11 +173,9 @@ class CardParser:
         return Parse(tree, score, log_prob, flags=frozenset(flags))
 
     def _tree(self, label: Sequence[int], rule: Sequence[int], tokens: Sequence[str]) -> Tree:
-        """The user's tree of nodes in preorder.
-
-        Chains are written out and nodes of binarisation left out in one go, from the last node to
-        the first, so that sizes are known when they are needed.
-        """
+        """The user's tree of nodes in preorder."""
+        # Chains are written out and nodes of binarisation left out in one go, from the last node
+        # to the first, so that sizes are known when they are needed.
         chains, wrapper = self._chains, self.grammar.wrapper
         names: list[str] = []
         sizes: list[int] = []

@@ -202,13 +202,11 @@ def count_features(sentences, counts):
 
 @njit(nogil=True)
 def find_gradients(sentences, numbers, weights, learned, slopes):
-    """Gradients of the log probabilities of some trees; the sum of those log probabilities.
-
-    The gradient of log p(tree) for the weight of a feature is the number of spans of the tree
-    that have it less the number expected, the sum of the marginals of the spans that have it.
-    ``slopes`` is filled: places of weights and their gradients, sentence after sentence; that of
-    ``numbers[s]`` ends at ``slopes.ends[s]``.  A place may come several times.
-    """
+    """Gradients of the log probabilities of some trees; the sum of those log probabilities."""
+    # The gradient of log p(tree) for the weight of a feature is the number of spans of the tree
+    # that have it less the number expected, the sum of the marginals of the spans that have it.
+    # ``slopes`` is filled: places of weights and their gradients, sentence after sentence; that of
+    # ``numbers[s]`` ends at ``slopes.ends[s]``.  A place may come several times.
     shift = _shift_of(weights)
     features = np.empty(N_SPAN, np.uint64)
     total, used = 0.0, 0

@@ -59,11 +59,9 @@ def span_id(i, j, n):
 
 @njit(nogil=True)
 def coarse_inside(n, rules, prior, tags, masks, beam, cells):
-    """Inside lists of all cells with a beam in each; returns entries used, or -1 if full.
-
-    ``rules``  by left child; ``masks`` the labels that each span may have, and the log weight of
-    its bracket; ``cells`` is filled
-    """
+    """Inside lists of all cells with a beam in each; returns entries used, or -1 if full."""
+    # ``rules``  by left child; ``masks`` the labels that each span may have, and the log weight of
+    # its bracket; ``cells`` is filled
     left_ptr, right_of, parent_of, rule_p = rules.ptr, rules.right, rules.parent, rules.p
     pair = rules.pair
     list_ptr, scale, list_label, list_value = cells
@@ -180,11 +178,9 @@ def coarse_inside(n, rules, prior, tags, masks, beam, cells):
 
 @njit(nogil=True)
 def coarse_outside(n, rules, root_p, brackets, cells, threshold, outside, survivors):
-    """Outside values of all entries, and the rule applications above the threshold, top-down.
-
-    ``brackets``  (spans,) log weight of each bracket, which is part of ``cells.scale``
-    Returns (number of applications, or -1 if there is no room; Z relative to the root's scale).
-    """
+    """Outside values of all entries, and the rule applications above the threshold, top-down."""
+    # ``brackets``  (spans,) log weight of each bracket, which is part of ``cells.scale``
+    # Returns (number of applications, or -1 if there is no room; Z relative to the root's scale).
     left_ptr, _, right_of, parent_of, rule_p, number_of = rules
     list_ptr, scale, list_label, list_value = cells
     n_labels = len(root_p)

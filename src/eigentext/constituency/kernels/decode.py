@@ -34,10 +34,8 @@ def best_by_score(app_parent, app_left, app_right, app_score, item_is_tag, item_
 def viterbi_up(
     applications, tensors, item_ptr, application, scaled, span_items, word_of_item, best, top
 ):
-    """Best log weight of every item and state, bottom-up, and the application that gave it.
-
-    ``scaled`` is exp(best - top of the item): products of three of them cannot overflow.
-    """
+    """Best log weight of every item and state, bottom-up, and the application that gave it."""
+    # ``scaled`` is exp(best - top of the item): products of three of them cannot overflow.
     app_rule, app_parent, app_left, app_right, group_ptr, group_span = applications
     rules, m, rule_ptr, tensor, _ = tensors
     for item in range(len(top)):
@@ -238,11 +236,9 @@ def _new(n, item, app, left, right, app_score, item_key, table):
 def kbest_roots(
     applications, by_item, app_score, item_key, roots, k, most, table, used, top, chosen
 ):
-    """Rows of the k best derivations of the roots with different keys; how many there are.
-
-    ``by_item`` are the applications of every item, ``top`` the top of its heap (-3: not built).
-    At most ``most`` derivations are looked at.  -1: the table is full.
-    """
+    """Rows of the k best derivations of the roots with different keys; how many there are."""
+    # ``by_item`` are the applications of every item, ``top`` the top of its heap (-3: not built).
+    # At most ``most`` derivations are looked at.  -1: the table is full.
     app_ptr, app_order = by_item
     _, _, app_left, app_right, _, _ = applications
     last = np.arange(len(top)).astype(np.int64)  # of every item the last derivation known

@@ -21,10 +21,8 @@ _FAINT = -69.0  # exp of it is 1e-30: nothing beside the others in single precis
 
 @njit(nogil=True)
 def fine_inside(applications, tensors, item_span, item_ptr, span_items, weight, inside, scale):
-    """Bottom-up over groups of applications with the same parent span.
-
-    ``inside`` and ``scale`` of the items over words are filled in; see :class:`Sweeps`.
-    """
+    """Bottom-up over groups of applications with the same parent span."""
+    # ``inside`` and ``scale`` of the items over words are filled in; see :class:`Sweeps`.
     app_rule, app_parent, app_left, app_right, group_ptr, group_span = applications
     pair = pair_scratch(tensors)
     # inside[item][h1] = p(words of the item's span | its label, state h1)
@@ -74,10 +72,8 @@ def fine_inside(applications, tensors, item_span, item_ptr, span_items, weight, 
 def fine_outside(
     applications, tensors, item_span, item_ptr, weight, inside, scale, outside, posterior
 ):
-    """Top-down over the same groups; ``posterior`` gets the rule posterior of each application.
-
-    ``outside`` of the roots is filled in; see :class:`Sweeps`.
-    """
+    """Top-down over the same groups; ``posterior`` gets the rule posterior of each application."""
+    # ``outside`` of the roots is filled in; see :class:`Sweeps`.
     app_rule, app_parent, app_left, app_right, group_ptr, group_span = applications
     pair = pair_scratch(tensors)
     # outside[item][h] = p(all words but those of its span, its label, state h) / Z, times
@@ -113,10 +109,8 @@ def fine_outside(
 
 @njit(nogil=True)
 def chart_counts(applications, tensors, item_span, sweeps, weight, least, counts):
-    """Add the expected rules with states of one sentence to ``counts``, times ``weight``.
-
-    Applications with a posterior of ``least`` or less count for nothing.
-    """
+    """Add the expected rules with states of one sentence to ``counts``, times ``weight``."""
+    # Applications with a posterior of ``least`` or less count for nothing.
     app_rule, app_parent, app_left, app_right, _, _ = applications
     item_ptr, inside, scale = sweeps.item_ptr, sweeps.inside, sweeps.scale
     rule_ptr = tensors.rule_ptr

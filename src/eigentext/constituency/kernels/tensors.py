@@ -74,12 +74,10 @@ def smooth_rule(n_tensor, n_parent, n_left, n_right, shares, strengths, out):
 
 @njit(nogil=True)
 def smooth_rules(layout, block, n_tensor, n_state, n_rule, n_label, strengths, out):
-    """The tensors of some rules from (expected) counts ``n_tensor``; ``out`` (cells,).
-
-    ``layout``   rules (R, 3), where each begins in ``out``, and the states of each label
-    ``block``    (begin, end) of the rules
-    ``n_state``  (states of all labels,) counts of states; ``n_rule, n_label`` without states
-    """
+    """The tensors of some rules from (expected) counts ``n_tensor``; ``out`` (cells,)."""
+    # ``layout``   rules (R, 3), where each begins in ``out``, and the states of each label
+    # ``block``    (begin, end) of the rules
+    # ``n_state``  (states of all labels,) counts of states; ``n_rule, n_label`` without states
     rules, rule_ptr, label_ptr = layout
     cells = np.empty(np.diff(rule_ptr).max())  # of the largest tensor
     for r in range(block[0], block[1]):
@@ -299,11 +297,9 @@ def contract_in(tensor, left, right, factor, pair, out):
 
 @njit(fastmath=True)
 def contract_out(tensor, outer, left, right, factor, pair, out_left, out_right):
-    """Outside to both children; returns the posterior of the application.
-
-    out_left[h2]  += factor * sum over h1, h3 of outer[h1] tensor[h1, h2, h3] right[h3]
-    out_right[h3] += factor * sum over h1, h2 of outer[h1] tensor[h1, h2, h3] left[h2]
-    """
+    """Outside to both children; returns the posterior of the application."""
+    # out_left[h2]  += factor * sum over h1, h3 of outer[h1] tensor[h1, h2, h3] right[h3]
+    # out_right[h3] += factor * sum over h1, h2 of outer[h1] tensor[h1, h2, h3] left[h2]
     mb, mc = len(left), len(right)
     width = mb * mc
     # The sum over h1 is the same for both children: pair[h2, h3] holds it.

@@ -58,10 +58,8 @@ class FlatTrees(NamedTuple):
 
 @njit(nogil=True)
 def flatten(roots, table, app_rule, item_label, item_span, spans, spliced, head_right, trees):
-    """Lay the trees out; nodes with labels ``spliced`` are left out.
-
-    ``head_right`` (rules,): is the head on the right?  Returns the nodes used.
-    """
+    """Lay the trees out; nodes with labels ``spliced`` are left out."""
+    # ``head_right`` (rules,): is the head on the right?  Returns the nodes used.
     _, row_item, row_app, row_left, row_right, _, _, _, _ = table
     at = 0
     # (row, parent, on the way from its parent to the head)
@@ -114,12 +112,10 @@ def flatten(roots, table, app_rule, item_label, item_span, spans, spliced, head_
 
 @njit(nogil=True)
 def bracket_counts(trees, chain_ptr, chain, position, gold, used, counts):
-    """(matched, brackets) of every tree, by EVALB's rules for deleted words.
-
-    ``position`` (n + 1,): words that count before each word.  ``chain`` at ``chain_ptr`` has the
-    bracket labels of a grammar label, 0 for one that does not count.  ``gold`` (G, 3): label,
-    start, end in words that count.
-    """
+    """(matched, brackets) of every tree, by EVALB's rules for deleted words."""
+    # ``position`` (n + 1,): words that count before each word.  ``chain`` at ``chain_ptr`` has the
+    # bracket labels of a grammar label, 0 for one that does not count.  ``gold`` (G, 3): label,
+    # start, end in words that count.
     for t in range(len(trees.ptr) - 1):
         used[:] = False
         matched = n = 0
@@ -186,11 +182,9 @@ def _at(keys, i):
 
 @njit
 def tree_context(trees, t, names, tag, rule, second):
-    """Of one tree: tags of its words, and of every node its rule and the head of its object.
-
-    ``rule`` hashes the chains of a node and its children.  ``second`` is the head word of the
-    last child that is not the head: the noun of ``in Paris``; -1 if there is none.
-    """
+    """Of one tree: tags of its words, and of every node its rule and the head of its object."""
+    # ``rule`` hashes the chains of a node and its children.  ``second`` is the head word of the
+    # last child that is not the head: the noun of ``in Paris``; -1 if there is none.
     a, b = trees.ptr[t], trees.ptr[t + 1]
     for i in range(a, b):
         second[i - a] = -1
@@ -239,10 +233,8 @@ def _context_key(trees, a, i, names, tag, rule, second):
 
 @njit(nogil=True)
 def group_nodes(trees, names, group, keys, slots):
-    """Give nodes with the same context the same number; how many there are.
-
-    ``group`` (nodes,) gets the numbers; ``slots`` is an empty (-1) table of a power of two.
-    """
+    """Give nodes with the same context the same number; how many there are."""
+    # ``group`` (nodes,) gets the numbers; ``slots`` is an empty (-1) table of a power of two.
     n = len(names.word)
     tag = np.zeros(n, np.uint64)
     rule, second = np.empty(_longest(trees), np.uint64), np.empty(_longest(trees), np.int64)

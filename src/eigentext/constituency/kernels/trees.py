@@ -66,11 +66,9 @@ def tree_inside(skeleton, tensors, root, label_ptr, node_ptr, inside):
 
 @njit(nogil=True)
 def sweep_trees(skeletons, roots, trees, tensors, root, label_ptr, sweeps, log_likelihood):
-    """Inside and outside of some trees; ``inside`` of preterminals is filled in already.
-
-    ``skeletons`` has the nodes of all trees, which begin at ``roots``; ``trees`` (begin, end) are
-    those to be swept.  A tree to which the model gives no weight has outside 0 (log -inf).
-    """
+    """Inside and outside of some trees; ``inside`` of preterminals is filled in already."""
+    # ``skeletons`` has the nodes of all trees, which begin at ``roots``; ``trees`` (begin, end)
+    # are those to be swept.  A tree to which the model gives no weight has outside 0 (log -inf).
     label = skeletons.label
     node_ptr, inside, outside, _ = sweeps
     pair = pair_scratch(tensors)
@@ -97,11 +95,9 @@ def sweep_trees(skeletons, roots, trees, tensors, root, label_ptr, sweeps, log_l
 
 @njit(nogil=True)
 def count_rules(nodes, skeletons, tensors, sweeps, counts):
-    """Expected rules with states of swept trees; ``nodes`` stand in the order of their rules.
-
-    Threads that are given different rules write to different parts of ``counts``, and whatever
-    the threads, the nodes of one rule are added up in the same order.
-    """
+    """Expected rules with states of swept trees; ``nodes`` stand in the order of their rules."""
+    # Threads that are given different rules write to different parts of ``counts``, and whatever
+    # the threads, the nodes of one rule are added up in the same order.
     _, rule, left, right = skeletons
     node_ptr, inside, outside, log_scale = sweeps
     rule_ptr = tensors.rule_ptr
@@ -141,10 +137,8 @@ def count_states(skeletons, roots, trees, label_ptr, sweeps, of_states, of_roots
 
 @njit
 def _inside_of_tree(first, last, skeletons, tensors, sweeps, pair):
-    """The recurrence of ``tree_inside`` over nodes first..last-1, in single precision.
-
-    Returns the sum of the logs of the scales, -inf when a node has no weight.
-    """
+    """The recurrence of ``tree_inside`` over nodes first..last-1, in single precision."""
+    # Returns the sum of the logs of the scales, -inf when a node has no weight.
     _, rule, left, right = skeletons
     node_ptr, inside, _, log_scale = sweeps
     total_scale = 0.0
@@ -223,10 +217,8 @@ def bottom_up(roots, table, order):
 
 @njit(nogil=True)
 def inside_rows(order, table, app_rule, label, tensors, position, row_ptr, inside, scale):
-    """``inside`` of every row, children first, over its largest value; ``scale`` has the logs.
-
-    ``position`` (rows,) is where a row stands in ``order``; the rows over words are filled in.
-    """
+    """``inside`` of every row, children first, over its largest value; ``scale`` has the logs."""
+    # ``position`` (rows,) is where a row stands in ``order``; the rows over words are filled in.
     _, _, row_app, row_left, row_right, _, _, _, _ = table
     m = tensors.m
     scratch = pair_scratch(tensors).astype(np.float64)

@@ -299,10 +299,8 @@ def _rule_moments(
 def _tensors(
     bank: Treebank, coordinates: Sequence[Coordinates], moment_of: Callable[[int], Float64s]
 ) -> tuple[Int64s, Float32s, Float64s]:
-    """Places and numbers of all tensors; (R,) the smallest absolute value in each rule's D.
-
-    The cores in use share out the rules; only the D at hand are in memory.
-    """
+    """Places and numbers of all tensors; (R,) the smallest absolute value in each rule's D."""
+    # The cores in use share out the rules; only the D at hand are in memory.
     m = np.array([c.Y.shape[1] for c in coordinates])
     rule_ptr = tensor_layout(bank.rules, m)
     tensor = np.empty(int(rule_ptr[-1]), np.float32)
@@ -326,10 +324,8 @@ def _roots(
     C_root: float,
     k_root: float = 0.0,
 ) -> list[Float64s]:
-    """c_1 of every nonterminal: E[[a] y | root]; if no drawn node is a root, all roots count.
-
-    ``k_root`` trees more have roots like any constituent, whose mean y is (1, 0, 0, ...).
-    """
+    """c_1 of every nonterminal: E[[a] y | root]; if no drawn node is a root, all roots count."""
+    # ``k_root`` trees more have roots like any constituent, whose mean y is (1, 0, 0, ...).
     count = np.bincount(bank.label, minlength=len(bank.labels)).astype(float)
     more = k_root * root_prior(bank.labels, count)
     row_of = _row_of(bank, coordinates)

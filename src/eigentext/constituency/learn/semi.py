@@ -206,10 +206,8 @@ def _sentences(grammar: Grammar, text: FreeText, settings: LPCFGSettings) -> Ite
 
 
 def _sweep(grammar: Grammar, settings: LPCFGSettings, sentence: _Sentence) -> _Swept | None:
-    """What the cores in use share out: the chart of a sentence, and both sweeps of every model.
-
-    None when the sentence has no parse, and where a model gives it no weight.
-    """
+    """What the cores in use share out: the chart of a sentence, and both sweeps of every model."""
+    # None when the sentence has no parse, and where a model gives it no weight.
     params, words = grammar.params, sentence.words
     try:
         masks = build_masks(len(words), grammar.labels, sentence.constraints, grammar.wrapper)

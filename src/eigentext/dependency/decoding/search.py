@@ -136,10 +136,8 @@ class Search:
 
     @cached_property
     def _arcs_in_context(self) -> Scores:
-        """Scores of arcs with what no sum over trees can hold, as in the best tree.
-
-        That is the grandparents' share, and where arcs may cross the siblings'.
-        """
+        """Scores of arcs with what no sum over trees can hold, as in the best tree."""
+        # That is the grandparents' share, and where arcs may cross the siblings'.
         siblings = self.sib is not None and not self.projective
         if self.grand is None and not siblings:
             return self.arc

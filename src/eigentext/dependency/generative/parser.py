@@ -210,10 +210,8 @@ class GenerativeParser(Model, GenerativeParserSettings):
         return self
 
     def _numbers(self, sentences: list[ConlluBlock], *, new_tags: bool) -> Numbers:
-        """Numbers of (word, tag) pairs and of tags, all sentences end to end.
-
-        Pairs get numbers as they come; so do tags if they may be new, else the nearest is taken.
-        """
+        """Numbers of (word, tag) pairs and of tags, all sentences end to end."""
+        # Pairs get numbers as they come; so do tags if they may be new, else the nearest is taken.
         words: list[int] = []
         tags: list[int] = []
         for sentence in sentences:

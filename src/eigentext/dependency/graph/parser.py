@@ -286,10 +286,8 @@ class DependencyParser(Model, DependencyParserSettings):
     def _tagged(
         self, sentence: AnySentence, tags: TagColumns, *, whole: bool
     ) -> list[TaggedSentence]:
-        """The same, unless ``whole`` in the pieces in which a long sentence is parsed.
-
-        Taggers of our own see each piece alone, as they do in :meth:`predict`.
-        """
+        """The same, unless ``whole`` in the pieces in which a long sentence is parsed."""
+        # Taggers of our own see each piece alone, as they do in :meth:`predict`.
         self.check_fitted()
         pieces = [TaggedSentence.of(sentence, **tags)]
         if not whole:

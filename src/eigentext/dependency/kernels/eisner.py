@@ -96,10 +96,8 @@ def close(h, e, complete, incomplete, last):
 
 @njit
 def eisner_kernel(arc, sib, second, heads):
-    """Best projective tree, O(n^3): its score, and ``heads`` (n,), that of word i + 1 at i.
-
-    ``-inf``, and heads that are all -1: no tree is left.
-    """
+    """Best projective tree, O(n^3): its score, and ``heads`` (n,), that of word i + 1 at i."""
+    # ``-inf``, and heads that are all -1: no tree is left.
     n = arc.shape[0] - 1
     complete = np.empty((n + 1, n + 1))
     incomplete = np.empty((n + 1, n + 1))

@@ -345,11 +345,9 @@ def arc_slots(sentence, model, h, d, out, at):
 
 @njit
 def sibling_scores(sentence, model, governors, sib):
-    """Fill ``sib[h, s, d]`` for d on one side of h and s between them, or s == h for none.
-
-    Triples with an arc that ``governors`` has not are left as they are, so the time is that of the
-    arcs kept: n k^2 for k heads a word, not n^3.
-    """
+    """Fill ``sib[h, s, d]`` for d on one side of h and s between them, or s == h for none."""
+    # Triples with an arc that ``governors`` has not are left as they are, so the time is that of
+    # the arcs kept: n k^2 for k heads a word, not n^3.
     templates, weights, shift = model.templates, model.weights, model.shift
     spec, seeds, bounds = templates.sib_spec, templates.sib_seeds, templates.sib_bounds
     n = len(sentence.keys) - 1
@@ -424,11 +422,9 @@ def grand_offset(g, h, d):
 
 @njit
 def grand_scores(sentence, model, governors):
-    """grand[i, h, d]: word d below h, when h hangs from its i-th governor g; 0 where none may.
-
-    The first axis is as long as the longest list of governors (at most 10 when pruned), so memory
-    is that of the arcs kept times n, not n^3.
-    """
+    """grand[i, h, d]: word d below h, when h hangs from its i-th governor g; 0 where none may."""
+    # The first axis is as long as the longest list of governors (at most 10 when pruned), so
+    # memory is that of the arcs kept times n, not n^3.
     spec, seeds = model.templates.grand_spec, model.templates.grand_seeds
     weights, shift = model.weights, model.shift
     n = len(sentence.keys) - 1
@@ -471,10 +467,8 @@ def grand_slots(sentence, model, g, h, d, out, at):
 
 @njit
 def grand_totals(sentence, model, heads, totals):
-    """What grandparents add to the scores of the trees ``heads`` (K, n).
-
-    The same g over h over d stands in many trees: the last g of each h and d is remembered.
-    """
+    """What grandparents add to the scores of the trees ``heads`` (K, n)."""
+    # The same g over h over d stands in many trees: the last g of each h and d is remembered.
     n = heads.shape[1]
     n_templates = model.templates.grand_spec.shape[1]
     slots = np.empty(2 * max(n_templates, 1), np.int64)

@@ -187,14 +187,10 @@ def _grow(words, automaton, chart, i, end):
 
 @njit
 def inside(words, automaton):
-    """The chart, and log p(words) summed over all projective trees and their states.
-
-    Cells are filled from narrow spans to wide ones (:func:`_link`, then :func:`_grow`), and ::
-
-        p(words) = sum over i, h of root(h) half[i, 0, h] half[i, n - 1, h]
-
-    O(n^3 Q M^2) time, O(n^2 (Q M + M^2)) memory.
-    """
+    """The chart, and log p(words) summed over all projective trees and their states."""
+    # Cells are filled from narrow spans to wide ones (:func:`_link`, then :func:`_grow`), and
+    #     p(words) = sum over i, h of root(h) half[i, 0, h] half[i, n - 1, h]
+    # O(n^3 Q M^2) time, O(n^2 (Q M + M^2)) memory.
     (n, M), Q = words.emit.shape, automaton.T.shape[1]
     chart = Chart(
         np.zeros((2, n, M)),
@@ -357,13 +353,12 @@ def outside(words, automaton, chart, log_z):
 
 @njit
 def viterbi(words, automaton, heads):
-    """The best tree with its states; all parameters are logs here; returns its log probability.
-
-    The recurrences of :func:`inside` with maxima for sums, on logs, which need no exponents.  Here
-    cells have an axis for the side, so that [i, i] needs no chart of its own.  Backpointers:
-    ``child_of[i, end, q, h]`` = (newest child, its state), ``joint_of[i, j, h, g]`` = (where the
-    half of i ended before, its class q), ``class_of[i, end, h]`` the q with which a half stopped.
-    """
+    """The best tree with its states; all parameters are logs here; returns its log probability."""
+    # The recurrences of :func:`inside` with maxima for sums, on logs, which need no exponents.
+    # Here cells have an axis for the side, so that [i, i] needs no chart of its own.
+    # Backpointers: ``child_of[i, end, q, h]`` = (newest child, its state), ``joint_of[i, j, h,
+    # g]`` = (where the half of i ended before, its class q), ``class_of[i, end, h]`` the q with
+    # which a half stopped.
     first, m, kind, emit = words.first, words.m, words.kind, words.emit
     T, go, stop = automaton.T, automaton.go, automaton.stop
     (n, M), Q = emit.shape, T.shape[1]

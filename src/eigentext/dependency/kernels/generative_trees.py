@@ -82,15 +82,12 @@ def plan_tree(heads, words, plan):
 
 @njit
 def tree_up(heads, words, automaton, plan, below, message):
-    """log p(words, tree) with the states summed out, leaves to root; O(n M^2).
-
-    Fills (n, M) each, scaled to a largest value of 1, the logs of the scales being added up::
-
-        below[i, h]    = p(everything at and below i | state h)
-                       = p(word i | h) prod over sides of stop(h, ..) prod over children d of
-                         message[d, h]
-        message[d, h]  = go(h, ..) sum over g of T[side, q, h, g] below[d, g]     h: of d's head
-    """
+    """log p(words, tree) with the states summed out, leaves to root; O(n M^2)."""
+    # Fills (n, M) each, scaled to a largest value of 1, the logs of the scales being added up:
+    #     below[i, h]    = p(everything at and below i | state h)
+    #                    = p(word i | h) prod over sides of stop(h, ..) prod over children d of
+    #                      message[d, h]
+    #     message[d, h]  = go(h, ..) sum over g of T[side, q, h, g] below[d, g]     h: of d's head
     emit, first, m, T, go = words.emit, words.first, words.m, automaton.T, automaton.go
     stop_q, stop_l = plan.stop_q, plan.stop_l
     n = len(heads)

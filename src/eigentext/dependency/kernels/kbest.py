@@ -72,10 +72,8 @@ def _meld(x, y, pool):
 
 @njit
 def _without_top(top, pool):
-    """The heap that is left without its top: melded in pairs, then from the back.
-
-    This way taking the top costs O(log size) in the long run, and adding a way O(1).
-    """
+    """The heap that is left without its top: melded in pairs, then from the back."""
+    # This way taking the top costs O(log size) in the long run, and adding a way O(1).
     link = pool.link
     child = link[top, _CHILD]
     pairs = -1
@@ -112,10 +110,8 @@ def _add(x, node, left, right, value, added, pool):
 
 @njit
 def _parts(block, i, j, k, scores):
-    """Choice k for cell [i, j] of a block: its two nodes and what is added; node -1: no choice.
-
-    These are the terms of the recurrences in ``kernels.eisner``, in the order of its loops.
-    """
+    """Choice k for cell [i, j] of a block: its two nodes and what is added; node -1: no choice."""
+    # These are the terms of the recurrences in ``kernels.eisner``, in the order of its loops.
     arc, sib = scores.arc, scores.sib
     size = arc.shape[0]
     area = size * size
@@ -147,10 +143,8 @@ def _parts(block, i, j, k, scores):
 
 @njit
 def _open(node, scores, pool, lists, used):
-    """All ways of a node with best parts become candidates, the best one the first of its list.
-
-    ``used`` ways are in the pool before; the answer is how many are now.
-    """
+    """All ways of a node with best parts become candidates, the best one the first of its list."""
+    # ``used`` ways are in the pool before; the answer is how many are now.
     size = scores.arc.shape[0]
     area = size * size
     block, i, j = node // area, node % area // size, node % size
@@ -216,11 +210,9 @@ def _follow(x, left, right, pool, lists, used):
 
 @njit
 def kbest_kernel(arc, sib, second, k, trees):
-    """Fills ``trees`` (k, n) with the best projective trees, best first; returns how many.
-
-    The charts take O(n^3); after them a tree costs O(n) steps, each with O(log) work in a heap,
-    and as many new ways as the nodes that it opens for the first time have.
-    """
+    """Fills ``trees`` (k, n) with the best projective trees, best first; returns how many."""
+    # The charts take O(n^3); after them a tree costs O(n) steps, each with O(log) work in a heap,
+    # and as many new ways as the nodes that it opens for the first time have.
     size = arc.shape[0]
     area = size * size
     charts = np.empty((3, size, size))

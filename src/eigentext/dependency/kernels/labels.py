@@ -60,10 +60,8 @@ class LabelLearner(NamedTuple):
 
 @njit
 def family(heads):
-    """(n + 1, 5): first child, last child, next and previous child of the same head; the order.
-
-    The last column lists the words from the root down: heads before dependents.
-    """
+    """(n + 1, 5): first child, last child, next and previous child of the same head; the order."""
+    # The last column lists the words from the root down: heads before dependents.
     n = len(heads)
     kin = np.full((n + 1, 5), -1, np.int64)
     for d in range(1, n + 1):
@@ -196,10 +194,9 @@ def label_all(trees, model, labels):
 
 @njit
 def keep_demands(h, d, demands, scores):
-    """Put relations out of the question that the arc h -> d must not have.
-
-    ``demands`` (m, 4): head, dependent, relation, and 1 if the arc must have it, 0 if it must not.
-    """
+    """Put relations out of the question that the arc h -> d must not have."""
+    # ``demands`` (m, 4): head, dependent, relation, and 1 if the arc must have it, 0 if it must
+    # not.
     for row in range(len(demands)):
         if demands[row, 0] == h and demands[row, 1] == d:
             number = demands[row, 2]
@@ -213,16 +210,13 @@ def keep_demands(h, d, demands, scores):
 
 @njit(nogil=True)
 def label_list(keys, heads, model, fixed, demands, labels, margins):
-    """Relations of the trees (K, n) of one sentence, and by how much each beats the next best.
-
-    ``demands`` are those of :func:`keep_demands`, which hold unless relations are ``fixed``.
-
-    The same relations as :func:`label_all` gives tree by tree; or those that are in ``labels``
-    already, if they are ``fixed``.  Most arcs stand in many trees of
-    a list with all that the templates look at: the words, the children of h and of d, and the
-    relations given so far to h, to its head and to the children of h.  A hash of these finds the
-    arcs that were labelled already.
-    """
+    """Relations of the trees (K, n) of one sentence, and by how much each beats the next best."""
+    # ``demands`` are those of :func:`keep_demands`, which hold unless relations are ``fixed``.
+    # The same relations as :func:`label_all` gives tree by tree; or those that are in ``labels``
+    # already, if they are ``fixed``.  Most arcs stand in many trees of
+    # a list with all that the templates look at: the words, the children of h and of d, and the
+    # relations given so far to h, to its head and to the children of h.  A hash of these finds the
+    # arcs that were labelled already.
     n_trees, n = heads.shape
     scores = np.empty(model.n_labels, np.int32)
     slots = np.empty(len(model.spec) * (n + 1), np.int64)
@@ -280,12 +274,10 @@ def label_list(keys, heads, model, fixed, demands, labels, margins):
 
 @njit(nogil=True)
 def label_pass(chosen, trees, gold, model, learner, time, wrong):
-    """One pass of training on gold trees: each relation must win by ``margin``; the new time.
-
-    ``chosen`` are numbers of sentences, ``gold`` (rows,) the right relations, ``time`` the words
-    seen before, ``wrong`` (1,) counts wrong relations.  Templates see the relations that the
-    classifier chose itself, as they will when it labels new trees.
-    """
+    """One pass of training on gold trees: each relation must win by ``margin``; the new time."""
+    # ``chosen`` are numbers of sentences, ``gold`` (rows,) the right relations, ``time`` the words
+    # seen before, ``wrong`` (1,) counts wrong relations.  Templates see the relations that the
+    # classifier chose itself, as they will when it labels new trees.
     weights, sums = model.weights, learner.sums
     scores = np.empty(model.n_labels, np.float32)
     for k in chosen:

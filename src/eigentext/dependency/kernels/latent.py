@@ -39,10 +39,8 @@ class TreeShape(NamedTuple):
 
 @njit
 def order_leaves_first(heads, order, n_waiting):
-    """Fill ``order`` with the words 0..n-1, dependents before heads; how many were reached.
-
-    Fewer than n are reached if there is a cycle.
-    """
+    """Fill ``order`` with the words 0..n-1, dependents before heads; how many were reached."""
+    # Fewer than n are reached if there is a cycle.
     n = heads.shape[0]
     n_waiting[:] = 0
     for d in range(n):
@@ -79,16 +77,12 @@ def _times_d(row, D, v, out):
 
 @njit
 def operator_scores(ids, heads, operators, signs, logs):
-    """Sign and log |score| of each tree; False where heads make a cycle.
-
-    From the leaves up, a row vector for each word, scaled to a largest entry of 1::
-
-        r[i]' = c_inf' prod over children j, nearest first, of D(E_side' r[j])
-                       prod over channels of D(y of what the word shows)
-        score = prod over roots of r[root]' c_1
-
-    O(n k^3) for each tree.  A score can be negative or 0, hence the sign.
-    """
+    """Sign and log |score| of each tree; False where heads make a cycle."""
+    # From the leaves up, a row vector for each word, scaled to a largest entry of 1:
+    #     r[i]' = c_inf' prod over children j, nearest first, of D(E_side' r[j])
+    #                    prod over channels of D(y of what the word shows)
+    #     score = prod over roots of r[root]' c_1
+    # O(n k^3) for each tree.  A score can be negative or 0, hence the sign.
     c_1, c_inf, D = operators.c_1, operators.c_inf, operators.D
     n_trees, n = heads.shape
     k = c_1.shape[0]
@@ -149,14 +143,12 @@ UNDIRECTED, DIRECTED, ADJACENT, ORDERED = 0, 1, 2, 3
 
 @njit
 def structure(heads, order, edges, classes, shown):
-    """Class of the edge above each word of one tree, and what each word shows of the tree.
-
-    ``edges``: 0 one class; 1 side (0 left, 1 right); 2 side and whether the words are neighbours;
-    3 side and whether it is the head's nearest child on it.  ``shown`` (3, n): valence, 4 left +
-    right with each counted up to 3; distance to the head, 0 for a root, else 1 to 5 (1, 2, 3-4,
-    5-8, more) to a head on the left, 6 to 10 on the right; size of the subtree, 0 to 6 (1, 2, 3,
-    4-5, 6-9, 10-19, more).  ``order``: dependents before heads.
-    """
+    """Class of the edge above each word of one tree, and what each word shows of the tree."""
+    # ``edges``: 0 one class; 1 side (0 left, 1 right); 2 side and whether the words are
+    # neighbours; 3 side and whether it is the head's nearest child on it.  ``shown`` (3, n):
+    # valence, 4 left + right with each counted up to 3; distance to the head, 0 for a root, else 1
+    # to 5 (1, 2, 3-4, 5-8, more) to a head on the left, 6 to 10 on the right; size of the subtree,
+    # 0 to 6 (1, 2, 3, 4-5, 6-9, 10-19, more).  ``order``: dependents before heads.
     n = heads.shape[0]
     left, right = np.zeros(n, np.int64), np.zeros(n, np.int64)
     size = np.ones(n, np.int64)
@@ -279,11 +271,9 @@ def _up(heads, order, lo, hi, classes, tables, r, m):
 
 @njit
 def tree_log_probs(words, heads, shape, tables, logs):
-    """log p of each tree over one sentence; False where heads make a cycle.
-
-    ``tables``: ``pi`` (k,), ``T`` (classes, k, k) [parent, child], ``rows`` (R, k).  The recursion
-    is that of :func:`_up`: O(n m^2) for each tree, with m states a word.
-    """
+    """log p of each tree over one sentence; False where heads make a cycle."""
+    # ``tables``: ``pi`` (k,), ``T`` (classes, k, k) [parent, child], ``rows`` (R, k).  The
+    # recursion is that of :func:`_up`: O(n m^2) for each tree, with m states a word.
     lo, hi, rows = words.lo, words.hi, tables.rows
     n_trees, n = heads.shape
     k = tables.pi.shape[0]
@@ -399,10 +389,8 @@ def posteriors_and_counts(forest, tables, posteriors, counts):
 
 @njit(nogil=True)
 def move_rows(forest, rows, total):
-    """Add the counts ``rows`` (R, k) of some trees to ``total``; they are 0 again afterwards.
-
-    Only the cells that these trees can have filled are looked at: the tables are much larger.
-    """
+    """Add the counts ``rows`` (R, k) of some trees to ``total``; they are 0 again afterwards."""
+    # Only the cells that these trees can have filled are looked at: the tables are much larger.
     for node in range(forest.ptr[0], forest.ptr[-1]):
         for c in range(forest.ids.shape[0]):
             x = forest.ids[c, node]

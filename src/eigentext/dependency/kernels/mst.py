@@ -184,17 +184,14 @@ def mst_kernel(arc, heads):
 
 @njit
 def mst_best_and_next(arc, heads):
-    """The best tree, what the second best has less, and the word whose arc that one lacks.
-
-    Let T be the tree that the contraction finds and b = chosen arc of a node S (a word or a
-    cycle) that stayed in T.  Any other arc f that enters S and does not come from below S in T
-    gives another tree, worse by score(b) - score(f) as both stood when b was chosen.  The least
-    of these losses, over all S, is that of the second best tree (Camerini et al.).  Arcs that
-    enter word w score arc[h, w] less the chosen arcs of all nodes from w up to S, S excluded.
-    Only an arc from the root can take the place of one from the root, and no other's.
-
-    Returns (score or -inf, loss or inf, word or 0).
-    """
+    """The best tree, what the second best has less, and the word whose arc that one lacks."""
+    # Let T be the tree that the contraction finds and b = chosen arc of a node S (a word or a
+    # cycle) that stayed in T.  Any other arc f that enters S and does not come from below S in T
+    # gives another tree, worse by score(b) - score(f) as both stood when b was chosen.  The least
+    # of these losses, over all S, is that of the second best tree (Camerini et al.).  Arcs that
+    # enter word w score arc[h, w] less the chosen arcs of all nodes from w up to S, S excluded.
+    # Only an arc from the root can take the place of one from the root, and no other's.
+    # Returns (score or -inf, loss or inf, word or 0).
     size = arc.shape[0]
     into = np.empty(2 * size, np.int32)
     tails = np.empty(2 * size, np.int32)

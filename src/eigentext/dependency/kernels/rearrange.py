@@ -97,15 +97,12 @@ def _change(heads, d, h, root, under):
 
 @njit
 def rearrange_kernel(arc, sib, grand, index, charge, heads):
-    """Changes heads in place as long as one change raises the score; returns the score.
-
-    One change is another head for a word, not below it; or another word for the root, whose old
-    word then goes below the new one.  The best change is made first.  The result is a tree from
-    which no change leads up, not always the best tree (McDonald and Pereira 2006).
-
-    A round looks at n^2 changes and takes O(n) for each, with a charge O(n^2) for those that might
-    win: what a change adds and takes away is scored, not the whole tree.
-    """
+    """Changes heads in place as long as one change raises the score; returns the score."""
+    # One change is another head for a word, not below it; or another word for the root, whose old
+    # word then goes below the new one.  The best change is made first.  The result is a tree from
+    # which no change leads up, not always the best tree (McDonald and Pereira 2006).
+    # A round looks at n^2 changes and takes O(n) for each, with a charge O(n^2) for those that
+    # might win: what a change adds and takes away is scored, not the whole tree.
     n = len(heads)
     least = 1e-12 * np.abs(whole_score(arc, sib, grand, index, charge, heads))
     for _ in range(10 * n + 10):  # far more than are ever made; rounding cannot hold us here

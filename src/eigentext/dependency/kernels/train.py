@@ -90,10 +90,8 @@ def prune(arc, gold, margin, keep):
 
 @njit
 def within_margin(arc, margin, most, keep):
-    """Keep the heads of each word that score at most ``margin`` less than its best.
-
-    Of more than ``most`` the best are kept, unless the margin is infinite; of equals the first.
-    """
+    """Keep the heads of each word that score at most ``margin`` less than its best."""
+    # Of more than ``most`` the best are kept, unless the margin is infinite; of equals the first.
     n = arc.shape[0] - 1
     keep[:] = False
     for d in range(1, n + 1):
@@ -116,11 +114,9 @@ def within_margin(arc, margin, most, keep):
 
 @njit
 def candidates(sentence, decoder, gold, keep):
-    """The arcs that are worth a look: of order 1 all, of order 2 what the coarse model leaves.
-
-    The chain in which each word hangs from the one before it stays, so that a projective tree is
-    left, and so do the arcs of ``gold`` (n,), if it is not empty.
-    """
+    """The arcs that are worth a look: of order 1 all, of order 2 what the coarse model leaves."""
+    # The chain in which each word hangs from the one before it stays, so that a projective tree is
+    # left, and so do the arcs of ``gold`` (n,), if it is not empty.
     n = len(keep) - 1
     if decoder.order == 1 or decoder.coarse_margin == np.inf:
         keep[:] = all_arcs(n)
@@ -136,11 +132,9 @@ def candidates(sentence, decoder, gold, keep):
 
 @njit
 def best_tree(sentence, model, decoder, arc, gold, heads):
-    """Heads of the best tree under ``arc`` (already filled) and, for order 2, the siblings.
-
-    Order 2 with arcs that may cross rearranges the best projective tree, once for each of the
-    ``charges`` for a crossing arc (infinity: not at all); ``heads`` has a row for each of them.
-    """
+    """Heads of the best tree under ``arc`` (already filled) and, for order 2, the siblings."""
+    # Order 2 with arcs that may cross rearranges the best projective tree, once for each of the
+    # ``charges`` for a crossing arc (infinity: not at all); ``heads`` has a row for each of them.
     if decoder.order == 1:
         if decoder.projective:
             eisner_kernel(arc, np.zeros((1, 1, 1)), False, heads[0])
@@ -219,11 +213,9 @@ def differing_slots(sentence, model, order, mine, other):
 
 @njit
 def squared_length(plus, minus):
-    """|v|^2 of v = f(gold) - f(found): the counts of slots in ``plus`` less those in ``minus``.
-
-    A slot may be listed several times: counts are made in a table of their own (open addressing,
-    half empty), which is small, other than the weights.
-    """
+    """|v|^2 of v = f(gold) - f(found): the counts of slots in ``plus`` less those in ``minus``."""
+    # A slot may be listed several times: counts are made in a table of their own (open addressing,
+    # half empty), which is small, other than the weights.
     size = 16
     while size < 2 * (len(plus) + len(minus)):
         size *= 2
@@ -245,12 +237,9 @@ def squared_length(plus, minus):
 
 @njit
 def mira_step(rival, weights, clip):
-    """The least step after which the gold tree wins by the loss, at most ``clip``; 0: it does.
-
-    With v = f(gold) - f(found)::
-
-        step = min(clip, (loss - w.v) / v.v)
-    """
+    """The least step after which the gold tree wins by the loss, at most ``clip``; 0: it does."""
+    # With v = f(gold) - f(found):
+    #     step = min(clip, (loss - w.v) / v.v)
     ahead = 0.0  # w.v
     for i in range(len(rival.plus)):
         ahead += weights[rival.plus[i]]
@@ -263,11 +252,9 @@ def mira_step(rival, weights, clip):
 
 @njit(nogil=True)
 def rival_tree(k, sentences, gold, model, decoder, mira):
-    """The tree of sentence k that the weights of now prefer to the gold one: a :class:`Rival`.
-
-    ``gold`` (rows,) has the right heads, in the rows of ``sentences``.  Nothing is changed, so
-    that several threads may ask at once.
-    """
+    """The tree of sentence k that the weights of now prefer to the gold one: a :class:`Rival`."""
+    # ``gold`` (rows,) has the right heads, in the rows of ``sentences``.  Nothing is changed, so
+    # that several threads may ask at once.
     sentence = sentence_of(sentences, k)
     n = len(sentence.keys) - 1
     target = gold[sentences.starts[k] + 1 : sentences.starts[k + 1]]
@@ -294,11 +281,9 @@ def rival_tree(k, sentences, gold, model, decoder, mira):
 
 @njit(nogil=True)
 def move_weights(rival, weights, learner, time):
-    """Move the weights from the rival towards the gold tree, at this time.
-
-    MIRA's step is against the weights as they are by now: what another sentence mended since the
-    rival was found is not mended twice.
-    """
+    """Move the weights from the rival towards the gold tree, at this time."""
+    # MIRA's step is against the weights as they are by now: what another sentence mended since the
+    # rival was found is not mended twice.
     step = mira_step(rival, weights, learner.clip) if learner.mira else 1.0
     if rival.loss == 0 or step == 0.0:
         return
@@ -324,11 +309,9 @@ def decode_all(sentences, model, decoder, heads):
 
 @njit(nogil=True)
 def coarse_pass(chosen, sentences, gold, model, rate, squares):
-    """One pass of a model that gives each word a distribution over all heads, p(h | d).
-
-    Every gradient g = [h is right] - p(h | d) that is not tiny moves the weights of its arc by
-    rate g / sqrt(sum of all g^2 so far), ``squares`` (2^bits,), which begin above 0.
-    """
+    """One pass of a model that gives each word a distribution over all heads, p(h | d)."""
+    # Every gradient g = [h is right] - p(h | d) that is not tiny moves the weights of its arc by
+    # rate g / sqrt(sum of all g^2 so far), ``squares`` (2^bits,), which begin above 0.
     weights = model.weights
     for k in chosen:
         sentence = sentence_of(sentences, k)

@@ -82,11 +82,9 @@ def _relation(trees, k, w):
 
 @njit
 def group_words(trees, group, keys, slots):
-    """Give words with the same context the same number; how many there are.
-
-    ``group`` (K, n + 1) gets the numbers; ``keys`` has room for as many hashes; ``slots`` is an
-    empty (-1) table of a power of two.
-    """
+    """Give words with the same context the same number; how many there are."""
+    # ``group`` (K, n + 1) gets the numbers; ``keys`` has room for as many hashes; ``slots`` is an
+    # empty (-1) table of a power of two.
     n_trees, n = trees.heads.shape
     context = np.empty(n + 1, np.uint64)
     n_groups = 0

@@ -11,11 +11,9 @@ from eigentext.base.compiling import njit
 
 @njit(nogil=True)
 def number_features(features, columns, counts):
-    """Number the different features by first appearance and count them; returns how many.
-
-    Open addressing in a table at least twice as long as the entries: several times faster than
-    sorting, and sorting was a sixth of the training time.
-    """
+    """Number the different features by first appearance and count them; returns how many."""
+    # Open addressing in a table at least twice as long as the entries: several times faster than
+    # sorting, and sorting was a sixth of the training time.
     n, width = features.shape
     size = 16
     while size < 2 * n * width:

@@ -68,11 +68,9 @@ def place_of_pair(feature, part, mask):
 
 @njit(inline="always")
 def number_of(key, slots, keys, n):
-    """The number of a key among those numbered 0 to n - 1; a new one gets the number n.
-
-    ``slots`` is an open-addressing table of a power of two, -1 where it is empty; ``keys`` has the
-    key of each number.
-    """
+    """The number of a key among those numbered 0 to n - 1; a new one gets the number n."""
+    # ``slots`` is an open-addressing table of a power of two, -1 where it is empty; ``keys`` has
+    # the key of each number.
     mask = np.uint64(len(slots) - 1)
     at = key & mask
     while slots[at] >= 0 and keys[slots[at]] != key:  # linear probing: the table is half empty

@@ -101,10 +101,8 @@ def _automaton(
 def _chosen(
     ids: Sequence[tuple[int, ...]], data: Encoded, symbols: Symbols, settings: AutomatonSettings
 ) -> tuple[int, int, float]:
-    """Rank, size of the basis and weight that are best for every tenth string.
-
-    A smaller basis and a smaller rank are kept, unless more of it is better by 0.2%.
-    """
+    """Rank, size of the basis and weight that are best for every tenth string."""
+    # A smaller basis and a smaller rank are kept, unless more of it is better by 0.2%.
     kept = [string for at, string in enumerate(ids) if at % 10]
     rest = strings_of([(*ids[at], int(data[at][-1])) for at in range(0, len(ids), 10)])
     best: tuple[float, int, int, float] | None = None

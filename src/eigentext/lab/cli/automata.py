@@ -48,11 +48,9 @@ ANSWERING = ("class-automata", "string-transducer")
 def _rows(
     files: list[str], of: str, tokens: bool, on_error: OnError | None
 ) -> Iterator[tuple[Any, str]]:
-    """Strings, with what stands behind the tab; of CoNLL-U the words, with tags or lemmas.
-
-    An input of pairs from CoNLL-U has the tag of the word for its first symbol.  Words whose tag
-    or lemma is not given are left out where it is what is learned.
-    """
+    """Strings, with what stands behind the tab; of CoNLL-U the words, with tags or lemmas."""
+    # An input of pairs from CoNLL-U has the tag of the word for its first symbol.  Words whose tag
+    # or lemma is not given are left out where it is what is learned.
     from eigentext.dependency.sentence import TaggedSentence
     from eigentext.lab.automata.model import STOP
     from eigentext.language.formats.conllu import read_sentences
@@ -169,10 +167,8 @@ def _automaton_of(model: Any) -> Any:
 
 
 def _by_tokens(model: object) -> bool:
-    """Were the symbols of training longer than a character?  Tags and the end do not count.
-
-    That is asked of a file that does not say, such as one that was saved from Python.
-    """
+    """Were the symbols of training longer than a character?  Tags and the end do not count."""
+    # That is asked of a file that does not say, such as one that was saved from Python.
     names = (name.partition("\t")[0] for name in _automaton_of(model).symbols_.names)
     return any(len(name) > 1 and not (name[0] == "<" and name[-1] == ">") for name in names)
 

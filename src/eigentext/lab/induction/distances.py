@@ -286,11 +286,9 @@ def brackets(D: npt.ArrayLike, cut: int | None = None) -> BracketTree:
 
 
 def _middle(D: Float64s, cuts: list[int]) -> int:
-    """The cut half-way between the first word and the last.
-
-    The words between two cuts hang from one node of the way, which is nearer to the last word
-    if they are.
-    """
+    """The cut half-way between the first word and the last."""
+    # The words between two cuts hang from one node of the way, which is nearer to the last word
+    # if they are.
     ahead = D[0] - D[-1]
     for start, end in pairwise(cuts):
         if float(ahead[start:end].mean()) > _TIE * float(np.abs(D).max()):

@@ -33,16 +33,12 @@ def _between(sums, a, b, c, d):
 
 @njit
 def _edge(sums, i, k, j, s, e):
-    """Length of the edge above node [i, j), by least squares, from means of distances.
-
-    The node has the children A = [i, k) and B = [k, j), its sibling is S = [s, e), and R are all
-    the other words.  With D(X, Y) the mean distance of their words, and sizes a, b, s, r ::
-
-        2 length = w (D(A, S) + D(B, R)) + (1 - w) (D(A, R) + D(B, S)) - D(A, B) - D(S, R)
-        w        = (a r + b s) / ((a + b) (s + r))
-
-    and for a word A alone, which has no children, D(A, S) + D(A, R) - D(S, R).
-    """
+    """Length of the edge above node [i, j), by least squares, from means of distances."""
+    # The node has the children A = [i, k) and B = [k, j), its sibling is S = [s, e), and R are all
+    # the other words.  With D(X, Y) the mean distance of their words, and sizes a, b, s, r:
+    #     2 length = w (D(A, S) + D(B, R)) + (1 - w) (D(A, R) + D(B, S)) - D(A, B) - D(S, R)
+    #     w        = (a r + b s) / ((a + b) (s + r))
+    # and for a word A alone, which has no children, D(A, S) + D(A, R) - D(S, R).
     n = len(sums) - 1
     size, n_s = j - i, e - s
     n_r = n - size - n_s
@@ -79,17 +75,13 @@ def _best_split(sums, lengths, i, j, s, e, tolerance):
 
 @njit
 def shortest_tree(D, cut, tolerance):
-    """(n - 2, 3) nodes [start, split, end) over the first n - 1 words, and the tree's length.
-
-    The tree has an edge between the first ``cut`` words and the others (0: any tree); n >= 3. ::
-
-        lengths[i, p, j] = best(i, j; sibling [j, p)) + best(j, p; sibling [i, j))
-        best(i, j; S)    = min over k of lengths[i, j, k] + edge(i, k, j; S)
-
-    where lengths[i, p, j] is the length of all edges below node [i, p) that is split at j.  The
-    last word is where the tree is drawn from: sibling of nothing, it is the other words of the
-    topmost node.  O(n^4) time, O(n^3) memory.
-    """
+    """(n - 2, 3) nodes [start, split, end) over the first n - 1 words, and the tree's length."""
+    # The tree has an edge between the first ``cut`` words and the others (0: any tree); n >= 3. :
+    #     lengths[i, p, j] = best(i, j; sibling [j, p)) + best(j, p; sibling [i, j))
+    #     best(i, j; S)    = min over k of lengths[i, j, k] + edge(i, k, j; S)
+    # where lengths[i, p, j] is the length of all edges below node [i, p) that is split at j.  The
+    # last word is where the tree is drawn from: sibling of nothing, it is the other words of the
+    # topmost node.  O(n^4) time, O(n^3) memory.
     n = len(D)
     sums, top = _sums(D), n - 1
     lengths = np.full((n, n, n), np.inf)

@@ -142,11 +142,9 @@ def _ones(rows: FeatureRows, w: Float64s) -> Any:
 
 
 def _without_negatives(M: Float64s, target: Float64s, n_iter: int = _STEPS) -> Float64s:
-    """X (m, d) without negative numbers for which M X is near to the target.
-
-    The least squares answer where it has none; else EM's steps for the divergence of M X from the
-    target, which is convex in X.
-    """
+    """X (m, d) without negative numbers for which M X is near to the target."""
+    # The least squares answer where it has none; else EM's steps for the divergence of M X from
+    # the target, which is convex in X.
     X = np.linalg.lstsq(M, target, rcond=None)[0]
     if X.min() >= -1e-9 * np.abs(X).max():
         return np.asarray(np.maximum(X, 0.0))
@@ -288,10 +286,8 @@ def _decomposed(
 
 
 def _likelihood(rows: FeatureRows, shares: Float64s) -> Float32s:
-    """(n, m) P(features | h) up to a factor of each node, whose largest is 1.
-
-    P(feature | h) is P(h | feature) / P(h) times P(feature); P(h) is that of the template.
-    """
+    """(n, m) P(features | h) up to a factor of each node, whose largest is 1."""
+    # P(feature | h) is P(h | feature) / P(h) times P(feature); P(h) is that of the template.
     n, width = rows.columns.shape
     logs = np.zeros((n, shares.shape[1]))
     for t in range(width):

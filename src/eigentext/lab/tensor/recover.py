@@ -127,10 +127,8 @@ def _left_right(moments: Moments) -> Any:
 
 
 def _steady_inverse(matrix: Float64s, error: float) -> tuple[Float64s, float]:
-    """The inverse with ``s / (s^2 + error^2)`` for 1 / s, and the least s; s_1 is 1.
-
-    Directions that drown in the noise of counting come to nothing instead of filling the tensor.
-    """
+    """The inverse with ``s / (s^2 + error^2)`` for 1 / s, and the least s; s_1 is 1."""
+    # Directions that drown in the noise of counting come to nothing instead of filling the tensor.
     U, s, Vt = np.linalg.svd(matrix)
     rank = int((s > _ZERO * s[0]).sum())
     if rank < len(s):

@@ -76,10 +76,8 @@ def _count_stops(words, automaton, chart, out, i, weight, word, counts):
 
 @njit
 def sentence_counts(words, ids, automaton, weight, counts):
-    """Add the expected counts of one sentence, times ``weight``; log p(words).
-
-    ``ids``  (n,) numbers of (word, tag) pairs, rows of ``counts.E``.  O(n^3 Q M^2) time.
-    """
+    """Add the expected counts of one sentence, times ``weight``; log p(words)."""
+    # ``ids``  (n,) numbers of (word, tag) pairs, rows of ``counts.E``.  O(n^3 Q M^2) time.
     n = len(words.m)
     chart, log_z = inside(words, automaton)
     if log_z == -np.inf:
@@ -103,11 +101,9 @@ def sentence_counts(words, ids, automaton, weight, counts):
 
 @njit
 def text_counts(ptr, word, tag, tags, length, E, automaton, weight, counts):
-    """Counts of all sentences of a text end to end; their log likelihood, times ``weight``.
-
-    ``tags`` (a ``TagStates``), ``length``, ``E`` and ``counts`` as in ``corpus_counts``.  A
-    sentence that no tree can make is passed over.
-    """
+    """Counts of all sentences of a text end to end; their log likelihood, times ``weight``."""
+    # ``tags`` (a ``TagStates``), ``length``, ``E`` and ``counts`` as in ``corpus_counts``.  A
+    # sentence that no tree can make is passed over.
     likelihood = 0.0
     for s in range(len(ptr) - 1):
         ids, its = word[ptr[s] : ptr[s + 1]], tag[ptr[s] : ptr[s + 1]]
