@@ -153,23 +153,8 @@ class CardRows:
         grid = (-(-self.n_pieces // warps), -(-width // (lanes * wide)))
         n_pieces, n_rows = np.int32(self.n_pieces), np.int32(self.shape[0])
         if self.n_pieces:
-            multiply(
-                grid,
-                (32 * warps,),
-                (
-                    self.begins,
-                    self.ends,
-                    self.targets,
-                    n_pieces,
-                    self.indices,
-                    self.values,
-                    x,
-                    np.int32(width),
-                    n_rows,
-                    y,
-                    parts,
-                ),
-            )
+            pieces = self.begins, self.ends, self.targets, n_pieces, self.indices, self.values
+            multiply(grid, (32 * warps,), (*pieces, x, np.int32(width), n_rows, y, parts))
         if self.n_long:
             add(
                 (self.n_long,),

@@ -16,16 +16,8 @@ if TYPE_CHECKING:
 
 
 EDGES = ("undirected", "directed", "adjacent", "ordered")
-EXPERTS = (
-    "latent",
-    "operators",
-    "generative",
-    "automata",
-    "valence",
-    "distance",
-    "paths",
-    "surface",
-)
+_MODELS = ("latent", "operators", "generative", "automata")
+EXPERTS = (*_MODELS, "valence", "distance", "paths", "surface")
 _LANGUAGE = Text(LANGUAGES)
 _LANGUAGE_HELP = "Whose endings the signatures of rare words show."
 _OBSERVATIONS_HELP = "What a node shows: word|tag, word+tag (two emissions), tag or word."

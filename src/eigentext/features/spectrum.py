@@ -146,7 +146,7 @@ def converged_coordinates(
     ``weights`` are scaled to sum to 1.
     """
     w = weights / weights.sum()
-    left, right = (_sparse(X) for X in (Phi, Psi))
+    left, right = (X.sparse(X.values.astype(np.float64)) for X in (Phi, Psi))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankWarning)  # a smaller rank is an answer
         svd = truncated_svd(
@@ -161,21 +161,20 @@ def converged_coordinates(
     return left @ svd.U[:, :keep], right @ svd.Vt[:keep].T, svd.S[:keep]
 
 
-def _sparse(X: FeatureRows) -> Any:
-    from scipy.sparse import csr_array
-
-    n, width = X.columns.shape
-    first = np.arange(n + 1) * width
-    values = X.values.astype(np.float64).reshape(-1)
-    return csr_array((values, X.columns.reshape(-1), first), shape=(n, X.width))
-
-
 class FeatureRows(NamedTuple):
     """A sparse matrix with F entries in each of its M rows: places and values, both (M, F)."""
 
     columns: Int32s
     values: Float32s
     width: int
+
+    def sparse(self, values: npt.NDArray[np.floating]) -> Any:
+        """The same with these values in the same places, as a matrix of scipy."""
+        from scipy.sparse import csr_array
+
+        n, width = self.columns.shape
+        first = np.arange(n + 1) * width
+        return csr_array((values.ravel(), self.columns.ravel(), first), (n, self.width))
 
     def times(self, W: Float32s) -> Float32s:
         """X W, dense (M, k)."""

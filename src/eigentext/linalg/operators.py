@@ -120,42 +120,6 @@ class Scaled(Operator):
         return self.base.is_finite() and all(bool(np.isfinite(d).all()) for d in diagonals)
 
 
-class RankOneCorrected(Operator):
-    """``A - u v'``: a sparse matrix stays sparse while a dense rank-one part is taken off."""
-
-    def __init__(self, base: MatrixLike, u: Numbers, v: Numbers) -> None:
-        self.base = as_operator(base)
-        self.shape, self.dtype = self.base.shape, self.base.dtype
-        if u.shape != (self.shape[0],) or v.shape != (self.shape[1],):
-            raise ValueError(f"u {u.shape} and v {v.shape} do not fit a matrix {self.shape}")
-        self.u, self.v = u.astype(self.dtype), v.astype(self.dtype)
-
-    def matmat(self, x: AnyArray) -> AnyArray:
-        return self.base.matmat(x) - self.u[:, None] * (self.v @ x)[None, :]  # A x - u (v' x)
-
-    def rmatmat(self, x: AnyArray) -> AnyArray:
-        return self.base.rmatmat(x) - self.v[:, None] * (self.u @ x)[None, :]  # A' x - v (u' x)
-
-    def astype(self, dtype: DTypeLike) -> Operator:
-        return RankOneCorrected(self.base.astype(dtype), self.u, self.v)
-
-    def on(self, backend: Backend) -> Operator:
-        moved = copy(self)
-        moved.base = self.base.on(backend)
-        moved.u, moved.v = backend.asarray(self.u), backend.asarray(self.v)
-        return moved
-
-    def row_support(self) -> Bools:
-        return np.asarray(self.base.row_support() | (self.u != 0))
-
-    def column_support(self) -> Bools:
-        return np.asarray(self.base.column_support() | (self.v != 0))
-
-    def is_finite(self) -> bool:
-        ends = np.isfinite(self.u).all() and np.isfinite(self.v).all()
-        return bool(ends) and self.base.is_finite()
-
-
 class HStack(Operator):
     """``[A_1 A_2 ...]``, the parts side by side.
 
@@ -202,16 +166,3 @@ class HStack(Operator):
 
     def is_finite(self) -> bool:
         return all(part.is_finite() for part in self.parts)
-
-
-def centred(matrix: MatrixLike) -> Operator:
-    """The matrix with each column's mean taken off, without filling in its zeros.
-
-    >>> centred(np.array([[1.0, 0.0], [3.0, 0.0]])).to_dense().tolist()
-    [[-1.0, 0.0], [1.0, 0.0]]
-    """
-    base = as_operator(matrix)
-    ones = np.ones(base.shape[0], dtype=base.dtype)
-    # A - 1 m' with the columns' means m = A' 1 / n
-    means = base.rmatmat(ones[:, None])[:, 0] / max(base.shape[0], 1)
-    return RankOneCorrected(base, ones, means)

@@ -17,7 +17,7 @@ from eigentext.errors import RankWarning, SettingsError
 from eigentext.linalg.backend import CPU, Backend, backend_for
 from eigentext.linalg.cca import generalised_cca
 from eigentext.linalg.matrices import as_operator
-from eigentext.linalg.operators import HStack, Product, RankOneCorrected, Scaled
+from eigentext.linalg.operators import HStack, Product, Scaled
 from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import leading_entries
 from oracle.subspaces import subspace_overlap
@@ -81,7 +81,6 @@ def test_every_operator_moves(make):
         Product(A, B),
         Scaled(A, rows=rng.random(60), columns=rng.random(40)),
         Scaled(A, rows=rng.random(60)),
-        RankOneCorrected(A, rng.random(60), rng.random(40)),
         HStack([A, Product(A, B), A.toarray()]),
     ]
     for plain in [*operators, *(operator.T for operator in operators)]:

@@ -33,7 +33,7 @@ it: the nearest one, two and three, and the farthest one and two.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from eigentext.base.progress import Progress
     from eigentext.base.types import Float64s, Int64s, UInt64s
+    from eigentext.dependency.kernels.generative import Automaton
     from eigentext.features.spectrum import FeatureRows
 
     Features = UInt64s
@@ -250,6 +251,13 @@ class GenerativeParams:
     # (words, M) p(word | h-th state of its tag); 0 beyond m
     E: Float64s = stored(Shares(("words", "most")))
 
+    @cached_property
+    def automaton(self) -> Automaton:
+        """What heads do, as the kernels take it."""
+        from eigentext.dependency.kernels.generative import Automaton
+
+        return Automaton(self.T, self.go, 1.0 - self.go, self.root)
+
     def _holds(self) -> None:
         if not len(self.m):
             raise ValueError("strings 'tags' are none, expected some")
@@ -285,14 +293,12 @@ def empty_counts(corpus: Corpus, m: Int64s) -> TreeCounts:
 
 def em_counts(corpus: Corpus, params: GenerativeParams) -> tuple[TreeCounts, float]:
     """Expected counts of all decisions given the trees, and the log likelihood."""
-    from eigentext.dependency.kernels.generative import Automaton
     from eigentext.dependency.kernels.generative_trees import TagStates, corpus_counts
 
     counts = empty_counts(corpus, params.m)
     tags = TagStates(params.first, params.m, corpus.kind_of)
     length = length_classes(int(np.diff(corpus.ptr).max(initial=1)))
-    automaton = Automaton(params.T, params.go, 1.0 - params.go, params.root)
-    likelihood = corpus_counts(corpus, tags, length, params.E, automaton, counts)
+    likelihood = corpus_counts(corpus, tags, length, params.E, params.automaton, counts)
     return counts, float(likelihood)
 
 

@@ -59,21 +59,11 @@ if TYPE_CHECKING:
 
     Numbers = tuple[Int64s, Int64s]  # of (word, tag) pairs, of tags
 
-_KINDS = {
-    "DET": 1,
-    "ADP": 1,
-    "AUX": 1,
-    "PART": 1,
-    "SCONJ": 1,
-    "CCONJ": 1,
-    "NOUN": 2,
-    "PROPN": 2,
-    "PRON": 2,
-    "NUM": 2,
+_KINDS = {  # of siblings, by their UPOS
+    **dict.fromkeys(("DET", "ADP", "AUX", "PART", "SCONJ", "CCONJ"), 1),
+    **dict.fromkeys(("NOUN", "PROPN", "PRON", "NUM"), 2),
     "VERB": 3,
-    "ADJ": 4,
-    "ADV": 4,
-    "INTJ": 4,
+    **dict.fromkeys(("ADJ", "ADV", "INTJ"), 4),
     "PUNCT": 5,
 }
 
@@ -231,8 +221,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
 
     def _finish(self, params: GenerativeParams, tag_of: Int64s) -> None:
         self.params_ = params
-        for cached in ("_automaton", "_log_automaton"):
-            self.__dict__.pop(cached, None)
+        self.__dict__.pop("_log_automaton", None)
         self._tag_of = tag_of
         # an unseen observation of a tag: spread as the tag's rarest ones are
         M = params.E.shape[1]
@@ -284,16 +273,10 @@ class GenerativeParser(Model, GenerativeParserSettings):
         )
 
     @cached_property
-    def _automaton(self) -> Automaton:
-        from eigentext.dependency.kernels.generative import Automaton
-
-        p = self.params_
-        return Automaton(p.T, p.go, 1.0 - p.go, p.root)
-
-    @cached_property
     def _log_automaton(self) -> Automaton:
+        automaton = self.params_.automaton
         with np.errstate(divide="ignore"):
-            return type(self._automaton)(*map(np.log, self._automaton))
+            return type(automaton)(*map(np.log, automaton))
 
     def _tag_number(self, name: str) -> int:
         number = self._tag_ids.get(name)
@@ -329,7 +312,7 @@ class GenerativeParser(Model, GenerativeParserSettings):
             raise ValueError(f"trees of {heads.shape[1]} words for {n} tokens")
         if heads.min(initial=0) < 0 or heads.max(initial=0) > n:
             raise ValueError("a head is out of range")
-        logs: Float64s = trees_log_probs(heads, words, self._automaton)
+        logs: Float64s = trees_log_probs(heads, words, self.params_.automaton)
         return logs
 
     def log_prob(self, tree: DependencyTree, **tags: Unpack[TagColumns]) -> float:
@@ -353,10 +336,10 @@ class GenerativeParser(Model, GenerativeParserSettings):
         n = len(tagged.forms)
         check_length(n, "this parser is")
         words = self._encoded(tagged)
-        chart, log_z = inside(words, self._automaton)
+        chart, log_z = inside(words, self.params_.automaton)
         if log_z == -np.inf:  # no tree has any weight: none is more likely than another
             return np.zeros((n + 1, n + 1)), log_z
-        return outside(words, self._automaton, chart, log_z)[0], float(log_z)
+        return outside(words, self.params_.automaton, chart, log_z)[0], float(log_z)
 
     def parse(
         self,

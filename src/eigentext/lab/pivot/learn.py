@@ -32,7 +32,7 @@ smoothing, all is exact: population moments of a grammar with pivots give its pa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -103,7 +103,8 @@ def decompose(
     ``coordinates``      (n, k) a linear map of the outside features, by which means are compared
     """
     w = np.ones(len(coordinates)) if weights is None else weights
-    below, above = _ones(inside, w), _ones(outside, w)
+    # (n, d) the node's weight at each of its features
+    below, above = (X.sparse(np.repeat(w, X.columns.shape[1])) for X in (inside, outside))
     n_in, n_out = (np.asarray(X.sum(axis=0)).ravel() for X in (below, above))
     means = (below.T @ coordinates.astype(np.float64)) / np.maximum(n_in, 1e-300)[:, None]
     enough = np.flatnonzero(n_in >= min(least, float(n_in.max())))
@@ -130,15 +131,6 @@ def _mean_rows(rows: FeatureRows, W: Float64s) -> Float64s:
     for t in range(1, rows.columns.shape[1]):
         total = total + W[rows.columns[:, t]]
     return np.asarray(total / rows.columns.shape[1])
-
-
-def _ones(rows: FeatureRows, w: Float64s) -> Any:
-    """(n, d) sparse, the node's weight at each of its features."""
-    from scipy.sparse import csr_array
-
-    n, width = rows.columns.shape
-    first = np.arange(n + 1) * width
-    return csr_array((np.repeat(w, width), rows.columns.reshape(-1), first), (n, rows.width))
 
 
 def _without_negatives(M: Float64s, target: Float64s, n_iter: int = _STEPS) -> Float64s:

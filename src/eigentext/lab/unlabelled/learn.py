@@ -111,15 +111,13 @@ def all_trees_counts(
     text: TaggedText, corpus: Corpus, params: GenerativeParams, weight: float, counts: TreeCounts
 ) -> float:
     """Add expected counts over all trees; ``weight`` times the log likelihood."""
-    from eigentext.dependency.kernels.generative import Automaton
     from eigentext.dependency.kernels.generative_trees import TagStates
     from eigentext.lab.unlabelled.kernels import text_counts
 
     tags = TagStates(params.first, params.m, corpus.kind_of)
     length = length_classes(int(np.diff(text.ptr).max(initial=1)))
-    automaton = Automaton(params.T, params.go, 1.0 - params.go, params.root)
     likelihood = text_counts(
-        text.ptr, text.word, text.tag, tags, length, params.E, automaton, weight, counts
+        text.ptr, text.word, text.tag, tags, length, params.E, params.automaton, weight, counts
     )
     return float(likelihood)
 
@@ -127,9 +125,9 @@ def all_trees_counts(
 def best_trees(text: TaggedText, corpus: Corpus, params: GenerativeParams) -> Corpus:
     """The text with the trees of most expected right arcs."""
     from eigentext.dependency.decoding.decoders import eisner
-    from eigentext.dependency.kernels.generative import Automaton, Words, inside, outside
+    from eigentext.dependency.kernels.generative import Words, inside, outside
 
-    automaton = Automaton(params.T, params.go, 1.0 - params.go, params.root)
+    automaton = params.automaton
     length = length_classes(int(np.diff(text.ptr).max(initial=1)))
     heads = np.zeros(len(text.word), np.int64)
     for start, end in zip(text.ptr[:-1].tolist(), text.ptr[1:].tolist(), strict=True):
