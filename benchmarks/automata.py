@@ -47,8 +47,7 @@ from eigentext.dependency.sentence import TaggedSentence
 from eigentext.evaluate.bootstrap import compare
 from eigentext.lab import ClassAutomata, StringAutomaton, StringTransducer
 from eigentext.lab.automata.model import ended
-from eigentext.lab.automata.ngrams import KneserNey
-from eigentext.lab.automata.transducer import sequences_of_pairs
+from eigentext.lab.automata.transducer import KneserNey, sequences_of_pairs
 from eigentext.lab.experts import HeadAutomata, dependents
 from eigentext.language.formats.conllu import ConlluBlock, read_sentences
 from eigentext.sequences import HMM, LatentTagger

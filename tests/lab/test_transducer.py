@@ -17,8 +17,7 @@ from eigentext.lab import StringAutomaton, StringTransducer
 from eigentext.lab.automata.alignment import EDITS, _add_expected, aligned, costs_of, learned_costs
 from eigentext.lab.automata.hankel import Automaton, Basis, spectral_automaton
 from eigentext.lab.automata.model import STOP
-from eigentext.lab.automata.ngrams import BEFORE, KneserNey
-from eigentext.lab.automata.transducer import Transduced, sequences_of_pairs
+from eigentext.lab.automata.transducer import BEFORE, KneserNey, Transduced, sequences_of_pairs
 from eigentext.sequences.observations import Symbols
 from helpers.changed_files import changed
 from oracle.hankel import all_pieces, exact_hankel, known_automaton

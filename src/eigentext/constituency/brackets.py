@@ -227,12 +227,10 @@ class _Gradients(NamedTuple):
 def learn_bracket_model(
     bank: Treebank, lexicon: Lexicon, *, seed: int, progress: Progress | None = None
 ) -> BracketModel:
-    """Learn from the trees of a treebank; the mean of the weights over all steps is kept.
-
-    Sentences go in groups: gradients of a group are those of the weights before it, and are taken
-    in the order of the sentences.  So the cores in use share out first the sentences of a group,
-    then the parts of the table.
-    """
+    """Learn from the trees of a treebank; the mean of the weights over all steps is kept."""
+    # Sentences go in groups: gradients of a group are those of the weights before it, and are
+    # taken in the order of the sentences.  So the cores in use share out first the sentences of a
+    # group, then the parts of the table.
     from eigentext.constituency.kernels.brackets import count_features
 
     keys = BracketKeys(lexicon)

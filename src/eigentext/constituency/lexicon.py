@@ -186,10 +186,8 @@ class Lexicon:
     def emission_as(
         self, word: str, admitted: Int64s, *, first: bool, folded: bool = False
     ) -> Emission:
-        """The same when the word is known to have one of these tags (places in ``tags``).
-
-        A word that never had such a tag may be any state of it.
-        """
+        """The same when the word is known to have one of these tags (places in ``tags``)."""
+        # A word that never had such a tag may be any state of it.
         may = np.zeros(len(self.tags), bool)
         may[admitted] = True
         p = np.where(may[self.ts_tag], self._p_given_word(word, first, folded), 0.0)

@@ -80,10 +80,8 @@ def n_numbers(shape: Int64s, rank: Int64s) -> Int64s:
 
 
 def low_rank(tensor: npt.NDArray[np.floating], shape: Int64s, error: float = ERROR) -> LowRank:
-    """The tensors, laid end to end in ``tensor``, with these shapes (R, 3).
-
-    The cores in use share out the shapes.
-    """
+    """The tensors, laid end to end in ``tensor``, with these shapes (R, 3)."""
+    # The cores in use share out the shapes.
     return each_shape(tensor, shape, lambda stack, shapes: _taken_apart(stack, shapes, error))
 
 
@@ -92,10 +90,8 @@ def each_shape(
     shape: Int64s,
     take_apart: Callable[[Float64s, Int64s], tuple[Int64s, list[Float32s]]],
 ) -> LowRank:
-    """Ranks and numbers of all tensors; ``take_apart`` has some of one shape at a time.
-
-    What it scales goes last in the numbers of a tensor: the core, C of products, or all of them.
-    """
+    """Ranks and numbers of all tensors; ``take_apart`` has some of one shape at a time."""
+    # What it scales goes last in the numbers of a tensor: the core, C of products, or all of them.
     at = pointers(shape.prod(axis=1))
     parts: list[npt.NDArray[np.float16]] = [np.empty(0, np.float16)] * len(shape)
     rank = np.zeros_like(shape)

@@ -177,10 +177,8 @@ def root_prior(labels: Sequence[str], count: Float64s) -> Float64s:
 
 
 def few_enough(n_counts: int, n_cells: int) -> bool:
-    """May a file keep so many counts in the place of tensors?
-
-    It may not if they would be a file of nothing that fills the memory.
-    """
+    """May a file keep so many counts in the place of tensors?"""
+    # It may not if they would be a file of nothing that fills the memory.
     return n_cells <= 5000 * n_counts + 10**6
 
 

@@ -68,10 +68,8 @@ def log_mean(values: Sequence[float]) -> float:
 
 
 def tree_log_p(grammar: Grammar, binary: Tree) -> float:
-    """log p(tree, words); -inf for a tree with a rule or a tag that the grammar does not have.
-
-    The tree is binarised as in training.
-    """
+    """log p(tree, words); -inf for a tree with a rule or a tag that the grammar does not have."""
+    # The tree is binarised as in training.
     skeleton = skeleton_of(binary, grammar.rule_numbers)
     if skeleton is None:
         return float("-inf")
@@ -92,10 +90,8 @@ def skeleton_log_p(
 
 
 def plain_log_p(grammar: Grammar, skeleton: Skeleton, emissions: Sequence[Emission]) -> float:
-    """log p(tree) up to the words' constant under the plain PCFG, which prunes.
-
-    -inf only for a tag that the word cannot have.
-    """
+    """log p(tree) up to the words' constant under the plain PCFG, which prunes."""
+    # -inf only for a tag that the word cannot have.
     coarse, lexicon = grammar.coarse, grammar.params[0].lexicon
     over_word = np.flatnonzero(skeleton.rule < 0)
     label = skeleton.label[over_word]

@@ -81,10 +81,8 @@ def prepare_tree(tree: Tree, settings: LPCFGSettings, rules: HeadRules) -> Tree 
 def read_treebank(
     trees: Iterable[Tree], settings: LPCFGSettings, *, rare: int = 1
 ) -> tuple[Treebank, str | None]:
-    """All nodes of the prepared trees, and the wrapper label that most trees had.
-
-    A word seen at most ``rare`` times shares the features of its signature.
-    """
+    """All nodes of the prepared trees, and the wrapper label that most trees had."""
+    # A word seen at most ``rare`` times shares the features of its signature.
     flat, wrapper = prepare_trees(
         trees,
         head_rules(settings),

@@ -60,11 +60,9 @@ def states_by_label(
     leave_out: int = 0,
     progress: Progress | None = None,
 ) -> StateClustering:
-    """States for the nodes of every label; ``label`` (N,) is that of each node.
-
-    ``leave_out``  so many leading directions say nothing: features that are counts have a
-                   constant one
-    """
+    """States for the nodes of every label; ``label`` (N,) is that of each node."""
+    # ``leave_out``  so many leading directions say nothing: features that are counts have a
+    #                constant one
     from sklearn.exceptions import ConvergenceWarning
 
     order = np.argsort(label, kind="stable")

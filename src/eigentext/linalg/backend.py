@@ -150,10 +150,8 @@ class Backend:
     def empty_columns(
         self, n_rows: int, n_columns: int, dtype: DTypeLike, folder: Path | None = None
     ) -> AnyArray:
-        """A tall array in column order: its leading columns are one piece of memory.
-
-        With a folder it is a file there.
-        """
+        """A tall array in column order: its leading columns are one piece of memory."""
+        # With a folder it is a file there.
         if folder is not None:
             return ColumnFile.empty(folder, n_rows, n_columns, dtype)
         return np.empty((n_columns, n_rows), dtype=dtype).T

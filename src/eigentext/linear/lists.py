@@ -223,10 +223,8 @@ def learn_weights(
 
 
 def spread(dense: npt.NDArray[np.floating], tree_ptr: Int64s) -> Float64s:
-    """(D,) root mean square distance of each dense column from its list's mean; 1 for none.
-
-    Only differences within a list matter: a column that is high for a whole list says nothing.
-    """
+    """(D,) root mean square distance of each dense column from its list's mean; 1 for none."""
+    # Only differences within a list matter: a column that is high for a whole list says nothing.
     dense, sizes = dense.astype(np.float64), np.diff(tree_ptr)
     means = np.add.reduceat(dense, tree_ptr[:-1], axis=0) / sizes[:, None]
     rms = np.sqrt(np.mean((dense - np.repeat(means, sizes, axis=0)) ** 2, axis=0))

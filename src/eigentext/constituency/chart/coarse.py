@@ -87,11 +87,9 @@ class CoarseGrammar:
     def from_treebank(
         cls, bank: Treebank, k_root: float = 0.0, totals: RuleTotals | None = None
     ) -> CoarseGrammar:
-        """Relative frequencies of the rules, the roots and the nonterminals.
-
-        ``k_root`` adds so many trees whose roots are like any constituent, see ``params``;
-        ``totals`` are counts of more than the treebank.
-        """
+        """Relative frequencies of the rules, the roots and the nonterminals."""
+        # ``k_root`` adds so many trees whose roots are like any constituent, see ``params``;
+        # ``totals`` are counts of more than the treebank.
         totals = RuleTotals.of(bank) if totals is None else totals
         roots = totals.roots + k_root * root_prior(bank.labels, totals.labels)
         return cls(
@@ -186,12 +184,10 @@ def best_pieces(
     masks: Masks,
     cuts: Bools,
 ) -> list[tuple[int, int]]:
-    """(start, end) of the constituents, two or more, that best make up what has no parse.
-
-    The best has the largest product of p(label) inside(label) over its pieces, of the user's
-    labels.  ``cuts``  (n + 1,) where a piece may begin and end; between two neighbours of them a
-    piece may stand in any case.
-    """
+    """(start, end) of the constituents, two or more, that best make up what has no parse."""
+    # The best has the largest product of p(label) inside(label) over its pieces, of the user's
+    # labels.  ``cuts``  (n + 1,) where a piece may begin and end; between two neighbours of them a
+    # piece may stand in any case.
     n = len(emissions)
     cells, used = _inside(grammar, _word_tags(grammar, lexicon, emissions), beam, masks)
     # labels that binarisation made are no roots

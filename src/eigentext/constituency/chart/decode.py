@@ -56,16 +56,12 @@ def decoder_scores(
     decoder: Literal["max-constituents", "max-rule-product", "max-recall"],
     chains: Chains,
 ) -> tuple[Float64s, Float64s]:
-    """Additive scores of applications (A,) and of items taken as leaves (I,).
-
-    Several models: the product of the posteriors of their rules, that is the sum of the
-    logarithms, and the mean of those of their items.  By ``max-constituents`` a tree has
-
-        sum over its constituents of p(constituent) - 1/2   +   0.01 * mean log score by rules
-
-    Nodes made by binarisation are no constituents, and gain nothing: which of them a tree has is
-    left to the rules.  ``chains`` are those of the grammar's labels.
-    """
+    """Additive scores of applications (A,) and of items taken as leaves (I,)."""
+    # Several models: the product of the posteriors of their rules, that is the sum of the
+    # logarithms, and the mean of those of their items.  By ``max-constituents`` a tree has
+    #     sum over its constituents of p(constituent) - 1/2   +   0.01 * mean log score by rules
+    # Nodes made by binarisation are no constituents, and gain nothing: which of them a tree has is
+    # left to the rules.  ``chains`` are those of the grammar's labels.
     if decoder == "max-rule-product":
         return _rule_scores(chart, passes)
     items = np.mean([p.items for p in passes], axis=0).astype(float)

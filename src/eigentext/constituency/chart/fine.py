@@ -126,13 +126,11 @@ def fill_word_states(
 
 
 def settle_negatives(applications: Float32s, items: Float32s, chart: Chart) -> float:
-    """Clip posteriors in place, and say which share of the applications was negative.
-
-    The one policy for negative numbers: what has been divided by the signed Z and is still
-    negative means "almost nothing"; it becomes a small share of the coarse posterior, so that a
-    decoder that must choose among clipped applications chooses as the plain PCFG would.  Items
-    become zero.  A proper grammar has no negative posterior, and nothing is touched.
-    """
+    """Clip posteriors in place, and say which share of the applications was negative."""
+    # The one policy for negative numbers: what has been divided by the signed Z and is still
+    # negative means "almost nothing"; it becomes a small share of the coarse posterior, so that a
+    # decoder that must choose among clipped applications chooses as the plain PCFG would.  Items
+    # become zero.  A proper grammar has no negative posterior, and nothing is touched.
     below = applications < 0
     share = float(below.mean()) if len(below) else 0.0
     if share:
@@ -142,10 +140,8 @@ def settle_negatives(applications: Float32s, items: Float32s, chart: Chart) -> f
 
 
 def coarse_pass(chart: Chart) -> FinePass | None:
-    """The plain PCFG's posteriors in place of a model's that failed; None for a single word.
-
-    Pruning took a little from them: the items of one span may sum to slightly less than 1.
-    """
+    """The plain PCFG's posteriors in place of a model's that failed; None for a single word."""
+    # Pruning took a little from them: the items of one span may sum to slightly less than 1.
     if not len(chart.rule):
         return None
     items = np.zeros(len(chart.item_label))

@@ -43,10 +43,8 @@ _LEAST_COUNT = 1e-3  # of a rule with states, expected, in the last estimate
 
 
 def word_scores(lexicon: Lexicon, index: WordIndex) -> Float32s:
-    """``Lexicon.emission`` of every preterminal for the states of its own tag, laid end to end.
-
-    Each (word, first in its sentence, tag) is scored once, all of them in one stroke.
-    """
+    """``Lexicon.emission`` of every preterminal for the states of its own tag, laid end to end."""
+    # Each (word, first in its sentence, tag) is scored once, all of them in one stroke.
     from scipy.sparse import csr_array
 
     x, n_ts, n_base = index, lexicon.n_ts, int(lexicon.base.max()) + 1
@@ -116,10 +114,8 @@ def run_em(
     *,
     progress: Progress | None = None,
 ) -> EMResult[LatentParams]:
-    """So many iterations from these parameters.
-
-    The likelihood is that of trees and words up to the words' constant, as in ``lexicon``.
-    """
+    """So many iterations from these parameters."""
+    # The likelihood is that of trees and words up to the words' constant, as in ``lexicon``.
     last: list[tuple[LatentCounts, Lexicon]] = []
 
     def step(params: LatentParams) -> tuple[LatentParams, float]:
@@ -138,20 +134,16 @@ def run_em(
 def last_estimate(
     bank: Treebank, m: Int64s, counts: LatentCounts, lexicon: Lexicon, smoothing: Smoothing
 ) -> LatentParams:
-    """Parameters of few numbers: without expected counts of rules below ``_LEAST_COUNT``.
-
-    On a treebank these are 97 of 100 cells, and 2 of 1,000 counts.
-    """
+    """Parameters of few numbers: without expected counts of rules below ``_LEAST_COUNT``."""
+    # On a treebank these are 97 of 100 cells, and 2 of 1,000 counts.
     lexicon = replace(lexicon, word_n=rounded(lexicon.word_n), shape_n=rounded(lexicon.shape_n))
     return estimate(bank, m, counts, lexicon, smoothing, least=_LEAST_COUNT)
 
 
 def expect_states(bank: Treebank, params: LatentParams) -> tuple[LatentCounts, Float64s, float]:
-    """The E-step: counts, the states of all preterminals end to end, and the log-likelihood.
-
-    The cores in use share out trees, then rules, then trees again: a rule's tensor is added up by
-    one thread, since a table of all tensors for each thread would be large.
-    """
+    """The E-step: counts, the states of all preterminals end to end, and the log-likelihood."""
+    # The cores in use share out trees, then rules, then trees again: a rule's tensor is added up
+    # by one thread, since a table of all tensors for each thread would be large.
     from eigentext.constituency.kernels.trees import (
         TreeSweeps,
         count_rules,

@@ -44,10 +44,8 @@ _EM_AFTER_CLUSTERING = 1  # hard states become soft ones; more did not help on d
 def learn_models(
     bank: Treebank, settings: LPCFGSettings, *, progress: Progress | None = None
 ) -> Iterator[LatentParams]:
-    """Estimate ``n_models`` grammars, each with a seed of its own.
-
-    One comes after the other, so that the caller can make it small before the next is learned.
-    """
+    """Estimate ``n_models`` grammars, each with a seed of its own."""
+    # One comes after the other, so that the caller can make it small before the next is learned.
     import sklearn.cluster  # noqa: F401  its OpenMP obeys the limit of threads only once loaded
 
     estimator = settings.usual_estimator

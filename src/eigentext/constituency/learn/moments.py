@@ -90,12 +90,10 @@ def singular_coordinates(
     centre: bool,
     n_iter: int = 3,
 ) -> tuple[Float64s, Float64s, Float64s]:
-    """Y = Phi U, Z = Psi V and s for the leading directions of Omega = Phi' diag(w) Psi.
-
-    ``weights`` are scaled to sum to 1; with ``centre``, Omega is the covariance instead,
-    Phi' (diag(w) - w w') Psi, and the coordinates have (weighted) mean zero.  Block power
-    iteration; Omega is never formed.
-    """
+    """Y = Phi U, Z = Psi V and s for the leading directions of Omega = Phi' diag(w) Psi."""
+    # ``weights`` are scaled to sum to 1; with ``centre``, Omega is the covariance instead,
+    # Phi' (diag(w) - w w') Psi, and the coordinates have (weighted) mean zero.  Block power
+    # iteration; Omega is never formed.
     w = (weights / weights.sum()).astype(np.float32)[:, None]  # of the nodes, summing to 1
     weighted = Psi._replace(values=Psi.values * w)  # diag(w) Psi
     ones = np.ones((1, 1), np.float32)
@@ -139,11 +137,9 @@ def _column_of(w: Float32s) -> FeatureRows:
 def project(
     bank: Treebank, settings: LPCFGSettings, weights: Float64s, *, progress: Progress | None = None
 ) -> list[Coordinates]:
-    """Steps 0 and 1 of figure 4 for every nonterminal.
-
-    A nonterminal with too few nodes for two states, or without any direction, has one state and
-    constant coordinates: there the grammar is the PCFG.
-    """
+    """Steps 0 and 1 of figure 4 for every nonterminal."""
+    # A nonterminal with too few nodes for two states, or without any direction, has one state and
+    # constant coordinates: there the grammar is the PCFG.
     plain, ridge = settings.plain, settings.smoothing.ridge
     inside = inside_features(bank, settings.inside)
     outside = outside_features(bank, settings.outside)

@@ -257,11 +257,9 @@ def add_sentence(
     least: float,
     into: Expected,
 ) -> None:
-    """Add the expected counts of one chart.
-
-    E[rule, h1, h2, h3] = sum over applications of outside[parent][h1] tensor[r][h1, h2, h3]
-                          inside[left][h2] inside[right][h3] / Z
-    """
+    """Add the expected counts of one chart."""
+    # E[rule, h1, h2, h3] = sum over applications of outside[parent][h1] tensor[r][h1, h2, h3]
+    #                       inside[left][h2] inside[right][h3] / Z
     from eigentext.constituency.kernels.fine import chart_counts
 
     chart_counts(

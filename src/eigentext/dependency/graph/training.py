@@ -307,10 +307,8 @@ class Grandparents:
         return totals_of
 
     def in_tree(self, h: int, d: int, heads: Int32s) -> float:
-        """What the grandparent would add to the arc from h to d in the place of d's own.
-
-        If h is below d in the tree, it takes d's place.
-        """
+        """What the grandparent would add to the arc from h to d in the place of d's own."""
+        # If h is below d in the tree, it takes d's place.
         from eigentext.dependency.kernels.features import grand_slots
 
         if h == 0:
@@ -361,10 +359,8 @@ def train_arcs(
     after_pass: Callable[[ArcModel], bool] | None = None,
     progress: Progress | None = None,
 ) -> ArcModel:
-    """Learn from the sentences of these numbers (None: all) of a batch with gold heads.
-
-    ``after_pass`` gets the mean so far after every pass; if it answers True, training stops.
-    """
+    """Learn from the sentences of these numbers (None: all) of a batch with gold heads."""
+    # ``after_pass`` gets the mean so far after every pass; if it answers True, training stops.
     from eigentext.dependency.kernels.train import Learner, move_weights, rival_tree
 
     chosen = np.arange(len(batch)) if sentences is None else np.asarray(sentences, np.int64)

@@ -303,11 +303,9 @@ def _fill_columns(counts: Float64s, prior: Float64s, strength: float, out: Float
 
 
 def spread_of(counts: StateTables, starts: Int64s, ranges: StateRanges) -> StateTables:
-    """How pseudo-counts are spread: as all states (of the same tag) together.
-
-    What no state of the tag has done gets a little of what all states do, so that nothing that
-    the trees can show is impossible.
-    """
+    """How pseudo-counts are spread: as all states (of the same tag) together."""
+    # What no state of the tag has done gets a little of what all states do, so that nothing that
+    # the trees can show is impossible.
     k = len(counts.pi)
     same = (ranges.group[:, None] == np.arange(ranges.group.max() + 1)).astype(float)  # (k, tags)
     states = _to_one(counts.T.sum(axis=(0, 1)) + counts.pi + _LITTLE)

@@ -180,10 +180,8 @@ class InstrumentMoments:
     def observables(
         self, *, max_condition: float = 1e12, on_rank: OnRank = "error"
     ) -> tuple[Float64s, Float64s, Float64s, tuple[ConditionReport, ...]]:
-        """As :meth:`TreeMoments.observables`; a side without children has E = 0.
-
-        Each side gives an estimate of D; they are averaged by their numbers of events.
-        """
+        """As :meth:`TreeMoments.observables`; a side without children has E = 0."""
+        # Each side gives an estimate of D; they are averaged by their numbers of events.
         k = self.k
         _need(float(self.n.sum()), "a child with a grandparent or a sibling")
         how: dict[str, Any] = {"max_condition": max_condition, "need_rank": k, "on_rank": on_rank}
@@ -209,12 +207,11 @@ class InstrumentMoments:
 def link_moments(
     forest: WordForest, U: Float64s, sizes: Sequence[int]
 ) -> tuple[list[Float64s], Float64s]:
-    """Sums over nodes of delta_x z' for each channel, (n_c, 4k), and of u z', (k, 4k).
-
-    z is what surrounds the node: the parent's vector in one of two blocks by the node's side, the
-    sums of its left and of its right children's vectors.  ``E[delta_x z'] = O diag(p) M'`` spans
-    range(O), so ``y_x' = delta_x' E[delta_x z'] pinv(E[u z'])`` for any dictionary and channel.
-    """
+    """Sums over nodes of delta_x z' for each channel, (n_c, 4k), and of u z', (k, 4k)."""
+    # z is what surrounds the node: the parent's vector in one of two blocks by the node's side,
+    # the sums of its left and of its right children's vectors.  ``E[delta_x z'] = O diag(p) M'``
+    # spans range(O), so ``y_x' = delta_x' E[delta_x z'] pinv(E[u z'])`` for any dictionary and
+    # channel.
     k = U.shape[1]
     shown, parents, sides = forest.shown[0], forest.parents, forest.sides
     rows = np.concatenate([U, np.zeros((1, k))])
@@ -345,10 +342,8 @@ class TreeDictionary:
 
 
 def neighbour_counts(forest: WordForest, size: int) -> Sequence[Float64s]:
-    """Sparse (size, size) counts of each node against its parent as left and as right child.
-
-    Entry [x, z] counts the children x of parents z; the transposes are the other two views.
-    """
+    """Sparse (size, size) counts of each node against its parent as left and as right child."""
+    # Entry [x, z] counts the children x of parents z; the transposes are the other two views.
     from scipy.sparse import coo_array
 
     shown, parents, sides = forest.shown[0], forest.parents, forest.sides

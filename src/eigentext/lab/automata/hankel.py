@@ -108,11 +108,9 @@ class Automaton:
         return float(self.total @ self.state(ids))
 
     def with_end(self, end: int) -> Operators:
-        """Operators over the symbols and an end symbol, whose number is ``end``.
-
-        ``total`` is their ``b_inf``: a sequence is what begins so, and a string is a sequence that
-        ends with the end symbol.  So ``b_inf' B_end = stop'``.
-        """
+        """Operators over the symbols and an end symbol, whose number is ``end``."""
+        # ``total`` is their ``b_inf``: a sequence is what begins so, and a string is a sequence
+        # that ends with the end symbol.  So ``b_inf' B_end = stop'``.
         B_end = np.outer(self.total, self.stop) / float(self.total @ self.total)
         matrices = np.insert(self.matrices, end, B_end, axis=0)
         return Operators(self.start, self.total, matrices, self.usual)

@@ -32,6 +32,7 @@ import numpy as np
 from eigentext.base.fields import Ints, Reals
 from eigentext.base.model import Model
 from eigentext.base.records import Called, Inner, Record, stored
+from eigentext.base.remembering import Remembered
 from eigentext.base.settings import values_of
 from eigentext.base.values import Whole
 from eigentext.errors import DataError, SettingsError
@@ -44,12 +45,11 @@ from eigentext.lab.automata.model import (
     ended,
     share_right,
 )
-from eigentext.lab.automata.ngrams import KneserNey
 from eigentext.sequences.observations import Encoded
 from eigentext.sequences.settings import TransducerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from eigentext.base.types import Float64s, Int64s
     from eigentext.sequences.observations import Symbols
@@ -61,6 +61,102 @@ _MARKS = _FIRST, _LAST = "<^>", "<$>"  # stand before and behind an input
 _WEIGHTS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.0)  # of n-grams
 _MOST_ASKED = 500  # held-out inputs
 _FEW, _OF_FEW = 30, 0.5  # strings, below which nothing is held out, and the weight then
+
+
+BEFORE = -1  # stands before the first symbol
+_DISCOUNT = 0.75
+_CELLS = 4_000_000  # numbers of distributions that are remembered
+
+
+class _Row(NamedTuple):
+    """What was seen behind a context, and how often."""
+
+    symbols: Int64s
+    counts: Float64s
+
+
+class KneserNey:
+    """N-grams of numbers, smoothed after Kneser and Ney 1995; sequences end with an own symbol.
+
+    With the ``order - 1`` symbols before as context ``h``, ``h'`` without its first one, and one
+    discount D::
+
+        p(x | h) = max(n(h x) - D, 0) / n(h) + D kinds(h) / n(h) p(x | h')
+
+    ``kinds(h)`` is how many symbols were seen behind ``h``.  Shorter contexts count how many
+    different symbols stood before ``h x``, not how often it came; below it all are alike.
+
+    ``grams``   (n, order) different n-grams, in order; ``counts`` (n,) how often each came
+
+    >>> two = KneserNey.counted([(0, 1, 2), (0, 2)], order=2, n_symbols=3)
+    >>> two.shares((0,)).round(3).tolist(), round(float(two.shares((1,)).sum()), 9)
+    ([0.188, 0.312, 0.5], 1.0)
+    """
+
+    def __init__(self, grams: Int64s, counts: Int64s, n_symbols: int) -> None:
+        self.grams, self.counts, self.n_symbols = grams, counts, n_symbols
+        self.order: int = grams.shape[1]
+        of_order = dict(zip(map(tuple, grams.tolist()), counts.tolist(), strict=True))
+        self._rows: dict[tuple[int, ...], _Row] = {}
+        for _ in range(self.order):
+            self._rows.update(_rows_of(of_order))
+            of_order = Counter(gram[1:] for gram in of_order)
+        self._even = np.full(n_symbols, 1 / n_symbols)
+        self._known: Remembered[tuple[int, ...], Float64s] = Remembered(
+            max(2, _CELLS // max(n_symbols, 1))
+        )
+
+    @classmethod
+    def counted(
+        cls, sequences: Iterable[Sequence[int]], *, order: int, n_symbols: int
+    ) -> KneserNey:
+        """Count."""
+        grams: Counter[tuple[int, ...]] = Counter()
+        for sequence in sequences:
+            marked = (BEFORE,) * (order - 1) + tuple(sequence)
+            grams.update(marked[at : at + order] for at in range(len(sequence)))
+        ranked = sorted(grams)
+        return cls(
+            np.array(ranked, np.int64).reshape(-1, order),
+            np.array([grams[gram] for gram in ranked], np.int64),
+            n_symbols,
+        )
+
+    def begun(self) -> tuple[int, ...]:
+        """The context of the first symbol."""
+        return (BEFORE,) * (self.order - 1)
+
+    def after(self, context: tuple[int, ...], x: int) -> tuple[int, ...]:
+        """The context behind symbol ``x``."""
+        return (*context[1:], x) if context else ()
+
+    def shares(self, context: tuple[int, ...]) -> Float64s:
+        """(V,) p(x | context)."""
+        while context and context not in self._rows:
+            context = context[1:]
+        shares = self._known.get(context)
+        if shares is not None:
+            return shares
+        row = self._rows.get(context)
+        below = self.shares(context[1:]) if context else self._even
+        if row is None:  # nothing was counted
+            return below
+        n = row.counts.sum()
+        p = (_DISCOUNT * len(row.counts) / n) * below
+        p[row.symbols] += (row.counts - _DISCOUNT) / n
+        return self._known.put(context, p)
+
+
+def _rows_of(grams: Mapping[tuple[int, ...], int]) -> dict[tuple[int, ...], _Row]:
+    behind: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for gram, n in grams.items():
+        behind.setdefault(gram[:-1], []).append((gram[-1], n))
+    return {
+        context: _Row(
+            np.array([x for x, _ in those], np.int64), np.array([n for _, n in those], np.float64)
+        )
+        for context, those in behind.items()
+    }
 
 
 class _NGrams(NamedTuple):

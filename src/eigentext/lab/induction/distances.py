@@ -175,11 +175,9 @@ def _finest(keys: Sequence[Int64s], sought: Sequence[Int64s]) -> tuple[Int64s, I
 
 
 def chosen_strength(text: VectorText, n_tags: int) -> float:
-    """The C with the least squared error on the half of the sentences not learned from.
-
-    For covariances S of contexts learned from one half, and the products x y' of the other half,
-    the error is the sum of ``|S - x y'|^2 = |S|^2 - 2 <S, x y'> + ...``; both halves take turns.
-    """
+    """The C with the least squared error on the half of the sentences not learned from."""
+    # For covariances S of contexts learned from one half, and the products x y' of the other half,
+    # the error is the sum of ``|S - x y'|^2 = |S|^2 - 2 <S, x y'> + ...``; both halves take turns.
     from eigentext.lab.induction.kernels import add_products
 
     numbers = np.arange(len(text.ptr) - 1)

@@ -88,10 +88,8 @@ def states_from_tensor(moments: Moments, k: int, *, seed: int = 0) -> RecoveredS
 def likely_pairs(
     pairs: Float64s, emission: Float64s, moments: Moments, *, n_iter: int = 100
 ) -> Float64s:
-    """p(h, h') >= 0 under which the pairs of symbols are likely, for valid emissions.
-
-    The likelihood has no local optima in it: ``sum n_xy log(sum O[h, x] J[h, h'] O[h', y])``.
-    """
+    """p(h, h') >= 0 under which the pairs of symbols are likely, for valid emissions."""
+    # The likelihood has no local optima in it: ``sum n_xy log(sum O[h, x] J[h, h'] O[h', y])``.
     from scipy.sparse import csr_array
 
     counted = moments.pairs.T.tocsr()  # [left, middle]

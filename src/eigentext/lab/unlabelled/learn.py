@@ -178,11 +178,9 @@ def parts_of(n_trees: int) -> list[tuple[Int64s, Int64s]]:
 def chosen_weight(
     right: Callable[[float, Int64s, Int64s], float], n_trees: int, n_words: int
 ) -> tuple[float, dict[float, float]]:
-    """The weight of most right heads in held-out trees, the least of equal ones; UAS of all.
-
-    ``right(weight, others, fold)`` learns from the other trees and counts right heads in the fold
-    (or what else is to be right, of ``n_words`` in all).
-    """
+    """The weight of most right heads in held-out trees, the least of equal ones; UAS of all."""
+    # ``right(weight, others, fold)`` learns from the other trees and counts right heads in the
+    # fold (or what else is to be right, of ``n_words`` in all).
     parts = parts_of(n_trees)
     scores = {
         weight: 100 * sum(right(weight, others, fold) for others, fold in parts) / n_words
@@ -333,10 +331,8 @@ def weight_by(
     language: Language,
     k: int,
 ) -> tuple[float, dict[float, float]]:
-    """The weight of the best order of held-out trees, and the shares of all, in percent.
-
-    ``fitted`` learns a model from trees and a text, and gives its scores of trees.
-    """
+    """The weight of the best order of held-out trees, and the shares of all, in percent."""
+    # ``fitted`` learns a model from trees and a text, and gives its scores of trees.
     folds = {}
     n_pairs = 0
     for others, fold in parts_of(len(trees)):
