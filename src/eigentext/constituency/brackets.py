@@ -73,14 +73,10 @@ class BracketWords(NamedTuple):
 
 
 class SpanScores(NamedTuple):
-    """What the model says of a sentence, by numbers of spans.
+    """What the model says of a sentence, by numbers of spans."""
 
-    ``score``  (S,) s(i, j);  ``marginal`` (S,) p(the span is a constituent, or made by
-    binarisation)
-    """
-
-    score: Float64s
-    marginal: Float64s
+    score: Float64s  # (S,) s(i, j)
+    marginal: Float64s  # (S,) p(the span is a constituent, or made by binarisation)
 
     def weigh(self, masks: Masks, weight: float, threshold: float) -> Masks:
         """What a chart is told: spans below the threshold are closed, others weighed."""

@@ -113,7 +113,10 @@ def states_of(grammar: Grammar, label: str, *, top: int = 8) -> Iterator[StateSu
         raise SettingsError("the moments estimator has directions, not states: nothing to show")
     m = int(grammar.params[0].m[a])
     words, word_names = _word_counts(grammar, a, m)
-    rules, rule_names = _rule_counts(grammar, a, m)
+    numbers, p_rule_given_state, p_state = _state_shares(grammar, a)
+    rules = p_rule_given_state * p_state  # (rules, m) P(rule, h | a) of those with this parent
+    of_rules = grammar.params[0].rules[numbers, 1:].tolist()
+    rule_names = [" ".join(grammar.labels[x] for x in children) for children in of_rules]
     contexts, context_names = _context_counts(grammar, a, m)
     weight = words.sum(axis=0) + rules.sum(axis=0)
     weight = weight / max(float(weight.sum()), 1e-30)
@@ -148,14 +151,6 @@ def _word_counts(grammar: Grammar, a: int, m: int) -> tuple[Float64s, list[str]]
     counts = np.zeros((len(word_ids), m))
     counts[row_of.reshape(-1), lexicon.word_ts[at] - first] = lexicon.word_n[at]
     return counts, [lexicon.words[w] for w in word_ids.tolist()]
-
-
-def _rule_counts(grammar: Grammar, a: int, m: int) -> tuple[Float64s, list[str]]:
-    """(rules, m) P(rule, h | a) of the rules with this parent, in the nodes of the treebank."""
-    numbers, p_rule_given_state, p_state = _state_shares(grammar, a)
-    names, rules = grammar.labels, grammar.params[0].rules
-    labels = [" ".join(names[x] for x in rules[r, 1:].tolist()) for r in numbers.tolist()]
-    return p_rule_given_state * p_state, labels
 
 
 def _state_shares(grammar: Grammar, a: int) -> tuple[Int64s, Float64s, Float64s]:

@@ -240,19 +240,14 @@ _FREQUENT = 5  # words seen less often have the key of their signature
 
 @dataclass(frozen=True, eq=False)
 class Reranker:
-    """Weights of features.
+    """Weights of features."""
 
-    ``words``    words that stand for themselves; others are known by their signatures
-    ``weights``  64-bit features, rising, and the weight of each
-    """
-
-    words: tuple[str, ...]
-    weights: ListWeights
+    words: tuple[str, ...]  # those that stand for themselves; others are their signatures
+    weights: ListWeights  # 64-bit features, rising, and the weight of each
     language: Language
 
     @cached_property
-    def word_keys(self) -> WordKeys:
-        """Keys of words."""
+    def _word_keys(self) -> WordKeys:
         return WordKeys(frozenset(self.words), self.language)
 
     def order(
@@ -262,7 +257,7 @@ class Reranker:
         flat, scores = trees
         if len(scores) < 2:
             return np.arange(len(scores))
-        features = list_features(flat, table, self.word_keys.of(words))
+        features = list_features(flat, table, self._word_keys.of(words))
         total = list_scores(features, scores[:, None] / n_models, self.weights)
         return np.argsort(-total, kind="stable")
 
@@ -296,12 +291,10 @@ def learn_reranker(
     spoken = [tree for tree in map(clean, trees) if tree is not None]
     frequent = frequent_words(spoken)
     words = WordKeys(frozenset(frequent), language)
-    lists = parsed_lists(spoken, fit, progress=progress)
-    return Reranker(
-        frequent,
-        learn_weights(in_turn(lambda item: item.features(words), lists), DECODER, fixed=True),
-        language,
+    lists = in_turn(
+        lambda item: item.features(words), parsed_lists(spoken, fit, progress=progress)
     )
+    return Reranker(frequent, learn_weights(lists, DECODER, fixed=True), language)
 
 
 def frequent_words(trees: Sequence[Tree]) -> tuple[str, ...]:

@@ -93,7 +93,8 @@ class KBestLists(Stored):
         self.lengths, self.sizes, self.heads, self.scores = lengths, sizes, heads, scores
         self.relations = relations
         self.made_with = dict(made_with or {})
-        self._tree_at, self._head_at = pointers(sizes), pointers(sizes * lengths)
+        self.tree_at = pointers(sizes)  # (N + 1,) where trees of each sentence begin among all
+        self._head_at = pointers(sizes * lengths)
 
     @classmethod
     def of(
@@ -132,14 +133,9 @@ class KBestLists(Stored):
         return len(self.sizes)
 
     def __getitem__(self, number: int) -> OneList:
-        a, b = self._tree_at[number], self._tree_at[number + 1]
+        a, b = self.tree_at[number], self.tree_at[number + 1]
         flat = self.heads[self._head_at[number] : self._head_at[number + 1]]
         return OneList(flat.reshape(b - a, -1), self.scores[a:b])
-
-    @property
-    def tree_at(self) -> Int64s:
-        """(N + 1,): where the trees of each sentence begin among all trees."""
-        return self._tree_at
 
     def right(self, gold: Sequence[Sequence[int]]) -> Int32s:
         """Number of right heads of every tree of every list, end to end."""
@@ -162,12 +158,12 @@ class KBestLists(Stored):
     def best_indices(self, gold: Sequence[Sequence[int]]) -> Int64s:
         """For every sentence the index of the tree with most right heads, the first of equals."""
         right = self.right(gold)
-        at = self._tree_at
+        at = self.tree_at
         return np.array([int(right[at[i] : at[i + 1]].argmax()) for i in range(len(self))])
 
     def part(self, begin: int, end: int) -> KBestLists:
         """The lists of sentences ``begin`` to ``end``."""
-        trees = slice(self._tree_at[begin], self._tree_at[end])
+        trees = slice(self.tree_at[begin], self.tree_at[end])
         heads = slice(self._head_at[begin], self._head_at[end])
         labels = self.relations
         return KBestLists(

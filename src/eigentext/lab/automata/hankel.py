@@ -45,7 +45,7 @@ from eigentext.linalg.ties import single_threaded
 from eigentext.sequences.spectral.operators import Operators
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from eigentext.base.types import Float64s
     from eigentext.sequences.settings import HankelScaling, Statistic
@@ -177,15 +177,14 @@ class Basis(NamedTuple):
             "strings": (lambda p: p[:1] == (BEGIN,), lambda s: s[-1:] == (END,)),
             "substrings": (lambda p: BEGIN not in p, lambda s: END not in s),
         }[statistic]
-        return cls.of(*map(lambda c, admits: _top(c, size, admits), (before, after), admitted))
 
+        def most(counts: Counter[Piece], admits: Callable[[Piece], bool]) -> list[Piece]:
+            def rank(piece: Piece) -> tuple[float, int, list[int]]:
+                return -counts[piece], len(piece), [-x for x in piece]
 
-def _top(counts: Counter[Piece], size: int, admits: Any) -> list[Piece]:
-    ranked = sorted(
-        (piece for piece in counts if admits(piece)),
-        key=lambda piece: (-counts[piece], len(piece), [-x for x in piece]),
-    )
-    return ranked[:size]
+            return sorted(filter(admits, counts), key=rank)[:size]
+
+        return cls.of(*map(most, (before, after), admitted))
 
 
 def _ends(marked: Piece, at: int, longest: int) -> list[Piece]:

@@ -159,17 +159,12 @@ def _load(path: str, tokens: bool | None, *kinds: str) -> tuple[Any, bool]:
     return model, tokens
 
 
-def _automaton_of(model: Any) -> Any:
-    """An automaton whose symbols are those of the model."""
-    if model.KIND == "string-automaton":
-        return model
-    return model.models_[0] if model.KIND == "class-automata" else model.automaton_
-
-
-def _by_tokens(model: object) -> bool:
+def _by_tokens(model: Any) -> bool:
     """Were the symbols of training longer than a character?  Tags and the end do not count."""
     # That is asked of a file that does not say, such as one that was saved from Python.
-    names = (name.partition("\t")[0] for name in _automaton_of(model).symbols_.names)
+    if model.KIND != "string-automaton":  # one inside has the symbols
+        model = model.models_[0] if model.KIND == "class-automata" else model.automaton_
+    names = (name.partition("\t")[0] for name in model.symbols_.names)
     return any(len(name) > 1 and not (name[0] == "<" and name[-1] == ">") for name in names)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,7 +20,6 @@ from eigentext.language.formats.registry import format_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eigentext.lab import Bracketer
 
 Tagged = Annotated[
     list[str],
@@ -66,14 +65,6 @@ def train_bracketer(
         "smoothing": bracketer.smoothing_,
     }
     run.save(bracketer, sources, figures)
-
-
-def bracket_lines(
-    bracketer: Bracketer, files: list[str], column: str, on_error: OnError | None
-) -> Iterator[str]:
-    """Brackets of tagged sentences, one tree a line; every bracket is X."""
-    for tokens, tags in _tagged(expand(files), column, on_error):
-        yield str(bracketer.bracket(tokens, tags))
 
 
 def _tagged(
@@ -156,14 +147,14 @@ def apply(
     bracketer.check()
     count = 0
 
-    def counted(lines: Iterable[str]) -> Iterable[str]:
+    def bracketed(log: OnError | None) -> Iterator[str]:
         nonlocal count
-        for line in lines:
+        for tokens, tags in _tagged(expand(files), column, log):
             count += 1
-            yield line
+            yield str(bracketer.bracket(tokens, tags))
 
     with run.reading("sentences") as (log, _):
-        run.write(counted(bracket_lines(bracketer, files, column, log)))
+        run.write(bracketed(log))
     if run.json:
         rates = run.clock.figures(sentences=count)
         run.tell({"sentences": count, "skipped": run.skipped, **rates})
