@@ -53,9 +53,6 @@ class NotAConstituentError(SettingsError):
     """The span is not a constituent of the tree of its sentence."""
 
 
-# --- the component -----------------------------------------------------------------------------
-
-
 class ConstituencyComponent(ModelComponent):
     """Parses the sentences of Docs; made by ``nlp.add_pipe("eigentext_const", config=...)``.
 
@@ -112,9 +109,6 @@ def create(
     """What spaCy calls for ``add_pipe("eigentext_const")``."""
     chosen: Any = decoder
     return ConstituencyComponent(name, model, chosen, set_tags)
-
-
-# --- reading the trees -------------------------------------------------------------------------
 
 
 class _Constituent(NamedTuple):

@@ -69,13 +69,11 @@ class LabelSource:
         analyzer: Analyzer,
         scheme: LabelScheme,
         observed: Mapping[str, Collection[Label]] | None = None,
-        *,
-        cache: int = READINGS_KEPT,
     ) -> None:
         self.analyzer = analyzer
         self.scheme = scheme
         self.observed = observed if observed is not None else {}
-        self._remembered = Remembering(self._from_analyzer, cache, len)
+        self._remembered = Remembering(self._from_analyzer, READINGS_KEPT, len)
 
     def __call__(self, word: str) -> list[LabelChoice]:
         """All candidates of the word, by prior and then by :func:`tie_order`.

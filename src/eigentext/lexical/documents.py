@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import Source
     from eigentext.language.token import Word
-    from eigentext.lexical.schemes.labels import LabelScheme
 
 _NOT_SCORED = frozenset({"PUNCT", "SYM"})
 _DOCUMENTS = ("auto", "newdoc", "source", "sentence")

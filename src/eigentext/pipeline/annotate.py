@@ -167,9 +167,6 @@ def with_one_root(heads: Sequence[int], relations: list[str]) -> list[str]:
     return names
 
 
-# ---------------------------------------------------------------- how sure, and what else
-
-
 def alternatives(pipeline: Pipeline, sentence: Sentence, options: AnswerOptions) -> Alternatives:
     """Readings of words and trees with probabilities, and those of what was answered."""
     readings = trees = tags_p = arcs_p = None

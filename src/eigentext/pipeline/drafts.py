@@ -81,9 +81,6 @@ def _needed(segmenter: Segmenter | None) -> Segmenter:
     return segmenter
 
 
-# ---------------------------------------------------------------- raw text
-
-
 def sentences_in(
     text: str, segmented: Sequence[SegmentedSentence], *, last: bool = True
 ) -> tuple[Sentence, ...]:
@@ -171,9 +168,6 @@ def _by_space(segmenter: Segmenter | None, text: str) -> list[SegmentedSentence]
             new_paragraph = False
         at += len(line) + 1
     return segmented
-
-
-# ---------------------------------------------------------------- tokens and more
 
 
 def of_tokens(

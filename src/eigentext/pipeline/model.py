@@ -114,8 +114,6 @@ class Pipeline(Model, PipelineSettings):
         if not self.text_features:
             raise SettingsError(f"text_features is empty, expected {' or '.join(TEXT_FEATURES)}")
 
-    # ------------------------------------------------------------ training
-
     def fit(
         self,
         X: conllu.Treebank | Iterable[Source],
@@ -155,8 +153,6 @@ class Pipeline(Model, PipelineSettings):
         with nullcontext() if jobs is None else using_cores(jobs):
             train_stages(self, X, dev=dev, text=text, at_hand=stages, work=work, progress=progress)
         return self
-
-    # ------------------------------------------------------------ annotating
 
     def __call__(
         self,
@@ -261,8 +257,6 @@ class Pipeline(Model, PipelineSettings):
         """The words that the tagger learned; None where there is no tagger."""
         self.check_fitted()
         return None if self.morphology_ is None else self.morphology_.lexicon_.known_words
-
-    # ------------------------------------------------------------ storage
 
     def _take(self, stages: Mapping[str, Any]) -> None:
         """Have these models; a stage that is not named is left out."""

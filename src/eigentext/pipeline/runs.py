@@ -13,7 +13,6 @@ import shutil
 from dataclasses import replace
 from itertools import chain, islice
 from operator import add
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
 
 from eigentext.base.files.opening import numbered_lines
@@ -72,9 +71,6 @@ class RunCounts(NamedTuple):
 
 
 NOTHING = RunCounts()
-
-
-# ---------------------------------------------------------------- in
 
 
 def units_of(
@@ -148,9 +144,6 @@ def _of_columns(source: str, name: str | None, on_error: OnError | None) -> Iter
         raise DataError(source, None, "no tokens in this file, expected one a line")
 
 
-# ---------------------------------------------------------------- through
-
-
 class _Answer(NamedTuple):
     """What comes back of a unit: text with places for numbers, or bytes; and how much it was."""
 
@@ -219,9 +212,6 @@ def paragraphs_of(doc: Doc) -> Iterator[Doc]:
         mine = tuple(sentence.moved(-begin) for sentence in sentences[at:after])
         yield Doc(doc.text[begin:end], mine, doc.id, doc.start + begin)
         begin = end
-
-
-# ---------------------------------------------------------------- out
 
 
 class _Record:

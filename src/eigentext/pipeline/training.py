@@ -294,9 +294,8 @@ class _SideBySide:
 
         def take(answers: Iterator[Any]) -> Any:
             make = partial(tagged_treebank, answers)
-            return self._files.get_or_make(
-                _TAGS, key, make, _read_sentences, conllu.write_sentences
-            )
+            read, write = lambda path: [*conllu.read_sentences(path)], conllu.write_sentences
+            return self._files.get_or_make(_TAGS, key, make, read, write)
 
         self._results.append((_TAGS, take))
 
@@ -409,7 +408,3 @@ class WorkFolder:
         if path is not None:
             write(model, path)
         return model
-
-
-def _read_sentences(path: Path) -> list[conllu.ConlluBlock]:
-    return list(conllu.read_sentences(path))

@@ -134,11 +134,7 @@ class _Reader:
         for number, line in enumerate(content_lines(block.text), start=block.first_line):
             if not line:
                 continue  # empty lines before the first sentence of the file
-            if line.startswith(DOCUMENT_MARK) and line[len(DOCUMENT_MARK) :][:1] in (
-                "",
-                " ",
-                "\t",
-            ):
+            if re.match(rf"{DOCUMENT_MARK}(?:[ \t]|\Z)", line):
                 if rows:
                     why = f"found {DOCUMENT_MARK} inside a sentence; expected an empty line before"
                     raise DataError(block.source, number, why)

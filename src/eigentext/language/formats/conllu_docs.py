@@ -177,9 +177,6 @@ def numbered(parts: Iterable[str], first: int) -> str:
     return "".join(pieces)
 
 
-# ---------------------------------------------------------------- reading
-
-
 def sentences_of_conllu(
     source: str | Iterable[conllu.ConlluBlock],
 ) -> tuple[str, tuple[Sentence, ...]]:

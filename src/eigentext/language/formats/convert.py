@@ -38,8 +38,7 @@ def convert(
     """Convert a file and return the number of sentences written.
 
     ``strip`` removes traces, function tags and indices from brackets; ``heads`` names the head
-    rules for brackets to dependencies: ``english`` or ``neutral``.  In tokens, a space inside a
-    CoNLL form becomes a no-break space (U+00A0), so that the form stays one token.
+    rules for brackets to dependencies: ``english`` or ``neutral``.
 
     >>> counted = conllu.make_sentence(["13 819", "habitants"])
     >>> conllu.write_sentences([counted], "memory://doc/count.conllu")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from eigentext.base.types import Json
 
 _SPACE = " \t\r\v\f"
+_NAME = re.compile(rf"[^{_SPACE}\n]+")
 _NUMBERS = {
     "DEBUG": "debug",
     "MAX_ERROR": "max_error",
@@ -41,37 +42,23 @@ _YES_NO = ("labeled", "disc_only")
 class EvalbSettings:
     """The rules of an EVALB run; the defaults are those of COLLINS.prm.
 
-    ==========================  =========================  ======================================
-    field                       key in the file            meaning
-    ==========================  =========================  ======================================
-    debug                       DEBUG                      how much EVALB prints; no effect here
-    max_error                   MAX_ERROR                  bad sentences after which EVALB stops
-    cutoff_len                  CUTOFF_LEN                 length of the second table (len<=40)
-    labeled                     LABELED                    compare labels, not brackets alone
-    disc_only                   DISC_ONLY                  discontinuous constituents only
-    delete_labels               DELETE_LABEL               left out; a tag goes with its word
-    delete_labels_for_length    DELETE_LABEL_FOR_LENGTH    tags that do not count as length
-    quote_labels                QUOTE_LABEL                tags of quotes that may be mistagged
-    equal_labels                EQ_LABEL                   pairs of labels that count as the same
-    equal_words                 EQ_WORD                    pairs of words that count as the same
-    ==========================  =========================  ======================================
-
     >>> EvalbSettings().delete_labels
     ('TOP', '-NONE-', ',', ':', '``', "''", '.')
     >>> EvalbSettings.collins() == EvalbSettings()
     True
     """
 
-    debug: int = 0
-    max_error: int = 10
-    cutoff_len: int = 40
-    labeled: bool = True
-    disc_only: bool = False
+    debug: int = 0  # how much EVALB prints; no effect here
+    max_error: int = 10  # bad sentences after which EVALB stops
+    cutoff_len: int = 40  # length of the second table (len<=40)
+    labeled: bool = True  # compare labels, not brackets alone
+    disc_only: bool = False  # discontinuous constituents only
+    # left out; a tag goes with its word
     delete_labels: tuple[str, ...] = ("TOP", "-NONE-", ",", ":", "``", "''", ".")
-    delete_labels_for_length: tuple[str, ...] = ("-NONE-",)
-    quote_labels: tuple[str, ...] = ()
-    equal_labels: tuple[tuple[str, str], ...] = (("ADVP", "PRT"),)
-    equal_words: tuple[tuple[str, str], ...] = ()
+    delete_labels_for_length: tuple[str, ...] = ("-NONE-",)  # tags that do not count as length
+    quote_labels: tuple[str, ...] = ()  # tags of quotes that may be mistagged
+    equal_labels: tuple[tuple[str, str], ...] = (("ADVP", "PRT"),)  # that count as the same
+    equal_words: tuple[tuple[str, str], ...] = ()  # that count as the same
 
     def __post_init__(self) -> None:
         for field in (*_LABELS.values(), *_PAIRS.values()):
@@ -83,7 +70,7 @@ class EvalbSettings:
             for item in items:
                 names = (item,) if isinstance(item, str) else item
                 pair = field in _PAIRS.values()
-                if len(names) != 1 + pair or not all(map(_is_name, names)):
+                if len(names) != 1 + pair or not all(map(_NAME.fullmatch, names)):
                     what = "a pair of names" if pair else "a name"
                     raise SettingsError(f"{field}: {item!r}, expected {what} without white space")
         for field in ("debug", "max_error", "cutoff_len"):
@@ -103,10 +90,6 @@ class EvalbSettings:
         ()
         """
         return cls(delete_labels=(), delete_labels_for_length=(), equal_labels=())
-
-
-def _is_name(text: str) -> bool:
-    return bool(text) and not re.search(rf"[{_SPACE}\n]", text)
 
 
 def read_prm(source: Source, *, on_error: OnError | None = None) -> EvalbSettings:

@@ -88,10 +88,6 @@ def _table(name: str) -> As:
     return As(parts, _flat, _by_key)
 
 
-def _to_json(reading: _Reading) -> str:
-    return json.dumps([*reading.rule, reading.tag, reading.features], ensure_ascii=False)
-
-
 def _from_json(text: str) -> _Reading:
     lowered, front, new_front, back, new_back, tag, features = json.loads(text)
     texts = (front, new_front, back, new_back, tag, *(part for pair in features for part in pair))
@@ -121,7 +117,10 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         endings=_table("endings"),
         readings=As(
             Strings("readings"),
-            lambda readings: list(map(_to_json, readings)),
+            lambda readings: [
+                json.dumps([*rule, tag, features], ensure_ascii=False)
+                for rule, tag, features in readings
+            ],
             lambda texts: list(map(_from_json, texts)),
         ),
     )

@@ -100,8 +100,6 @@ class LexicalRanker(Model, RankerSettings):
     def _summary(self) -> str:
         return f"{len(self.seen_):,} forms, analyzer {self.analyzer_.name!r}"
 
-    # ---- learning
-
     def fit(
         self,
         documents: Iterable[LexDocument],
@@ -261,8 +259,6 @@ class LexicalRanker(Model, RankerSettings):
         counts.finish()
         return counts
 
-    # ---- ranking
-
     def score_documents(
         self, documents: Sequence[LexDocument], *, fixed: Mapping[int, Label] | None = None
     ) -> tuple[WordArrays, Float64s]:
@@ -366,8 +362,6 @@ class LexicalRanker(Model, RankerSettings):
                 ranked = with_decision(ranked, fixed[token])
             margin = ranked[0].probability - (ranked[1].probability if len(ranked) > 1 else 0.0)
             yield RankedWord(form, ranked, margin, guessed)
-
-    # ---- files
 
     @classmethod
     def load(

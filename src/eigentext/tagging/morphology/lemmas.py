@@ -111,8 +111,6 @@ class Lemmatiser:
         ]
         return cls(lexicon, tags, list(rules), rule_of)
 
-    # ------------------------------------------------------------ what kernels read
-
     def _index(self) -> None:
         """Rules as arrays, and what is known of them and of lemmas."""
         from eigentext.tagging.morphology.kernels.lemmas import Index, Rules
@@ -192,8 +190,6 @@ class Lemmatiser:
             edges.endings,
             features,
         )
-
-    # ------------------------------------------------------------ learning and answering
 
     def _trained(self) -> ByteWeights:
         from eigentext.tagging.morphology.kernels.lemmas import Rows, train_rules

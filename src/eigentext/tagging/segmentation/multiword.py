@@ -183,8 +183,6 @@ class MultiwordStage:
             for number, rule in enumerate(self.rules)
         ]
 
-    # ------------------------------------------------------------ training
-
     @classmethod
     def learn(
         cls,
@@ -214,9 +212,7 @@ class MultiwordStage:
         numbers = {rule: number for number, rule in enumerate(rules)}
         gold = [numbers[rule_of[pair]] if pair else _KEEP for pair in splits]
         rules_of_form: dict[str, Counter[int]] = defaultdict(Counter)
-        words_of_form: dict[str, Counter[int]] = defaultdict(
-            Counter
-        )  # what was seen in tokens of a form
+        words_of_form: dict[str, Counter[int]] = defaultdict(Counter)  # seen in its tokens
         for form, number, pair, names in zip(small, gold, splits, lemmas, strict=True):
             rules_of_form[form][number] += 1
             words_of_form[form].update(map(_code, pair[1] if pair else (form,)))
@@ -287,8 +283,6 @@ class MultiwordStage:
             kernel.train(base, starts, keys, counts, gold, order, weights, squares, shift, _RATE)
         self.weights = quantised(weights)[0]
 
-    # ------------------------------------------------------------ answers
-
     def answer(self, forms: Sequence[str], ends: Iterable[int]) -> list[tuple[str, ...]]:
         """The words of each token, none of an ordinary one; ``ends``: where sentences end."""
         if len(self.rules) == 1:
@@ -329,16 +323,13 @@ class MultiwordStage:
 
     def _general_rules(self, small: str) -> list[int]:
         """Rules for new forms that fit, in order."""
-        fronts = [
-            small[:n]
-            for n in range(min(self._longest_front, len(small) - 1) + 1)
-            if small[:n] in self._fronts
-        ]
-        backs = [
-            small[len(small) - n :]
-            for n in range(min(self._longest_back, len(small) - 1) + 1)
-            if small[len(small) - n :] in self._backs
-        ]
+        n_fronts, n_backs = (
+            min(longest, len(small) - 1) + 1
+            for longest in (self._longest_front, self._longest_back)
+        )
+        fronts = [small[:n] for n in range(n_fronts) if small[:n] in self._fronts]
+        ends = [small[len(small) - n :] for n in range(n_backs)]
+        backs = [end for end in ends if end in self._backs]
         rules: list[int] = []
         for front in fronts:
             for back in backs:

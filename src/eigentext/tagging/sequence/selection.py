@@ -63,7 +63,10 @@ def cross_validated(
             counts[pair] += correct
         if progress is not None:
             progress(done, len(works), "choosing margin and beam")
-    return {pair: _f1(*sums) for pair, sums in counts.items()}
+    return {
+        pair: 2.0 * correct / (gold + predicted) if gold + predicted else 0.0
+        for pair, (correct, gold, predicted) in counts.items()
+    }
 
 
 def _tried(
@@ -95,7 +98,3 @@ def best_pair(scores: dict[Pair, float]) -> Pair:
     True
     """
     return max(scores, key=scores.__getitem__) if any(scores.values()) else FEW
-
-
-def _f1(correct: float, gold: float, predicted: float) -> float:
-    return 2.0 * correct / (gold + predicted) if gold + predicted else 0.0

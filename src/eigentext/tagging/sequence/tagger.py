@@ -170,8 +170,6 @@ class SequenceTagger(Model, TaggerSettings):
     KIND = "tagger"
     CONTENT = TaggerContent
 
-    # ------------------------------------------------------------ training
-
     def fit(
         self,
         X: Sentences | Source | Doc,
@@ -322,8 +320,6 @@ class SequenceTagger(Model, TaggerSettings):
         rows = {word: row for row, word in enumerate(self.vector_words_)}
         self._words = WordRows(self.clusters_, rows)
 
-    # ------------------------------------------------------------ tagging
-
     def tag(self, tokens: Sequence[str]) -> list[str]:
         """The tags of one sentence.
 
@@ -417,8 +413,6 @@ class SequenceTagger(Model, TaggerSettings):
         result = evaluate(tags, self.predict(sentences))
         entities = self.tag_set_.scheme == "bio2"
         return (result.f1 if entities else result.token_accuracy) / 100
-
-    # ------------------------------------------------------------ storage
 
     def _not_kept(self) -> list[str]:
         # compact: the file has no clusters and vectors but those of training words
