@@ -57,17 +57,16 @@ def shown_reading(
     readings = [reading for other in word.candidates for reading in other.analyses]
     if inflect is None or not readings:
         return None
+
     # the order of candidates differs with the context, the reading must not
-    nearest = max(
-        readings,
-        key=lambda r: (
-            -int(r.features.get("spelling", "0")),
+    def nearness(r: Analysis) -> tuple[int, int, float, str, str]:
+        cost, agreement = (
+            int(r.features.get("spelling", "0")),
             scheme.agreement(r, candidate.label),
-            r.prior or -99.0,
-            r.vocalised,
-            r.tag,
-        ),
-    )
+        )
+        return -cost, agreement, r.prior or -99.0, r.vocalised, r.tag
+
+    nearest = max(readings, key=nearness)
     if nearest.is_guess:
         return _as_typed(nearest, word)
     settled = scheme.settled(nearest, candidate.label)

@@ -110,11 +110,8 @@ def _tagged(
     """The sentences with their morphology, and the second-best upos of their words."""
     analyses = morphology.tag([sentence.columns.forms for sentence in sentences])
     tagged = [
-        replace(
-            sentence,
-            columns=sentence.columns._replace(
-                lemmas=lemmas, upos=upos, xpos=xpos, feats=list(map(sorted_feats, feats))
-            ),
+        sentence.with_columns(
+            lemmas=lemmas, upos=upos, xpos=xpos, feats=list(map(sorted_feats, feats))
         )
         for sentence, (upos, xpos, feats, lemmas, _) in zip(sentences, analyses, strict=True)
     ]
@@ -130,11 +127,7 @@ def _parsed(
 ) -> list[Sentence]:
     mended = map(with_one_root, heads, relations) if universal else relations
     return [
-        replace(
-            sentence,
-            columns=sentence.columns._replace(heads=tree, deprels=names, deps=None),
-            empty_nodes=(),
-        )
+        replace(sentence.with_columns(heads=tree, deprels=names, deps=None), empty_nodes=())
         for sentence, tree, names in zip(sentences, heads, mended, strict=True)
     ]
 

@@ -227,7 +227,7 @@ def _sentence(
     rows = sentence.rows
     tokens: list[Token] = []
     for token in sentence.tokens:
-        spaces = _spaces(token.misc)
+        spaces = conllu.parse_pairs(token.misc)
         typed = token.form
         if "SpacesInToken" in spaces:
             typed = unescape_spaces(spaces["SpacesInToken"])
@@ -264,14 +264,6 @@ _READ = [
     for column in COLUMNS
     if column.conllu in Word._fields and column.name not in ("forms", "heads", "misc")
 ]
-
-
-def _spaces(misc: str) -> dict[str, str]:
-    """What MISC says of white space."""
-    if "Space" not in misc:
-        return {}
-    pairs = (item.partition("=") for item in misc.split("|"))
-    return {name: value for name, _, value in pairs if name.startswith("Space")}
 
 
 def _gap(spaces: dict[str, str], *, last: bool, before_paragraph: bool) -> str:

@@ -118,10 +118,9 @@ def _sentence(record: Any) -> Sentence:
         readings = record.get("readings")
         trees = record.get("trees")
         alternatives = Alternatives(
-            None if readings is None else [[WordReading(**r) for r in w] for w in readings],
-            None
-            if trees is None
-            else [
+            readings and [[WordReading(**r) for r in w] for w in readings],
+            trees
+            and [
                 TreeReading(tuple(t["heads"]), tuple(t["deprels"]), t["score"], t["probability"])
                 for t in trees
             ],

@@ -188,10 +188,7 @@ def intermediates(
 
 
 def check_settings(direction: str, h: int | None, v: int = 1) -> None:
-    """Raise a SettingsError if :func:`binarise` cannot go by these.
-
-    >>> check_settings("head", None)
-    """
+    """Raise a SettingsError if :func:`binarise` cannot go by these."""
     if direction not in ("head", "right", "left"):
         raise SettingsError(f"direction must be 'head', 'right' or 'left', not {direction!r}")
     if h is not None and (not isinstance(h, int) or h < 0):

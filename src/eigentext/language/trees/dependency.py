@@ -158,11 +158,8 @@ class DependencyTree:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DependencyTree):
             return NotImplemented
-        same = (self.forms, self.relations, self.tags) == (
-            other.forms,
-            other.relations,
-            other.tags,
-        )
+        names = ("forms", "relations", "tags")
+        same = all(getattr(self, name) == getattr(other, name) for name in names)
         return same and np.array_equal(self.heads, other.heads)
 
     def __hash__(self) -> int:

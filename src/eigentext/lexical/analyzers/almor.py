@@ -10,6 +10,7 @@ the letters that were typed.  Numbers, signs and words of other scripts are thei
 from __future__ import annotations
 
 import unicodedata
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eigentext.errors import SettingsError
@@ -63,7 +64,8 @@ class AlmorAnalyzer(ArabicAnalyzer):
         self._engine = AlmorEngine(database)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _reopen, (self._path, self._backoff, self._spelling)
+        settings = {"backoff": self._backoff, "spelling": self._spelling}
+        return partial(AlmorAnalyzer, **settings), (self._path,)
 
     def _read(self, word: str) -> tuple[Analysis, ...]:
         """Readings of the word as typed, best spelling first, then by prior."""
@@ -83,11 +85,7 @@ class AlmorAnalyzer(ArabicAnalyzer):
                 readings = _near_enough(guesses, "strict")  # nothing tells of other letters
         if not readings:
             readings = [_bare_guess(word, letters or shown)]
-        return tuple(_ordered(readings))
-
-
-def _reopen(path: str, backoff: str, spelling: str) -> AlmorAnalyzer:
-    return AlmorAnalyzer(path, backoff=backoff, spelling=spelling)
+        return tuple(sorted(readings, key=_rank))
 
 
 def _checked(readings: list[Analysis], typed: str) -> list[Analysis]:
@@ -126,17 +124,8 @@ def _allowed_by_marks(readings: list[Analysis], typed: str) -> list[Analysis]:
     return readings
 
 
-def _ordered(readings: list[Analysis]) -> list[Analysis]:
-    return sorted(
-        readings,
-        key=lambda r: (
-            int(r.features["spelling"]),
-            -(r.prior or 0.0),
-            r.lemma,
-            r.tag,
-            r.vocalised,
-        ),
-    )
+def _rank(r: Analysis) -> tuple[int, float, str, str, str]:
+    return int(r.features["spelling"]), -(r.prior or 0.0), r.lemma, r.tag, r.vocalised
 
 
 def _outsider(word: str, shown: str) -> Analysis:

@@ -1,14 +1,11 @@
 """Readings of a word out of the tables of an ALMOR database.
 
-1. A word's key is cut into prefix + stem + suffix in every way that the tables know: a few cuts,
-   since prefixes and suffixes are short.
-2. For the letters of a prefix and a suffix, all pairs of entries that may stand together are
-   merged once, by the stem category they may enclose (:class:`_Around`); this is what makes the
-   engine fast, since a text uses a few hundred of these pairs.
+1. A word's key is cut into prefix + stem + suffix in every way that the tables know.
+2. Pairs of a prefix and a suffix that may stand together are merged once, by the stem category
+   they may enclose (:class:`_Around`): a text uses a few hundred of them.
 3. A stem inside such a pair gives a reading: the affixes' features replace the stem's, which
-   replace the defaults of its part of speech; a prefix's replace a suffix's (the article makes a
-   word definite whatever the case ending says); gender and number that the stem leaves to the form
-   are the form's.
+   replace the defaults of its part of speech; a prefix's replace a suffix's; gender and number
+   that the stem leaves to the form are the form's.
 4. An imperfect verb whose mood the letters do not show gives one reading a mood, vocalised.
 5. Stems of the back-off categories take any letters: readings of unknown words.
 """

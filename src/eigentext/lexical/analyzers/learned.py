@@ -1,9 +1,8 @@
 """An analyzer learned from a treebank alone, for languages that have no other.
 
-1. Every training word gives an edit rule from form to lemma (:mod:`edit_rules`) with its tag and
-   features: a reading rule.
-2. Known forms keep their reading rules with counts.  For unknown forms, reading rules are counted
-   under the endings of the (distinct) forms they were seen with, split by the shape of the word.
+1. Every training word gives a reading rule: an edit rule from form to lemma, tag and features.
+2. Known forms keep their rules with counts.  For unknown forms, rules are counted under the
+   endings of the (distinct) forms they were seen with, split by the shape of the word.
 3. A word's readings are those of its form, then those of its endings.  With c(e, r) the count of
    rule r under ending e, N(e) their sum and T(e) their number, longer endings refine shorter ones:
    p(r | e) = (c(e, r) + T(e) p(r | shorter e)) / (N(e) + T(e))          (Witten and Bell)

@@ -29,14 +29,11 @@ class LexiconAnalyzer:
         fold_case: also look a word up in lower case when it is not there as typed
     """
 
+    name = "lexicon"
+
     def __init__(self, path: str | os.PathLike[str], *, fold_case: bool = True) -> None:
         self._table = read_lexicon(path)
         self._fold_case = fold_case
-
-    @property
-    def name(self) -> str:
-        """``lexicon``."""
-        return "lexicon"
 
     def normalise(self, word: str) -> str:
         """The word, or its lower case if only that is in the table."""
@@ -49,9 +46,7 @@ class LexiconAnalyzer:
         if not check_word(word):
             return []
         readings = self._table.get(word) or self._table.get(self.normalise(word))
-        if readings:
-            return list(readings)
-        return [Analysis.whole(word, "X")]
+        return list(readings or [Analysis.whole(word, "X")])
 
 
 def read_lexicon(path: str | os.PathLike[str]) -> dict[str, list[Analysis]]:

@@ -73,10 +73,5 @@ def _guesses(word: str) -> list[Analysis]:
     if not any(char.isalpha() for char in word):
         tag = "dig" if any(char.isdigit() for char in word) else "interp"
         return [Analysis.whole(word, tag)]
-    tags = [
-        *expand_tag("subst:sg.pl:nom.gen.dat.acc.inst.loc.voc:m1.m2.m3.f.n"),
-        "ign",
-        "frag",
-        "interj",
-    ]
-    return [Analysis.whole(word, tag) for tag in tags]
+    tags = expand_tag("subst:sg.pl:nom.gen.dat.acc.inst.loc.voc:m1.m2.m3.f.n")
+    return [Analysis.whole(word, tag) for tag in (*tags, "ign", "frag", "interj")]

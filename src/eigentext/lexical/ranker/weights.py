@@ -14,6 +14,7 @@ is 1 for the right candidate and 0 for others.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,7 @@ from eigentext.lexical.ranker.softmax import PassInputs, probabilities
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eigentext.base.types import Float64s, Int64s
+    from eigentext.base.types import Float64s, Int64s, Json
 
 
 def design(inputs: PassInputs, words: Int64s) -> tuple[Float64s, Float64s, Int64s]:
@@ -56,7 +57,7 @@ def fit_weights(inputs: PassInputs, words: Int64s, method: str, *, seed: int = 0
     x, right, first = design(inputs, words)
     spread = x.std(axis=0)
     spread[spread == 0] = np.inf
-    return _weights(inputs, _FITTED[method](x, x / spread, right, first, seed) / spread)
+    return _weights(inputs, _FITTED[method](x / spread, right, first, seed) / spread)
 
 
 def _weights(inputs: PassInputs, solution: Float64s) -> RankWeights:
@@ -79,9 +80,7 @@ def _james_stein(inputs: PassInputs, words: Int64s) -> Float64s:
     return np.where(squares > 0, np.maximum(shrunk, 0.0), 0.0)
 
 
-def _regression(
-    x: Float64s, scaled: Float64s, right: Float64s, first: Int64s, seed: int
-) -> Float64s:
+def _regression(scaled: Float64s, right: Float64s, first: Int64s, seed: int) -> Float64s:
     # ridge regression with an intercept: centred columns and answers
     centred = scaled - scaled.mean(axis=0)
     gram = centred.T @ centred + 1e-3 * len(right) * np.eye(scaled.shape[1])
@@ -89,25 +88,20 @@ def _regression(
     return solved
 
 
-def _svr(x: Float64s, scaled: Float64s, right: Float64s, first: Int64s, seed: int) -> Float64s:
-    from sklearn.svm import LinearSVR
+def _svm(
+    kind: str, settings: Json, scaled: Float64s, right: Float64s, first: Int64s, seed: int
+) -> Float64s:
+    from sklearn import svm
 
-    learner = LinearSVR(
-        C=0.1, epsilon=0.1, loss="squared_epsilon_insensitive", dual=False, random_state=seed
-    )
+    learner = getattr(svm, kind)(C=0.1, dual=False, random_state=seed, **settings)
     coefficients: Float64s = learner.fit(scaled, right).coef_.ravel()
     return coefficients
 
 
-def _svc(x: Float64s, scaled: Float64s, right: Float64s, first: Int64s, seed: int) -> Float64s:
-    from sklearn.svm import LinearSVC
-
-    learner = LinearSVC(C=0.1, dual=False, random_state=seed)
-    coefficients: Float64s = learner.fit(scaled, right).coef_.ravel()
-    return coefficients
+_TUBE = {"epsilon": 0.1, "loss": "squared_epsilon_insensitive"}
 
 
-def _softmax(x: Float64s, scaled: Float64s, right: Float64s, first: Int64s, seed: int) -> Float64s:
+def _softmax(scaled: Float64s, right: Float64s, first: Int64s, seed: int) -> Float64s:
     from scipy.optimize import minimize
 
     gold = np.flatnonzero(right)
@@ -127,10 +121,10 @@ def _softmax(x: Float64s, scaled: Float64s, right: Float64s, first: Int64s, seed
     return solution
 
 
-_FITTED: dict[str, Callable[[Float64s, Float64s, Float64s, Int64s, int], Float64s]] = {
+_FITTED: dict[str, Callable[[Float64s, Float64s, Int64s, int], Float64s]] = {
     "regression": _regression,
-    "svr": _svr,
-    "svc": _svc,
+    "svr": partial(_svm, "LinearSVR", _TUBE),
+    "svc": partial(_svm, "LinearSVC", {}),
     "softmax": _softmax,
 }
 METHODS = ("james-stein", *_FITTED)

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from eigentext.base.progress import Progress
     from eigentext.base.types import Bools, Float32s, Float64s, Int32s, Int64s, UInt64s
     from eigentext.language.doc import Doc
-    from eigentext.tagging.sequence.tagger import SequenceTagger
 
 
 Sentences = Iterable[Sequence[str]]
