@@ -300,7 +300,9 @@ class DaskEngine(contextlib.AbstractContextManager[Any]):
 
         The scheduler keeps the pickled value for that.
         """
-        with self._cluster_errors(), _large_tasks():
+        with self._cluster_errors(), warnings.catch_warnings():
+            # of tasks with much in them; these have it once, for others to use
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
             return self._client.submit(
                 _unpacked, pickle.dumps(value, protocol=5), prepare, pure=False
             )
@@ -395,14 +397,6 @@ def _versions_of(*packages: str) -> Callable[[], dict[str, str | None]]:
         return versions | {"python": platform.python_version()}
 
     return look
-
-
-@contextlib.contextmanager
-def _large_tasks() -> Iterator[None]:
-    """Dask warns of tasks with much in them; these have it once, for others to use."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-        yield
 
 
 def _unpacked(pickled: bytes, prepare: Callable[[Any], Any] | None) -> Any:

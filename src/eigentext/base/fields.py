@@ -139,7 +139,6 @@ class Strings(Sized):
     optional: bool = False
 
     def check(self, path: str, items: Sequence[str], sizes: Sizes) -> None:
-        """Raise ValueError for what it cannot be."""
         sizes.match(path, self.size, len(items))
         if self.distinct and len(set(items)) < len(items):
             raise ValueError(f"{path} has the same string twice, expected different ones")
@@ -149,15 +148,12 @@ class Strings(Sized):
                     raise ValueError(f"{path} holds {shown(item)}, expected 0s and 1s")
 
     def pack(self, name: str, value: Any, packed: Packed) -> None:
-        """As they are."""
         packed.strings[name] = value
 
     def is_in(self, name: str, packed: Packed) -> bool:
-        """Among the lists of strings."""
         return name in packed.strings
 
     def unpack(self, name: str, packed: Packed) -> tuple[str, ...] | None:
-        """A tuple."""
         return tuple(packed.strings[name]) if name in packed.strings else None
 
 
@@ -180,7 +176,6 @@ class _InArrays(Sized):
         packed.arrays[name] = array
 
     def is_in(self, name: str, packed: Packed) -> bool:
-        """Among the arrays."""
         return name in packed.arrays
 
     def unpack(self, name: str, packed: Packed) -> Any:
@@ -203,7 +198,6 @@ class Array(_InArrays):
     held: str | None = field(default=None, kw_only=True)
 
     def check(self, path: str, array: np.ndarray, sizes: Sizes) -> None:
-        """Raise ValueError for what it cannot be."""
         if array.dtype.name not in self.types:
             types = " or ".join(self.types)
             raise ValueError(f"{path} has type {array.dtype.name}, expected {types}")
@@ -226,7 +220,6 @@ class Ints(Array):
     rising: bool = False
 
     def check(self, path: str, array: np.ndarray, sizes: Sizes) -> None:
-        """Raise ValueError for what it cannot be."""
         super().check(path, array, sizes)
         if not array.size:
             return
@@ -248,7 +241,6 @@ class Reals(Array):
     high: float = 1e100
 
     def check(self, path: str, array: np.ndarray, sizes: Sizes) -> None:
-        """Raise ValueError for what it cannot be."""
         super().check(path, array, sizes)
         if not array.size:
             return
@@ -286,7 +278,6 @@ class Pointers(_InArrays):
     held: str | None = field(default=None, kw_only=True)
 
     def check(self, path: str, array: np.ndarray, sizes: Sizes) -> None:
-        """Raise ValueError for what it cannot be."""
         Array(("any",), self.types).check(path, array, Sizes())
         sizes.match(path, self.parts, len(array) - 1)
         if array[0] != 0 or bool(np.any(array[1:] < array[:-1])):
@@ -301,7 +292,6 @@ class _Shape(Array):
     expected: tuple[Size, Size] = (0, 0)
 
     def check(self, path: str, array: np.ndarray, sizes: Sizes) -> None:
-        """Raise ValueError for what it cannot be."""
         super().check(path, array, sizes)
         for axis, size in enumerate(self.expected):
             sizes.match(f"{path}, axis {axis},", size, int(array[axis]))
@@ -328,7 +318,6 @@ class Sparse(Sized):
         yield f"{name}/indices", Ints((entries,), index, 0, columns, optional=self.optional)
 
     def pack(self, name: str, value: Any, packed: Packed) -> None:
-        """Its four arrays."""
         packed.arrays.update(pack_csr(name, value))
 
     def unpack(self, name: str, packed: Packed) -> csr_array | None:
@@ -370,16 +359,11 @@ class Contents:
         )
         for what, kind, content in kinds:
             named: dict[str, Any] = {name: leaf for name, leaf in leaves if isinstance(leaf, kind)}
-            _same_names(what, named, content)
+            missing = [name for name in named if name not in content and not named[name].optional]
+            if missing:
+                raise ValueError(f"{what} {missing[0]!r} is missing")
+            if more := sorted(content.keys() - named.keys()):
+                raise ValueError(f"{what} {more[0]!r} does not belong into such a file")
             for name, leaf in named.items():
                 if name in content:
                     leaf.check(f"{what} {name!r}", content[name], sizes)
-
-
-def _same_names(what: str, expected: Mapping[str, Part], actual: Mapping[str, Any]) -> None:
-    missing = [name for name, item in expected.items() if name not in actual and not item.optional]
-    if missing:
-        raise ValueError(f"{what} {missing[0]!r} is missing")
-    more = sorted(actual.keys() - expected.keys())
-    if more:
-        raise ValueError(f"{what} {more[0]!r} does not belong into such a file")

@@ -39,8 +39,7 @@ from eigentext.base.files.opening import Source, atomic_write, open_binary
 from eigentext.base.files.storage import is_url, reason
 from eigentext.base.files.writing import scratch_folder
 from eigentext.base.layout import lay_out, map_arrays, pack_strings, pieces, unpack_strings
-from eigentext.base.named import located
-from eigentext.base.registry import no_model, wrong_kind
+from eigentext.base.registry import located, no_model, wrong_kind
 from eigentext.base.values import Packed
 from eigentext.errors import MissingExtraError, ModelFileError, SettingsError, StorageError
 
@@ -291,7 +290,14 @@ def _checked_start(
 ) -> tuple[Header, bytes]:
     """The header, of the kind and version that are wanted, and the bytes of it."""
     header, raw = _read_start(shown, stream, () if kind is None else (kind,))
-    _check_kind(shown, header, kind, versions)
+    if kind is not None and header.kind != kind:
+        raise wrong_kind(shown, header.kind, kind)
+    if versions is not None and header.format_version not in versions:
+        readable = " or ".join(map(str, sorted(versions)))
+        stored = f"format version {header.format_version} of kind {header.kind!r}"
+        if header.package_version != version.VERSION:
+            stored += f" (written by eigentext {header.package_version})"
+        raise ModelFileError(shown, content=stored, supported=f"format version {readable}")
     return header, raw
 
 
@@ -360,20 +366,13 @@ def _checked_file(
             yield str(local), header, raw
 
 
-def _model_start(path: str, stream: BinaryIO, needed: Sequence[str]) -> bytes:
-    """The first nine bytes: the length of the header, and the bracket that it begins with."""
-    start = stream.read(9)
-    size = int.from_bytes(start[:8], "little")
-    if start[8:] != b"{" or not 0 < size <= _LONGEST_HEADER:
-        raise no_model(path, *needed)
-    return start
-
-
 def _read_start(path: str, stream: BinaryIO, needed: Sequence[str]) -> tuple[Header, bytes]:
     """The header, and the raw bytes it was read from (length, then JSON)."""
-    start = _model_start(path, stream, needed)
-    first, size = start[:8], int.from_bytes(start[:8], "little")
-    raw = start[8:] + stream.read(size - 1)
+    first, bracket = stream.read(8), stream.read(1)
+    size = int.from_bytes(first, "little")
+    if bracket != b"{" or not 0 < size <= _LONGEST_HEADER:
+        raise no_model(path, *needed)
+    raw = bracket + stream.read(size - 1)
     if len(raw) < size:
         raise ModelFileError(path, why=f"truncated: {len(raw)} of {size} bytes of the header")
     try:
@@ -427,19 +426,6 @@ def _header_from(path: str, metadata: Any, table: Any) -> Header:
     if not sound:
         raise ModelFileError(path, why="damaged header: a field has the wrong type")
     return header
-
-
-def _check_kind(
-    path: str, header: Header, kind: str | None, versions: Collection[int] | None
-) -> None:
-    if kind is not None and header.kind != kind:
-        raise wrong_kind(path, header.kind, kind)
-    if versions is not None and header.format_version not in versions:
-        readable = " or ".join(map(str, sorted(versions)))
-        stored = f"format version {header.format_version} of kind {header.kind!r}"
-        if header.package_version != version.VERSION:
-            stored += f" (written by eigentext {header.package_version})"
-        raise ModelFileError(path, content=stored, supported=f"format version {readable}")
 
 
 def _check_content(

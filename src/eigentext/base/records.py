@@ -94,7 +94,6 @@ class Record(Part):
             self._get[attribute] = of if callable(of) else attrgetter(of or attribute)
 
     def leaves(self, name: str, values: Values | None) -> Leaves:
-        """Those of all fields."""
         for stem, part in self.parts.values():
             for path, leaf in part.leaves(name + stem, values):
                 yield path, replace(leaf, optional=True) if self.optional else leaf  # type: ignore[type-var]
@@ -147,15 +146,12 @@ class Around(Part):
         self.optional, self.nameless = part.optional, part.nameless
 
     def leaves(self, name: str, values: Values | None) -> Leaves:
-        """Those of the part inside."""
         return self.part.leaves(name, values)
 
     def pack(self, name: str, value: Any, packed: Packed) -> None:
-        """As the part inside does."""
         self.part.pack(name, value, packed)
 
     def unpack(self, name: str, packed: Packed) -> Any:
-        """As the part inside does."""
         return self.part.unpack(name, packed)
 
 
@@ -175,7 +171,6 @@ class As(Around):
             self.part.pack(name, content, packed)
 
     def unpack(self, name: str, packed: Packed) -> Any:
-        """What it was."""
         value = self.part.unpack(name, packed)
         return None if value is None else self._unpack(value)
 
@@ -184,12 +179,10 @@ class RecordColumns(Record):
     """A tuple of records, field by field: each part has a list, or an array, of all of them."""
 
     def pack(self, name: str, value: Any, packed: Packed) -> None:
-        """The lists."""
         columns = {part: [getattr(item, part) for item in value] for part in self.parts}
         super().pack(name, SimpleNamespace(**columns), packed)
 
     def unpack(self, name: str, packed: Packed) -> Any:
-        """The records of the lists."""
         columns = self.fields_of(name, packed)
         lists = [c.tolist() if isinstance(c, np.ndarray) else c for c in columns.values()]
         return tuple(
@@ -231,7 +224,6 @@ class When(Around):
             yield from self.part.leaves(name, values)
 
     def unpack(self, name: str, packed: Packed) -> Any:
-        """The part, or None."""
         return self.part.unpack(name, packed) if self._is_there(packed.values) else None
 
 
@@ -266,7 +258,6 @@ class Each(Around):
                 self.part.pack(name + self.name.format(key), item, packed)
 
     def unpack(self, name: str, packed: Packed) -> Any:
-        """A tuple or a dict of them."""
         keys = self._keys(packed.values)
         parts = [self.part.unpack(name + self.name.format(key), packed) for key in keys]
         return tuple(parts) if isinstance(keys, range) else dict(zip(keys, parts, strict=True))
@@ -280,11 +271,9 @@ class Inner(Around):
         self.kind = kind
 
     def pack(self, name: str, value: Any, packed: Packed) -> None:
-        """The bytes of its file."""
         self.part.pack(name, np.frombuffer(value.to_bytes(), np.uint8), packed)
 
     def unpack(self, name: str, packed: Packed) -> Any:
-        """The model of these bytes."""
         raw = self.part.unpack(name, packed)
         if raw is None:
             return None
@@ -303,9 +292,7 @@ class BitsOfWords(Record):
         )
 
     def pack(self, name: str, value: dict[str, str], packed: Packed) -> None:
-        """Words and bits as two lists."""
         super().pack(name, SimpleNamespace(words=[*value], bits=[*value.values()]), packed)
 
     def unpack(self, name: str, packed: Packed) -> dict[str, str]:
-        """The bits by word."""
         return dict(zip(*self.fields_of(name, packed).values(), strict=True))

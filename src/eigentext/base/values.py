@@ -80,11 +80,9 @@ class Value(Part):
         return ""
 
     def pack(self, name: str, value: Any, packed: Packed) -> None:
-        """One of the facts of a file."""
         packed.facts[name] = value
 
     def is_in(self, name: str, packed: Packed) -> bool:
-        """Among the facts."""
         return name in packed.facts
 
     def unpack(self, name: str, packed: Packed) -> Any:
@@ -109,7 +107,6 @@ class Whole(Value):
     high: int = 2**62
 
     def check(self, path: str, value: object) -> None:
-        """Raise ValueError for what it cannot be."""
         if isinstance(value, bool) or not isinstance(value, int):
             raise ValueError(f"{path} is {shown(value)}, expected a whole number")
         if not self.low <= value <= self.high:
@@ -129,7 +126,6 @@ class Real(Value):
     open: bool = False
 
     def check(self, path: str, value: Any) -> None:
-        """Raise ValueError for what it cannot be."""
         sound = isinstance(value, (int, float)) and not isinstance(value, bool)
         within = sound and (
             self.low < value < self.high if self.open else self.low <= value <= self.high
@@ -149,7 +145,6 @@ class Text(Value):
     choices: Sequence[str] = ()
 
     def check(self, path: str, value: object) -> None:
-        """Raise ValueError for what it cannot be."""
         if not isinstance(value, str) or (self.choices and value not in self.choices):
             *most, last = map(repr, self.choices or ["text"])
             choices = f"{', '.join(most)} or {last}" if most else last.strip("'")
@@ -164,7 +159,6 @@ class Flag(Value):
     """True or false."""
 
     def check(self, path: str, value: object) -> None:
-        """Raise ValueError for what it cannot be."""
         if not isinstance(value, bool):
             raise ValueError(f"{path} is {shown(value)}, expected true or false")
 
@@ -179,7 +173,6 @@ class Auto(Value):
     other: Value
 
     def check(self, path: str, value: object) -> None:
-        """Raise ValueError for what it cannot be."""
         if value == "auto":
             return
         try:
@@ -199,7 +192,6 @@ class Listed(Value):
     most: int = 100_000
 
     def check(self, path: str, value: object) -> None:
-        """Raise ValueError for what it cannot be."""
         if not isinstance(value, list) or len(value) > self.most:
             raise ValueError(f"{path} is {shown(value)}, expected a list")
         for number, item in enumerate(value):
@@ -217,7 +209,6 @@ class Named(Value):
     closed: bool = False
 
     def check(self, path: str, value: object) -> None:
-        """Raise ValueError for what it cannot be."""
         if not isinstance(value, dict):
             raise ValueError(f"{path} is {shown(value)}, expected settings by name")
         for name, item in self.fields.items():

@@ -74,7 +74,11 @@ def noted(path: str | None) -> str | None:
 
 
 def _option(name: str, hint: object, declaration: Field[Any]) -> inspect.Parameter:
-    """The parameter of what :func:`flag` or :func:`argument` declares."""
+    """The parameter of what :func:`flag` or :func:`argument` declares, or its annotation alone."""
+    kind, default = inspect.Parameter.KEYWORD_ONLY, declaration.default
+    if not declaration.metadata:
+        default = inspect.Parameter.empty if default is MISSING else default
+        return inspect.Parameter(name, kind, default=default, annotation=hint)
     how = declaration.metadata["how"]
     names = declaration.metadata.get("names")
     if names is None:
@@ -82,12 +86,7 @@ def _option(name: str, hint: object, declaration: Field[Any]) -> inspect.Paramet
     else:
         long = [] if any(other.startswith("--") for other in names) else [flag_of(name)]
         option = typer.Option(*long, *names, **how)
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=declaration.default,
-        annotation=Annotated[hint, option],
-    )
+    return inspect.Parameter(name, kind, default=default, annotation=Annotated[hint, option])
 
 
 class Flags:
@@ -234,15 +233,7 @@ def _fields(record: type) -> list[inspect.Parameter]:
         for name in inspect.get_annotations(cls)
         if home[name] is cls
     ]
-    return [_of_field(flags[name], hints[name]) for name in own_first if name in flags]
-
-
-def _of_field(declaration: Field[Any], hint: object) -> inspect.Parameter:
-    if declaration.metadata:
-        return _option(declaration.name, hint, declaration)
-    default = inspect.Parameter.empty if declaration.default is MISSING else declaration.default
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(declaration.name, kind, default=default, annotation=hint)
+    return [_option(name, hints[name], flags[name]) for name in own_first if name in flags]
 
 
 def _parameter(
@@ -263,12 +254,17 @@ def _parameter(
     for other in others:
         owners = " and ".join(_title(cls) for cls, each in same.items() if each.help == other)
         help_ += f"  For {owners}: {other}"
+    # what of several models only one has is shown model by model, the rest by its panel
+    panels = {each.panel for each in same.values()}
+    panel = None if "usual" in panels else TUNING if "tuning" in panels else EXPERT
+    if alone:
+        panel = f"For {_title(next(iter(same)))}"
     defaults = list(dict.fromkeys(filter(None, (_shown(each.default) for each in same.values()))))
     option = typer.Option(
         *names,
         help=help_,
         show_default=(show_default and " or ".join(defaults)) or False,
-        rich_help_panel=_panel(same, alone=alone),
+        rich_help_panel=panel,
         **options,
     )
     return inspect.Parameter(
@@ -277,14 +273,6 @@ def _parameter(
         default=None,
         annotation=Annotated[python_type | None, option],
     )
-
-
-def _panel(same: Mapping[type, Setting], *, alone: bool) -> str | None:
-    """What of several models only one has is shown model by model, the rest by its panel."""
-    if alone:
-        return f"For {_title(next(iter(same)))}"
-    panels = {setting.panel for setting in same.values()}
-    return None if "usual" in panels else TUNING if "tuning" in panels else EXPERT
 
 
 def _widest(same: Mapping[type, Setting]) -> Value:

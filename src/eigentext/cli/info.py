@@ -37,7 +37,7 @@ def info(
         show_figures(_installation(), as_json=json)
         return
     from eigentext.base.modelfile import load, read_header
-    from eigentext.base.named import located
+    from eigentext.base.registry import located
 
     header = read_header(file)
     if json:

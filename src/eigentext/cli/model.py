@@ -25,7 +25,7 @@ def list_(json: options.Json = False) -> None:
         $ eigentext model list
     """
     from eigentext.base.modelfile import read_header
-    from eigentext.base.named import installed
+    from eigentext.base.registry import installed
     from eigentext.recipes import recipes
 
     rows: list[dict[str, Any]] = []

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from eigentext.base.model import from_bytes, load
-from eigentext.base.named import located
-from eigentext.base.registry import KINDS, wrong_kind
+from eigentext.base.registry import KINDS, located, wrong_kind
 from eigentext.errors import DataError, MissingExtraError, SettingsError
 
 try:

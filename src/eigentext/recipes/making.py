@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.base.files.opening import atomic_write, check_writable
-from eigentext.base.named import place_of
-from eigentext.base.registry import KINDS
+from eigentext.base.registry import KINDS, place_of
 from eigentext.errors import DataError, EigentextError, SettingsError
 from eigentext.recipes.gathering import gathered
 from eigentext.recipes.recipe import find_recipe

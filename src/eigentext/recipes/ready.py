@@ -19,8 +19,7 @@ from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import atomic_write, open_binary
 from eigentext.base.files.storage import driver_errors, filesystem_of, is_url
 from eigentext.base.files.writing import scratch_folder
-from eigentext.base.named import installed, is_name, models_folder, place_of
-from eigentext.base.registry import KINDS
+from eigentext.base.registry import KINDS, installed, is_name, models_folder, place_of
 from eigentext.datasets.catalogue import open_url
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.recipes.making import card_to_write, make_folder, model_card

@@ -39,7 +39,7 @@ from pydantic import (
 )
 
 from eigentext.base.files.opening import open_binary
-from eigentext.base.named import is_name
+from eigentext.base.registry import is_name
 from eigentext.datasets.catalogue import Entry
 from eigentext.datasets.catalogue import find as find_set
 from eigentext.errors import DataError, SettingsError

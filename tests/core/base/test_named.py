@@ -8,7 +8,7 @@ import pytest
 
 import eigentext
 from eigentext.base.modelfile import read_header
-from eigentext.base.named import installed, located, models_folder, place_of
+from eigentext.base.registry import installed, located, models_folder, place_of
 from eigentext.errors import DataError, SettingsError
 from eigentext.tagging.sequence import SequenceTagger
 
