@@ -22,7 +22,8 @@ from eigentext.errors import SettingsError
 from eigentext.language.formats.registry import format_of
 
 if TYPE_CHECKING:
-    from eigentext.evaluate.attachment import AttachmentResult, WordScore
+    from eigentext.evaluate.attachment import AttachmentResult
+    from eigentext.evaluate.attachment_counts import WordScore
 
 
 class TableName(StrEnum):  # typer takes no list of Literal

@@ -240,23 +240,14 @@ def free_places(
     spots: list[tuple[float, float] | None] = []
     for (x, y), width in zip(dots.tolist(), widths, strict=True):
         spot = None
-        for dx, dy in (
-            (5, 0),
-            (-5 - width, 0),
-            (-width / 2, 0.8 * height),
-            (-width / 2, -0.8 * height),
-        ):
+        offsets = (5, 0), (-5 - width, 0), (-width / 2, 0.8 * height), (-width / 2, -0.8 * height)
+        for dx, dy in offsets:
             box = (x + dx - 1, y + dy - height / 2, x + dx + width + 1, y + dy + height / 2)
             if box[0] < x_low or box[2] > x_high or box[1] < y_low or box[3] > y_high:
                 continue
             others = taken[:n_taken]
-            covers = (
-                (others[:, 0] < box[2])
-                & (others[:, 2] > box[0])
-                & (others[:, 1] < box[3])
-                & (others[:, 3] > box[1])
-            )
-            if not covers.any():
+            covers = (others[:, :2] < box[2:]) & (others[:, 2:] > box[:2])  # in x, and in y
+            if not covers.all(axis=1).any():
                 taken[n_taken] = box
                 n_taken += 1
                 spot = (x + dx, y + dy)
@@ -296,15 +287,8 @@ def _axes(
     if x_label:
         _write(figure, (left, 0.14 * inch_y), x_label, va="center", alpha=0.75)
     if y_label:
-        _write(
-            figure,
-            (0.12 * inch_x, (low + high) / 2),
-            y_label,
-            va="center",
-            ha="center",
-            rotation=90,
-            alpha=0.75,
-        )
+        spot, look = (0.12 * inch_x, (low + high) / 2), {"rotation": 90, "alpha": 0.75}
+        _write(figure, spot, y_label, va="center", ha="center", **look)
     return axes
 
 

@@ -14,5 +14,5 @@ __getattr__, __dir__, __all__ = lazy(
     __name__,
     {},
     modules="agreement attachment bootstrap clustering conll18 ner parseval ranking "
-    "similarity tree_files vocalisation",
+    "similarity tree_files",
 )

@@ -44,17 +44,6 @@ if TYPE_CHECKING:
     from eigentext.evaluate import bootstrap
     from eigentext.language.formats.conllu import Treebank
 
-__all__ = [
-    "AttachmentResult",
-    "DistanceRow",
-    "LengthRow",
-    "RelationRow",
-    "WordScore",
-    "compare_systems",
-    "evaluate",
-    "spans_score",
-]
-
 
 @dataclass(frozen=True)
 class AttachmentResult:

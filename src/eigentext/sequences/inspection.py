@@ -22,22 +22,20 @@ _PLACES = 50  # tokens of a sequence that shares are taken over
 
 
 class StateView(NamedTuple):
-    """One state: its share of tokens, ``words`` with p(word | state), ``after`` with
-    p(next state | state)."""
+    """One state."""
 
     state: int
-    share: float
-    words: list[tuple[str, float]]
-    after: list[tuple[int, float]]
+    share: float  # of the tokens
+    words: list[tuple[str, float]]  # p(word | state)
+    after: list[tuple[int, float]]  # p(next state | state)
 
 
 class TextSpectrum(NamedTuple):
-    """``values``: singular values, falling; ``shuffled``: of the same tokens in random order;
-    ``suggested``: how many of the former lie above the latter."""
+    """How many directions the pairs of neighbours have."""
 
-    values: list[float]
-    shuffled: list[float]
-    suggested: int
+    values: list[float]  # singular values, falling
+    shuffled: list[float]  # of the same tokens in random order
+    suggested: int  # how many of the former lie above the latter
 
 
 def shares(parameters: Parameters) -> Float64s:

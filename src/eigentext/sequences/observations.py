@@ -284,13 +284,8 @@ class Symbols:
         cls, sequences: Iterable[Sequence[str]] | NumberedText, settings: SymbolSettings
     ) -> Symbols:
         """Choose them as a model's settings say."""
-        return cls.fit(
-            sequences,
-            vocab_size=settings.vocab_size,
-            min_count=settings.min_count,
-            unknown=settings.unknown,
-            language=settings.language,
-        )
+        names = ("vocab_size", "min_count", "unknown", "language")
+        return cls.fit(sequences, **{name: getattr(settings, name) for name in names})
 
     def recounted(self, data: Encoded) -> Symbols:
         """The same symbols with their counts in other sequences.

@@ -92,24 +92,22 @@ class BlockPairs(NamedTuple):
 
 
 class Lower(NamedTuple):
-    """Transitions that were never seen: ``leave`` (S + 1,) and ``group`` (S + 1,) of each state,
-    ``rows`` (G, S) distributions over states."""
+    """Transitions that were never seen."""
 
-    leave: Numbers
-    group: Int32s
-    rows: Numbers
+    leave: Numbers  # (S + 1,) of each state
+    group: Int32s  # (S + 1,)
+    rows: Numbers  # (G, S) distributions over states
 
 
 @dataclass(frozen=True, eq=False)
 class BlockedParameters:
-    """``transition`` (pairs.at[-1],) at the pairs that were seen, ``emission`` (blocks.emit[-1],)
-    word by word, ``lower`` for all other transitions."""
+    """The tables of a model."""
 
     blocks: Blocks
     pairs: BlockPairs
-    transition: Numbers
-    emission: Numbers
-    lower: Lower
+    transition: Numbers  # (pairs.at[-1],) at the pairs that were seen
+    emission: Numbers  # (blocks.emit[-1],) word by word
+    lower: Lower  # for all other transitions
 
     @property
     def n_symbols(self) -> int:

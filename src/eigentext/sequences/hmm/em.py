@@ -243,12 +243,10 @@ def _with_beginnings(parameters: Parameters, data: Encoded) -> Parameters:
 
 
 class _Part:
-    """One part of the text, with the symbols that occur in it numbered anew.
-
-    ``symbols`` (u,) their numbers in the whole text, rising
-    """
+    """One part of the text, with the symbols that occur in it numbered anew."""
 
     def __init__(self, text: Encoded, n_states: int, workspace: Workspace) -> None:
+        # (u,) their numbers in the whole text, rising
         self.symbols, ids = np.unique(text.ids, return_inverse=True)
         self.n_sequences, self.n_tokens = len(text), text.n_tokens
         renumbered = Encoded(ids.astype(np.int32), text.first)

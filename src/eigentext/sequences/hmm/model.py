@@ -37,12 +37,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EMStart:
-    """What came of one start: its seed, the log likelihood of a token before each iteration of EM
-    (``history``) and after the last (``final``)."""
+    """What came of one start: log likelihoods of a token."""
 
     seed: int
-    history: tuple[float, ...]
-    final: float
+    history: tuple[float, ...]  # before each iteration of EM
+    final: float  # after the last
 
 
 @dataclass(eq=False, repr=False)

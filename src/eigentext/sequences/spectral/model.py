@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.types import Float64s, Int8s
 
-__all__ = ["NegativeReport", "SpectralHMM"]
-
 
 def _is_reduced(values: Mapping[str, Any]) -> bool:
     return bool(values["estimator"] == "fru")

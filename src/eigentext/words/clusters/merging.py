@@ -36,14 +36,12 @@ _BATCH = 512  # words per GEMM
 
 @dataclass(frozen=True)
 class MergedClusters:
-    """``labels`` (n,) clusters 0 .. m - 1, numbered by their first word; ``merges`` (m - 1, 2) the
-    clusters joined on the way to the root, the union keeping the first one's number; ``costs``
-    (m - 1,) of those merges; ``gamma`` of Ward's the mean number of row searches per merge."""
+    """Clusters and how they are joined; the union of two keeps the first one's number."""
 
-    labels: Int64s
-    merges: Int64s
-    costs: Float64s
-    gamma: float | None = None
+    labels: Int64s  # (n,) clusters 0 .. m - 1, numbered by their first word
+    merges: Int64s  # (m - 1, 2) the clusters joined on the way to the root
+    costs: Float64s  # (m - 1,) of those merges
+    gamma: float | None = None  # of Ward's the mean number of row searches per merge
 
 
 def ward(vectors: Numbers, n_clusters: int, *, progress: Progress | None = None) -> MergedClusters:

@@ -61,11 +61,10 @@ _SMALL = 20_000_000  # cells up to which float64 costs next to nothing
 
 @dataclass(frozen=True)
 class ContextVectors:
-    """``vectors`` M (n, r), rows of length 1 (or 0 for a word without contexts);
-    ``singular_values`` (r,); ``report`` of the decomposition."""
+    """Words as their contexts, and the report of the decomposition."""
 
-    vectors: Numbers
-    singular_values: Numbers
+    vectors: Numbers  # M (n, r), rows of length 1 (or 0 for a word without contexts)
+    singular_values: Numbers  # (r,)
     report: ConvergenceReport
 
 
@@ -144,14 +143,6 @@ def omega(
     from scipy.sparse import hstack
 
     return cca_scale(hstack(blocks, format="csr"), row_totals=totals, kappa=kappa, dtype=dtype)
-
-
-def omega_noise(blocks: list[Sparse], totals: Numbers, kappa: float) -> float:
-    """What chance adds to the singular values of :func:`omega`, at the most."""
-    from scipy.sparse import hstack
-
-    matrix = hstack(blocks, format="csr")
-    return counting_noise(matrix, totals, np.asarray(matrix.sum(axis=0)).ravel(), kappa)
 
 
 def embed(
@@ -354,14 +345,19 @@ def _spectral_start(
     progress: Progress | None,
 ) -> tuple[Int64s, Int64s | None]:
     """Labels (-1 where there is no vector) and, when all words have one, Ward's merges."""
+    from scipy.sparse import hstack
+
     seconds, n_words, m = clustering.seconds, words.shape[0], settings.n_clusters
     whole = settings.method == "paper"
     n_core = n_words if whole else min(max(_CORE_WORDS, 10 * m), n_words)
     rank = m if whole else min(m, max(100, 2 * m // 5))
     with timed(seconds, "omega"):
         blocks = context_counts(counts, positions_of(settings.contexts), words[:n_core])
-        Omega = omega(blocks, counts.unigrams[words[:n_core]], settings.kappa, dtype=np.float32)
-        noise = omega_noise(blocks, counts.unigrams[words[:n_core]], settings.kappa)
+        totals = counts.unigrams[words[:n_core]]
+        Omega = omega(blocks, totals, settings.kappa, dtype=np.float32)
+        columns = np.concatenate([np.asarray(block.sum(axis=0)).ravel() for block in blocks])
+        # what chance adds to the singular values of Omega, at the most
+        noise = counting_noise(hstack(blocks, format="csr"), totals, columns, settings.kappa)
     with timed(seconds, "svd"), warnings.catch_warnings():
         if not whole:
             warnings.simplefilter("ignore", ConvergenceWarning)

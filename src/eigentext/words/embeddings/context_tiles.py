@@ -50,13 +50,11 @@ _STEP_BLOCKS = 6  # that a step of the decomposition has at once
 
 @dataclass(frozen=True)
 class Room:
-    """Bytes for finished ``tiles`` and for what is ``turned``; how many threads (``cores``) make
-    tiles; whether the ``basis_on_disk`` is.
-    """
+    """How memory is shared out."""
 
-    tiles: int
-    turned: int
-    cores: int
+    tiles: int  # bytes for finished tiles
+    turned: int  # and for what is turned
+    cores: int  # how many threads make tiles
     basis_on_disk: bool
 
     @classmethod
