@@ -225,10 +225,6 @@ def _directions(
 class WordClasses:
     """Numbers from 1 for the classes of words, in one or several ways.
 
-    ``words``    (V,) the vocabulary
-    ``numbers``  (V, K) the class of each word, one column a way; 0 where that way has none
-    ``sizes``    (K,) classes of each way, with class 0
-
     >>> from eigentext.language.formats.brown_paths import PathEntry
     >>> bits = {"cat": "0010", "dog": "0011", "runs": "01"}
     >>> paths = WordClasses.from_paths(PathEntry(b, w, 1) for w, b in bits.items())
@@ -236,9 +232,9 @@ class WordClasses:
     ((2,), (3,), (0,))
     """
 
-    words: tuple[str, ...]
-    numbers: Int64s
-    sizes: tuple[int, ...]
+    words: tuple[str, ...]  # (V,) the vocabulary
+    numbers: Int64s  # (V, K) the class of each word, one column a way; 0 where that way has none
+    sizes: tuple[int, ...]  # (K,) classes of each way, with class 0
 
     @classmethod
     def from_paths(cls, entries: Iterable[PathEntry], *, prefix: int | None = None) -> WordClasses:

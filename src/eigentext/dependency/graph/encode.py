@@ -62,24 +62,18 @@ class ArcBatch:
 
 
 class TokenEncoder:
-    """Numbers of tokens; ``vocabulary`` None: every word is in it.
-
-    ``clusters``, ``near``  word -> bits, of clusters and of a hierarchy of vectors
-    ``upos``, ``xpos``      tags with a number of their own; others share number 0
-    ``fine``                features that are put beside upos in the place of xpos; None: xpos is
-    ``upos_of``             xpos -> upos, for words that have the one and not the other
-    """
+    """Numbers of tokens."""
 
     def __init__(
         self,
         *,
-        vocabulary: frozenset[str] | None = None,
-        clusters: Mapping[str, str] | None = None,
-        near: Mapping[str, str] | None = None,
-        upos: Sequence[str] = (),
+        vocabulary: frozenset[str] | None = None,  # None: every word is in it
+        clusters: Mapping[str, str] | None = None,  # word -> bits
+        near: Mapping[str, str] | None = None,  # word -> bits of a hierarchy of vectors
+        upos: Sequence[str] = (),  # upos, xpos: tags with a number of their own; others share 0
         xpos: Sequence[str] = (),
-        fine: Sequence[str] | None = None,
-        upos_of: Mapping[str, str] | None = None,
+        fine: Sequence[str] | None = None,  # features beside upos in the place of xpos; None: xpos
+        upos_of: Mapping[str, str] | None = None,  # for words that have xpos and not upos
     ) -> None:
         self.upos_of = dict(upos_of or {})
         self.fine = None if fine is None else tuple(fine)

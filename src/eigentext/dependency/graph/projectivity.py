@@ -48,27 +48,19 @@ _FLOOR = 1e-6  # the probability of a gold head that was ruled out
 class Projectivity:
     """What was chosen and why.
 
-    ``projective``      are the trees kept from crossing?
-    ``why``             as told; no crossing arcs; too few sentences; held-out sentences
-    ``charge``          what a crossing arc costs a tree
-    ``heat``            probabilities go by exp of scores over it; 1 if nothing was tried
-    ``words``           held-out words, 0 if nothing was tried
-    ``projective_uas``  their UAS in percent with projective trees
-    ``crossing_uas``    and with trees whose arcs may cross, at the best charge
-
     >>> print(Projectivity(True, "no crossing arcs"))
     projective trees (no crossing arcs)
     >>> print(Projectivity(False, "held-out sentences", 0.2, 1200, 81.25, 81.5))
     arcs may cross (held-out sentences: UAS 81.25 projective, 81.50 crossing, 1,200 words)
     """
 
-    projective: bool
-    why: str
-    charge: float = 0.0
-    words: int = 0
-    projective_uas: float | None = None
-    crossing_uas: float | None = None
-    heat: float = 1.0
+    projective: bool  # are the trees kept from crossing?
+    why: str  # as told; no crossing arcs; too few sentences; held-out sentences
+    charge: float = 0.0  # what a crossing arc costs a tree
+    words: int = 0  # held-out words, 0 if nothing was tried
+    projective_uas: float | None = None  # their UAS in percent with projective trees
+    crossing_uas: float | None = None  # and with trees whose arcs may cross, at the best charge
+    heat: float = 1.0  # probabilities go by exp of scores over it; 1 if nothing was tried
 
     def __str__(self) -> str:
         both = (("projective", self.projective_uas), ("crossing", self.crossing_uas))

@@ -27,10 +27,6 @@ WAYS = 5  # stretches of the training set
 class OwnTags:
     """Morphology of words by a tagger of our own; one that saw no tags in training has none.
 
-    ``morphology``  the tagger, or None
-    ``xpos_alone``  the treebank has no upos: to the tagger xpos is the part of speech
-    ``taggers``     of files made before there was one: a tagger for upos and one for xpos
-
     >>> from eigentext.language.formats.conllu import make_sentence
     >>> first = make_sentence(["a", "b"], upos=["X", "Y"])
     >>> other = make_sentence(["b", "a"], upos=["Y", "X"])
@@ -41,7 +37,8 @@ class OwnTags:
     def __init__(self, *, clusters: Any = None, vectors: Any = None, seed: int = 0) -> None:
         self.settings = {"clusters": clusters, "vectors": vectors, "seed": seed}
         self.morphology: MorphTagger | None = None
-        self.xpos_alone = False
+        self.xpos_alone = False  # without upos xpos is the part of speech to the tagger
+        # of files made before there was one: a tagger for upos and one for xpos
         self.taggers: dict[str, SequenceTagger] = {}
 
     def fit(self, sentences: Sequence[ConlluBlock]) -> OwnTags:

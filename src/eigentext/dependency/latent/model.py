@@ -93,17 +93,13 @@ class _Content:
 
 @dataclass(frozen=True, eq=False)
 class LatentTreeParams:
-    """The parameters as arrays; every column is a distribution.
-
-    ``O``        (n, k) p(x | h) of the first channel; ``more`` those of further channels, and
-                 those of structure last where the model has it
-    """
+    """The parameters as arrays; every column is a distribution."""
 
     pi: Float64s  # (k,) of the root's state
     T_left: Float64s  # (k, k) [child, parent] of a left child's state
     T_right: Float64s  # of a right child's
-    O: Float64s  # noqa: E741
-    more: tuple[Float64s, ...] = ()
+    O: Float64s  # noqa: E741 - (n, k) p(x | h) of the first channel
+    more: tuple[Float64s, ...] = ()  # of further channels, and of structure last where it is there
     T: Float64s | None = None  # (classes, k, k) [class, child, parent] for all classes of edges
 
 

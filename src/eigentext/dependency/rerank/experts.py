@@ -51,15 +51,6 @@ class _OfTags:
         return logs
 
 
-class _Generative:
-    def __init__(self, model: Any) -> None:
-        self.model = model
-
-    def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[np.integer]) -> Float64s:
-        logs: Float64s = self.model.log_probs(sentence, heads)
-        return logs
-
-
 def _trees(sentences: Sequence[ConlluBlock]) -> list[DependencyTree]:
     return [
         DependencyTree(
@@ -119,7 +110,7 @@ def fit_expert(
         model = SpectralTreeOperators(seed=seed, **settings).fit(_trees(sentences))
         return _OfTags(model, "log_scores")
     if name == "generative":
-        return _Generative(GenerativeParser(**{"seed": seed, **settings}).fit(sentences))
+        return GenerativeParser(**{"seed": seed, **settings}).fit(sentences)
     if name == "automata":
         strings = ((tree.tags or (), tree.heads) for tree in _trees(sentences))
         learned: Expert = part("automata of dependents").of(strings, **settings)
@@ -161,7 +152,7 @@ def expert_to_bytes(name: str, expert: Any) -> bytes:
     if name in ("valence", "distance"):
         counts = sorted(expert.counts.items())
         return "\n".join(f"{c}\t{o}\t{n}" for (c, o), n in counts).encode() or b" "
-    raw: bytes = expert.model.to_bytes()
+    raw: bytes = (expert if name == "generative" else expert.model).to_bytes()
     return raw
 
 
@@ -178,6 +169,6 @@ def expert_from_bytes(name: str, raw: bytes) -> Expert:
         counts = {(c, int(o)): int(n) for c, o, n in rows}
         return (Valence if name == "valence" else Distance)(counts)
     if name == "generative":
-        return _Generative(GenerativeParser.from_bytes(raw))
+        return GenerativeParser.from_bytes(raw)
     chain = part(_CHAINS[name]) if name in _CHAINS else LatentTreeModel
     return _OfTags(chain.from_bytes(raw))

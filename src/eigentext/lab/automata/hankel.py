@@ -55,23 +55,17 @@ if TYPE_CHECKING:
 class Automaton:
     """A weighted automaton in a basis of its own.
 
-    ``start``     (k,) the state before the first symbol
-    ``stop``      (k,) weight of ending in a state
-    ``total``     (k,) weight of all that may follow a state, the end included
-    ``usual``     (k,) the mean state over all places of all strings
-    ``matrices``  (V, k, k) B_x
-
     >>> half, one = np.array([0.5]), np.ones(1)
     >>> coin = Automaton(one, half, one, one, np.full((2, 1, 1), 0.25))
     >>> coin.weight([0, 1]), coin.prefix_weight([0, 1])
     (0.03125, 0.0625)
     """
 
-    start: Float64s
-    stop: Float64s
-    total: Float64s
-    usual: Float64s
-    matrices: Float64s
+    start: Float64s  # (k,) the state before the first symbol
+    stop: Float64s  # (k,) weight of ending in a state
+    total: Float64s  # (k,) weight of all that may follow a state, the end included
+    usual: Float64s  # (k,) the mean state over all places of all strings
+    matrices: Float64s  # (V, k, k) B_x
 
     @property
     def k(self) -> int:
@@ -201,24 +195,18 @@ def _starts(marked: Piece, at: int, longest: int) -> list[Piece]:
 class Hankel:
     """Hankel blocks over a basis of P beginnings and S endings, in counts or expectations.
 
-    ``block``      (P, S) H
-    ``by_symbol``  V of them, H_x, dense or sparse
-    ``first``      (S,) the row of ``^``            ``places``  (S,) the row of the empty beginning
-    ``last``       (P,) the column of ``$``         ``total``   (P,) of the empty ending
-    ``n``          how many strings; 1 for expectations
-
     >>> two = Hankel.counted({(0,): 1.0}, Basis.of([(), (BEGIN,)], [(), (END,)]), 1)
     >>> two.block.tolist(), two.by_symbol[0].toarray().tolist()
     ([[2.0, 1.0], [1.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]])
     """
 
-    block: Float64s
-    by_symbol: Sequence[Any]
-    first: Float64s
-    last: Float64s
-    places: Float64s
-    total: Float64s
-    n: float
+    block: Float64s  # (P, S) H
+    by_symbol: Sequence[Any]  # V of them, H_x, dense or sparse
+    first: Float64s  # (S,) the row of ``^``
+    last: Float64s  # (P,) the column of ``$``
+    places: Float64s  # (S,) the row of the empty beginning
+    total: Float64s  # (P,) of the empty ending
+    n: float  # how many strings; 1 for expectations
 
     @classmethod
     def counted(cls, strings: Mapping[Piece, float], basis: Basis, n_symbols: int) -> Hankel:
