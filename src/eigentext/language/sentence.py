@@ -147,22 +147,10 @@ class Sentence:
         columns = self.columns
         blank = ("_",) * len(columns.forms)
         unknown: Sequence[Any] = (None,) * len(columns.forms)
-        heads = columns.heads or unknown
-        return tuple(
-            map(
-                Word,
-                range(1, len(columns.forms) + 1),
-                columns.forms,
-                columns.lemmas or blank,
-                columns.upos or blank,
-                columns.xpos or blank,
-                columns.feats or blank,
-                heads,
-                columns.deprels or blank,
-                columns.deps or blank,
-                word_miscs(self),
-            )
-        )
+        tags = [column or blank for column in columns[1:5]]  # lemmas to feats
+        links = columns.heads or unknown, columns.deprels or blank, columns.deps or blank
+        numbers = range(1, len(columns.forms) + 1)
+        return tuple(map(Word, numbers, columns.forms, *tags, *links, word_miscs(self)))
 
     @property
     def text(self) -> str:

@@ -136,14 +136,9 @@ def tagged_sentence(sentence: Sentence, others: Sequence[str] = ()) -> TaggedSen
     """What the parser goes by; ``others`` is the second-best upos of each word."""
     columns = sentence.columns
     blank = ("_",) * len(columns.forms)
-    return TaggedSentence(
-        columns.forms,
-        columns.upos or blank,
-        columns.xpos or blank,
-        columns.feats or blank,
-        columns.lemmas or blank,
-        others,
-    )
+    tags = columns.upos, columns.xpos, columns.feats, columns.lemmas
+    upos, xpos, feats, lemmas = (column or blank for column in tags)
+    return TaggedSentence(columns.forms, upos, xpos, feats, lemmas, others)
 
 
 def with_one_root(heads: Sequence[int], relations: list[str]) -> list[str]:

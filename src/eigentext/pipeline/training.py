@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eigentext.base.cores import cores_in_use
 from eigentext.base.engines import cluster_in_use
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from eigentext.base.files.opening import OnError, Source
     from eigentext.base.progress import Progress
     from eigentext.base.types import Json
-    from eigentext.lexical.analysis import Analyzer
     from eigentext.pipeline.model import Pipeline
     from eigentext.tagging.morphology import Morphology
 
 # the version of what a work folder holds: raised when the same settings would give another model
 _WORK_VERSION = 3
+Kind = TypeVar("Kind")
 _TAGS = "tags"  # the treebank with tags out of sample
 
 
@@ -115,9 +115,7 @@ def train_stages(
     if "segmenter" in todo:
         from eigentext.tagging.segmentation import Segmenter
 
-        segmenter = Segmenter(
-            **_settings_of(Segmenter, settings) | (pipeline.segmenter_settings or {})
-        )
+        segmenter = _new(Segmenter, settings, pipeline.segmenter_settings)
         key = fingerprint(about, segmenter.get_params())
         works.model("segmenter", key, partial(segmenter.fit, treebank))
     shared = {"clusters": pipeline.clusters, "vectors": pipeline.vectors}
@@ -147,9 +145,7 @@ def train_stages(
     if "parser" in todo:
         from eigentext.dependency import DependencyParser
 
-        parser = DependencyParser(
-            **_settings_of(DependencyParser, settings) | (pipeline.parser_settings or {})
-        )
+        parser = _new(DependencyParser, settings, pipeline.parser_settings)
         key = fingerprint([s.verbatim for s in trees], keyed(parser.get_params()))
         stages["parser"] = files.get_or_make(
             "parser", key, lambda: parser.fit(trees, progress=report.of("parser"))
@@ -164,7 +160,9 @@ def train_stages(
         stages |= {"reranker": reranker} if reranker is not None else {}
     pipeline._take(stages)
     pipeline.counts_, pipeline.values_ = _counts(treebank)
-    pipeline.universal_ = _has_universal_roots(treebank)
+    # is the relation of every root `root`, as Universal Dependencies have it?
+    rows = (row for sentence in treebank for row in sentence.rows)
+    pipeline.universal_ = all((row[6] == "0") == (row[7] == ROOT) for row in rows)
     pipeline.dev_scores_ = {}
     if dev is not None:
         from eigentext.pipeline.scoring import score
@@ -200,12 +198,12 @@ def _model_of(name: str, model: Any) -> Any:
     return model
 
 
-def _settings_of(cls: type, settings: Mapping[str, Any]) -> Json:
-    """Those settings that a model of this class has."""
+def _new(cls: type[Kind], settings: Mapping[str, Any], more: Json | None) -> Kind:
+    """An untrained model with those of the settings that its class has, and ``more``."""
     from eigentext.base.settings import declared
 
-    names = declared(cls)
-    return {name: value for name, value in settings.items() if name in names}
+    shared = {name: settings[name] for name in settings if name in declared(cls)}
+    return cls(**shared | (more or {}))
 
 
 def keyed(settings: Mapping[str, Any]) -> Json:
@@ -234,13 +232,12 @@ def _morphology(
     """The tagger, and the treebank as the parser is to see it, added to what is to be done."""
     from eigentext.tagging.morphology import MorphTagger, fold_works
 
-    tagger = MorphTagger(
-        **_settings_of(MorphTagger, settings) | (pipeline.morphology_settings or {})
-    )
+    tagger = _new(MorphTagger, settings, pipeline.morphology_settings)
     analyzer = pipeline.analyzer
     key = fingerprint(about, keyed(tagger.get_params()))
     if analyzer is not None:
-        key = fingerprint(key, _analyzer_key(analyzer))
+        name = analyzer if isinstance(analyzer, str) else analyzer.name
+        key = fingerprint(key, [name, about_file(name.partition(":")[2])])
     works.model("morphology", key, partial(tagger.fit, treebank, analyzer=analyzer))
     ways = min(pipeline.folds, len(treebank))
     if parse and ways >= 2:
@@ -307,12 +304,6 @@ class _SideBySide:
         return answers
 
 
-def _analyzer_key(analyzer: Analyzer | str) -> list[object]:
-    """Its name, and when its file was written."""
-    name = analyzer if isinstance(analyzer, str) else analyzer.name
-    return [name, about_file(name.partition(":")[2])]
-
-
 def about_file(name: str) -> tuple[int, ...]:
     """What tells a file from an older one of its name; nothing of one that is elsewhere."""
     if not os.path.exists(name):
@@ -350,13 +341,6 @@ def _counts(treebank: Sequence[conllu.ConlluBlock]) -> tuple[dict[str, int], dic
             values_of[name].update(row[column] for row in rows)
     values_of["feats"] = {item for feats in values_of["feats"] for item in feats.split("|")}
     return counts, {name: sorted(values - {"_"}) for name, values in values_of.items()}
-
-
-def _has_universal_roots(treebank: Iterable[conllu.ConlluBlock]) -> bool:
-    """Is the relation of every root ``root``, as Universal Dependencies have it?"""
-    return all(
-        (row[6] == "0") == (row[7] == ROOT) for sentence in treebank for row in sentence.rows
-    )
 
 
 class _StageProgress:

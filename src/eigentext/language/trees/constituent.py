@@ -204,11 +204,6 @@ class Tree(TreeWords):
         above = self.parents[self.is_leaf].tolist()
         return tuple("" if node < 0 else self.labels[node] for node in above)
 
-    @property
-    def preterminals(self) -> npt.NDArray[np.int64]:
-        """Indices of the preterminals."""
-        return np.flatnonzero(self.is_preterminal)
-
     @cached_property
     def _words_before(self) -> npt.NDArray[np.int32]:
         """(n_nodes + 1,): number of words among the nodes before node i."""

@@ -54,12 +54,7 @@ class Stem:
 
 @dataclass
 class AlmorDatabase:
-    """The tables of one file, by letters and by category.
-
-    >>> database = AlmorDatabase("empty")
-    >>> database.stems
-    {}
-    """
+    """The tables of one file, by letters and by category."""
 
     path: str
     defaults: dict[str, Features] = field(default_factory=dict)
@@ -71,7 +66,6 @@ class AlmorDatabase:
     stem_after: dict[str, set[str]] = field(default_factory=dict)  # prefix category -> stem's
     suffix_after: dict[str, set[str]] = field(default_factory=dict)  # stem category -> suffix's
     around: set[tuple[str, str]] = field(default_factory=set)  # prefix and suffix categories
-    defined: dict[str, frozenset[str]] = field(default_factory=dict)  # values of closed features
 
     def stem_features(self, stem: Stem) -> Features:
         """The features of a stem, over the defaults of its part of speech."""
@@ -170,11 +164,7 @@ def _read_setting(database: AlmorDatabase, section: str, text: str, number: int)
         database.order = tuple(values)
     elif section == "STEMBACKOFF":
         database.backoff[values[0]] = tuple(values[1:])
-    elif section == "DEFINES":
-        allowed = {value.partition(":")[2] for value in values[1:]}
-        if "*open*" not in allowed:
-            database.defined[values[0]] = frozenset(allowed)
-    else:
+    elif section == "DEFAULTS":  # which values DEFINES lists is not looked at
         name, _, pos = values[0].partition(":")
         if name != "pos" or not pos:
             raise DataError(

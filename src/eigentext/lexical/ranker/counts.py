@@ -256,7 +256,6 @@ class LikeDocuments:
     """
 
     def __init__(self) -> None:
-        self.names: list[str] = []
         self.vocabulary: dict[str, int] = {}
         self._words: list[dict[int, int]] = []
         self._values: list[Hashes] = []

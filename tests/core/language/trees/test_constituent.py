@@ -56,7 +56,9 @@ def test_arrays_and_views_match_the_nested_tree(nested: Any) -> None:
     assert tree.constituents() == [
         (node["label"], *node["span"]) for node in expected if node["size"] > 2
     ]
-    assert tree.preterminals.tolist() == [i for i, n in enumerate(expected) if n["size"] == 2]
+    assert np.flatnonzero(tree.is_preterminal).tolist() == [
+        i for i, n in enumerate(expected) if n["size"] == 2
+    ]
     assert (tree.n_nodes, len(tree)) == (len(expected), len(leaves))
     for i, node in enumerate(expected):
         view = Node(tree, i)
