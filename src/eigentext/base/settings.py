@@ -53,32 +53,19 @@ NOT_KEPT = _Absent.NOT_KEPT  # of a model from a file: it was given, and the fil
 
 @dataclass(frozen=True)
 class Setting:
-    """What is declared of a setting besides its name.
-
-    ``default``  what it is unless told
-    ``value``    its type and bounds; a default of None makes None a value too
-    ``help``     what it means, in a line or two
-    ``flag``     whether the command has a flag for it; ``path``: one that takes the name of a file
-    ``short``    a one-letter flag, such as ``-k``
-    ``off``      the flag that switches it off, where ``--no-NAME`` would read badly
-    ``stored``   whether a model file keeps it in its header
-    ``kept``     whether a model file gives it back, by its header or by its content
-    ``answering``  whether answers are made with it: it may be set anew after ``fit``, while the
-                 others are for ``fit`` alone
-    ``panel``    where a help page shows its flag: ``usual``, ``tuning`` or ``expert``
-    """
+    """What is declared of a setting besides its name."""
 
     default: Any
-    value: Value
-    help: str
-    flag: bool
-    path: bool
-    short: str | None
-    off: str | None
-    stored: bool
-    kept: bool
-    answering: bool
-    panel: str
+    value: Value  # its type and bounds; a default of None makes None a value too
+    help: str  # what it means, in a line or two
+    flag: bool  # does the command have a flag for it?
+    path: bool  # one that takes the name of a file
+    short: str | None  # a one-letter flag, such as ``-k``
+    off: str | None  # the flag that switches it off, where ``--no-NAME`` would read badly
+    stored: bool  # does a model file keep it in its header?
+    kept: bool  # does a model file give it back, by its header or by its content?
+    answering: bool  # are answers made with it?  It may be set anew after ``fit``
+    panel: str  # where a help page shows its flag: ``usual``, ``tuning`` or ``expert``
 
 
 def setting(

@@ -256,14 +256,9 @@ def _answer_as_json(answer: Parse | None) -> dict[str, Any]:
         "flags": sorted(answer.flags),
     }
     if answer.kbest:
-        record["kbest"] = [
-            {
-                "log_score": other.log_score,
-                "log_prob": _finite(other.log_prob),
-                "tree": str(other.tree),
-            }
-            for other in answer.kbest
-        ]
+        names = ("log_score", "log_prob", "tree")
+        parses = ((o.log_score, _finite(o.log_prob), str(o.tree)) for o in answer.kbest)
+        record["kbest"] = [dict(zip(names, parse, strict=True)) for parse in parses]
     if answer.marginals:
         record["marginals"] = [
             {"start": start, "end": end, "label": label, "marginal": round(p, 6)}

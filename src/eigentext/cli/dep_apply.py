@@ -110,7 +110,7 @@ def _predictor(model: str, from_: str, k: int, rerank: str | None, marginals: bo
     reranker = None if rerank is None else Reranker.load(rerank)
     if k == 1 and reranker is None and not marginals:
         return parser.predict
-    return partial(_several_of_all, parser, k, reranker, marginals)
+    return partial(_several, parser, k, reranker, marginals)
 
 
 def by_generative(
@@ -141,20 +141,6 @@ def _parsed(predict: Predict, chunks: list[list[ConlluBlock]]) -> list[list[Conl
     return [list(parsed_in_pieces(chunk, predict)) for chunk in chunks]
 
 
-def _several_of_all(
-    parser: DependencyParser,
-    k: int,
-    reranker: Reranker | None,
-    marginals: bool,
-    chunk: list[ConlluBlock],
-) -> list[ConlluBlock]:
-    return [
-        answer
-        for sentence in chunk
-        for answer in _several(parser, sentence, k, reranker, marginals=marginals)
-    ]
-
-
 def _read(
     files: list[str], from_: str, text: RawText, log: SkipLog | None
 ) -> Iterator[ConlluBlock]:
@@ -181,23 +167,23 @@ def _read(
 
 def _several(
     parser: DependencyParser,
-    sentence: ConlluBlock,
     k: int,
     reranker: Reranker | None,
-    *,
-    marginals: bool = False,
+    marginals: bool,
+    sentences: list[ConlluBlock],
 ) -> Iterator[ConlluBlock]:
-    """The k best trees of a sentence, each a sentence; as the reranker, if any, puts them."""
+    """The k best trees of each sentence, each a sentence; as the reranker, if any, puts them."""
     from eigentext.dependency.graph.answer import in_conllu
 
-    tagged = parser.tagged_conllu(sentence)
-    sentence = sentence.with_columns(**parser.tags_for(sentence, tagged))
-    if reranker is not None:
-        listed = parser.kbest(tagged, k=k if k > 1 else reranker.settings_.kbest)
-        # a sentence that was parsed in pieces has one tree
-        parses = reranker.choose(tagged, listed)[:k] if len(listed) > 1 else listed
-    else:
-        parses = [parser.parse(tagged)] if k == 1 else parser.kbest(tagged, k=k)
-    chances = parser.marginals(tagged) if marginals else None
-    for number, answer in enumerate(parses, start=1):
-        yield in_conllu(sentence, answer, rank=number if k > 1 else None, marginals=chances)
+    for untagged in sentences:
+        tagged = parser.tagged_conllu(untagged)
+        sentence = untagged.with_columns(**parser.tags_for(untagged, tagged))
+        if reranker is not None:
+            listed = parser.kbest(tagged, k=k if k > 1 else reranker.settings_.kbest)
+            # a sentence that was parsed in pieces has one tree
+            parses = reranker.choose(tagged, listed)[:k] if len(listed) > 1 else listed
+        else:
+            parses = [parser.parse(tagged)] if k == 1 else parser.kbest(tagged, k=k)
+        arcs_p = parser.marginals(tagged) if marginals else None
+        for number, answer in enumerate(parses, start=1):
+            yield in_conllu(sentence, answer, rank=number if k > 1 else None, marginals=arcs_p)

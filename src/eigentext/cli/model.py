@@ -48,9 +48,7 @@ def list_(json: options.Json = False) -> None:
         return
     shown = [
         {
-            "name": row["name"],
-            "kind": row["kind"],
-            "what": row["what"],
+            **{name: row[name] for name in ("name", "kind", "what")},
             "language": row["language"] or "-",
             "licence of the data": row["licence"] + (" (NC)" if row["non_commercial"] else ""),
             "here": "-" if row["bytes"] is None else f"{row['bytes'] / 1e6:.1f} MB",
@@ -126,13 +124,8 @@ def make(
         write_scores(recipe, product.scores)
     elif not recipe.expected:
         remark("the recipe expects no scores: nothing to hold these against", quiet=quiet)
-    size = product.path.stat().st_size
-    figures = {
-        "model": str(product.path),
-        "card": str(product.card),
-        **product.scores,
-        "bytes": size,
-    }
+    files = {"model": str(product.path), "card": str(product.card)}
+    figures = {**files, **product.scores, "bytes": product.path.stat().st_size}
     if json or not quiet:
         show_figures(figures | clock.figures(), as_json=json)
 

@@ -139,13 +139,8 @@ def write_picture(path: str, picture: str | bytes) -> None:
 
 
 # what stages count that are not of the text itself
-_UNITS = {
-    "exchange": "words",
-    "insertion": "words",
-    "rounds": "rounds",
-    "svd": "directions",
-    "ward": "words",
-}
+_UNITS = dict.fromkeys(("exchange", "insertion", "ward"), "words")
+_UNITS |= {"rounds": "rounds", "svd": "directions"}
 
 
 def _rate(a_second: float, unit: str) -> str:

@@ -77,8 +77,16 @@ def make(
     check_writable(target, card)
     with gathered(recipe, data, download=download, opener=opener) as files:
         model, scores = trained(files, jobs=jobs, progress=progress)
-        if check:
-            _hold_against(recipe, scores)
+        missed = [
+            f"{name} is {scores[name]:.2f}, expected {value:.2f}"
+            for name, value in recipe.expected.items()
+            if scores[name] < value - recipe.tolerance
+        ]
+        if check and missed:
+            raise ScoresTooLowError(
+                f"the model of {recipe.name} was not kept: {'; '.join(missed)} "
+                f"(less {recipe.tolerance:g} at most)"
+            )
         header = model.save(target, data=_about(recipe, files, scores))
     with atomic_write(card) as out:
         out.write(model_card(header, target).encode())
@@ -94,44 +102,20 @@ def make_folder(folder: Path) -> None:
         raise DataError(str(folder), None, why) from error
 
 
-def _hold_against(recipe: Recipe, scores: Mapping[str, float]) -> None:
-    missed = [
-        f"{name} is {scores[name]:.2f}, expected {value:.2f}"
-        for name, value in recipe.expected.items()
-        if scores[name] < value - recipe.tolerance
-    ]
-    if missed:
-        raise ScoresTooLowError(
-            f"the model of {recipe.name} was not kept: {'; '.join(missed)} "
-            f"(less {recipe.tolerance:g} at most)"
-        )
-
-
 def _about(recipe: Recipe, files: Gathered, scores: Mapping[str, float]) -> dict[str, Any]:
     """What the header of the model says of its origin; nothing in it depends on the machine."""
-    sources = [
-        {
-            "name": source.name,
-            "title": source.title or source.name,
-            "licence": source.licence,
-            "terms": source.terms,
-            "home": source.home,
-        }
-        for source in recipe.origins
-    ]
+    fields = ("name", "title", "licence", "terms", "home")
+    sources = [{name: getattr(source, name) for name in fields} for source in recipe.origins]
+    for source in sources:
+        source["title"] = source["title"] or source["name"]
     return {
         "name": "; ".join(source["title"] for source in sources),
         "licence": recipe.licence,
         "non_commercial": recipe.non_commercial,
         "recipe": recipe.name,
-        "title": recipe.title,
-        "language": recipe.language,
-        "note": recipe.note,
-        "command": recipe.command,
+        **{name: getattr(recipe, name) for name in ("title", "language", "note", "command")},
         "sources": sources,
-        "train": [str(part) for part in recipe.train],
-        "dev": [str(part) for part in recipe.dev],
-        "test": [str(part) for part in recipe.test],
+        **{part: list(map(str, getattr(recipe, part))) for part in ("train", "dev", "test")},
         "text": list(recipe.text),
         "sha256": files.sha256,
         "scores": dict(scores),

@@ -56,10 +56,9 @@ def sample_models(
 
 def _sound(path: Path) -> bool:
     try:
-        read_header(path)
+        return bool(read_header(path))
     except EigentextError:
         return False
-    return True
 
 
 def _made(target: str, tasks: list[tuple[str, ...]]) -> list[None]:
