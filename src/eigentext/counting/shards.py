@@ -58,19 +58,14 @@ Fill = Callable[[memoryview], int]  # of a buffer, with how many bytes; 0 at the
 
 @dataclass(frozen=True)
 class Shard:
-    """A byte range of a source; ``stop`` None means to its end, however long that is.
-
-    Of a Parquet file it is a range of row groups.  ``size`` is the number of bytes it stands for
-    in the progress report; ``identity`` tells whether the file is still the same when a job is
-    resumed; ``kind`` and ``field`` are those of a file of records, see ``formats.records``.
-    """
+    """A byte range of a source; of a Parquet file a range of row groups."""
 
     source: str
     start: int
-    stop: int | None
-    size: int
-    identity: str = ""
-    kind: str = ""
+    stop: int | None  # None: to its end, however long that is
+    size: int  # the bytes it stands for in the progress report
+    identity: str = ""  # tells whether the file is still the same when a job is resumed
+    kind: str = ""  # of a file of records, see ``formats.records``
     field: str | None = None
 
 

@@ -48,18 +48,13 @@ class ClusterNode(NamedTuple):
 
 @dataclass(frozen=True)
 class ClusterTree:
-    """Clusters in the order of their bits, and the prefixes at which they part.
-
-    ``words[c]`` are those of cluster c by decreasing count, ``counts[c]`` how often each was seen
-    (0 where that is unknown); ``counted`` whether anything is known; ``nodes`` come with every
-    parent before its children, the root first.
-    """
+    """Clusters in the order of their bits, and the prefixes at which they part."""
 
     bits: tuple[str, ...]
-    words: tuple[tuple[str, ...], ...]
-    counts: tuple[tuple[int, ...], ...]
-    nodes: tuple[ClusterNode, ...]
-    counted: bool
+    words: tuple[tuple[str, ...], ...]  # of each cluster, by decreasing count
+    counts: tuple[tuple[int, ...], ...]  # of these words; 0 where that is unknown
+    nodes: tuple[ClusterNode, ...]  # every parent before its children, the root first
+    counted: bool  # whether any count is known
 
     @property
     def n_words(self) -> int:

@@ -102,16 +102,13 @@ def _universal(feats: str) -> str:
 
 
 class AlignedTexts:
-    """Two aligned texts: answers which aligned pairs agree in what.
-
-    ``pairs``       (gold word, system word), aligned; only those counted
-    ``gold_kept``   which gold words are counted: all, or all but punctuation
-    ``system_kept`` the same of the system; an aligned word goes by what its gold partner is
-    """
+    """Two aligned texts: answers which aligned pairs agree in what."""
 
     def __init__(self, gold: Words, system: Words, *, punctuation: bool = True) -> None:
         self.gold, self.system = gold, system
         self.partner = align(gold, system)
+        # which words are counted: all, or all but punctuation; an aligned word of the system goes
+        # by what its gold partner is
         self.gold_kept = [punctuation or not is_punctuation(gold, g) for g in range(len(gold))]
         self.system_kept = [
             self.gold_kept[g] if g is not None else punctuation or not is_punctuation(system, s)

@@ -356,16 +356,9 @@ class TagChain(NamedTuple):
     @classmethod
     def of_words(cls, candidates: TagCandidates, p: Float64s) -> TagChain:
         """What is left when no model gives any weight: the words' own tags, P(t | w)."""
-        width = np.diff(candidates.ptr)
-        rows = [
-            np.tile(p[a:b], n)
-            for a, b, n in zip(
-                candidates.ptr[1:-1].tolist(),
-                candidates.ptr[2:].tolist(),
-                width[:-1].tolist(),
-                strict=True,
-            )
-        ]
+        ptr, widths = candidates.ptr.tolist(), np.diff(candidates.ptr)[:-1].tolist()
+        spans = zip(ptr[1:-1], ptr[2:], widths, strict=True)
+        rows = [np.tile(p[a:b], n) for a, b, n in spans]
         return cls(candidates, p[: candidates.ptr[1]], np.concatenate([*rows, np.empty(0)]))
 
     def marginals(self) -> tuple[Float64s, float]:

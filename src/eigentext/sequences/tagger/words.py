@@ -76,12 +76,11 @@ _ENDS = ("suf1", "suf2", "suf3", "suf4", "pre1", "pre2", "pre3")
 class ShapeModel:
     """A log-linear model over rare words, which are what unknown words are like.
 
-    p(t | shape) ~ exp(b_t + sum_f W[f, t]), with a Gaussian prior on W; ``weights`` (F + 1, T) of
-    the ``features``, the last row are the b_t.
+    p(t | shape) ~ exp(b_t + sum_f W[f, t]), with a Gaussian prior on W.
     """
 
     features: tuple[str, ...]
-    weights: Float32s
+    weights: Float32s  # (F + 1, T) W, the last row are the b_t
 
     @classmethod
     def fit(

@@ -200,26 +200,20 @@ _NEIGHBOURS, _OTHERS, _WORD, _CLUSTERS = 32, 12, 300, 32
 
 @dataclass
 class WordClustering:
-    """What clustering gives.
-
-    ``words``, their ``counts`` and ``labels`` (n,), by decreasing count; ``paths[c]`` the bits of
-    cluster c; ``pairs`` (m, m) counts of neighbouring clusters; ``information`` in nats, and after
-    each exchange pass in ``history``; ``gamma`` row searches per merge of Ward's variant;
-    ``seconds`` of CPU by stage.
-    """
+    """What clustering gives, of words by decreasing count."""
 
     words: tuple[str, ...] = stored(Strings("words", distinct=True))
     counts: Int64s = stored(Ints(("words",), low=0, below=_MOST))
-    labels: Int64s = stored(Ints(("words",), low=0, below="n_clusters"))
-    paths: list[str] = stored(As(Strings("n_clusters", bits=True), list, list))
-    pairs: Int64s = stored(Ints(("n_clusters", "n_clusters"), low=0, below=_MOST))
-    information: float = stored(Real(), "mutual_information")
+    labels: Int64s = stored(Ints(("words",), low=0, below="n_clusters"))  # cluster of each word
+    paths: list[str] = stored(As(Strings("n_clusters", bits=True), list, list))  # their bits
+    pairs: Int64s = stored(Ints(("n_clusters", "n_clusters"), low=0, below=_MOST))  # neighbours
+    information: float = stored(Real(), "mutual_information")  # in nats
     singular_values: Float64s = stored(Reals(("values",)), default_factory=lambda: np.zeros(0))
-    gamma: float | None = stored(OrNull(Real(optional=True)), default=None)
-    history: list[float] = stored(
+    gamma: float | None = stored(OrNull(Real(optional=True)), default=None)  # searches per merge
+    history: list[float] = stored(  # information after each exchange pass
         As(Reals(("passes",)), list, np.ndarray.tolist), default_factory=list
     )
-    seconds: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)  # of CPU by stage
 
 
 def contexts_to_count(contexts: str) -> str:

@@ -68,16 +68,13 @@ class Side(NamedTuple):
 
 
 class WordPairs(NamedTuple):
-    """The pairs of a word with the clusters after and before it.
-
-    ``n_left, n_right``  pairs in which it is the left or the right word, its own included
-    """
+    """The pairs of a word with the clusters after and before it."""
 
     with_itself: float  # pairs of the word with itself, which are in no side
     after: Side
     before: Side
-    n_left: float
-    n_right: float
+    n_left: float  # pairs in which it is the left word, its own included
+    n_right: float  # or the right word
 
 
 @njit

@@ -102,12 +102,7 @@ def ward_batch(first, lengths, mutual, clusters, dots, slot_label, parents):
     ``slot_label[s]`` is the node that stands in slot s (a word's own number, at first), and
     ``parents[x]`` the node that x was merged into.
     """
-    cost, active, sizes, squares = (
-        clusters.cost,
-        clusters.active,
-        clusters.sizes,
-        clusters.squares,
-    )
+    cost, active, sizes, squares = clusters[:4]
     n_tightened = 0
     for t in range(lengths.shape[0]):
         free = 0

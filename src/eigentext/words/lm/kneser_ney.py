@@ -110,12 +110,10 @@ class KneserNeyTrigram:
 
 
 class _Discounted:
-    """One level: discounted counts over the total of the context, and what the context lost.
-
-    ``keys`` (m,) rising, context times ``base`` plus word; ``counts`` (m,) whole numbers.
-    """
+    """One level: discounted counts over the total of the context, and what the context lost."""
 
     def __init__(self, keys: Ids, counts: Ids, base: int) -> None:
+        # keys (m,) rising, context times base plus word; counts (m,) whole numbers
         discount = _three_discounts(counts)[np.minimum(counts, 3)]
         self._keys = keys
         self._contexts, owner = np.unique(keys // base, return_inverse=True)
