@@ -137,8 +137,6 @@ def prepare_trees(
 ) -> tuple[FlatTrees, str | None]:
     """All trees binarised, without those of traces only; and the wrapper that most had.
 
-    >>> from eigentext.language.trees.constituent import Tree
-    >>> from eigentext.language.trees.heads import HeadRules
     >>> tree = Tree.from_brackets("(TOP (S (NP-SBJ (PRP I)) (MD can) (VP (VB go)) (. .)))")
     >>> flat, wrapper = prepare_trees([tree], HeadRules.english())
     >>> [flat.label_names[label] for label in flat.label]

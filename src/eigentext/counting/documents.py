@@ -122,20 +122,12 @@ def _cut(lines: Iterable[str], unit: str) -> Iterator[list[str]]:
 
 @dataclass(frozen=True)
 class WordChoice:
-    """Which words count.
+    """Which words count; a word has a letter in it: figures and punctuation marks are none."""
 
-    ``vocab_size``     so many at most, the most frequent of those that the rest leaves
-    ``min_documents``  words of fewer documents are left out
-    ``max_share``      and words of more than this share of the documents: stop words
-    ``fold_case``      words that differ in case alone are one
-
-    A word has a letter in it: figures and punctuation marks are none.
-    """
-
-    vocab_size: int | None = None
-    min_documents: int = 1
-    max_share: float = 1.0
-    fold_case: bool = True
+    vocab_size: int | None = None  # so many at most, the most frequent that the rest leaves
+    min_documents: int = 1  # words of fewer documents are left out
+    max_share: float = 1.0  # and words of more than this share of the documents: stop words
+    fold_case: bool = True  # words that differ in case alone are one
 
 
 @dataclass(frozen=True, eq=False)

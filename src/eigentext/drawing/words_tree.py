@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.drawing.svg import elide, escape, number, printable, svg_document, text_width
 from eigentext.errors import DataError
+from eigentext.language.formats.brown_paths import PathEntry  # noqa: TC001  for the examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eigentext.base.files.opening import OnError
-    from eigentext.language.formats.brown_paths import PathEntry
 
 _ROW = 24.0
 _STEP = 58.0  # between generations, where there is room
@@ -85,7 +85,6 @@ class ClusterTree:
     def sizes(self, node: ClusterNode) -> tuple[int, int, int]:
         """How many clusters, words and tokens are below a node.
 
-        >>> from eigentext.language.formats.brown_paths import PathEntry
         >>> tree = tree_of_paths([PathEntry("0", "a", 5), PathEntry("1", "b", 9)])
         >>> tree.sizes(tree.nodes[0]), tree.sizes(tree.nodes[1])
         ((2, 2, 14), (1, 1, 5))
@@ -101,7 +100,6 @@ class ClusterTree:
     def node_at(self, prefix: str) -> int | None:
         """The number of the node that all clusters with this prefix share; None: there are none.
 
-        >>> from eigentext.language.formats.brown_paths import PathEntry
         >>> tree = tree_of_paths([PathEntry("0", "a", 5), PathEntry("101", "b", 9)])
         >>> tree.node_at("10"), tree.node_at("11")
         (2, None)
@@ -124,7 +122,6 @@ class ClusterTree:
     def examples(self, node: ClusterNode, k: int) -> list[str]:
         """The k most frequent words below a node; without counts, the first ones of each cluster.
 
-        >>> from eigentext.language.formats.brown_paths import PathEntry
         >>> entries = [PathEntry("0", "a", 5), PathEntry("10", "b", 9), PathEntry("11", "c", 7)]
         >>> tree = tree_of_paths(entries)
         >>> tree.examples(tree.nodes[0], 2)
@@ -157,7 +154,6 @@ def read_tree(source: str, *, on_error: OnError | None = None) -> ClusterTree:
 def tree_of_paths(entries: Iterable[PathEntry]) -> ClusterTree:
     """The tree of words with their bits; at least one.
 
-    >>> from eigentext.language.formats.brown_paths import PathEntry
     >>> tree = tree_of_paths([PathEntry("0", "a", 5), PathEntry("101", "b", 9)])
     >>> [tree.prefix(node) for node in tree.nodes]
     ['', '0', '101']
@@ -224,7 +220,6 @@ def cluster_tree_svg(tree: ClusterTree, *, ends: int = 40, words: int = 7, root:
 
     ``root`` is the number of the node to begin with.
 
-    >>> from eigentext.language.formats.brown_paths import PathEntry
     >>> svg = cluster_tree_svg(tree_of_paths([PathEntry("0", "cat", 5), PathEntry("1", "<b>", 9)]))
     >>> svg.startswith("<svg ") and "&lt;b&gt;" in svg
     True

@@ -238,25 +238,19 @@ class LengthRow(NamedTuple):
 
 
 class RelationRow(NamedTuple):
-    """One relation: how often its gold words have the right head, and the right head and label.
-
-    ``las.system`` counts the system's words with this relation, so that precision has a meaning.
-    """
+    """One relation: how often its gold words have the right head, and the right head and label."""
 
     relation: str
     uas: WordScore
-    las: WordScore
+    las: WordScore  # of the system its words with this relation, for the precision
 
 
 class DistanceRow(NamedTuple):
-    """Words whose head stands so many words away, both ends included; 0 for roots.
-
-    The gold head's distance for recall, the system's for precision; ``longest`` None: any.
-    """
+    """Words whose head stands so many words away, both ends included; 0 for roots."""
 
     shortest: int
-    longest: int | None
-    uas: WordScore
+    longest: int | None  # None: any
+    uas: WordScore  # the gold head's distance for recall, the system's for precision
     las: WordScore
 
 

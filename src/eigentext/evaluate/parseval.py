@@ -76,23 +76,19 @@ class BracketFigures:
 
 @dataclass(frozen=True, slots=True)
 class SentenceScore(BracketFigures):
-    """The counts of one sentence.
-
-    ``status`` is 0 (valid), 1 (error) or 2 (skipped); ``why`` says what was wrong.  One that is
-    not valid has no counts but ``lost_gold`` and ``lost_test``, the brackets of its two trees.
-    """
+    """The counts of one sentence; of one that is not valid, the last two alone."""
 
     number: int
     length: int
-    status: int = VALID
+    status: int = VALID  # 0, or 1 (error) or 2 (skipped)
     matched: int = 0
     gold: int = 0
     test: int = 0
     crossing: int = 0
     words: int = 0
     correct_tags: int = 0
-    why: str = ""
-    lost_gold: int = 0
+    why: str = ""  # what was wrong
+    lost_gold: int = 0  # the brackets of its two trees, where it is not valid
     lost_test: int = 0
 
     @property

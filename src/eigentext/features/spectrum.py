@@ -91,7 +91,6 @@ def omega_svd(
 ) -> Spectrum:
     """Top singular directions of Phi' Psi / M as coordinates of the M nodes.
 
-    >>> from eigentext.features.spectrum import FeatureRows
     >>> one = FeatureRows(np.array([[0], [1]], np.int32), np.ones((2, 1), np.float32), 2)
     >>> omega_svd(one, one, 1, np.random.default_rng(0)).s.round(4).tolist()
     [0.5]
@@ -118,7 +117,6 @@ def omega_svd(
 def noise_level(Phi: FeatureRows, Psi: FeatureRows, rng: np.random.Generator) -> float:
     """The largest singular value that chance alone gives Omega = Phi' Psi / M.
 
-    >>> from eigentext.features.spectrum import FeatureRows
     >>> same = FeatureRows(np.zeros((9, 1), np.int32), np.ones((9, 1), np.float32), 1)
     >>> noise_level(same, same, np.random.default_rng(0))
     0.0
@@ -211,7 +209,6 @@ def feature_numbers(template: int, *values: npt.NDArray[np.integer]) -> UInt64s:
 def scaled_rows(features: UInt64s, kappa: float) -> FeatureRows:
     """Sparse (M, d) matrix of one label's nodes, entries sqrt(M / (count + kappa)).
 
-    >>> import numpy as np
     >>> features = np.array([[1, 6], [1, 7], [1, 8], [1, 9]], dtype=np.uint64)
     >>> rows = scaled_rows(features, kappa=0.0)
     >>> rows.columns.tolist(), rows.values.tolist()[0], rows.width

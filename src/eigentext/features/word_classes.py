@@ -257,7 +257,6 @@ class WordClasses:
     ) -> WordClasses:
         """k-means classes of vectors of length 1, fitted on the first words of the file.
 
-        >>> import numpy as np
         >>> of = WordClasses.from_vectors(["a", "b", "c"], np.eye(3)[[0, 0, 1]], classes=2).of
         >>> of("a") == of("b") != of("c")
         True

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 class MostFrequent:
     """The label that the form had most often in training; for new forms the highest prior.
 
-    >>> from eigentext.lexical.documents import LexDocument, LexWord
     >>> scheme = load_scheme("arabic14")
     >>> noun = scheme.from_mapping({"lemma": "x", "pos": "N"})
     >>> ranker = MostFrequent().fit([LexDocument("d", [[LexWord("من", noun)]])])
@@ -121,7 +120,6 @@ class MostFrequent:
 def label_counts(documents: Iterable[LexDocument]) -> defaultdict[str, Counter[Label]]:
     """How often each form had each label.
 
-    >>> from eigentext.lexical.documents import LexDocument, LexWord
     >>> label_counts([LexDocument("d", [[LexWord("a", ("x",)), LexWord("a", ("x",))]])])["a"]
     Counter({('x',): 2})
     """
@@ -184,7 +182,6 @@ def evaluate_ranker(
 def folds_by_document(documents: Sequence[LexDocument], folds: int = 10) -> list[int]:
     """The fold of each document.
 
-    >>> from eigentext.lexical.documents import LexDocument
     >>> sorted(folds_by_document([LexDocument(name, []) for name in "abc"], 3))
     [0, 1, 2]
     """

@@ -37,7 +37,6 @@ CHANNELS = ("word", "tag", "word|tag")
 class Observations:
     """Names of what each channel can show, and how words are looked up.
 
-    >>> from eigentext.language.trees.dependency import DependencyTree
     >>> tree = DependencyTree(["a", "dog", "barks"], [2, 3, 0], tags=["DET", "NOUN", "VERB"])
     >>> seen = Observations.learn([tree], "word|tag", min_count=1)
     >>> seen.encode(["a", "cat", None], ["DET", "NOUN", None]).tolist()

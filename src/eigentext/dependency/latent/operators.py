@@ -112,7 +112,6 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
     After ``fit``: ``operators_``, ``reports_`` on the inverses, ``moments_``; after scoring,
     ``negative_rate`` of the trees scored so far.
 
-    >>> from eigentext.language.trees.dependency import DependencyTree
     >>> words = [("a", "b", "a"), ("b", "a", "a"), ("a", "a", "b"), ("b", "b", "b")]
     >>> trees = [DependencyTree(one, [2, 0, 2]) for one in words]
     >>> model = SpectralTreeOperators(1, observations="word", min_count=1).fit(trees)

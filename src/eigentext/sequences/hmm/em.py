@@ -74,7 +74,6 @@ def baum_welch(
     ``smoothing``  tokens added to every row, spread as the module's docstring says
     ``progress``   hears of each iteration
 
-    >>> from eigentext.sequences.observations import Encoded
     >>> data = Encoded.of([[0, 1, 0, 1, 0, 1], [1, 0, 1, 0]])
     >>> start = Parameters([0.5, 0.5], [[0.4, 0.6], [0.6, 0.4]], [[0.7, 0.3], [0.2, 0.8]])
     >>> learned = baum_welch(start, data, n_iter=20)
@@ -173,7 +172,6 @@ def stepwise_em(
     The result's ``log_likelihoods`` are sums over the parts of each pass, every part under the
     parameters of its own moment.  Where something was cut, pi is taken from the true beginnings.
 
-    >>> from eigentext.sequences.observations import Encoded
     >>> data = Encoded.of([[0, 1, 0, 1, 0, 1], [1, 0, 1, 0]] * 20)
     >>> start = Parameters([0.5, 0.5], [[0.4, 0.6], [0.6, 0.4]], [[0.7, 0.3], [0.2, 0.8]])
     >>> learned = stepwise_em(start, data, passes=9, parts=5)

@@ -154,7 +154,6 @@ def chain_views(bank: Treebank) -> tuple[UInt64s, UInt64s]:
 def give_chain_views(bank: Treebank) -> Treebank:
     """The treebank, with these features for the estimators.
 
-    >>> from eigentext.sequences.tagger.trees import skeletal_trees
     >>> bank = skeletal_trees([["a", "b"]], [[0, 0]], 1, language="generic")
     >>> [view.shape for view in chain_views(give_chain_views(bank))]
     [(5, 8), (5, 10)]

@@ -201,7 +201,6 @@ class AuditEntry(NamedTuple):
 def record_of(sentence: Sentence) -> Json:
     """A sentence as it is stored.
 
-    >>> from eigentext.language import Doc
     >>> record_of(Doc.from_tokens([["a"]]).sentences[0])
     {'tokens': [{'text': 'a', 'start': 0, 'end': 1}], 'columns': {}, 'comments': []}
     """

@@ -288,7 +288,6 @@ def retrain(
     told the steps: a model of each fold, and the new one.
 
     >>> from eigentext.language import Doc
-    >>> from eigentext.studio.tasks import open_task
     >>> task = open_task("tags")
     >>> text = Doc.from_tokens([["the", "dog", "barks"]] * 6)
     >>> done = {"analysis": {"upos": ["DET", "NOUN", "VERB"]}}

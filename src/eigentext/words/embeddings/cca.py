@@ -316,7 +316,6 @@ def cca_embeddings(
     ``settings.contexts`` may read counts of positions as a bag (see :func:`context_counts`).  The
     word ``<unk>`` is left out when the vocabulary holds all.
 
-    >>> from eigentext.counting.counting import count_sentences
     >>> text = [s.split() for s in ["a cat ran", "a dog ran", "the cat sat", "the dog sat"]] * 3
     >>> vectors = cca_embeddings(count_sentences(text, contexts="lr1"), CCASettings(3))
     >>> vectors.neighbours("cat", 1)[0][0]
