@@ -36,7 +36,7 @@ def parse_template(name: str) -> tuple[Template, int]:
     """Read a template such as ``tag[-1]&lower[0]``: what it asks of words, and how many tags.
 
     >>> parse_template("tag[-1]&tag[-2]&lower[0]")[0].items
-    (Item(attribute='lower', offset=0, role=''),)
+    (TemplateItem(attribute='lower', offset=0, role=''),)
     >>> parse_template("tag[-1]&tag[-2]")[1]
     2
     """
