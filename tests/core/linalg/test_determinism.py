@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401  it has a BLAS of its own, which must be there before it is counted
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from eigentext.errors import SettingsError
