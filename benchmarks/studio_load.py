@@ -303,14 +303,7 @@ def keys(options: argparse.Namespace) -> None:
             file_name = Path(folder, "ewt.conllu")
             file_name.write_text(trees, "utf-8")
             command = [sys.executable, "-m", "eigentext.cli", "annotate"]
-            create = [
-                "project",
-                "create",
-                str(Path(folder, "a.db")),
-                "EWT",
-                "--task",
-                "dependency",
-            ]
+            create = ["project", str(Path(folder, "a.db")), "EWT", "--task", "dependency"]
             if options.model:
                 create += ["--model", options.model]
             subprocess.run([*command, *create], check=True, stdout=subprocess.DEVNULL)

@@ -529,7 +529,7 @@ def test_a_layer_is_closed_when_its_annotator_sees_the_adjudication(store):
     assert found["not_blind"] == 2  # a decision, and that another was taken back
     (effort,) = found["effort"]
     assert effort["annotator"] == "ada"
-    sides = parts_of("tags", *rows_of(store, 1), everyone=["ada"], users={ada: "ada"})[0].sides
+    sides = parts_of("tags", rows_of(store, 1), ["ada"], {ada: "ada"})[0].sides
     assert {word: value for (_, word), value in sides["ada"].values["upos"].items()} == {
         0: "NOUN",
         1: "VERB",

@@ -187,7 +187,8 @@ class AnnotateService:
 
     async def people(self) -> dict[int, str]:
         """The names of all users."""
-        return {user.id: user.name for user in await self.call(self.accounts.users)}
+        names: dict[int, str] = await self.call(self.accounts.names)
+        return names
 
     async def documents(self, project: int, identity: Identity) -> list[wire.DocumentSummary]:
         """The documents of a project, with how far everybody is."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from eigentext.base.types import Json
     from eigentext.studio.api.annotate import AnnotateService
     from eigentext.studio.service.identity import Authenticator
+    from eigentext.studio.store.projects import Kind
 
 _MOST = 2**53
 _Number = Annotated[int, Path(ge=1, le=_MOST)]
@@ -117,14 +118,7 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
         identity.require("guidelines.change" if only_guidelines else "project.change")
         return await service.change_project(number, request, identity)
 
-    @app.delete(
-        "/api/projects/{number}", status_code=204, response_model=None, **allowed("project.delete")
-    )
-    async def delete_project(number: _Number, confirm: _Confirm, identity: IdentityOf) -> None:
-        """Put a project aside; it can be had back until it is purged."""
-        await service.call(
-            service.store.delete, "project", number, confirm=confirm, by=identity.id
-        )
+    _add_deletion(app, service, "project")
 
     @app.post("/api/projects/{number}/restore", **allowed("project.delete"))
     async def restore_project(number: _Number, identity: IdentityOf) -> wire.ProjectView:
@@ -138,10 +132,10 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
         number: _Number,
         identity: IdentityOf,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
-    ) -> wire.QueueAnswer:
+    ) -> wire.CertaintyAnswer:
         """Sentences that wait for the asker, the least certain first."""
         waiting = unless_gone(call, service.queue(number, _named(identity), limit))
-        return wire.QueueAnswer(sentences=await waiting)
+        return wire.CertaintyAnswer(sentences=await waiting)
 
     @app.get("/api/projects/{number}/measures", **allowed("measures.see"))
     async def measures(call: Request, number: _Number) -> wire.MeasuresAnswer:
@@ -177,6 +171,19 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
         )
 
 
+def _add_deletion(app: FastAPI, service: AnnotateService, kind: Kind) -> None:
+    @app.delete(
+        f"/api/{kind}s/{{number}}",
+        name=f"delete_{kind}",
+        status_code=204,
+        response_model=None,
+        **allowed(f"{kind}.delete"),
+    )
+    async def put_aside(number: _Number, confirm: _Confirm, identity: IdentityOf) -> None:
+        """Put it aside; it can be had back until it is purged."""
+        await service.call(service.store.delete, kind, number, confirm=confirm, by=identity.id)
+
+
 # ---- documents
 
 
@@ -203,17 +210,7 @@ def _add_documents(app: FastAPI, service: AnnotateService) -> None:
         opened = await service.layer_of(number, layer, identity)
         return await service.document(number, opened, writable=_writable(identity, layer, opened))
 
-    @app.delete(
-        "/api/documents/{number}",
-        status_code=204,
-        response_model=None,
-        **allowed("document.delete"),
-    )
-    async def delete_document(number: _Number, confirm: _Confirm, identity: IdentityOf) -> None:
-        """Put a document aside; it can be had back until it is purged."""
-        await service.call(
-            service.store.delete, "document", number, confirm=confirm, by=identity.id
-        )
+    _add_deletion(app, service, "document")
 
     @app.post("/api/documents/{number}/restore", **allowed("document.delete"))
     async def restore_document(number: _Number, identity: IdentityOf) -> wire.DocumentSummary:

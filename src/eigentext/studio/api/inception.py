@@ -349,22 +349,18 @@ def add_inception(
 ) -> None:
     """Add the routes; INCEpTION's remote URL is ``/api/inception/ner`` and the like."""
 
-    async def answered(call: Request, recommender: str, job: str, action: str) -> Response:
-        try:
-            identity = await authenticator.identify(call)
-            identity.require(action)
-            body = await call.body()
-            answer = await unless_gone(call, pool.run(job, recommender, body, limits))
-        except EigentextError as error:
-            return told_plainly(error)
-        return written(answer) if answer else Response(status_code=204)
+    def add(job: str, action: str) -> None:
+        @app.post(f"/api/inception/{{recommender}}/{job}", include_in_schema=False)
+        async def inception(call: Request, recommender: str) -> Response:
+            try:
+                identity = await authenticator.identify(call)
+                identity.require(action)
+                body = await call.body()
+                work = pool.run(f"inception/{job}", recommender, body, limits)
+                answer = await unless_gone(call, work)
+            except EigentextError as error:
+                return told_plainly(error)
+            return written(answer) if answer else Response(status_code=204)
 
-    @app.post("/api/inception/{recommender}/predict", include_in_schema=False)
-    async def inception_predict(call: Request, recommender: str) -> Response:
-        """INCEpTION asks for proposals."""
-        return await answered(call, recommender, "inception/predict", "model.propose")
-
-    @app.post("/api/inception/{recommender}/train", include_in_schema=False)
-    async def inception_train(call: Request, recommender: str) -> Response:
-        """INCEpTION sends what was annotated."""
-        return await answered(call, recommender, "inception/train", "model.retrain")
+    add("predict", "model.propose")  # INCEpTION asks for proposals
+    add("train", "model.retrain")  # it sends what was annotated

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eigentext.studio.api import schemas, schemas_parse
-from eigentext.studio.api import schemas_lexical as lexical
-from eigentext.studio.api import schemas_sequences as sequences
 from eigentext.studio.api import schemas_words as words
 from eigentext.studio.service.answering import add_job
 
@@ -23,16 +21,16 @@ _SHAPES: dict[str, tuple[type[BaseModel], type[BaseModel]]] = {
     "trees": (schemas.TreesRequest, schemas.TreesAnswer),
     "parse": (schemas_parse.ParseRequest, schemas_parse.ParseAnswer),
     "pipe": (schemas.PipeRequest, schemas.PipeAnswer),
-    "lex/rank": (lexical.LexicalRequest, lexical.RankAnswer),
-    "read": (lexical.ReadRequest, lexical.ReadAnswer),
+    "lex/rank": (words.LexicalRequest, words.RankAnswer),
+    "read": (words.ReadRequest, words.ReadAnswer),
     "words/find": (words.FindRequest, words.FindAnswer),
     "words/look": (words.LookRequest, words.LookAnswer),
     "words/tree": (words.TreeRequest, words.TreeAnswer),
     "words/neighbours": (words.NeighboursRequest, words.NeighboursAnswer),
     "words/map": (words.MapRequest, words.MapAnswer),
     "words/compare": (words.WordsCompareRequest, words.WordsCompareAnswer),
-    "sequences/states": (sequences.StatesRequest, sequences.StatesAnswer),
-    "sequences/text": (sequences.SequencesTextRequest, sequences.SequencesTextAnswer),
+    "sequences/states": (words.StatesRequest, words.StatesAnswer),
+    "sequences/text": (words.SequencesTextRequest, words.SequencesTextAnswer),
 }
 
 

@@ -16,7 +16,7 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.language.token import Token
 from eigentext.lexical.analysis import GUESSES
 from eigentext.reports.morphology import cut, in_plain_words, kinds, segment_words
-from eigentext.studio.api import schemas_lexical as wire
+from eigentext.studio.api import schemas_words as wire
 from eigentext.studio.service.limits import TooMuchError, tokens_of
 from eigentext.studio.tasks.lexical import RememberedRanking
 

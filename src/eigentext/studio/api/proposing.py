@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eigentext.studio.api.schemas_annotate import ImportRequest
     from eigentext.studio.measures.measures import DocumentMeasures
     from eigentext.studio.service.models import Served
-    from eigentext.studio.store.records import Decision, Layer, Project, StoredDocument
+    from eigentext.studio.store.records import Project, StoredDocument
     from eigentext.studio.tasks.records import AnnotatedDocument, Proposal
     from eigentext.studio.tasks.task import Task
 
@@ -91,7 +91,7 @@ class Proposers:
             "annotate/compare": self.compare,
             "annotate/export": self.export,
             "annotate/import": self.import_text,
-            "annotate/measure/parts": measured_parts,
+            "annotate/measure/parts": measures.parts_of,
             "annotate/measure/pair": measures.of_pair,
             "annotate/measure/all": measures.of_all,
             "annotate/measure/whole": measured,
@@ -209,16 +209,6 @@ class Proposers:
                 task=task,
                 name=request.name,
             )
-
-
-def measured_parts(
-    task: str,
-    rows: tuple[list[StoredDocument], list[Layer], list[Decision]],
-    everyone: Sequence[str],
-    people: Mapping[int, str],
-) -> list[DocumentMeasures]:
-    """Some documents of a project, each measured by itself."""
-    return measures.parts_of(task, *rows, everyone=everyone, users=people)
 
 
 def measured(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from eigentext.drawing.svg import is_right_to_left
 from eigentext.errors import SettingsError
 from eigentext.reports.morphology import in_plain_words
-from eigentext.studio.api import schemas_lexical as wire
+from eigentext.studio.api import schemas_words as wire
 from eigentext.studio.service.limits import NoModelError, TooMuchError, check_length
 
 if TYPE_CHECKING:

@@ -276,8 +276,8 @@ class ChangeRequest(ApiRequest):
     note: Annotated[Text, Field(max_length=10_000)] = ""
 
 
-class LayerRequest(ApiRequest):
-    """Which layer is changed: one's own, or the adjudication."""
+class StepRequest(ApiRequest):
+    """A change of a layer, or that the last one be taken or brought back."""
 
     layer: Literal["mine", "adjudication"] = "mine"
     base_version: int | None = Field(
@@ -287,19 +287,13 @@ class LayerRequest(ApiRequest):
         alias="seen",
         description="the version that was seen: 409 if stale",
     )
-
-
-class DecideRequest(LayerRequest):
-    """Decisions that belong together: all are saved, or none."""
-
-    changes: list[ChangeRequest] = Field(min_length=1, max_length=2_000)
     k: int = Field(default=1, ge=1, le=50, description="so many whole trees in the proposal")
 
 
-class StepRequest(LayerRequest):
-    """Take the last change back, or bring it back."""
+class DecideRequest(StepRequest):
+    """Decisions that belong together: all are saved, or none."""
 
-    k: int = Field(default=1, ge=1, le=50)
+    changes: list[ChangeRequest] = Field(min_length=1, max_length=2_000)
 
 
 class DoneRequest(ApiRequest):
@@ -379,13 +373,7 @@ class SentenceCertainty(BaseModel):
 
 
 class CertaintyAnswer(BaseModel):
-    """The sentences of a document, in order."""
-
-    sentences: list[SentenceCertainty]
-
-
-class QueueAnswer(BaseModel):
-    """Sentences of a project that are not done, the least certain first."""
+    """The sentences of a document, in order; or those that wait, the least certain first."""
 
     sentences: list[SentenceCertainty]
 

@@ -1,8 +1,8 @@
-"""What goes over the wire about words: one word, prefixes, neighbours, the map, two models."""
+"""What goes over the wire about words, their readings, and sequences."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
@@ -12,6 +12,9 @@ _LONGEST = 200  # characters of a word, bits of a prefix
 Word = Annotated[Text, StringConstraints(min_length=1, max_length=_LONGEST)]
 Query = Annotated[Text, StringConstraints(min_length=1, max_length=3 * _LONGEST + 3)]
 Bits = Annotated[str, StringConstraints(pattern="^[01]*$", max_length=_LONGEST)]
+
+
+# ---- one word, prefixes, neighbours, the map, two models
 
 
 class WordsRequest(ApiRequest):
@@ -205,3 +208,224 @@ class WordsCompareAnswer(BaseModel):
     moved: list[MovedView]
     mean_overlap: float = Field(description="of all words that were looked at")
     n_shared: int = Field(description="words that were looked at; both models know them")
+
+
+# ---- readings of words, and texts that somebody reads
+
+
+class WordPosition(ApiRequest):
+    """A word of the request; both numbers count from 0."""
+
+    sentence: int = Field(ge=0)
+    word: int = Field(ge=0)
+
+
+class FixedLabel(WordPosition):
+    """What a person decided about a word: the values of its label elements."""
+
+    label: dict[Text, Text] = Field(description="as a candidate's label has them")
+
+
+class LexicalRequest(ApiRequest):
+    """Raw text, or sentences that are tokenised already: one document."""
+
+    text: Text | None = Field(default=None, description="raw text, as of `lex apply --raw`")
+    sentences: list[list[Text]] | None = Field(default=None, description="lists of tokens")
+    model: Text | None = Field(default=None, description="name of a ranker; or the first")
+    scheme: Text = Field(default="arabic", max_length=40, description="for text; see /api/health")
+    top: int | None = Field(default=None, ge=1, description="how many candidates to list; or all")
+    fixed: list[FixedLabel] = Field(default=[], description="decisions that the rest goes by")
+
+
+class SegmentView(BaseModel):
+    """A segment of a word, with its tag and what that means."""
+
+    text: str
+    tag: str
+    kind: Literal["before", "stem", "after"]
+    meaning: str
+
+
+class PieceView(BaseModel):
+    """A piece of the vocalised word, for colours; joined, the pieces are the word."""
+
+    text: str
+    kind: Literal["before", "stem", "after"]
+
+
+class SenseView(BaseModel):
+    """Another reading that has the same label."""
+
+    lemma: str
+    vocalised: str
+    gloss: str
+
+
+class CandidateView(BaseModel):
+    """One label of a word, how probable it is here, and its most frequent reading."""
+
+    rank: int = Field(description="from 1")
+    label: dict[str, str]
+    probability: float
+    score: float
+    source: str
+    guess: bool = Field(description="the analyzer did not know the word and guessed this")
+    lemma: str
+    vocalised: str
+    respelled: bool = Field(description="the reading has other letters than those typed")
+    gloss: str
+    root: str
+    morphology: str = Field(description="the label in plain words")
+    segments: list[SegmentView]
+    pieces: list[PieceView]
+    also: list[SenseView] = Field(description="further readings with this label")
+
+
+class WordView(BaseModel):
+    """A word as typed, with its candidates, best first."""
+
+    form: str
+    start: int | None = Field(description="its place in the text, in characters; for raw text")
+    end: int | None
+    guessed: bool = Field(description="neither analyzer nor training knew the word")
+    margin: float = Field(description="how much more probable the first is than the second")
+    decided: bool = Field(description="a person decided: the first candidate is what they chose")
+    n_candidates: int
+    candidates: list[CandidateView]
+
+
+class RankedSentence(BaseModel):
+    """The words of one sentence."""
+
+    words: list[WordView]
+
+
+class RankAnswer(BaseModel):
+    """The sentences of the request, in order."""
+
+    direction: Literal["ltr", "rtl"]
+    language: str
+    elements: list[str] = Field(description="the label elements, in order")
+    sentences: list[RankedSentence]
+
+
+class ReadRequest(ApiRequest):
+    """A text that somebody reads."""
+
+    text: Text
+    kind: Literal["lex", "pipeline"] | None = Field(
+        default=None, description="a ranker of readings or a pipeline; or the first that is there"
+    )
+    model: Text | None = Field(default=None, description="name of the model; or the first")
+    top: int = Field(default=10, ge=1, le=50, description="readings of a word to list")
+
+
+class ReadAnswer(RankAnswer):
+    """The words of the text with their readings, and the best ones as CoNLL-U."""
+
+    model: str
+    kind: Literal["lex", "pipeline"]
+    conllu: str
+
+
+# ---- the states of a model of sequences, and a text read by it
+
+#: files that are models of sequences
+SequenceKind = Literal["hmm", "blocked-hmm", "spectral-hmm", "latent-tagger"]
+
+#: of a state, and next states, that can be asked for
+MOST_WORDS = 100
+
+
+class SequencesRequest(ApiRequest):
+    """A question to a model of sequences."""
+
+    model: Text | None = Field(
+        default=None, description="name of a model of sequences; or the first"
+    )
+
+
+class StatesRequest(SequencesRequest):
+    """What is behind the model."""
+
+    top: int = Field(default=8, ge=1, le=MOST_WORDS, description="how many words and next states")
+    draw: bool = Field(default=False, description="an SVG of the transitions")
+
+
+class SequenceState(BaseModel):
+    """A state, or a tag of a latent tagger, as ``eigentext hmm inspect --json`` has it."""
+
+    state: int
+    name: str = Field(description="its number, or the tag")
+    share: float = Field(description="of all tokens")
+    words: list[tuple[str, float]] = Field(description="p(word | state), the likeliest")
+    after: list[tuple[int, float]] = Field(description="p(next state | state), the likeliest")
+
+
+class StatesAnswer(BaseModel):
+    """The states, the most frequent first; or the singular values of operators.
+
+    Of a model with blocked emissions no states are listed: each belongs to a single word.
+    """
+
+    model: str
+    of: SequenceKind
+    states: list[SequenceState]
+    n_states: int = Field(description="of the model; dimensions, where it has operators")
+    n_symbols: int = Field(description="words and classes of words that it tells apart")
+    left_out: int = Field(description="rare states that are not listed")
+    estimator: str | None = Field(default=None, description="of operators")
+    singular_values: list[float] | None = Field(default=None, description="of operators")
+    svg: str | None = None
+
+
+class SequencesTextRequest(SequencesRequest):
+    """Raw text, or sentences that are tokenised already."""
+
+    text: Text | None = Field(default=None, description="raw text")
+    sentences: list[list[Text]] | None = Field(default=None, description="lists of tokens")
+    scheme: Text = Field(default="ptb", max_length=40, description="for text; see /api/health")
+    method: Literal["viterbi", "posterior"] = Field(
+        default="viterbi",
+        description="states of the best path, or the best state for each token by itself; a "
+        "latent tagger decodes as it was trained to",
+    )
+    top: int = Field(default=3, ge=1, le=20, description="how many likely states of each token")
+
+
+class ReadToken(BaseModel):
+    """A token: its symbol, its state, and its surprisal; null is what the model cannot say."""
+
+    text: str
+    symbol: str = Field(description="the token, or the class that stands for it")
+    in_vocabulary: bool = Field(serialization_alias="known", description="it was seen in training")
+    state: int | None
+    p: float | None = Field(description="p(state | sentence)")
+    likely: list[tuple[int, float]] = Field(description="the likeliest states and their p")
+    surprisal: float | None = Field(
+        description="-log p(token | tokens before it), natural; null where it is infinite too"
+    )
+
+
+class ReadSequence(BaseModel):
+    """A sentence; perplexity is null where the model finds it impossible."""
+
+    tokens: list[ReadToken]
+    log_prob: float | None
+    perplexity: float | None
+    impossible: bool = Field(description="no sequence of states explains it")
+
+
+class SequencesTextAnswer(BaseModel):
+    """The sentences in order, and the figures of the whole text."""
+
+    model: str
+    of: SequenceKind
+    sentences: list[ReadSequence]
+    names: dict[int, str] = Field(description="of the states that are in the answer")
+    n_tokens: int
+    log_prob: float | None
+    perplexity: float | None
+    negative_rate: float | None = Field(
+        description="of operators: share of tokens for which they had no positive value"
+    )

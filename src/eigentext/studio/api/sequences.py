@@ -13,7 +13,7 @@ import numpy as np
 
 from eigentext.errors import SettingsError
 from eigentext.sequences.inspection import graph_of, graph_of_tags, perplexity, states_of, tags_of
-from eigentext.studio.api import schemas_sequences as wire
+from eigentext.studio.api import schemas_words as wire
 from eigentext.studio.service.limits import TooMuchError, as_typed, finite, tokens_of
 
 if TYPE_CHECKING:

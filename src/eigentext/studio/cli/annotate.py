@@ -162,7 +162,7 @@ def measure(store: Store, project: ProjectName, format_: options.Format = "nativ
         from eigentext.studio.store.accounts import Accounts
 
         facts = opened_store.project_named(project)
-        people = {user.id: user.name for user in Accounts(opened_store).users()}
+        people = Accounts(opened_store).names()
         rows = measures.rows_of(opened_store, facts.id)
         record = measures.measure(facts, *rows, users=people)
     if format_ == "jsonl":
@@ -235,7 +235,7 @@ def log(
     with opened(store) as opened_store:
         from eigentext.studio.store.accounts import Accounts
 
-        names = {user.id: user.name for user in Accounts(opened_store).users()}
+        names = Accounts(opened_store).names()
         rows = [
             {
                 "number": entry.id,

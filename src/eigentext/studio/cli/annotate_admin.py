@@ -169,7 +169,7 @@ def _show(store: str, name: str, format_: str) -> None:
         from eigentext.studio.store.accounts import Accounts
 
         project = opened_store.project_named(name)
-        names = {user.id: user.name for user in Accounts(opened_store).users()}
+        names = Accounts(opened_store).names()
         assigned = opened_store.assignments(project.id)
         layers_of = opened_store.layers_of(project.id)
         rows: list[dict[str, Any]] = []
@@ -382,7 +382,7 @@ def user(
         if tokens.revoke is not None:
             accounts.revoke_token(tokens.revoke)
         if tokens.tokens:
-            names = {each.id: each.name for each in accounts.users()}
+            names = accounts.names()
             listed = accounts.tokens(number)
             rows = [{**each._asdict(), "user": names[each.user]} for each in listed]
         elif name is None and tokens.revoke is None:

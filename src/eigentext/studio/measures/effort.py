@@ -88,9 +88,12 @@ def efforts(
         words = n if (number, DONE) in state else len(task.decided_words(state, number))
         if not words:
             continue
-        acts = _acts(row for row in of_sentence if row.redo_of is None)
-        seconds = [_most(row.seconds for row in act) for act in acts]
-        keys = [_most(row.keys for row in act) for act in acts]
+        acts: dict[int, list[Decision]] = {}  # what was decided together, in one version
+        for row in of_sentence:
+            if row.redo_of is None:
+                acts.setdefault(row.version, []).append(row)
+        seconds = [_most(row.seconds for row in act) for act in acts.values()]
+        keys = [_most(row.keys for row in act) for act in acts.values()]
         n_cut += sum(cost is not None and cost > PAUSE for cost in seconds)
         shown: set[Arm] = {"ranked" if row.ranked else "unranked" for row in of_sentence}
         costs.append(
@@ -102,14 +105,6 @@ def efforts(
             )
         )
     return Efforts(costs, n_cut)
-
-
-def _acts(rows: Iterable[Decision]) -> list[list[Decision]]:
-    """Decisions that were made together, of one version of the layer, are one act."""
-    acts: dict[int, list[Decision]] = {}
-    for row in rows:
-        acts.setdefault(row.version, []).append(row)
-    return list(acts.values())
 
 
 def _most(costs: Iterable[float | None]) -> float | None:

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from eigentext.studio.store.store import AnnotationStore
     from eigentext.studio.tasks.task import Task
 
+    Rows = tuple[Sequence[StoredDocument], Sequence[Layer], Iterable[Decision]]
+
 T = TypeVar("T")
 
 
@@ -105,14 +107,8 @@ def measure(
     >>> [(one["measure"], one["value"]) for one in found["agreement"]["pairs"][0]["measures"]]
     [('upos: agreement', 50.0), ("upos: Cohen's kappa", 0.0)]
     """
-    parts = parts_of(
-        project.task,
-        documents,
-        layers,
-        decisions,
-        everyone=annotators_of(layers, users),
-        users=users,
-    )
+    rows = documents, layers, decisions
+    parts = parts_of(project.task, rows, annotators_of(layers, users), users)
     sides = sides_of(parts, sorted({name for part in parts for name in part.sides}))
     pairs = [of_pair(pair, sides[pair[0]], sides[pair[1]]) for pair in combinations(sides, 2)]
     return whole_of(project, parts, of_all(list(sides.values())), pairs)
@@ -132,16 +128,11 @@ def annotators_of(layers: Iterable[Layer], users: Mapping[int, str] | None = Non
 
 
 def parts_of(
-    task_name: str,
-    documents: Sequence[StoredDocument],
-    layers: Sequence[Layer],
-    decisions: Iterable[Decision],
-    *,
-    everyone: Sequence[str],
-    users: Mapping[int, str] | None = None,
+    task_name: str, rows: Rows, everyone: Sequence[str], users: Mapping[int, str] | None = None
 ) -> list[DocumentMeasures]:
     """Some documents of a project, each by itself; ``everyone`` are all annotators of it."""
     task = open_task(task_name)
+    documents, layers, decisions = rows
     layers_of: dict[int, list[Layer]] = {document.id: [] for document in documents}
     n_sentences = {document.id: len(document.sentences) for document in documents}
     for layer in layers:

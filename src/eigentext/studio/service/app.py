@@ -35,17 +35,16 @@ from eigentext.studio.service import is_loopback
 from eigentext.studio.service.answering import answer_errors
 from eigentext.studio.service.batch import BATCH, add_batch
 from eigentext.studio.service.identity import Authenticator
-from eigentext.studio.service.jobs import builder, expected
+from eigentext.studio.service.jobs import ServiceFacts, builder
 from eigentext.studio.service.limits import InFlight
 from eigentext.studio.service.middleware import BodyLimit, HostNames, SecurityHeaders
+from eigentext.studio.service.models import survey
 from eigentext.studio.service.settings import ServiceSettings
 from eigentext.studio.service.workers import WorkerPool
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from socket import socket
-
-from eigentext.studio.service.jobs import ServiceFacts
 
 _LIMITS = (
     *("characters", "trees", "words", "tree_words", "ranked_words"),
@@ -61,7 +60,7 @@ def make_pool(settings: ServiceSettings) -> WorkerPool:
 
     A model that is not there, or that no page knows, is told here.
     """
-    facts = expected(settings)
+    facts = ServiceFacts(survey(settings))  # what the headers of the models say
     if settings.lex_analyzer is not None and not facts.of("lex"):
         raise SettingsError("--lex-analyzer needs --lex-model, a file of `eigentext lex train`")
     return WorkerPool(

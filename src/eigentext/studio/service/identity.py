@@ -81,21 +81,15 @@ class Identity(NamedTuple):
 
 
 class Authenticator:
-    """Finds out who is asking.
-
-    ``accounts``  of the store
-    ``strict``    whether names need passwords: everywhere but on this machine
-    ``run``       calls the store in a thread
-    ``run_slowly``  the same for passwords, whose work is slow on purpose
-    """
+    """Finds out who is asking."""
 
     def __init__(
         self,
         accounts: Callable[[], Accounts],
         *,
-        strict: bool,
-        run: Callable[..., Any],
-        run_slowly: Callable[..., Any],
+        strict: bool,  # names need passwords: everywhere but on this machine
+        run: Callable[..., Any],  # calls the store in a thread
+        run_slowly: Callable[..., Any],  # the same for passwords, whose work is slow on purpose
     ) -> None:
         self._accounts = accounts
         self.strict = strict

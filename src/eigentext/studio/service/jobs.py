@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eigentext.studio.service.models import ModelFacts, Served, survey
+from eigentext.studio.service.models import ModelFacts, Served
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,11 +24,6 @@ class ServiceFacts(NamedTuple):
     def of(self, kind: str) -> list[ModelFacts]:
         """The models of one kind; the first is the default."""
         return [facts for facts in self.models if facts.kind == kind]
-
-
-def expected(settings: ServiceSettings) -> ServiceFacts:
-    """What the headers of the models say, before any worker has loaded them."""
-    return ServiceFacts(survey(settings))
 
 
 def builder(settings: ServiceSettings, facts: ServiceFacts) -> Build:

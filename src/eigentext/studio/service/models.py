@@ -167,19 +167,14 @@ def _stages(header: Header) -> tuple[str, ...]:
 
 
 class Served:
-    """The models of a service, loaded and ready: no request waits for files or compilers.
-
-    ``models``    those of `survey`
-    ``analyzer``  where the rankers' analyzer lies, if not where it was in training
-    ``tell``      is called with `Loading` before each model and at the end
-    """
+    """The models of a service, loaded and ready: no request waits for files or compilers."""
 
     def __init__(
         self,
-        models: Sequence[ModelFacts],
+        models: Sequence[ModelFacts],  # those of `survey`
         *,
-        analyzer: str | None = None,
-        tell: Callable[[Loading], object] = lambda _: None,
+        analyzer: str | None = None,  # where that of rankers lies, if not where it was in training
+        tell: Callable[[Loading], object] = lambda _: None,  # before each model and at the end
     ) -> None:
         self._models: dict[str, Json] = {kind: {} for kind in KINDS}
         all_facts = []

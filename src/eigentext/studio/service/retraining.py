@@ -51,11 +51,6 @@ class Retraining:
         if self._pool is not None:
             self._pool.close()
 
-    @property
-    def folder(self) -> Path:
-        """Where the models are kept."""
-        return models_folder(self._service.store, self._service.settings.annotation_models)
-
     async def told(self, project: int) -> wire.RetrainAnswer:
         """How far the making for a project is."""
         return self._states.get(project, wire.RetrainAnswer(state="never"))
@@ -67,8 +62,8 @@ class Retraining:
         now = await self.told(project.id)
         if now.state == "running":
             return now
-        folder = self.folder
         service = self._service
+        folder = models_folder(service.store, service.settings.annotation_models)
         before = self._states.get(project.id)
         now = wire.RetrainAnswer(state="running", doing="learning")
         self._states[project.id] = now  # at once: a second click begins no second making

@@ -133,26 +133,17 @@ class _Worker:
 
 
 class WorkerPool:
-    """Some processes that do jobs, each within a deadline.
-
-    ``build``     called in each process, with a function to tell how far it is: jobs by name, and
-                  facts (`WorkerPool.facts`); it must be possible to pickle it
-    ``size``      number of processes
-    ``waiting``   most jobs in the queue
-    ``patience``  seconds that a job may wait there; may be changed
-    ``seconds``   that it may then work; may be changed
-    ``expected``  the facts as far as they are known before a worker is built
-    """
+    """Some processes that do jobs, each within a deadline."""
 
     def __init__(
         self,
-        build: Build,
+        build: Build,  # called in each process, so it is pickled: jobs by name, and facts
         *,
         size: int,
-        waiting: int,
-        patience: float,
-        seconds: float,
-        expected: Any = None,
+        waiting: int,  # most jobs in the queue
+        patience: float,  # seconds that a job may wait there; may be changed
+        seconds: float,  # that it may then work; may be changed
+        expected: Any = None,  # the facts as far as they are known before a worker is built
     ) -> None:
         self._build = build
         self.size = size

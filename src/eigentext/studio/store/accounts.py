@@ -211,6 +211,10 @@ class Accounts:
         query = select(*_USER).order_by(users.c.name)
         return self.store.reading(lambda c: [_as_user(row) for row in c.execute(query)])
 
+    def names(self) -> dict[int, str]:
+        """The names of all users by number."""
+        return {user.id: user.name for user in self.users()}
+
     def user(self, number: int) -> User:
         """The user of this number."""
         return self.store.reading(lambda c: _user(c, number))

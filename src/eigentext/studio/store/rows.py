@@ -138,7 +138,7 @@ def update_row(
 def find_row(c: Connection, table: Table, number: int, query: Any = None) -> Any:
     """The row of this number, in the columns of the query, or all."""
     what = table.name[:-1]
-    chosen = select(table) if query is None else query
+    chosen: Any = select(table) if query is None else query
     row = c.execute(chosen.where(table.c.id == row_number(number, what))).first()
     if row is None:
         raise MissingError(f"there is no {what} {number}")

@@ -45,6 +45,14 @@ def _of(column: str, table: str, **options: Any) -> Column[int]:
     return Column(column, _Id, ForeignKey(f"{table}.id", ondelete="CASCADE"), **options)
 
 
+def _filled(*names: str, kind: Any = Text) -> list[Column[Any]]:
+    return [Column(name, kind, nullable=False) for name in names]
+
+
+def _maybe(*names: str) -> list[Column[str]]:
+    return [Column(name, Text) for name in names]
+
+
 def _one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
     listed = ", ".join(f"'{value}'" for value in values)
     return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_is_known")
@@ -74,9 +82,7 @@ tokens = _numbered(
     Column("hash", Text, nullable=False, unique=True),  # sha256 of the secret
     Column("scope", Text, nullable=False),  # the most that it may do: a role
     Column("created", Text, nullable=False),
-    Column("used", Text),
-    Column("expires", Text),
-    Column("revoked", Text),
+    *_maybe("used", "expires", "revoked"),
     _one_of("scope", ROLES),
 )
 
@@ -85,10 +91,7 @@ sessions = Table(
     metadata,
     Column("hash", Text, primary_key=True),  # sha256 of the secret in the cookie
     _of("user", "users", nullable=False),
-    Column("csrf", Text, nullable=False),
-    Column("created", Text, nullable=False),
-    Column("seen", Text, nullable=False),
-    Column("expires", Text, nullable=False),
+    *_filled("csrf", "created", "seen", "expires"),
 )
 
 audit = _numbered(
@@ -101,10 +104,7 @@ audit = _numbered(
 
 projects = _numbered(
     "projects",
-    Column("name", Text, nullable=False),
-    Column("task", Text, nullable=False),
-    Column("language", Text, nullable=False),
-    Column("guidelines", Text, nullable=False),
+    *_filled("name", "task", "language", "guidelines"),
     Column("settings", JSON, nullable=False),
     Column("model", Text, nullable=False),  # the one that proposes, by name; '' is none
     Column("created", Text, nullable=False),
@@ -122,8 +122,7 @@ documents = _numbered(
     "documents",
     _of("project", "projects", nullable=False),
     Column("name", Text, nullable=False),
-    Column("n_sentences", Integer, nullable=False),
-    Column("n_words", Integer, nullable=False),
+    *_filled("n_sentences", "n_words", kind=Integer),
     Column("about", JSON, nullable=False),  # where it came from: format, scheme, elements, ...
     Column("created", Text, nullable=False),
     Column("deleted", Text),
@@ -204,8 +203,7 @@ Index("decisions_redone", decisions.c.redo_of)
 models = _numbered(
     "models",
     _of("project", "projects", nullable=False),
-    Column("file", Text, nullable=False),
-    Column("made", Text, nullable=False),
+    *_filled("file", "made"),
     Column("user", _Id, ForeignKey("users.id")),
     Column("scores", JSON, nullable=False),
     Column("in_use", Boolean, nullable=False),
