@@ -8,11 +8,9 @@ command line turns those into one line on stderr and exit code 2; anything else 
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Any
 
 
 def shortened(text: str, most: int = 1000) -> str:

@@ -13,12 +13,11 @@ Nothing is added by atomics: the order of the sums is fixed, and the bytes are t
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from eigentext.base.types import AnyArray, Int32s, Int64s
+from eigentext.base.types import AnyArray, Int32s, Int64s
 
 _PIECE = 1024  # nonzeros of a warp at most
 

@@ -11,13 +11,12 @@ and only weights that change need be touched.  The loops are the learners' own: 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from eigentext.base.types import Float64s
+from eigentext.base.types import Float64s
 
 _BLOCK = 1 << 18  # rows
 

@@ -26,8 +26,9 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import llvmlite.binding
 import numba
@@ -35,9 +36,6 @@ from numba.core import caching as _caching
 from numba.core import config as _config
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 caching: Any = _caching  # numba's own types are few
 config: Any = _config

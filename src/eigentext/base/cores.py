@@ -21,18 +21,16 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from threading import Thread
+from typing import Any, Literal, TypeVar, get_args
 from weakref import WeakSet
 
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from concurrent.futures import Future, ThreadPoolExecutor
-    from threading import Thread
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -25,13 +25,11 @@ import re
 import threading
 import time
 import warnings
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from eigentext.errors import MissingExtraError, ResourceError, SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

@@ -7,16 +7,12 @@ things with names, such as documents, which are in the same fold in whatever ord
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from eigentext.base.types import Int64s
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from eigentext.base.types import Int64s
 
 
 def held_out(n_items: int, folds: int) -> Iterator[tuple[Int64s, Int64s]]:

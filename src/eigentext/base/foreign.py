@@ -7,11 +7,9 @@ AttributeError with "use neighbours".  No such word works: there is one name for
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _SIZES = "n_states n_topics n_clusters n_components"
 _ROUNDS = "n_iter epochs passes refine"

@@ -15,12 +15,10 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
+import numpy.typing as npt
 
 _MMAP_THRESHOLD = -3  # its name in glibc is M_MMAP_THRESHOLD
 _LARGE = 1 << 20

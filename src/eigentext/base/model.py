@@ -23,27 +23,23 @@ from __future__ import annotations
 import inspect
 import sys
 import zlib
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache, wraps
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+
 from eigentext.base import foreign, modelfile, settings
 from eigentext.base.fields import Contents
-from eigentext.base.files.opening import is_model
+from eigentext.base.files.opening import Source, is_model
 from eigentext.base.hashing import fingerprint
+from eigentext.base.modelfile import Header
 from eigentext.base.records import Record
 from eigentext.base.registry import class_of
 from eigentext.base.values import Listed, Named, Packed, Part, Text, shown
 from eigentext.errors import EigentextError, MissingExtraError, ModelFileError, SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-
-    from eigentext.base.files.opening import Source
-    from eigentext.base.modelfile import Header
 
 _CONTAINERS = ("default", "pandas", "polars")
 

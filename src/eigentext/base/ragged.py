@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Int64s
+from eigentext.base.types import Int64s
 
 
 def pointers(lengths: Iterable[int] | npt.NDArray[Any]) -> Int64s:

@@ -13,18 +13,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from eigentext.base.files.storage import is_url
+from eigentext.base.files.storage import Source, is_url
 from eigentext.errors import DataError, ModelFileError, SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.base.files.storage import Source
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _SUFFIX = ".model"

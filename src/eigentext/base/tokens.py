@@ -5,13 +5,10 @@ A string would be read letter by letter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
 
 from eigentext.errors import DataError, SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Item = TypeVar("Item")
 

@@ -247,7 +247,7 @@ def _trust(source: str, flags: OperatorFlags) -> dict[str, Any]:
     words = round(float(np.mean([len(tree) for tree in trees])))
     levels = round(float(np.mean([tree.depths.max() for tree in trees])))
     conditions = examine(
-        cast(TreeMoments, model.moments_),
+        cast("TreeMoments", model.moments_),
         largest=float(np.abs(model.dictionary_.U).max()),
         words=max(words, 1),
         levels=max(levels, 1),

@@ -4,12 +4,9 @@ as the treebank writes them, and headlines without capitals, which say nothing t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from eigentext.language.tokenise.typed_forms import familiar_forms
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
 _ALL_BRACKETS = str.maketrans(_ESCAPES)

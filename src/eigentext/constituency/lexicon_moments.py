@@ -10,23 +10,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
 from eigentext.base.remembering import Remembered
+from eigentext.base.types import Float32s, Float64s, Int64s
 from eigentext.constituency.lexicon import Emission, Lexicon, build_lexicon, index_words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float32s, Float64s, Int64s
-    from eigentext.constituency.treebank import Treebank
+from eigentext.constituency.treebank import Treebank
 
 _MOST_EMISSIONS = 50_000  # of the latest words
 _MOST_SHAPES = 1_000  # of the latest signatures, which many words share

@@ -20,20 +20,16 @@ and is contracted with the vectors of its children in K (m1 + m2 + m3) steps ins
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.cores import each
 from eigentext.base.ragged import pointers
+from eigentext.base.types import Float32s, Float64s, Int64s
 from eigentext.linalg.ties import single_threaded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float32s, Float64s, Int64s
 
 ERROR = 0.05  # of the norm of each tensor
 WORTH = 0.5  # of its numbers is the most that a tensor in low rank may have left

@@ -8,13 +8,10 @@ Only pairs to the left are ever counted: the matrix of position -p is the transp
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 FARTHEST = 1000
 

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.engines import Engine, LocalEngine, cluster_in_use
 from eigentext.base.files.opening import expand
 from eigentext.base.hashing import fingerprint
+from eigentext.base.progress import Progress
 from eigentext.counting import workfolder
 from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.counts import Counts
@@ -29,15 +30,9 @@ from eigentext.counting.passes import CountingJob, first_pass, second_pass_away,
 from eigentext.counting.raw_text import tokenised_files
 from eigentext.counting.runs import RunStore
 from eigentext.counting.segments import Handle, SegmentStore, handle_of
-from eigentext.counting.shards import plan_shards
+from eigentext.counting.shards import Shard, plan_shards
 from eigentext.counting.vocabulary import Vocabulary, merge_types, select
 from eigentext.errors import DataError, SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from eigentext.base.progress import Progress
-    from eigentext.counting.shards import Shard
 
 
 def count(

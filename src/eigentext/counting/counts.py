@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from eigentext.base import modelfile
 from eigentext.base.fields import Ints, Sparse, Strings
+from eigentext.base.files.opening import Source
 from eigentext.base.model import Stored
 from eigentext.base.records import Each, Group
-from eigentext.base.values import Flag, Named, Text, Whole
+from eigentext.base.types import Int64s
+from eigentext.base.types import Sparse as Csr
+from eigentext.base.values import Flag, Named, Packed, Text, Whole
 from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.interning import Types, TypeTable
 from eigentext.counting.vocabulary import Vocabulary, select
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from eigentext.base.files.opening import Source
-    from eigentext.base.types import Int64s
-    from eigentext.base.types import Sparse as Csr
-    from eigentext.base.values import Packed
 
 _MOST = 10**15  # tokens
 

@@ -9,24 +9,20 @@ r"""Documents: what belongs together in a text, as lists of tokens and as a matr
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.files.opening import OnError
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_list, checked_tokens
+from eigentext.base.types import Int32s, Sparse
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.conllu import read_sentences
 from eigentext.language.formats.records import documents, kind_of
 from eigentext.language.formats.registry import format_of
 from eigentext.language.formats.text import split_tokens, text_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from eigentext.base.files.opening import OnError
-    from eigentext.base.types import Int32s, Sparse
 
 UNITS = ("line", "paragraph", "document", "file")
 _PARAGRAPHS = ("newpar", "newpar_id")

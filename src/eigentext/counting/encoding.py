@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.files.opening import expand
 from eigentext.base.files.writing import scratch_folder
+from eigentext.base.progress import Progress
+from eigentext.base.types import Int32s
 from eigentext.counting.counting import count
 from eigentext.counting.counts import Counts
 from eigentext.counting.memory import Budget
@@ -16,14 +19,7 @@ from eigentext.counting.raw_text import tokenised_files
 from eigentext.counting.segments import handle_of
 from eigentext.counting.shards import ShardErrors, plan_shards, read_segments
 from eigentext.counting.vocabulary import Vocabulary, select
-from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Int32s
-    from eigentext.errors import DataError
+from eigentext.errors import DataError, SettingsError
 
 
 class EncodedText(NamedTuple):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from eigentext.base.hashing import fingerprint
 from eigentext.counting.spill import disk_error
@@ -11,10 +13,6 @@ from eigentext.language.formats.text import text_lines, write_sentences
 from eigentext.language.token import Token
 from eigentext.language.tokenise.sentences import stretches
 from eigentext.language.tokenise.tokens import tokenise_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
 # A "paragraph" without an empty line for so many lines or characters is cut at a line end.
 _MOST_LINES = 2000

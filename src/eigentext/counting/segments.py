@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from eigentext.base.tokens import each_sentence
+from eigentext.base.types import Int32s
 from eigentext.counting.interning import PAD, Types, TypeTable
 from eigentext.counting.shards import Segment, ShardErrors
 from eigentext.counting.spill import load_arrays, load_slice, save_arrays, saved
 from eigentext.counting.workfolder import write_record
 from eigentext.errors import DataError
 from eigentext.language.formats.text import check_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from eigentext.base.types import Int32s
 
 _BLOCK_BYTES = 1 << 20  # text interned at once
 

@@ -9,18 +9,15 @@ import json
 import os
 import shutil
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from eigentext.base.types import Json, Numbers, UInt8s
 from eigentext.errors import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-    from pathlib import Path
-
-    from eigentext.base.types import Json, Numbers, UInt8s
 
 _ABOUT = "about.json"
 _ALIGNED = 8  # arrays in a file begin at multiples of this

@@ -12,7 +12,8 @@ Both are Parquet files, as DuckDB, Spark or pandas write them; :func:`write_tabl
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from eigentext.base.engines import LocalEngine
 from eigentext.base.files.opening import expand
 from eigentext.base.files.writing import scratch_folder
 from eigentext.base.heap import read_mapped
+from eigentext.base.types import Int64s, Numbers, Sparse
 from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.counts import Counts
 from eigentext.counting.interning import Types
@@ -28,11 +30,6 @@ from eigentext.counting.runs import PairRun, RunStore
 from eigentext.counting.vocabulary import UNKNOWN, Vocabulary, select
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.parquet import columns, write_columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from eigentext.base.types import Int64s, Numbers, Sparse
 
 _WHITE = re.compile(r"[ \t\n\r\v\f]")
 _MOST = 10**15  # the largest count

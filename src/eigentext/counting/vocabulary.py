@@ -6,22 +6,17 @@ literal ``<unk>`` in the text).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.base.engines import LocalEngine
+from eigentext.base.engines import Engine, LocalEngine
 from eigentext.base.ragged import pointers
+from eigentext.base.types import Bools, Int32s, Int64s, UInt64s
 from eigentext.counting.interning import PAD, Types, TypeTable
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from eigentext.base.engines import Engine
-    from eigentext.base.types import Bools, Int32s, Int64s, UInt64s
 
 UNKNOWN = "<unk>"
 _UNKNOWN_NUMBER = int.from_bytes(UNKNOWN.encode().ljust(8, b"\0"), "big")  # as in _prefixes

@@ -15,15 +15,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from eigentext.base.files.writing import MARKER, has_marker, scratch_folder, take_lock
 from eigentext.counting.spill import disk_error
 from eigentext.errors import EigentextError, ResourceError, SettingsError, StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _STAGES = ("raw", "segments", "pairs", "result", "spill")
 _MADE = b"The folder and all in it were made by eigentext.\n"

@@ -15,11 +15,8 @@ from __future__ import annotations
 import ast
 import re
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SKIPPED_FOLDERS = frozenset(
     {"__pycache__", "_pyrepl", "_vendor", "config", "dist-packages", "encodings", "ensurepip"}

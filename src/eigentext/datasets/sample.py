@@ -16,17 +16,15 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from eigentext.base.files.writing import atomic_write
 from eigentext.datasets.arabic_lexicon import TABLES
 from eigentext.errors import DataError, SettingsError
-
-if TYPE_CHECKING:
-    import os
 
 SPLITS = ("train", "dev", "test")
 

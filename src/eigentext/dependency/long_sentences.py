@@ -8,13 +8,11 @@ of each further piece hangs from the root of the first with the relation ``dep``
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from eigentext.errors import SettingsError
 from eigentext.language.formats.conllu import ConlluBlock, make_sentence
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 MOST_WORDS = 400
 _ENDS = frozenset(".!?;:؟。！？…")

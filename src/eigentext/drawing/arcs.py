@@ -7,7 +7,8 @@ The flow: one tree, or two to compare -> arcs, each with its label, its probabil
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from eigentext.drawing.arcs_layout import Arc, Row, lay_out
 from eigentext.drawing.svg import (
@@ -24,9 +25,6 @@ from eigentext.drawing.svg import (
     svg_text,
     text_width,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SMALL = 11.5
 _ARC_BASE = 16.0  # height of the lowest arc

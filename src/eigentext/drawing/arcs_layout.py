@@ -8,16 +8,14 @@ each label fits between the legs of its piece.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.base.types import Int64s
+from eigentext.base.types import Int64s
 
 PORT_GAP = 8.0  # between the ends of arcs at one word
 _WORD_GAP = 18.0

@@ -14,13 +14,9 @@ import hashlib
 import math
 import re
 import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from html import escape as _escape_html
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
 
 FONT_SIZE = 14
 HALF_LABEL = 11.0  # from the middle of a label to where its lines start

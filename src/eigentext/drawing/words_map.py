@@ -8,19 +8,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from eigentext.drawing.plots import Plot, line_plot, scatter_words
 from eigentext.errors import SettingsError
 from eigentext.linalg.ties import principal_axes, single_threaded
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 _DECADES = 100.0  # from such a ratio on, a logarithmic axis has enough marks to be read
 #: of a path that give a word its group: four groups, as many colours as can be told apart

@@ -13,20 +13,17 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush, nlargest
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from eigentext.base.files.opening import OnError
 from eigentext.drawing.svg import elide, escape, number, printable, svg_document, text_width
 from eigentext.errors import DataError
-from eigentext.language.formats.brown_paths import PathEntry  # noqa: TC001  for the examples
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from eigentext.base.files.opening import OnError
+from eigentext.language.formats.brown_paths import PathEntry
 
 _ROW = 24.0
 _STEP = 58.0  # between generations, where there is room

@@ -29,8 +29,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -38,12 +39,8 @@ from eigentext.base.types import Float64s
 from eigentext.errors import SettingsError
 from eigentext.evaluate.bootstrap import f1, interval
 from eigentext.evaluate.parseval import score_pair
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-
-    from eigentext.language.formats.prm import EvalbSettings
-    from eigentext.language.trees.constituent import Tree
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.trees.constituent import Tree
 
 Counts = Float64s
 Triple = tuple[int, int, int]

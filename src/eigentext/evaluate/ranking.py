@@ -12,11 +12,9 @@ from __future__ import annotations
 import math
 import zlib
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 Label = tuple[str, ...]
 

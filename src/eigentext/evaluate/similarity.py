@@ -12,21 +12,15 @@ A word is looked up as it is written; failing that in lower case; failing that w
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from eigentext.base.files.opening import numbered_lines, raise_or_tell
+from eigentext.base.files.opening import OnError, Source, numbered_lines, raise_or_tell
 from eigentext.errors import DataError
 from eigentext.features.symbols import looked_up
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from eigentext.base.files.opening import OnError, Source
 
 _QUESTIONS_AT_ONCE = 512
 

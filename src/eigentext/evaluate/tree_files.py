@@ -10,22 +10,16 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from eigentext.base.files.opening import numbered_lines
+from eigentext.base.files.opening import Source, numbered_lines
 from eigentext.errors import DataError
-from eigentext.evaluate.parseval import ParsevalResult, evaluate, parse_prediction
+from eigentext.evaluate.parseval import Failed, ParsevalResult, evaluate, parse_prediction
 from eigentext.language.formats.blocks import shown
+from eigentext.language.formats.prm import EvalbSettings
 from eigentext.language.formats.ptb import read_trees, unescape
 from eigentext.language.trees.clean import strip_traces
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eigentext.base.files.opening import Source
-    from eigentext.evaluate.parseval import Failed
-    from eigentext.language.formats.prm import EvalbSettings
-    from eigentext.language.trees.constituent import Tree
+from eigentext.language.trees.constituent import Tree
 
 
 def read_predictions(source: Source) -> Iterator[tuple[int, Tree | None]]:

@@ -7,15 +7,13 @@ hangs on both, but not on the order of a table.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from eigentext.base.hashing import key_of
 from eigentext.features.signatures import case_of, kind_of, lowered, outline
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 UNKNOWN = "\t<unknown>"  # no form has a TAB in it
 

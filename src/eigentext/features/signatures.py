@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Container
+from typing import Literal, get_args
 
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Container
-
 
 Language = Literal["english", "generic"]
 """Whose endings the signatures of rare and unknown words look at."""

@@ -17,12 +17,11 @@ all words of a treebank, each with the tag that it has there, as EM does.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from eigentext.base.types import Float64s, Int64s
+from eigentext.base.types import Float64s, Int64s
 
 _RARE = 2.0  # words' weight of all rare words in P(ts | sig)
 _TEXT = 0.1  # of P(ts) of all words, beside that of the signature

@@ -21,23 +21,18 @@ first, and the constant coordinate makes one state more.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.hashing import MIXER, SPREAD
 from eigentext.base.ragged import pointers
+from eigentext.base.types import Float32s, Float64s, Int32s, Int64s, UInt64s
 from eigentext.errors import RankWarning
 from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import fix_signs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float32s, Float64s, Int32s, Int64s, UInt64s
-
 
 _SPARE = 6  # directions beyond those asked for: they make the last ones converge
 

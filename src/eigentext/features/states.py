@@ -17,20 +17,16 @@ so one label's states do not depend on the others, and the cores in use share ou
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from eigentext.base.cores import largest_first
-from eigentext.features.spectrum import Spectra, noise_level, omega_svd, significant
+from eigentext.base.progress import Progress
+from eigentext.base.types import Float32s, Int64s
+from eigentext.features.spectrum import FeatureRows, Spectra, noise_level, omega_svd, significant
 from eigentext.linalg.ties import number_alike, unit_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float32s, Int64s
-    from eigentext.features.spectrum import FeatureRows
 
 Views: TypeAlias = "Callable[[Int64s, np.random.Generator], tuple[FeatureRows, FeatureRows]]"
 """From the numbers of the nodes of one label to Phi and Psi."""

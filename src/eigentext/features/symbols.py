@@ -8,13 +8,10 @@ elsewhere are asked for other spellings first.  What is counted, and with what, 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Container, Iterable, Mapping
+from typing import NamedTuple, TypeVar
 
 from eigentext.counting.vocabulary import UNKNOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
-
 
 __all__ = ["UNKNOWN", "first_known", "frequent_words", "looked_up"]
 

@@ -16,13 +16,11 @@ True
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 from eigentext.errors import import_extra
 from eigentext.language.trees.constituent import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _END = object()  # the children of the last unfinished node are done
 

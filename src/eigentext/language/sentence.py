@@ -5,15 +5,11 @@ A column that nobody has filled is ``_`` throughout, heads that are not known No
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from eigentext.language.token import Word, plain_text
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.language.token import Token
+from eigentext.language.token import Token, Word, plain_text
 
 
 class Columns(NamedTuple):

@@ -5,12 +5,10 @@ An answer is never empty for a non-empty word: what is only a guess says so by i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from eigentext.base.remembering import Remembering
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 GUESSES = frozenset({"backoff"})
 """The sources of analyses that are guesses: the analyzer does not know the word."""

@@ -9,19 +9,15 @@ features.  Sentences of one document are gathered under its id, in the order of 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
-from eigentext.base.files.opening import numbered_lines, raise_or_tell
+from eigentext.base.files.opening import Source, numbered_lines, raise_or_tell
 from eigentext.errors import DataError, SettingsError, shortened
 from eigentext.language.formats.conllu import ConlluBlock, read_sentences
 from eigentext.language.formats.registry import format_of
+from eigentext.language.token import Word
 from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from eigentext.base.files.opening import Source
-    from eigentext.language.token import Word
 
 _NOT_SCORED = frozenset({"PUNCT", "SYM"})
 _DOCUMENTS = ("auto", "newdoc", "source", "sentence")

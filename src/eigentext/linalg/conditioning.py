@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from eigentext.base.types import Float64s, Numbers
 from eigentext.errors import DataError, RankError, RankWarning, SettingsError
 from eigentext.linalg.ties import single_threaded
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Float64s, Numbers
 
 OnRank = Literal["error", "warn", "ignore"]
 _MAX_CONDITION = 1e10

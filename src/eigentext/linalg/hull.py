@@ -7,14 +7,10 @@ HMMs, pivots of grammars).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from eigentext.base.types import Float64s, Int64s
 from eigentext.linalg.ties import TIE
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Float64s, Int64s
 
 
 def corners(

@@ -20,23 +20,17 @@ subspace iteration needs tens (Musco and Musco 2015 give the theory).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from eigentext.linalg.backend import CPU
+from eigentext.base.progress import Progress
+from eigentext.base.types import AnyArray, Bools, Float64s
+from eigentext.linalg.backend import CPU, Backend
 from eigentext.linalg.ties import random_block
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from numpy.typing import DTypeLike
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import AnyArray, Bools, Float64s
-    from eigentext.linalg.backend import Backend
 
 # the run that looks for missed copies of tied values: columns, and steps
 _HUNT_COLUMNS = 16

@@ -7,16 +7,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import DTypeLike
 
+from eigentext.base.types import Float64s, Numbers, Sparse
 from eigentext.errors import DataError, SettingsError
-
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
-
-    from eigentext.base.types import Float64s, Numbers, Sparse
 
 
 def cca_scale(

@@ -12,25 +12,20 @@ product with ``A A'`` moves four blocks between here and the cluster, and two to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import DTypeLike
 
 from eigentext.base.cores import row_blocks
+from eigentext.base.engines import Engine
+from eigentext.base.types import Numbers, Sparse
 from eigentext.linalg.matrices import (
     BLOCK_COLUMNS,
+    Operator,
     Rows,
     SparseOperator,
     column_tiles,
     even_blocks,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
-
-    from eigentext.base.engines import Engine
-    from eigentext.base.types import Numbers, Sparse
-    from eigentext.linalg.matrices import Operator
 
 _SHARD_ENTRIES = 1 << 23  # at most, but for a row that has more: 64 MB in float32
 

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from eigentext.base.cores import each, row_blocks
+from eigentext.base.types import Float64s, Int64s, Numbers, Sparse
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eigentext.base.types import Float64s, Int64s, Numbers, Sparse
 
 # Numbers nearer than this, relative to the largest, are one number: float32 and float64.
 TIE = {"f": 1e-5, "d": 1e-10}

@@ -7,16 +7,12 @@ cut after a line that ends in a full stop, or else after any line, full stop or 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from eigentext.base.files.opening import NO_TEXT, is_model, open_binary, raise_or_tell
+from eigentext.base.files.opening import NO_TEXT, OnError, is_model, open_binary, raise_or_tell
 from eigentext.errors import DataError
 from eigentext.language.formats.records import documents, kind_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eigentext.base.files.opening import OnError
 
 SIZE = 1 << 15  # characters of a piece, unless a paragraph is longer
 MOST = 1 << 17  # characters of a paragraph that is not cut

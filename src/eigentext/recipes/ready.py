@@ -12,21 +12,19 @@ import re
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from eigentext.base import modelfile
 from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import atomic_write, open_binary
 from eigentext.base.files.storage import driver_errors, filesystem_of, is_url
 from eigentext.base.files.writing import scratch_folder
+from eigentext.base.progress import Progress
 from eigentext.base.registry import KINDS, installed, is_name, models_folder, place_of
 from eigentext.datasets.catalogue import open_url
 from eigentext.errors import DataError, ModelFileError, SettingsError
 from eigentext.recipes.making import card_to_write, make_folder, model_card
 from eigentext.recipes.recipe import find_recipe
-
-if TYPE_CHECKING:
-    from eigentext.base.progress import Progress
 
 _BLOCK = 1 << 20
 _SHA256 = re.compile("[0-9a-f]{64}")

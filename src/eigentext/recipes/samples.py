@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from eigentext import version
 from eigentext.base.cores import available_cores
 from eigentext.base.modelfile import read_header
 from eigentext.base.parallel import in_order
 from eigentext.errors import DataError, EigentextError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _ABOUT = {"name": "sample", "licence": "Apache-2.0"}
 _ENGLISH = {**_ABOUT, "language": "en"}

@@ -12,16 +12,14 @@ import base64
 import hashlib
 import math
 import numbers
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from eigentext import version
 from eigentext.base.files.opening import atomic_write
 from eigentext.drawing.svg import escape
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 Cell = str | int | float | bool | None
 """What a table may hold; numpy's scalars count as the numbers they are."""

@@ -10,11 +10,9 @@ What no table knows is shown as it stands: nothing is left out because it has no
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 
 def _table(text: str) -> dict[str, str]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -21,15 +22,11 @@ from eigentext.base.ragged import pointers
 from eigentext.base.records import Called, Record
 from eigentext.base.settings import check
 from eigentext.base.tokens import each_sentence
+from eigentext.base.types import Float64s, Int32s, Int64s, Numbers
 from eigentext.errors import DataError
 from eigentext.features.signatures import LANGUAGES, Language, signatures
 from eigentext.features.symbols import UNKNOWN, first_known
 from eigentext.sequences.settings import SymbolSettings, Unknown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from eigentext.base.types import Float64s, Int32s, Int64s, Numbers
 
 _FEW = 10  # a class with fewer tokens gives way to a coarser one
 _BLOCK = 1 << 20  # tokens that are looked up at once

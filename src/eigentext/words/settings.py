@@ -5,14 +5,12 @@ Constructor, checks, header of the model file and flags of the command all come 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from eigentext.base.settings import expert, setting, usual
 from eigentext.base.values import Anything, Auto, Flag, Listed, Real, Text, Whole
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 METHODS = ("spectral", "paper", "exchange", "brown")
 HIERARCHIES = ("bisect", "ward")

@@ -10,15 +10,13 @@ follows the first member when it does not begin like a second one.
 
 from __future__ import annotations
 
+import io
 import sys
 import zlib
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
 
 from eigentext.errors import DataError
-
-if TYPE_CHECKING:
-    import io
-    from collections.abc import Callable, Iterator
 
 SUFFIXES = (".gz", ".xz", ".zst", ".bz2")
 

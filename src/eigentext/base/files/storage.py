@@ -10,13 +10,11 @@ import contextlib
 import os
 import posixpath
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from eigentext.base.files.archives import bare_name, suffix_of
 from eigentext.errors import DataError, EigentextError, MissingExtraError, StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Source = str | os.PathLike[str]
 

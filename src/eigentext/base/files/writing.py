@@ -26,16 +26,14 @@ import shutil
 import stat
 import sys
 import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 from eigentext.base.files.archives import packer, suffix_of
 from eigentext.base.files.storage import Source, driver_errors, filesystem_of, is_url, reason
 from eigentext.errors import DataError, StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 _BLOCK = 1 << 20
 MARKER = ".eigentext-work"

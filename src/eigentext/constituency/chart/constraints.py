@@ -6,19 +6,16 @@ by binarisation alone: in a binary tree that is enough for it to be there.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from eigentext.base.types import Bools, Float64s, Int32s
 from eigentext.constituency.transform import user_labels
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from eigentext.base.types import Bools, Float64s, Int32s
 
 _ALL, _NONE = 0, 1
 

@@ -13,14 +13,12 @@ the number of entries plus n dense rows, not the square of n times the labels.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Float32s, Float64s, Int32s, Int64s
+from eigentext.base.types import Float32s, Float64s, Int32s, Int64s
 
 PER_LABEL = 2  # to look up a pair of labels takes as long as to try so many rules
 _FAINT = -60.0  # splits whose factor is exp(-60) or less add nothing to single precision

@@ -5,11 +5,12 @@ weights of all trees of a forest, in which each derivation is worked out once.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Float32s, Float64s, Int64s
 from eigentext.constituency.kernels.tensors import (
     add_counts,
     contract_in,
@@ -19,9 +20,6 @@ from eigentext.constituency.kernels.tensors import (
     rule_tensor,
     states_of,
 )
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Float32s, Float64s, Int64s
 
 
 class TreeSweeps(NamedTuple):

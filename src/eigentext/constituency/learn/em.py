@@ -11,15 +11,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.cores import each
-from eigentext.base.em import iterate
+from eigentext.base.em import EMResult, iterate
+from eigentext.base.progress import Progress
 from eigentext.base.ragged import pointers
+from eigentext.base.types import Float32s, Float64s, Int64s
 from eigentext.constituency.chart.decode import Skeleton
-from eigentext.constituency.lexicon import build_lexicon, index_words
+from eigentext.constituency.lexicon import Lexicon, WordIndex, build_lexicon, index_words
 from eigentext.constituency.params import (
     LatentCounts,
     LatentParams,
@@ -27,15 +28,9 @@ from eigentext.constituency.params import (
     rounded,
     tensor_layout,
 )
+from eigentext.constituency.settings import LPCFGSettings, Smoothing
+from eigentext.constituency.treebank import Treebank
 from eigentext.features.smoothing import Evidence, of_signature, smoothed
-
-if TYPE_CHECKING:
-    from eigentext.base.em import EMResult
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float32s, Float64s, Int64s
-    from eigentext.constituency.lexicon import Lexicon, WordIndex
-    from eigentext.constituency.settings import LPCFGSettings, Smoothing
-    from eigentext.constituency.treebank import Treebank
 
 _LEAST_WORK = 100_000  # numbers of tensors to go through: what a thread is handed at a time
 _MOST_BLOCKS = 64

@@ -14,28 +14,24 @@ Several models see noised features, so that they differ; a model alone sees them
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.progress import Progress
 from eigentext.base.registry import part
+from eigentext.base.types import Int64s
 from eigentext.constituency.features import inside_features, outside_features
 from eigentext.constituency.learn.em import last_estimate, random_start, run_em
 from eigentext.constituency.lexicon import build_lexicon
 from eigentext.constituency.params import LatentParams, count_states, estimate
+from eigentext.constituency.settings import Estimator, LPCFGSettings
+from eigentext.constituency.treebank import Treebank
 from eigentext.features.spectrum import FeatureRows, scaled_rows
 from eigentext.features.states import StateClustering, kmeans_states, states_by_label
 from eigentext.linalg.ties import single_threaded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Int64s
-    from eigentext.constituency.settings import Estimator, LPCFGSettings
-    from eigentext.constituency.treebank import Treebank
 
 _EM_ITERATIONS = 50  # from a random start, unless told otherwise
 _EM_AFTER_CLUSTERING = 1  # hard states become soft ones; more did not help on dev

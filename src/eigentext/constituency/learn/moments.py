@@ -18,16 +18,20 @@ what becomes of negative ones.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, NamedTuple, cast
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from eigentext.base.cores import each, largest_first, row_blocks
+from eigentext.base.progress import Progress
+from eigentext.base.types import Float32s, Float64s, Int64s, UInt64s
 from eigentext.constituency.features import inside_features, outside_features
-from eigentext.constituency.lexicon import index_words
+from eigentext.constituency.lexicon import Lexicon, index_words
 from eigentext.constituency.lexicon_moments import build_moment_lexicon
 from eigentext.constituency.params import LatentParams, root_prior, tensor_layout
-from eigentext.constituency.settings import Smoothing
+from eigentext.constituency.settings import LPCFGSettings, Scheme, Smoothing
+from eigentext.constituency.treebank import Treebank
 from eigentext.errors import RankWarning
 from eigentext.features.spectrum import (
     FeatureRows,
@@ -39,15 +43,6 @@ from eigentext.features.spectrum import (
 )
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.ties import fix_signs, single_threaded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float32s, Float64s, Int64s, UInt64s
-    from eigentext.constituency.lexicon import Lexicon
-    from eigentext.constituency.settings import LPCFGSettings, Scheme
-    from eigentext.constituency.treebank import Treebank
 
 _RULES_AT_ONCE = 64  # whose moments one thread makes
 

@@ -13,23 +13,20 @@ Ties go to the choice seen first, so answers are the same on every run.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.dependency.decoding.constraints import (
     NO_SIBLINGS,
+    Heads,
+    Scores,
     checked_arc,
     checked_sib,
     no_tree,
 )
 from eigentext.errors import SettingsError
 from eigentext.language.trees.dependency import DependencyTree
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from eigentext.dependency.decoding.constraints import Heads, Scores
 
 
 def eisner(arc: npt.ArrayLike, sib: npt.ArrayLike | None = None) -> tuple[Heads, float]:

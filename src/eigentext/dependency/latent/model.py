@@ -17,18 +17,22 @@ Every number is a probability: nothing is ever negative.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.fields import Ints, Shares, Strings
 from eigentext.base.model import Model
+from eigentext.base.progress import Progress
 from eigentext.base.records import As, Each, Record, stored
 from eigentext.base.registry import part
 from eigentext.base.settings import values_of
 from eigentext.base.tokens import checked_item
+from eigentext.base.types import Float64s, Int64s
 from eigentext.base.values import Flag, Listed, Named, Real, Text, Whole
 from eigentext.dependency.latent import learn
 from eigentext.dependency.latent.learn import (
@@ -46,19 +50,10 @@ from eigentext.dependency.latent.observations import (
     check_heads,
     each_tree,
 )
-from eigentext.dependency.settings import LatentTreeSettings
+from eigentext.dependency.settings import LatentTreeSettings, Unlabelled, UnlabelledReport
 from eigentext.errors import RankError, SettingsError
 from eigentext.features.symbols import UNKNOWN
 from eigentext.language.trees.dependency import DependencyTree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Int64s
-    from eigentext.dependency.settings import Unlabelled, UnlabelledReport
 
 # share of each table that all states of a tag have in common at the start: EM cannot leave a state
 # that is certain

@@ -8,26 +8,20 @@ is represented by its signature, and what is still unknown by ``<unk>``.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_tokens, each_of
+from eigentext.base.types import Float64s, Int8s, Int32s, Int64s
 from eigentext.errors import DataError, SettingsError
-from eigentext.features.signatures import LANGUAGES, signatures
+from eigentext.features.signatures import LANGUAGES, Language, signatures
 from eigentext.features.symbols import UNKNOWN, first_known
 from eigentext.language.trees.dependency import DependencyTree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float64s, Int8s, Int32s, Int64s
-    from eigentext.features.signatures import Language
 
 _FEW = 4  # a signature seen less often gives way to a coarser one
 CHANNELS = ("word", "tag", "word|tag")

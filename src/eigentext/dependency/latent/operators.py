@@ -15,13 +15,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.model import Model
 from eigentext.base.tokens import checked_item
+from eigentext.base.types import Float64s, Int8s
+from eigentext.base.values import Packed
 from eigentext.dependency.latent.moments import (
     InstrumentMoments,
     TreeDictionary,
@@ -40,15 +44,6 @@ from eigentext.dependency.settings import SpectralTreeSettings
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.trees.dependency import DependencyTree
 from eigentext.linalg.conditioning import ConditionReport, OnRank, guarded_pinv
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float64s, Int8s
-    from eigentext.base.values import Packed
-
 
 Kind = Literal["svd", "cca"]
 _MAX_CONDITION = 1e12  # of a matrix that is inverted

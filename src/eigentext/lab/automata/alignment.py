@@ -14,12 +14,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _GRAIN = 8  # costs are multiples of 1/8: sums are exact, so that equal ones are equal
 _ROUNDS = 5  # of EM

@@ -18,9 +18,10 @@ Power and rank are those for which held-out words have the most probable tags; 0
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from eigentext.base.fields import Ints, Strings
 from eigentext.base.model import Model
 from eigentext.base.records import As, Each, Inner, stored
 from eigentext.base.settings import values_of
+from eigentext.base.types import Float64s, Int64s
 from eigentext.base.values import Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.lab.automata.model import (
@@ -42,11 +44,6 @@ from eigentext.linalg.ties import single_threaded
 from eigentext.sequences.observations import Encoded
 from eigentext.sequences.settings import ClassAutomataSettings
 from eigentext.sequences.tagger.words import LONGEST_SEEN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from eigentext.base.types import Float64s, Int64s
 
 
 @dataclass

@@ -7,8 +7,9 @@ end), of which ``spectral/policy.py`` makes a distribution; what was negative is
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from eigentext.base.fields import Reals
 from eigentext.base.model import Model
 from eigentext.base.records import learned
 from eigentext.base.settings import values_of
+from eigentext.base.types import Float64s
 from eigentext.base.values import Real, Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.symbols import UNKNOWN
@@ -24,11 +26,6 @@ from eigentext.sequences.observations import SYMBOLS, Encoded, Symbols
 from eigentext.sequences.settings import AutomatonSettings
 from eigentext.sequences.spectral.operators import Operators
 from eigentext.sequences.spectral.policy import Predicting
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from eigentext.base.types import Float64s
 
 STOP = "</s>"  # the name of the end symbol
 _RANKS = (2, 5, 10, 25, 50, 100, 200, 400)

@@ -23,9 +23,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from eigentext.base.model import Model
 from eigentext.base.records import Called, Inner, Record, stored
 from eigentext.base.remembering import Remembered
 from eigentext.base.settings import values_of
+from eigentext.base.types import Float64s, Int64s
 from eigentext.base.values import Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.lab.automata.alignment import aligned, costs_of
@@ -45,14 +47,8 @@ from eigentext.lab.automata.model import (
     ended,
     share_right,
 )
-from eigentext.sequences.observations import Encoded
+from eigentext.sequences.observations import Encoded, Symbols
 from eigentext.sequences.settings import TransducerSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from eigentext.base.types import Float64s, Int64s
-    from eigentext.sequences.observations import Symbols
 
 __all__ = ["StringTransducer", "Transduced", "aligned", "sequences_of_pairs"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 import typer
 
@@ -16,10 +16,6 @@ from eigentext.constituency.settings import BracketingSettings, InductionSetting
 from eigentext.errors import DataError, SettingsError
 from eigentext.lab.cli import automata
 from eigentext.language.formats.registry import format_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 Tagged = Annotated[
     list[str],

@@ -29,20 +29,16 @@ vectors given the tags, and L(A) the product of the m largest singular values of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
+from eigentext.base.types import Float64s, Int64s
 from eigentext.linalg.ties import single_threaded
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float64s, Int64s
 
 N_LEVELS = 5
 STRENGTHS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)

@@ -10,17 +10,20 @@ from __future__ import annotations
 import itertools
 import unicodedata
 import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from eigentext.base.fields import Ints, Pointers, Reals, Strings
 from eigentext.base.model import Model
+from eigentext.base.progress import Progress
 from eigentext.base.ragged import pointers
 from eigentext.base.records import As, Group, learned
 from eigentext.base.tokens import checked_tagged
+from eigentext.base.types import Float32s, Float64s, Int64s
 from eigentext.base.values import Real
 from eigentext.constituency.answer import pieces
 from eigentext.constituency.settings import InductionSettings
@@ -38,12 +41,6 @@ from eigentext.lab.induction.distances import (
 from eigentext.language.formats.ptb import each_tree
 from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.ties import single_threaded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float32s, Float64s, Int64s
 
 _MOST_TAGS = 900  # with more, the six tags of a context are no 64-bit number
 _BRACKETS = frozenset(("-LRB-", "-RRB-", "-LSB-", "-RSB-", "-LCB-", "-RCB-"))

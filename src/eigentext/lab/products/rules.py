@@ -19,17 +19,14 @@ Stacks are of tensors of one shape, (n, x, y, z), and each is fitted by itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from eigentext.base.types import Float32s, Float64s, Int64s
 from eigentext.constituency.low_rank import ERROR, WORTH, LowRank, each_shape
 from eigentext.linalg.ties import TIE
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float32s, Float64s, Int64s
 
 _RIDGE = 1e-13  # of the trace of (B'B) * (C'C): two products that are alike do no harm
 

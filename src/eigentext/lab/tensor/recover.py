@@ -19,11 +19,12 @@ Nothing of size V x V x V is made: the tensor is summed in reduced views.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eigentext.base.em import iterate
+from eigentext.base.types import Float64s
 from eigentext.errors import RankError
 from eigentext.linalg.tensors import TensorPairs, change_basis, symmetric_part, tensor_power
 from eigentext.linalg.ties import single_threaded
@@ -31,9 +32,6 @@ from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.spectral.moments import Moments, dictionary
 from eigentext.sequences.spectral.operators import tensor_of_triples
 from eigentext.sequences.spectral.recover import negative_rows, valid_rows
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Float64s
 
 _NOISE = 3.0  # a singular value counts for as much as it is above so many standard errors
 _LEAST = 0.2  # the most that an eigenvalue of M_2, as a share of the largest, is raised to

@@ -7,9 +7,10 @@ writing the blocks gives the file back.  A line ends at ``\\n`` or ``\\r\\n`` an
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeGuard, TypeVar
+from typing import TypeGuard, TypeVar
 
 from eigentext.base.files.opening import (
     LONGEST_LINE,
@@ -24,9 +25,6 @@ from eigentext.base.files.opening import (
     raise_or_tell,
 )
 from eigentext.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 MOST_BYTES = 4 * LONGEST_LINE  # of a block
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from eigentext.base.files.opening import numbered_lines, raise_or_tell, write_lines
+from eigentext.base.files.opening import (
+    OnError,
+    Source,
+    numbered_lines,
+    raise_or_tell,
+    write_lines,
+)
 from eigentext.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from eigentext.base.files.opening import OnError, Source
 
 _BITS = re.compile("[01]*")
 _COUNT = re.compile("[0-9]{1,18}")  # fits int64

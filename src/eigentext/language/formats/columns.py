@@ -9,9 +9,10 @@ elsewhere it ends at an ASCII space or TAB and nowhere else: a no-break space st
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from eigentext.base.files.opening import OnError, Source
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.blocks import (
     Block,
@@ -20,11 +21,6 @@ from eigentext.language.formats.blocks import (
     shown,
     write_blocks,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from eigentext.base.files.opening import OnError, Source
 
 DOCUMENT_MARK = "-DOCSTART-"
 

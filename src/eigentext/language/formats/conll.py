@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 from eigentext.errors import DataError
 from eigentext.language.formats.blocks import Block, content_lines, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 # what no cell may have: control characters, and halves of surrogate pairs, which UTF-8 has not
 _IN_NO_CELL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -6,16 +6,12 @@ out, and so is, when written, what CoNLL-X lacks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
+from eigentext.base.files.opening import OnError, Source
 from eigentext.language.formats.blocks import Block, read_items, write_blocks
 from eigentext.language.formats.conll import check_sentence
 from eigentext.language.formats.conllu import ConlluBlock, conllu_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from eigentext.base.files.opening import OnError, Source
 
 _NEITHER = ["_", "_"]  # the last two columns, which the formats use otherwise
 

@@ -7,20 +7,16 @@ each becomes a no-break space, which stays inside its token.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from eigentext.base.files.opening import raise_or_tell
+from eigentext.base.files.opening import OnError, raise_or_tell
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats import conllu, text
 from eigentext.language.formats.registry import CONVERTIBLE, format_of, the_format
 from eigentext.language.trees.clean import clean
+from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.heads import HeadRules, to_dependencies
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from eigentext.base.files.opening import OnError
-    from eigentext.language.trees.constituent import Tree
 
 _NO_BREAK_SPACE = "\u00a0"
 

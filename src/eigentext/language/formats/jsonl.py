@@ -7,12 +7,9 @@ together have it in their middle).
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from eigentext.errors import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _KINDS = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
 _KINDS |= {dict: "an object", str: "a string"}

@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from eigentext.base.files.archives import suffix_of
 from eigentext.base.files.opening import atomic_write
@@ -17,9 +18,6 @@ from eigentext.base.files.storage import driver_errors, filesystem_of, is_url, r
 from eigentext.base.files.writing import check_input
 from eigentext.errors import DataError, EigentextError, StorageError, import_extra
 from eigentext.language.formats.jsonl import BadRecord, named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _MARK = b"PAR1"
 _ROWS = 128  # texts in memory at a time

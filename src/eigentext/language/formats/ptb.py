@@ -14,20 +14,16 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterable, Iterator
+from typing import NoReturn
 
 import numpy as np
 
-from eigentext.base.files.opening import atomic_write, numbered_lines
+from eigentext.base.files.opening import OnError, Source, atomic_write, numbered_lines
 from eigentext.base.tokens import each_of
 from eigentext.errors import DataError
 from eigentext.language.formats.blocks import all_of_file, is_file, shown
 from eigentext.language.trees.constituent import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from eigentext.base.files.opening import OnError, Source
 
 _PIECE = re.compile(r"\([^ \t\n\r\f\v()]*|[^ \t\n\r\f\v()]+|\)+")
 # A line as write_trees writes it; its units: a label, or a tag, its word and what closes behind.

@@ -6,18 +6,19 @@ are, and where it ends a line ends, a paragraph and a sentence.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from eigentext.base.files.opening import LONGEST_LINE, numbered_lines, open_binary, raise_or_tell
+from eigentext.base.files.opening import (
+    LONGEST_LINE,
+    OnError,
+    numbered_lines,
+    open_binary,
+    raise_or_tell,
+)
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats import parquet, warc
 from eigentext.language.formats.jsonl import BadRecord, text_of
 from eigentext.language.formats.registry import format_of, names_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eigentext.base.files.opening import OnError
 
 FIELD = "text"  # the field or column, unless told
 

@@ -6,14 +6,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from eigentext.base.files.archives import bare_name
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
 
 
 class Format(NamedTuple):

@@ -5,16 +5,11 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
-from eigentext.base.files.opening import numbered_lines, write_lines
+from eigentext.base.files.opening import OnError, Source, numbered_lines, write_lines
 from eigentext.errors import DataError, DataWarning
 from eigentext.language.formats.records import documents, kind_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from eigentext.base.files.opening import OnError, Source
 
 WHITE_SPACE = " \t\r\v\f"
 

@@ -7,15 +7,12 @@ file that ends in the middle of a record, which the library that reads them take
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import io
+from collections.abc import Iterator
 
 from eigentext.base.files.opening import LONGEST_LINE
 from eigentext.errors import DataError
 from eigentext.language.formats.jsonl import BadRecord
-
-if TYPE_CHECKING:
-    import io
-    from collections.abc import Iterator
 
 _LONGEST_HEADER = 1 << 16  # bytes of all header lines of a record
 _PAGES = ("response", "resource", "continuation")

@@ -9,21 +9,23 @@ a word may hold spaces there.  Numbers in text have the fewest digits that give 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from types import TracebackType
 
 import numpy as np
 
-from eigentext.base.files.opening import NO_TEXT, atomic_write, is_model, open_binary
+from eigentext.base.files.opening import (
+    NO_TEXT,
+    OnError,
+    Source,
+    atomic_write,
+    is_model,
+    open_binary,
+)
 from eigentext.errors import DataError
-
-if TYPE_CHECKING:
-    import io
-    from collections.abc import Iterator, Sequence
-    from types import TracebackType
-
-    from eigentext.base.files.opening import OnError, Source
 
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,15})[ \t]+([0-9]{1,15})[ \t]*\r?\n?")
 _MOST_DIMENSIONS = 1_000_000

@@ -16,12 +16,10 @@ its breaks or more are where a wrapping program would have put them.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, get_args
+from collections.abc import Iterator, Sequence
+from typing import Literal, get_args
 
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 Language = Literal["en", "ar", "generic"]
 LANGUAGES: tuple[str, ...] = ("en", "ar", "generic")

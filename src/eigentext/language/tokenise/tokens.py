@@ -11,8 +11,8 @@ scheme ``whitespace``, whose tokens are as they were given.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from eigentext.errors import SettingsError
 from eigentext.language.formats.conll import controls_as_blanks
@@ -25,9 +25,6 @@ from eigentext.language.tokenise.characters import (
 )
 from eigentext.language.tokenise.english import english_pieces
 from eigentext.language.tokenise.sentences import split_sentences
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 __all__ = ["SCHEMES", "split_sentences", "tokenise", "tokenise_text"]
 

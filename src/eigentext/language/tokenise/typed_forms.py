@@ -7,10 +7,7 @@ the model does not know is looked up under the other spellings of its signs.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 _OPENING, _CLOSING = ("``", "“", '"', "''"), ("''", "”", '"', "``")
 _OTHERS: dict[str, tuple[str, ...]] = {

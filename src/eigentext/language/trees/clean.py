@@ -9,14 +9,11 @@ uniform: ``( (S ...))``, ``(ROOT (S ...))`` and ``(S ...)`` all become ``(TOP (S
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import numpy as np
 
 from eigentext.language.trees.constituent import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 WRAPPERS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
 """Labels that stand for "the whole sentence" and say nothing about its category."""

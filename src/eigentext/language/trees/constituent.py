@@ -13,18 +13,15 @@ arbitrary strings; ``str(tree)`` writes -LRB-, -RRB- and ``_`` for what brackets
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.foreign import TreeWords
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import numpy.typing as npt
 
 Kind = TypeVar("Kind", bound=np.generic)
 _PIECE = re.compile(r"\([^ \t\n\r\f\v()]*|\)|[^ \t\n\r\f\v()]+")

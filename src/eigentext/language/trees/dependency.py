@@ -7,16 +7,12 @@ answers depth and projectivity in linear time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
+import numpy.typing as npt
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,20 +13,16 @@ with one root.  Strip traces first (``clean``): they count as words here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.errors import SettingsError
 from eigentext.language.trees.clean import base_label
+from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.dependency import DependencyTree
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.language.trees.constituent import Tree
 
 Direction = Literal["left", "right"]
 Clause = tuple[Direction, frozenset[str]]

@@ -9,9 +9,9 @@ the letters that were typed.  Numbers, signs and words of other scripts are thei
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from functools import partial
-from typing import TYPE_CHECKING
 
 from eigentext.errors import SettingsError
 from eigentext.lexical.analysis import Analysis, table_of
@@ -28,9 +28,6 @@ from eigentext.lexical.analyzers.arabic_spelling import (
     plain,
     spelling_cost,
 )
-
-if TYPE_CHECKING:
-    import os
 
 _BACKOFFS = ("all", "proper", "none")
 _SPELLINGS = ("tolerant", "careful", "strict")

@@ -13,15 +13,12 @@ stem is first used.  Values that a DEFINE does not list are let through: publish
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError
-
-if TYPE_CHECKING:
-    import os
 
 # Segmentations for other tools and sounds: never looked at here, and most of the file.
 _NOT_KEPT = frozenset("caphi catib6 ud d1seg d2seg d3seg atbseg d1tok d2tok d3tok atbtok".split())

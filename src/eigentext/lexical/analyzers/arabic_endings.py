@@ -10,9 +10,9 @@ accusative.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from eigentext.lexical.analysis import RememberingAnalyzer, check_word
+from eigentext.lexical.analysis import Analysis, RememberingAnalyzer, check_word
 from eigentext.lexical.analyzers.arabic_spelling import (
     DAMMA,
     FATHA,
@@ -24,11 +24,6 @@ from eigentext.lexical.analyzers.arabic_spelling import (
     join_suffix,
     matching_key,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from eigentext.lexical.analysis import Analysis
 
 _VOWELS = {"n": DAMMA, "g": KASRA, "a": FATHA}
 _WITH_N = {DAMMA: "\u064c", KASRA: "\u064d", FATHA: "\u064b"}

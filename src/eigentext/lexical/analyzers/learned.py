@@ -16,8 +16,9 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,18 +28,12 @@ from eigentext.base.model import Stored
 from eigentext.base.ragged import pointers
 from eigentext.base.records import As, Called, Group
 from eigentext.base.remembering import Remembering
-from eigentext.base.values import Named, Text, Whole
+from eigentext.base.values import Named, Packed, Text, Whole
 from eigentext.errors import SettingsError
-from eigentext.language.formats.conllu import each_conllu
+from eigentext.language.formats.conllu import ConlluBlock, each_conllu
 from eigentext.lexical.analysis import Analysis, RememberingAnalyzer, check_word
 from eigentext.lexical.analyzers.edit_rules import EditRule, find_rule, fold, folds, lower, shape
 from eigentext.lexical.settings import LearnedAnalyzerSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from eigentext.base.values import Packed
-    from eigentext.language.formats.conllu import ConlluBlock
 
 _LONGEST_ENDING = 8
 _KEPT_ENDING = 3  # letters of endings whose shares are kept

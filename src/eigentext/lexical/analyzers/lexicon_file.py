@@ -9,14 +9,11 @@ own name (a cell ``_`` or an empty cell says nothing).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+import os
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.errors import DataError
 from eigentext.lexical.analysis import Analysis, check_word
-
-if TYPE_CHECKING:
-    import os
 
 _COLUMNS = ("form", "lemma", "tag", "vocalised", "gloss", "root", "prior", "features")
 

@@ -10,8 +10,9 @@ predicted there, which only a second pass knows.  Beyond the sentence stands a b
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,9 +22,6 @@ from eigentext.base.types import Int64s, UInt64s
 from eigentext.errors import SettingsError
 from eigentext.features.attributes import RANKING, KeyedWord
 from eigentext.lexical.ranker.templates import parse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 Hashes = UInt64s
 

@@ -9,18 +9,24 @@ stages: what a training word is weighed by never contains its own document's cou
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from eigentext.base.cores import beside
+from eigentext.base.files.opening import Source
 from eigentext.base.model import Model
+from eigentext.base.modelfile import ModelFile
+from eigentext.base.progress import Progress
 from eigentext.base.tokens import checked_tokens, each_of
-from eigentext.base.values import Flag, Named, Whole
+from eigentext.base.types import Float64s, Int64s
+from eigentext.base.values import Flag, Named, Packed, Whole
 from eigentext.errors import DataError, SettingsError
 from eigentext.features.word_classes import clusters_of, means_bits, vectors_of
+from eigentext.lexical.analysis import Analyzer
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.candidates import LabelSource
 from eigentext.lexical.documents import LexDocument, LexWord
@@ -35,6 +41,8 @@ from eigentext.lexical.ranker.encoding import (
     WordEncoder,
     hard_elements,
 )
+from eigentext.lexical.ranker.features import Hashes
+from eigentext.lexical.ranker.records import RankWeights
 from eigentext.lexical.ranker.second_pass import (
     RankerPass,
     best_rows,
@@ -52,18 +60,6 @@ from eigentext.lexical.ranker.softmax import (
 )
 from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme
 from eigentext.lexical.settings import RankerSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from eigentext.base.files.opening import Source
-    from eigentext.base.modelfile import ModelFile
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Int64s
-    from eigentext.base.values import Packed
-    from eigentext.lexical.analysis import Analyzer
-    from eigentext.lexical.ranker.features import Hashes
-    from eigentext.lexical.ranker.records import RankWeights
 
 __all__ = ["LexicalRanker", "RankedCandidate", "RankedWord"]
 

@@ -13,21 +13,17 @@ is 1 for the right candidate and 0 for others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.ragged import pointers
+from eigentext.base.types import Float64s, Int64s, Json
 from eigentext.errors import SettingsError
 from eigentext.lexical.ranker.records import BUCKETS, RankWeights
 from eigentext.lexical.ranker.softmax import PassInputs, probabilities
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eigentext.base.types import Float64s, Int64s, Json
 
 
 def design(inputs: PassInputs, words: Int64s) -> tuple[Float64s, Float64s, Int64s]:

@@ -29,23 +29,19 @@ With discounts of 0 and no mix this is plain EM, and the log likelihood never fa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from eigentext.base.types import Float64s, Int32s, Int64s, Numbers
 from eigentext.errors import DataError
 from eigentext.sequences.blocked.parameters import BlockedParameters, BlockPairs, Blocks, Lower
+from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.inspection import shares
 from eigentext.sequences.kernels import blocked as kernels
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float64s, Int32s, Int64s, Numbers
-    from eigentext.sequences.hmm.parameters import Parameters
-    from eigentext.sequences.observations import Encoded
+from eigentext.sequences.observations import Encoded
 
 
 class Discounts(NamedTuple):

@@ -9,14 +9,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from eigentext.base.fields import Listed, Real
 from eigentext.base.model import Model
+from eigentext.base.progress import Progress
 from eigentext.base.records import As, learned
+from eigentext.base.types import Float64s, Int64s
 from eigentext.counting.memory import parse_memory
 from eigentext.errors import SettingsError
 from eigentext.sequences.blocked import inference
@@ -35,12 +38,6 @@ from eigentext.sequences.scoring import HiddenStates
 from eigentext.sequences.settings import BlockedHMMSettings
 from eigentext.sequences.spectral.moments import Moments
 from eigentext.sequences.spectral.recover import cluster_symbols, spectral_start
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Int64s
 
 _STRETCHES = 10  # parts of the text that are held out, a fiftieth of it together
 _HELD = 0.02

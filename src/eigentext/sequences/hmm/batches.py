@@ -25,7 +25,7 @@ from eigentext.base.cores import each, in_turn
 from eigentext.base.ragged import pointers
 from eigentext.errors import SettingsError
 from eigentext.linalg.ties import single_threaded
-from eigentext.sequences.observations import Encoded  # noqa: TC001  for the examples
+from eigentext.sequences.observations import Encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,17 +11,13 @@ if it had not been seen, so that every row of states is a distribution.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from eigentext.base.types import Float64s, Int32s
 from eigentext.errors import SettingsError
 from eigentext.sequences.hmm.batches import Machine, check_symbols
-from eigentext.sequences.hmm.parameters import Parameters  # noqa: TC001  for the examples
+from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import Encoded
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Float64s, Int32s
 
 _SEGMENT = 4096  # tokens whose back pointers are kept at once
 _DRAWN_AT_ONCE = 2_000_000

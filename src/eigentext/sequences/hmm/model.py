@@ -11,15 +11,18 @@ and tells in ``starts_`` and ``spread_`` how far they lie apart.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from eigentext.base.fields import Listed, Named, Reals, Whole
 from eigentext.base.model import Model
+from eigentext.base.progress import Progress
 from eigentext.base.records import Called, Each, Numbers, Record, RecordColumns, learned
+from eigentext.base.types import Float64s
 from eigentext.errors import DataError, MissingExtraError, SettingsError
 from eigentext.sequences.hmm import inference
 from eigentext.sequences.hmm.em import baum_welch
@@ -27,12 +30,6 @@ from eigentext.sequences.hmm.parameters import Parameters
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
 from eigentext.sequences.scoring import HiddenStates
 from eigentext.sequences.settings import HMMSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.fields import Shares
 from eigentext.base.records import stored
+from eigentext.base.types import Float64s
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Float64s
 
 _TOLERANCE = 1e-6
 

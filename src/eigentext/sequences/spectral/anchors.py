@@ -26,11 +26,12 @@ With ``EXACT`` the parameters of an anchor HMM come back from its population mom
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.types import Bools, Float64s, Int64s, Sparse
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.features.signatures import Language, signatures
 from eigentext.linalg.hull import corners, simplex_weights
@@ -38,13 +39,8 @@ from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import single_threaded
 from eigentext.sequences.hmm.parameters import Parameters, distributions
-from eigentext.sequences.observations import Encoded  # noqa: TC001  for the examples
+from eigentext.sequences.observations import Encoded
 from eigentext.sequences.spectral.moments import pairs_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.base.types import Bools, Float64s, Int64s, Sparse
 
 
 @dataclass(frozen=True)

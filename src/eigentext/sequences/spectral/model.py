@@ -10,25 +10,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from eigentext.base.fields import Named, Reals, Text
 from eigentext.base.model import Model
 from eigentext.base.records import When, learned
+from eigentext.base.types import Float64s, Int8s
 from eigentext.errors import SettingsError
 from eigentext.sequences.observations import SYMBOLS, Encoded, NumberedText, Symbols
 from eigentext.sequences.settings import SpectralHMMSettings
 from eigentext.sequences.spectral.moments import Moments, dictionary
 from eigentext.sequences.spectral.operators import Operators, make_operators
 from eigentext.sequences.spectral.policy import CELLS, NegativeReport, Predicting
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from eigentext.base.types import Float64s, Int8s
 
 
 def _is_reduced(values: Mapping[str, Any]) -> bool:

@@ -24,7 +24,7 @@ from eigentext.base.ragged import pointers
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.svd import truncated_svd
-from eigentext.sequences.observations import Encoded  # noqa: TC001  for the examples
+from eigentext.sequences.observations import Encoded
 
 if TYPE_CHECKING:
     import numpy.typing as npt

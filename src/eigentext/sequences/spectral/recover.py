@@ -27,22 +27,19 @@ sampling has made something negative, pairs of states are then the likeliest for
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.registry import part
+from eigentext.base.types import Bools, Float64s, Int64s
 from eigentext.errors import RankError, SettingsError
 from eigentext.linalg.ties import number_alike, single_threaded, unit_rows
 from eigentext.sequences.hmm.parameters import Parameters, distributions
-from eigentext.sequences.observations import Encoded  # noqa: TC001  for the examples
+from eigentext.sequences.observations import Encoded
 from eigentext.sequences.spectral.moments import Moments, dictionary
 from eigentext.sequences.spectral.operators import make_operators
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from eigentext.base.types import Bools, Float64s, Int64s
 
 Method = Literal["clusters", "diagonalise", "tensor"]
 

@@ -12,16 +12,20 @@ With one state a tag it is exactly the bigram HMM tagger.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eigentext.base.fields import Ints, Pointers, Reals, Strings
 from eigentext.base.model import Model
+from eigentext.base.progress import Progress
 from eigentext.base.records import As, Called, Group, Inner, Record, stored
 from eigentext.base.registry import part
 from eigentext.base.tokens import checked_tagged, checked_words, each_sentence
+from eigentext.base.types import Float32s, Float64s, Int64s
 from eigentext.base.values import Named, Real, Whole
 from eigentext.constituency.storage import LANGUAGE, MOST_MODELS, RULES, ParamsContent
 from eigentext.errors import DataError, SettingsError
@@ -29,14 +33,6 @@ from eigentext.sequences.settings import LatentTaggerSettings
 from eigentext.sequences.tagger.chain import Chain, TagCandidates, TagChain
 from eigentext.sequences.tagger.evaluation import evaluate_tagger
 from eigentext.sequences.tagger.words import ShapeModel, WordTags
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from types import SimpleNamespace
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float32s, Float64s, Int64s
-
 
 _K_WORDS = ("k_word", "k_shape", "k_lower", "keep")
 _COUNTED: dict[str, Any] = {"low": 0, "high": 1e12}

@@ -20,19 +20,15 @@ below it its word alone, and all the rest outside:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
+from eigentext.base.types import Int64s, UInt64s
 from eigentext.constituency.features import give_features
 from eigentext.constituency.treebank import FlatTrees, Numbering, Treebank, assemble
+from eigentext.features.signatures import Language
 from eigentext.features.spectrum import feature_numbers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.base.types import Int64s, UInt64s
-    from eigentext.features.signatures import Language
 
 END = "end"
 END_WORD = "\n"  # no token of a sentence

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from fastapi import Request  # noqa: TC002 - FastAPI reads it at run time
+from fastapi import Request
 from starlette.responses import Response
 
 from eigentext.errors import DataError, EigentextError, MissingExtraError, SettingsError

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from eigentext.base.types import Json  # noqa: TC001 - pydantic reads it at run time
+from eigentext.base.types import Json
 
 
 def whole(text: str) -> str:

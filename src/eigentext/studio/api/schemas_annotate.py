@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, WithJsonSchema
 
-from eigentext.base.types import Json  # noqa: TC001 - pydantic reads it at run time
+from eigentext.base.types import Json
 from eigentext.studio.api.schemas import ApiRequest, Text, whole
 from eigentext.studio.tasks import TASKS
-from eigentext.studio.tasks.records import Finding  # noqa: TC001 - pydantic reads it at run time
+from eigentext.studio.tasks.records import Finding
 
 Role = Literal["reader", "annotator", "adjudicator", "admin"]
 _LARGEST = 2**53  # the largest whole number that JavaScript is sure of

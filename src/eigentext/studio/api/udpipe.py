@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
-from fastapi import Request  # noqa: TC002 - FastAPI reads it at run time
+from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
 from eigentext.errors import DataError, EigentextError, SettingsError

@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from socket import socket
 
 from fastapi import FastAPI
 
@@ -41,10 +42,6 @@ from eigentext.studio.service.middleware import BodyLimit, HostNames, SecurityHe
 from eigentext.studio.service.models import survey
 from eigentext.studio.service.settings import ServiceSettings
 from eigentext.studio.service.workers import WorkerPool
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from socket import socket
 
 _LIMITS = (
     *("characters", "trees", "words", "tree_words", "ranked_words"),

@@ -9,17 +9,14 @@ answered 503 and closed.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from eigentext.studio.service.middleware import network_of
 from eigentext.studio.service.workers import BusyError
-
-if TYPE_CHECKING:
-    import asyncio
 
 _REFUSED = (
     "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
+from eigentext.base.types import Json
 from eigentext.errors import DataError
 from eigentext.language import Columns, Doc, Sentence, Token
 from eigentext.studio.tasks.texts import COLUMN_OF, column_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from eigentext.base.types import Json
 
 Place = tuple[int, str]
 """A sentence, from 0, and an item in it, such as ``(0, "w3")``."""

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
+from eigentext.base.types import Int64s, UInt8s, UInt32s
 from eigentext.tagging.segmentation.kernels import squeeze as kernel
 from eigentext.tagging.segmentation.kernels.boundaries import CUT, JOINED
 from eigentext.tagging.segmentation.kernels.squeeze import PARAGRAPH_CLASS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from eigentext.base.types import Int64s, UInt8s, UInt32s
 
 # number of each class of characters; 0 is "not looked at yet", 1 the end of a paragraph
 CLASSES = {

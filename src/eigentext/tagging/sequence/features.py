@@ -9,23 +9,20 @@ such features are put together while tagging.  Each word type is looked at once
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from eigentext.base.hashing import key_of
+from eigentext.base.types import Int32s, Int64s, UInt64s
 from eigentext.errors import SettingsError
 from eigentext.features.attributes import TAGGED_BITS, TAGGING, KeyedWord
 from eigentext.features.symbols import looked_up
 from eigentext.features.templates import Template, TemplateGrammar, distinct, seeds_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from eigentext.base.types import Int32s, Int64s, UInt64s
 
 REACH = 3  # how far a template may look to either side
 _GRAMMAR = TemplateGrammar("attribute[offset]", (*TAGGING.names, "tag"), most=5, reach=REACH)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from eigentext.base.files.opening import raise_or_tell
+from eigentext.base.files.opening import OnError, raise_or_tell
 from eigentext.errors import DataError, SettingsError
 from eigentext.language.doc import Doc
 from eigentext.language.formats import columns, conllu, registry, text
 from eigentext.language.formats.blocks import is_file
 from eigentext.tagging.sequence.schemes import looks_like_entities, repaired
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from eigentext.base.files.opening import OnError
 
 FORMATS = ("columns", "conllu", "tokens")
 _RECORDS = registry.names_of("records")

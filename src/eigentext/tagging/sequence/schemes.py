@@ -7,17 +7,14 @@ after ``B-X`` or ``I-X`` comes ``I-X`` or ``L-X``, anywhere else ``O``, ``B-Y`` 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from eigentext.base.types import Bools, Int64s
 from eigentext.evaluate.ner import entities
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from eigentext.base.types import Bools, Int64s
 
 Scheme = Literal["bio2", "plain"]
 

@@ -11,23 +11,19 @@ O(its neighbours), trying all m clusters O(m times its neighbouring clusters).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.cores import cores_in_use, each, row_blocks
 from eigentext.base.engines import cluster_in_use
+from eigentext.base.progress import Progress
+from eigentext.base.types import Float64s, Int32s, Int64s, Numbers, Sparse
 from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import cluster_pairs, information_of_pairs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Int32s, Int64s, Numbers, Sparse
 
 # a move must raise N times the mutual information by this much: far above rounding
 LEAST_GAIN = 1e-6

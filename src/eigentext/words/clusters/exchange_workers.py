@@ -17,10 +17,12 @@ one needs nothing else.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.engines import Engine
+from eigentext.base.types import Bools, Float64s, Int32s, Int64s, Numbers
 from eigentext.words.clusters.exchange import (
     LEAST_GAIN,
     ExchangeState,
@@ -28,10 +30,6 @@ from eigentext.words.clusters.exchange import (
     Neighbours,
     find_targets,
 )
-
-if TYPE_CHECKING:
-    from eigentext.base.engines import Engine
-    from eigentext.base.types import Bools, Float64s, Int32s, Int64s, Numbers
 
 _LEAST_WORK = 1 << 18  # words times clusters of a batch that is worth the way there and back
 _NEW_COPY = 4  # a new copy is sent when more than 1 / 4 of the cells have changed

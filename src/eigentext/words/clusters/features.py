@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.model import NotFittedError, Transformer
 from eigentext.base.ragged import pointers
 from eigentext.base.tokens import checked_tokens
+from eigentext.base.types import Sparse
 from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
 from eigentext.language.tokenise.tokens import tokenise
 from eigentext.words.clusters.model import SpectralClusters, read_clusters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Sparse
 
 
 class ClusterFeatures(Transformer):

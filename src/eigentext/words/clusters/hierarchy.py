@@ -14,20 +14,17 @@ cluster pairs, times singular values.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from eigentext.base.types import Bools, Float64s, Int64s, Numbers
 from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import cluster_pairs
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.ties import principal_axes, single_threaded
 from eigentext.words.settings import HIERARCHIES
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from eigentext.base.types import Bools, Float64s, Int64s, Numbers
 
 _MIDDLE = 6  # bits of the prefix that is made first
 _ROUNDS = 10  # passes between siblings at each depth, at the most

@@ -18,18 +18,14 @@ When all words are in, the m clusters that are left are merged down to one: the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from eigentext.base.progress import Progress
+from eigentext.base.types import Bools, Float64s, Int64s, Numbers, Sparse
 from eigentext.errors import SettingsError
 from eigentext.linalg.ties import TIE, single_threaded
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Bools, Float64s, Int64s, Numbers, Sparse
 
 _BATCH = 512  # words per GEMM
 

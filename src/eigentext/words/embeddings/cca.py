@@ -22,9 +22,11 @@ Of a large corpus Omega is made and kept in tiles of rows, on disk where memory 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
@@ -33,7 +35,9 @@ from eigentext.base.engines import cluster_in_use
 from eigentext.base.files.writing import scratch_folder
 from eigentext.base.heap import give_back, is_mapped
 from eigentext.base.model import Model
+from eigentext.base.progress import Progress
 from eigentext.base.records import learned
+from eigentext.base.types import Float32s, Float64s, Int64s, Sparse
 from eigentext.base.values import Whole
 from eigentext.counting.contexts import Contexts, parse_contexts
 from eigentext.counting.counting import count_sentences
@@ -47,13 +51,6 @@ from eigentext.words.embeddings import context_tiles
 from eigentext.words.embeddings.context_tiles import Room, Side, SideTotals, tiled_contexts
 from eigentext.words.embeddings.vectors import Embeddings, SentenceVectors, vectors_from
 from eigentext.words.settings import CCASettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float32s, Float64s, Int64s, Sparse
 
 _KERNEL_NONZEROS = 300_000  # below this numba need not be loaded
 _TILED_PAIRS = 3_000_000  # counted pairs from which on the matrix is made in tiles

@@ -12,21 +12,17 @@ vector for any word (what fastText does with its n-grams, Bojanowski et al. 2017
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.fields import Reals, Strings
 from eigentext.base.records import stored
+from eigentext.base.types import Float32s, Numbers, Sparse
 from eigentext.features.signatures import case_of, lowered, outline
 from eigentext.linalg.ties import single_threaded, unit_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from eigentext.base.types import Float32s, Numbers, Sparse
 
 SHORTEST, LONGEST = 2, 6  # n-grams
 RIDGES = (1.0, 0.3, 0.1, 0.03)  # which are tried

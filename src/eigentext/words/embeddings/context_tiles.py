@@ -20,26 +20,22 @@ changes a digit of the vectors.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from eigentext.base.cores import cores_in_use, each, row_blocks
 from eigentext.base.heap import read_mapped
+from eigentext.base.types import Float64s, Int64s, Numbers, Sparse
 from eigentext.counting.memory import parse_memory
 from eigentext.counting.spill import ArrayStore
 from eigentext.errors import SettingsError
 from eigentext.linalg.matrices import BLOCK_COLUMNS
 from eigentext.linalg.svd import basis_bytes, krylov_block
 from eigentext.words.embeddings.tiles import TiledOperator, TileStore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from eigentext.base.types import Float64s, Int64s, Numbers, Sparse
 
 _LIBRARIES = 330_000_000  # resident size of Python with all that is loaded by the end
 _WORD_BYTES = 300  # a word: its string, its bytes, its places in tables

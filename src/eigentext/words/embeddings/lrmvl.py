@@ -18,15 +18,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.fields import Reals
 from eigentext.base.model import Model, Transformer
+from eigentext.base.progress import Progress
 from eigentext.base.records import learned
 from eigentext.base.tokens import checked_tokens, each_sentence
+from eigentext.base.types import Float32s, Float64s, Int32s
 from eigentext.base.values import Whole
 from eigentext.counting.encoding import EncodedText
 from eigentext.counting.vocabulary import UNKNOWN
@@ -35,12 +37,6 @@ from eigentext.linalg.cca import cca_from_moments
 from eigentext.linalg.ties import random_block, single_threaded
 from eigentext.words.embeddings.vectors import Embeddings, WordVectorModel, vectors_from
 from eigentext.words.settings import LRMVLSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float32s, Float64s, Int32s
 
 _NOISE = 1e-6  # a correlation of rounding in single precision
 _BLOCK_TOKENS = 4096

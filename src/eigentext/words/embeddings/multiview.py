@@ -18,15 +18,17 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigentext.base.files.opening import numbered_lines, raise_or_tell
+from eigentext.base.files.opening import OnError, Source, numbered_lines, raise_or_tell
 from eigentext.base.model import Model
+from eigentext.base.progress import Progress
 from eigentext.base.records import Record, learned
 from eigentext.base.tokens import checked_tokens
+from eigentext.base.types import Bools, Float32s, Float64s, Numbers, Sparse
 from eigentext.base.values import Real, Whole
 from eigentext.counting.encoding import EncodedText
 from eigentext.counting.runs import count_pairs
@@ -43,13 +45,6 @@ from eigentext.words.embeddings.characters import (
 )
 from eigentext.words.embeddings.vectors import Embeddings, SentenceVectors, WordSpace, vectors_from
 from eigentext.words.settings import CCASettings, MultiviewSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from eigentext.base.files.opening import OnError, Source
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Bools, Float32s, Float64s, Numbers, Sparse
 
 WordPair = tuple[str, str, float]
 

@@ -9,26 +9,20 @@ digit.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.cores import each, row_blocks
+from eigentext.base.engines import Engine
+from eigentext.base.types import Bools, Float32s, Int64s, Numbers, Sparse, UInt32s
 from eigentext.counting.spill import ArrayStore
-from eigentext.linalg.backend import CPU
+from eigentext.linalg.backend import CPU, Backend
 from eigentext.linalg.matrices import Operator, SparseOperator
 from eigentext.linalg.sharded import ShardedOperator
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    from eigentext.base.engines import Engine
-    from eigentext.base.types import Bools, Float32s, Int64s, Numbers, Sparse, UInt32s
-    from eigentext.linalg.backend import Backend
 
 _BLOCK_COLUMNS = 64  # of a dense block per pass of the kernel, as in linalg.matrices
 _PARTS = 16  # of a tile, for threads

@@ -7,29 +7,25 @@ largest cosines of each; words of the query are left out.
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigentext.base.fields import Reals, Strings
+from eigentext.base.files.opening import Source
 from eigentext.base.model import TableTransformer
 from eigentext.base.records import Record
 from eigentext.base.registry import class_of
 from eigentext.base.tokens import each_sentence
+from eigentext.base.types import Float32s, Float64s, Int64s, Numbers
 from eigentext.errors import MissingExtraError, SettingsError
 from eigentext.linalg.ties import unit_rows
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from eigentext.base.files.opening import Source
-    from eigentext.base.types import Float32s, Float64s, Int64s, Numbers
 
 _ANALOGY = re.compile(r"(.+?):(.+?)::(.+)")
 _CELLS_AT_ONCE = 1 << 24  # cosines held at once: 64 MB

@@ -29,21 +29,18 @@ and m = E[x_1] (Anandkumar, Ge, Hsu, Kakade and Telgarsky 2014, theorem 3.5)::
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.em import EMResult, iterate
+from eigentext.base.progress import Progress
+from eigentext.base.types import Float64s, Sparse
 from eigentext.errors import DataError, RankError
 from eigentext.linalg.tensors import TensorPairs, tensor_power, third_moment
 from eigentext.linalg.ties import fix_signs, random_block, single_threaded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Sparse
 
 _DENSE_SIDE = 400  # up to so many words M_2 is written out
 _RANK_TOL = 1e-10

@@ -9,15 +9,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.fields import Reals, Shares, Strings
 from eigentext.base.model import Model, Transformer
+from eigentext.base.progress import Progress
 from eigentext.base.records import learned
 from eigentext.base.tokens import each_sentence
+from eigentext.base.types import Float64s, Sparse
 from eigentext.base.values import Real, Whole
 from eigentext.counting.documents import CountedDocuments, WordChoice, count_documents
 from eigentext.errors import DataError, RankError, SettingsError
@@ -30,12 +33,6 @@ from eigentext.words.topics.learn import (
     refined,
     topics_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Sparse
 
 _ITERATIONS = (5, 10, 20, 50)  # of EM, for refine="auto"
 _ENOUGH = 1.002

@@ -11,16 +11,14 @@ that the rule makes (seen with this part of speech, with another one, never):
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Float64s, Int64s, UInt32s, UInt64s
 from eigentext.features.kernels.hashing import mix_some, place_of_pair
 from eigentext.linear.kernels.steps import adagrad
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Float64s, Int64s, UInt32s, UInt64s
 
 _ONE = np.uint64(1)
 _SMALL = 0.01  # a gradient below this is left out

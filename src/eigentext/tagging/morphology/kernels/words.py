@@ -14,15 +14,13 @@ A word of the training text is held out of all counts that it is in.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Float32s, Int32s, Int64s, UInt64s
 from eigentext.features.kernels.hashing import mix_some
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Float32s, Int32s, Int64s, UInt64s
 
 _ONE = np.uint64(1)
 

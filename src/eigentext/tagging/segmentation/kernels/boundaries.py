@@ -7,11 +7,12 @@ Where the treebank has spaces inside tokens, the white space before a chunk is s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Int64s, UInt8s, UInt32s, UInt64s
 from eigentext.features.kernels.hashing import mix
 from eigentext.tagging.segmentation.kernels.squeeze import PARAGRAPH_CLASS, SPACE
 from eigentext.tagging.segmentation.kernels.tables import (
@@ -22,9 +23,6 @@ from eigentext.tagging.segmentation.kernels.tables import (
     total,
     value_of,
 )
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Int64s, UInt8s, UInt32s, UInt64s
 
 N_KEYS = 64  # room for the features of a place
 WHOLE = 48  # a chunk up to this length is looked at as a whole

@@ -7,11 +7,12 @@ length, its first token, and whether brackets and quotes are open.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
+from eigentext.base.types import Int8s, Int64s, UInt8s, UInt64s
 from eigentext.features.kernels.hashing import mix
 from eigentext.tagging.segmentation.kernels.squeeze import PARAGRAPH_CLASS, SPACE
 from eigentext.tagging.segmentation.kernels.tables import (
@@ -22,9 +23,6 @@ from eigentext.tagging.segmentation.kernels.tables import (
     total,
     value_of,
 )
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Int8s, Int64s, UInt8s, UInt64s
 
 N_KEYS = 64  # room for the features of a place
 LAST_OF_WORDS = 13  # classes up to here are of letters, digits and what is set on them

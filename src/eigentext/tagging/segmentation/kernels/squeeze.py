@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
-
-if TYPE_CHECKING:
-    from eigentext.base.types import UInt8s, UInt32s
+from eigentext.base.types import UInt8s, UInt32s
 
 PARAGRAPH = 10  # the character that stands, REACH times, around every paragraph
 LINE_BREAK = 11  # one line break, where the training text has some that matter

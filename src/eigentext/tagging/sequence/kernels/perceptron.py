@@ -14,14 +14,12 @@ so an update adds Delta to ``weights`` and (c - 1) Delta to ``sums``: cost only 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.compiling import njit
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Float32s, Float64s, Int32s, Int64s
+from eigentext.base.types import Float32s, Float64s, Int32s, Int64s
 
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
