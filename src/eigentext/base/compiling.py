@@ -92,7 +92,7 @@ class KernelCache:
     module of kernels is imported quickly.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         self._function = function
 
     @functools.cached_property

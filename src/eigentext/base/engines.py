@@ -142,9 +142,9 @@ def _result(future: Any) -> Any:
 
 
 def windowed(
-    submit: Callable[..., Any],
+    submit: Callable[..., object],
     function: Callable[[Any], Any],
-    tasks: Iterable[Any],
+    tasks: Iterable[object],
     ahead: int,
     result: Callable[[Any], Any] = _result,
 ) -> Iterator[Any]:

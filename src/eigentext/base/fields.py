@@ -110,11 +110,11 @@ class Sizes(dict[str, int]):
 class Sized(Part):
     """A part with sizes among what it is made of."""
 
-    def leaves(self, name: str, values: Mapping[str, Any] | None) -> Iterator[tuple[str, Part]]:
+    def leaves(self, name: str, values: Mapping[str, object] | None) -> Iterator[tuple[str, Part]]:
         """Itself, with sizes that are made of ``values``, and with the number of the part."""
         yield name, self if values is None else self.sized(values)
 
-    def sized(self, values: Mapping[str, Any]) -> Any:
+    def sized(self, values: Mapping[str, object]) -> Any:
         """The same with no size left that is a function, or has ``#``."""
 
         def known(size: object) -> Any:
@@ -307,7 +307,7 @@ class Sparse(Sized):
     high: float = 1e100
     optional: bool = False
 
-    def leaves(self, name: str, values: Mapping[str, Any] | None) -> Iterator[tuple[str, Part]]:
+    def leaves(self, name: str, values: Mapping[str, object] | None) -> Iterator[tuple[str, Part]]:
         """Its four arrays; that the columns lie within the matrix, ``unpack_csr`` checks."""
         index, entries = ("int32", "int64"), f"{name}.entries".replace("/", ".").replace("-", "_")
         rows, columns = self.shape if values is None else self.sized(values).shape

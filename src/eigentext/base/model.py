@@ -67,7 +67,7 @@ class Stored:
         """The parts of a file."""
         return self._packed({})
 
-    def _packed(self, settings: Mapping[str, Any]) -> Packed:
+    def _packed(self, settings: Mapping[str, object]) -> Packed:
         packed = Packed(settings=settings)
         self._contents().parts.pack("", self._content(), packed)
         return packed
@@ -81,7 +81,7 @@ class Stored:
         """The other way; the parts are checked.  ``unstored`` is what :meth:`load` was told."""
         raise NotImplementedError
 
-    def _parts(self, data: Mapping[str, Any] | None) -> dict[str, Any]:
+    def _parts(self, data: Mapping[str, object] | None) -> dict[str, Any]:
         packed = self._pack()
         return {
             "kind": self.KIND,
@@ -94,7 +94,7 @@ class Stored:
             "data": data,
         }
 
-    def save(self, path: Source, *, data: Mapping[str, Any] | None = None) -> Header:
+    def save(self, path: Source, *, data: Mapping[str, object] | None = None) -> Header:
         """Write a model file, whole or not at all; ``data`` tells what it was made from."""
         return modelfile.save(path, **self._parts(data))
 
@@ -115,7 +115,7 @@ class Stored:
         return cls._from_file(file, unstored)
 
     @classmethod
-    def _from_file(cls, file: modelfile.ModelFile, unstored: Mapping[str, Any]) -> Self:
+    def _from_file(cls, file: modelfile.ModelFile, unstored: Mapping[str, object]) -> Self:
         header = file.header
         with file.fitting():
             packed = Packed(file.arrays, file.strings, header.facts, header.settings, file.path)
@@ -367,7 +367,7 @@ class Model(Stored, Estimator):
         return packed
 
     @classmethod
-    def _from_file(cls, file: modelfile.ModelFile, unstored: Mapping[str, Any]) -> Self:
+    def _from_file(cls, file: modelfile.ModelFile, unstored: Mapping[str, object]) -> Self:
         """The model in a file; ``unstored`` are settings that a file does not keep."""
         free = [
             name for name, declaration in settings.declared(cls).items() if not declaration.stored

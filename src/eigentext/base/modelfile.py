@@ -146,12 +146,12 @@ def _pieces(
     kind: str,
     arrays: Mapping[str, np.ndarray],
     *,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     format_version: int,
-    facts: Mapping[str, Any] | None = None,
+    facts: Mapping[str, object] | None = None,
     strings: Mapping[str, Sequence[str]] | None = None,
     seed: int | None = None,
-    data: Mapping[str, Any] | None = None,
+    data: Mapping[str, object] | None = None,
 ) -> tuple[Header, Iterable[bytes | memoryview]]:
     """The header, and the file in pieces, so that its arrays are not copied."""
     stored = {name: _storable(name, array) for name, array in sorted(arrays.items())}

@@ -70,7 +70,7 @@ class Record(Part):
 
     def __init__(
         self,
-        make: Callable[..., Any],
+        make: Callable[..., object],
         /,
         *,
         prefix: str = "",

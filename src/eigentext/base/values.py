@@ -45,7 +45,7 @@ class Part:
     optional: bool = False  # a file may be without it
     nameless: bool = False  # its parts have names of their own, whatever that of the field is
 
-    def leaves(self, name: str, values: Mapping[str, Any] | None) -> Iterator[tuple[str, Part]]:
+    def leaves(self, name: str, values: Mapping[str, object] | None) -> Iterator[tuple[str, Part]]:
         """What is stored under which name in a file with these settings and facts.
 
         Where these are None, whatever depends on them is left out.

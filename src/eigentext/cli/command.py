@@ -118,7 +118,7 @@ class Flags:
 class SettingFlags:
     """The settings for which there were flags on the command line."""
 
-    def __init__(self, values: Mapping[str, Any], classes: tuple[type, ...]) -> None:
+    def __init__(self, values: Mapping[str, object], classes: tuple[type, ...]) -> None:
         self.values = {name: value for name, value in values.items() if value is not None}
         self.classes = classes
 

@@ -245,10 +245,10 @@ def _finite(value: float) -> float | None:
     return value if value > float("-inf") else None
 
 
-def _answer_as_json(answer: Parse | None) -> dict[str, Any]:
+def _answer_as_json(answer: Parse | None) -> dict[str, object]:
     if answer is None:
         return {"tokens": [], "tree": None}
-    record: dict[str, Any] = {
+    record: dict[str, object] = {
         "tokens": list(answer.tree.words),
         "tree": str(answer.tree),
         "log_score": _finite(answer.log_score),

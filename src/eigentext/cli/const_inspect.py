@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 from json import dumps
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -58,7 +58,7 @@ def inspect(
         _plot(plot, theorem, label)
     as_json = format_ == "jsonl"
 
-    def show(kind: str, record: dict[str, Any], line: str) -> None:
+    def show(kind: str, record: dict[str, object], line: str) -> None:
         print(dumps({"kind": kind, **record}, ensure_ascii=False) if as_json else line)
 
     def show_rules(parent: str) -> None:
@@ -66,7 +66,7 @@ def inspect(
             line = f"    {rule.p:.4f}  {rule.parent} -> {rule.left} {rule.right}"
             show("rule", rule._asdict(), line)
 
-    def numbers(name: str) -> tuple[dict[str, Any], str]:
+    def numbers(name: str) -> tuple[dict[str, object], str]:
         bound = bounds[name]
         figures = {"sigma": bound.sigma, "Lambda": bound.Lambda}
         text = "".join(f"  {key}_a {x:.3g}" for key, x in figures.items() if x is not None)
@@ -104,7 +104,7 @@ def inspect(
         show("state", state._asdict(), line)
 
 
-def _theorem(theorem: TheoremThree) -> dict[str, Any]:
+def _theorem(theorem: TheoremThree) -> dict[str, object]:
     needed = theorem.nodes_needed
     finite = needed is not None and needed < float("inf")
     return {

@@ -73,9 +73,9 @@ class UnlabelledRounds(UnlabelledText):
     unlabelled_rounds: int = flag("EM rounds over trees and these.", 3, min=0)
 
 
-def _unlabelled_figures(report: UnlabelledReport, held_out: str) -> dict[str, Any]:
+def _unlabelled_figures(report: UnlabelledReport, held_out: str) -> dict[str, object]:
     """What became of the sentences; ``held_out`` names what chose the weight."""
-    figures: dict[str, Any] = {
+    figures: dict[str, object] = {
         "unlabelled_used": report.n_used if report.weight else 0,
         "unlabelled_too_long": report.n_left_out,
         "unlabelled_weight": report.weight,
@@ -113,7 +113,7 @@ def train(
         held_out = training_trees(expand(dev), log) if dev else []
         parser.fit(treebank, held_out or None, progress=progress)
         chosen = parser.projectivity_  # may arcs cross, and what was seen where it was chosen
-        figures: dict[str, Any] = {
+        figures: dict[str, object] = {
             "sentences": len(treebank),
             "words": sum(map(len, treebank)),
             "bits": parser.arcs_.settings.bits,
@@ -163,7 +163,7 @@ def train_generative(
         held_out = training_trees(expand(dev), log) if dev else []
         unlabelled = text.read(log, rounds=text.unlabelled_rounds)
         parser.fit(treebank, unlabelled=unlabelled, progress=progress)
-        figures: dict[str, Any] = {
+        figures: dict[str, object] = {
             "sentences": len(treebank),
             "words": sum(map(len, treebank)),
             "relations": 0,
@@ -200,7 +200,7 @@ def train_latent(
     n_words = sum(map(len, treebank))
     history = model.log_likelihoods_
     used = unlabelled is not None and model.unlabelled_.weight
-    figures: dict[str, Any] = {
+    figures: dict[str, object] = {
         "trees": len(treebank),
         "words": n_words,
         "observations": model.observations_.sizes[0],

@@ -115,7 +115,7 @@ def apply(
     run.remark_on_unknown(share, vocabulary)
     if run.json:
         rates = run.clock.figures(tokens=counts["tokens"])
-        figures: dict[str, Any] = {**counts, "skipped": run.skipped, **rates}
+        figures: dict[str, object] = {**counts, "skipped": run.skipped, **rates}
         if as_json and getattr(tagger, "estimator", "") in ("moments", "mixed"):
             figures["negative_rate"] = round(negative / max(counts["tokens"], 1), 4)
         run.tell(figures)
@@ -169,7 +169,7 @@ def _states(
     for tokens, path, log_prob, share in zip(
         sentences, paths, model.log_prob(sentences).tolist(), shares, strict=True
     ):
-        record: dict[str, Any] = {"tokens": list(tokens), "tags": path}
+        record: dict[str, object] = {"tokens": list(tokens), "tags": path}
         record["log_prob"] = log_prob if log_prob > float("-inf") else None
         if share is not None:
             record["marginals"] = _shares_of_states(share)
@@ -194,8 +194,8 @@ def _likely(names: Sequence[str], row: list[float]) -> dict[str, float]:
 
 def _as_json(
     tokens: Sequence[str], answer: TagAnswer, tagger: LatentTagger, *, kbest: int, marginals: bool
-) -> dict[str, Any]:
-    record: dict[str, Any] = {"tokens": list(tokens), "tags": answer.tags}
+) -> dict[str, object]:
+    record: dict[str, object] = {"tokens": list(tokens), "tags": answer.tags}
     record["log_prob"] = answer.log_prob if answer.log_prob > float("-inf") else None
     if answer.fallback:
         record["fallback"] = True
@@ -291,7 +291,7 @@ def _learn_text(
     remedy: str,
     *feedback: str,
     **more: Any,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Fit the model to numbered text; ``remedy``: what to lower where a text is too small."""
     from eigentext.sequences.observations import NumberedText, Symbols
 
@@ -329,7 +329,7 @@ def train_tagger(
     with run.reading("nodes") as (log, progress):
         tokens, tags, _ = columns.tagged(expand(files), scheme="plain", on_error=log)
         tagger.fit(tokens, tags, progress=progress)
-    figures: dict[str, Any] = {
+    figures: dict[str, object] = {
         "sentences": sum(map(bool, tokens)),
         "tokens": sum(map(len, tokens)),
         "tags": len(tagger.tags_),

@@ -8,7 +8,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eigentext.base.parallel import in_order
 from eigentext.base.registry import KINDS, class_of
@@ -71,7 +71,7 @@ def _show(header: Header) -> None:
             show_table(name.capitalize(), rows)
 
 
-def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _flat(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Names and values as text, those within others as ``outer.inner``.
 
     >>> list(_flat({"beam": 1e-4, "arcs": {"bits": 16}, "experts": ["latent", "valence"]}))

@@ -320,7 +320,7 @@ def _show_results(results: list[FoldResult], run: Run) -> None:
     for result in results[1:]:
         total = total + result.scores
     errors = [result.calibration_error for result in results]
-    more: dict[str, Any] = {"calibration_error": round(sum(errors) / len(errors), 4)}
+    more: dict[str, object] = {"calibration_error": round(sum(errors) / len(errors), 4)}
     if len(results) > 1:  # folds
         more["folds"] = [result.scores.full.as_record() for result in results]
         more["train_cpu_seconds"] = round(sum(r.train_seconds for r in results), 1)

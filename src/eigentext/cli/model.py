@@ -59,7 +59,7 @@ def list_(json: options.Json = False) -> None:
 
 
 def _row(
-    name: str, kind: str, about: Mapping[str, Any], file: Path | None, *, ours: bool = False
+    name: str, kind: str, about: Mapping[str, object], file: Path | None, *, ours: bool = False
 ) -> dict[str, Any]:
     return {
         "name": name,

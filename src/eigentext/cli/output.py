@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from eigentext.errors import SettingsError, shortened
 
@@ -66,7 +65,7 @@ def remark(text: str, *, quiet: bool = False) -> None:
 
 
 def show_figures(
-    figures: Mapping[str, Any], *, as_json: bool, results_on_stdout: bool = False
+    figures: Mapping[str, object], *, as_json: bool, results_on_stdout: bool = False
 ) -> None:
     """Print figures as one JSON object or as a two-column table."""
     stream = sys.stderr if results_on_stdout else sys.stdout
@@ -87,7 +86,7 @@ def show_figures(
     Console(file=stream).print(table)
 
 
-def show_table(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+def show_table(title: str, rows: Sequence[Mapping[str, object]]) -> None:
     """Rows that have the same columns, under a title; numbers stand to the right."""
     from rich.console import Console
     from rich.table import Table

@@ -51,7 +51,7 @@ def train(
         tagger.set_params(scheme=scheme)
         held_out = None if dev is None else columns.tagged([dev], scheme=scheme, **more)[:2]
         tagger.fit(tokens, tags, dev=held_out, progress=progress)
-    figures: dict[str, Any] = {
+    figures: dict[str, object] = {
         "sentences": len(tokens),
         "tokens": sum(map(len, tokens)),
         "tags": len(tagger.tag_set_.inside),
@@ -135,7 +135,7 @@ def apply(
         run.tell({**counts, "skipped": run.skipped, **rates})
 
 
-def _as_json(tokens: Any, answers: list[Tagging], scheme: str) -> dict[str, Any]:
+def _as_json(tokens: Any, answers: list[Tagging], scheme: str) -> dict[str, object]:
     from eigentext.evaluate.ner import entities
 
     record: dict[str, Any] = {"tokens": list(tokens), "tags": answers[0].tags if answers else []}

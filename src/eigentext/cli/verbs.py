@@ -118,7 +118,7 @@ class Training(Run):
         """As many as asked for."""
         return self.jobs
 
-    def about(self, sources: list[str]) -> dict[str, object]:
+    def about(self, sources: list[str]) -> dict[str, Any]:
         """What a model's header says of the data it was made from."""
         return {"name": self.data_name, "licence": self.data_licence, "files": sources}
 

@@ -300,7 +300,7 @@ def _count(
             on_error=log,
             **text.to_count(),
         )
-    figures: dict[str, Any] = {
+    figures: dict[str, object] = {
         "tokens": counts.n_tokens,
         "sentences": counts.n_sentences,
         "skipped": counts.n_skipped,

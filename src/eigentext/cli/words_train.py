@@ -105,7 +105,7 @@ def cluster(
 
 def _cluster_figures(
     model: SpectralClusters, n_tokens: int, seconds: dict[str, float]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     from eigentext.evaluate.clustering import prefix_information
 
     clustering = model.clustering_
@@ -208,7 +208,7 @@ def embed(
 
 def _cca(
     model: CCAEmbedding, sources: list[str], counts: str | None, common: dict[str, Any]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Fit to counts, given or counted here; figures of the vectors."""
     from eigentext.base.heap import give_back
     from eigentext.counting.counting import count
@@ -244,7 +244,7 @@ def _cca(
     }
 
 
-def _lrmvl(model: LRMVL, sources: list[str], common: dict[str, Any]) -> dict[str, Any]:
+def _lrmvl(model: LRMVL, sources: list[str], common: dict[str, Any]) -> dict[str, object]:
     """Fit to the text, as ids; figures of the vectors."""
     from eigentext.counting.encoding import encode_files
 
@@ -261,7 +261,7 @@ def _lrmvl(model: LRMVL, sources: list[str], common: dict[str, Any]) -> dict[str
 
 def _views(
     model: MultiviewEmbedding, sources: list[str], pairs: str | None, common: dict[str, Any]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Fit to the text, as ids, with word pairs beside it; figures of the vectors."""
     from eigentext.counting.encoding import encode_files
     from eigentext.words.embeddings.multiview import read_word_pairs

@@ -620,7 +620,7 @@ def _followed_by(
     return [*candidates, *following][:kbest]
 
 
-def _checked_sentence(tokens: Any) -> list[str]:
+def _checked_sentence(tokens: object) -> list[str]:
     """The tokens of a sentence that can be parsed."""
     checked = checked_tokens(tokens)
     if not checked or "" in checked:

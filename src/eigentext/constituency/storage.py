@@ -277,7 +277,7 @@ def _lexicon_numbers(params: Sequence[LatentParams]) -> dict[str, Any]:
     return numbers
 
 
-def _named(record: Any, names: Mapping[str, Any]) -> dict[str, Any]:
+def _named(record: object, names: Mapping[str, object]) -> dict[str, Any]:
     return {name: getattr(record, name) for name in names}
 
 

@@ -198,7 +198,7 @@ class Counts(Stored):
         return SimpleNamespace(**{**vars(self), "words": self.words[:-1], "halves": halves})
 
     @classmethod
-    def _unpack(cls, packed: Packed, **unstored: Any) -> Counts:
+    def _unpack(cls, packed: Packed, **unstored: object) -> Counts:
         content = vars(cls._unpacked(packed))
         vocabulary = Vocabulary.from_words(content.pop("words"))
         halves = tuple(content.pop("halves").values())

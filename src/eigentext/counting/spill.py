@@ -23,7 +23,7 @@ _ABOUT = "about.json"
 _ALIGNED = 8  # arrays in a file begin at multiples of this
 
 
-def save_arrays(folder: Path, arrays: Mapping[str, Numbers], about: Mapping[str, Any]) -> None:
+def save_arrays(folder: Path, arrays: Mapping[str, Numbers], about: Mapping[str, object]) -> None:
     """Write arrays and a JSON record; the folder gets its name when all is written."""
     unfinished = folder.with_name(folder.name + ".unfinished")
     try:

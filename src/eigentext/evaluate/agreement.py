@@ -31,7 +31,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class Agreement:
     n_groups: int
     confidence: float = 0.95
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, object]:
         """Plain data for JSON; None where the figure is not defined.
 
         >>> raw_agreement(["a"], ["a"]).as_record()["value"]

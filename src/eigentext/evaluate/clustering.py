@@ -70,7 +70,7 @@ def cluster_pairs(pairs: Any, labels: npt.NDArray[np.integer], n_clusters: int) 
     return sums.astype(np.int64).reshape(n_clusters, n_clusters)
 
 
-def mutual_information(pairs: Any, labels: npt.NDArray[np.integer]) -> float:
+def mutual_information(pairs: object, labels: npt.NDArray[np.integer]) -> float:
     """The mutual information of a clustering, given (n, n) CSR counts of neighbouring words.
 
     >>> from scipy.sparse import csr_array
@@ -114,7 +114,7 @@ def paths_information(
 
 
 def prefix_information(
-    pairs: Any, paths: Sequence[str | None], lengths: Sequence[Length]
+    pairs: object, paths: Sequence[str | None], lengths: Sequence[Length]
 ) -> dict[Length, float]:
     """The mutual information of the clusterings that prefixes of the paths give.
 

@@ -83,7 +83,7 @@ class VectorTable(Mapping[str, "Float32s"]):
 
 
 def vectors_of(
-    source: str | os.PathLike[str] | Mapping[str, Any] | None, scale: float
+    source: str | os.PathLike[str] | Mapping[str, object] | None, scale: float
 ) -> tuple[list[str], Float32s]:
     """Words, and their vectors, each scaled to the length ``scale``.
 

@@ -32,7 +32,7 @@ class _HasTree(Protocol):
     def tree(self) -> Tree: ...
 
 
-def from_nltk(tree: Any) -> Tree:
+def from_nltk(tree: object) -> Tree:
     """An eigentext Tree from an ``nltk.Tree`` whose leaves are strings.
 
     To train a parser: ``LPCFG().fit(map(from_nltk, corpus.parsed_sents()))``.

@@ -59,7 +59,7 @@ class ModelComponent:
             self._model = self._checked(load(self.path), self.path)  # says what is wrong there
         return self._model
 
-    def use(self, model: Any) -> None:
+    def use(self, model: object) -> None:
         """Take a trained model instead of a file."""
         self._model = self._checked(model, "<model>")
 

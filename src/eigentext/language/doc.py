@@ -99,7 +99,7 @@ class Doc:
 
         return as_json(self)
 
-    def to_spacy(self, vocab: Any = None) -> Any:
+    def to_spacy(self, vocab: object = None) -> Any:
         """A ``spacy.tokens.Doc``: its tokens are the words, multiword tokens being cut there.
 
         spaCy has one level of tokens: the words of a multiword token whose forms spell it stand

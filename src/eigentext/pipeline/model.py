@@ -123,7 +123,7 @@ class Pipeline(Model, PipelineSettings):
         text: Source | Iterable[Source] | None = None,
         const: Model | Source | None = None,
         ner: Model | Source | None = None,
-        models: Mapping[str, Any] | None = None,
+        models: Mapping[str, object] | None = None,
         work: Source | None = None,
         jobs: int | None = None,
         progress: Progress | None = None,
@@ -258,7 +258,7 @@ class Pipeline(Model, PipelineSettings):
         self.check_fitted()
         return None if self.morphology_ is None else self.morphology_.lexicon_.known_words
 
-    def _take(self, stages: Mapping[str, Any]) -> None:
+    def _take(self, stages: Mapping[str, object]) -> None:
         """Have these models; a stage that is not named is left out."""
         for name in KIND_OF:
             setattr(self, f"{name}_", stages.get(name))

@@ -86,7 +86,7 @@ def train_stages(
     *,
     dev: conllu.Treebank | Iterable[Source] | None,
     text: Source | Iterable[Source] | None,
-    at_hand: Mapping[str, Any],
+    at_hand: Mapping[str, object],
     work: Source | None,
     progress: Progress | None,
 ) -> None:
@@ -174,7 +174,7 @@ def train_stages(
 _TRAINED = ("segmenter", "morphology", "parser", "reranker")
 
 
-def _check_reranker(pipeline: Pipeline, stages: Mapping[str, Any], todo: list[str]) -> None:
+def _check_reranker(pipeline: Pipeline, stages: Mapping[str, object], todo: list[str]) -> None:
     """No reranker is trained unless it is asked for; none can be without a parser."""
     parses = "parser" in todo or "parser" in stages
     if "reranker" in stages and not parses:
@@ -198,7 +198,7 @@ def _model_of(name: str, model: Any) -> Any:
     return model
 
 
-def _new(cls: type[Kind], settings: Mapping[str, Any], more: Json | None) -> Kind:
+def _new(cls: type[Kind], settings: Mapping[str, object], more: Json | None) -> Kind:
     """An untrained model with those of the settings that its class has, and ``more``."""
     from eigentext.base.settings import declared
 
@@ -206,7 +206,7 @@ def _new(cls: type[Kind], settings: Mapping[str, Any], more: Json | None) -> Kin
     return cls(**shared | (more or {}))
 
 
-def keyed(settings: Mapping[str, Any]) -> Json:
+def keyed(settings: Mapping[str, object]) -> Json:
     """Settings for a fingerprint: files by their names, vectors by their numbers."""
     from eigentext.features.word_classes import VectorTable
 
@@ -223,7 +223,7 @@ def keyed(settings: Mapping[str, Any]) -> Json:
 def _morphology(
     pipeline: Pipeline,
     treebank: list[conllu.ConlluBlock],
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     works: _SideBySide,
     about: str,
     *,
@@ -259,7 +259,7 @@ class _SideBySide:
         self._works: list[Callable[[], Any]] = []
         self._results: list[tuple[str, Callable[[Iterator[Any]], Any]]] = []
 
-    def model(self, name: str, key: str, fit: Callable[..., Any]) -> None:
+    def model(self, name: str, key: str, fit: Callable[..., object]) -> None:
         """A stage that is a model; ``fit`` takes progress."""
         if not self._files.has(name, key):
             # what goes to another process or machine cannot tell its progress here
@@ -380,7 +380,7 @@ class WorkFolder:
         self,
         name: str,
         key: str,
-        make: Callable[[], Any],
+        make: Callable[[], object],
         read: Callable[[Path], Any] = load,
         write: Callable[[Any, Path], Any] = lambda model, path: model.save(path),
     ) -> Any:

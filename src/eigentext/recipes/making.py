@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from eigentext.base.files.opening import atomic_write, check_writable
 from eigentext.base.registry import KINDS, place_of
@@ -102,7 +102,7 @@ def make_folder(folder: Path) -> None:
         raise DataError(str(folder), None, why) from error
 
 
-def _about(recipe: Recipe, files: Gathered, scores: Mapping[str, float]) -> dict[str, Any]:
+def _about(recipe: Recipe, files: Gathered, scores: Mapping[str, float]) -> dict[str, object]:
     """What the header of the model says of its origin; nothing in it depends on the machine."""
     fields = ("name", "title", "licence", "terms", "home")
     sources = [{name: getattr(source, name) for name in fields} for source in recipe.origins]
@@ -218,7 +218,7 @@ def _use(kind: str, name: str) -> Iterator[str]:
     yield ""
 
 
-def _data(about: Mapping[str, Any]) -> Iterator[str]:
+def _data(about: Mapping[str, object]) -> Iterator[str]:
     yield from ("## Data and licences", "")
     sources = about.get("sources")
     if not isinstance(sources, list):
@@ -244,7 +244,7 @@ def _listed(items: object) -> str:
     return "; ".join(_text(item) for item in items) if isinstance(items, list) else _text(items)
 
 
-def _table(what: str, values: Mapping[str, Any], value_of: str = "value") -> Iterator[str]:
+def _table(what: str, values: Mapping[str, object], value_of: str = "value") -> Iterator[str]:
     yield from (f"| {what} | {value_of} |", "|---|---|")
     for name, value in values.items():
         yield f"| {_cell(name)} | {_cell(value)} |"

@@ -59,7 +59,7 @@ def trained(
     return model, {name: round(value, 2) for name, value in scores.items()}
 
 
-def _counted(answers: Iterable[Any], total: int, progress: Progress | None) -> Iterator[Any]:
+def _counted(answers: Iterable[object], total: int, progress: Progress | None) -> Iterator[Any]:
     for done, answer in enumerate(answers, start=1):
         if progress is not None:
             progress(done, total, "testing")

@@ -90,7 +90,7 @@ def words_browser(
         raise SettingsError(f"{min(top, max_words)} words in a page: expected 1 or more")
     sizes = [len(words) for words in tree.words]
     n_shown = _n_shown(tree, top, max_words)
-    data: dict[str, Any] = {
+    data: dict[str, object] = {
         "bits": tree.bits,
         "words": [
             "\t".join(printable(word).replace("\t", "\ufffd") for word in words[:n])

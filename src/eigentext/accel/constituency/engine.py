@@ -171,7 +171,7 @@ def fields() -> dict[str, tuple[Any, bool]]:
 class CardJob:
     """Arrays and numbers by the names of ``struct Job``; a name that it lacks is an error."""
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, **values: object) -> None:
         self.values: dict[str, Any] = {}
         self.add(**values)
 

@@ -108,7 +108,7 @@ class DependencyParser(Model, DependencyParserSettings):
         self.near_ = vector_bits(self.vectors)
         self.own_tags_: OwnTags | None = None
         if self.tags == "own":
-            settings: dict[str, Any] = {
+            settings: dict[str, object] = {
                 "clusters": self.clusters_ or None,
                 "vectors": self.near_ or None,
                 "seed": self.seed,

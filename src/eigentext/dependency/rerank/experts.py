@@ -42,7 +42,7 @@ _CHAINS = {"paths": "HMM of paths", "surface": "HMM of the surface"}  # parts of
 class _OfTags:
     """A model asked with forms and coarse tags."""
 
-    def __init__(self, model: Any, method: str = "log_probs") -> None:
+    def __init__(self, model: object, method: str = "log_probs") -> None:
         self.model, self.method = model, method
 
     def log_probs(self, sentence: TaggedSentence, heads: npt.NDArray[np.integer]) -> Float64s:

@@ -88,7 +88,7 @@ class KBestLists(Stored):
         scores: Float32s,
         *,
         relations: Relations | None = None,
-        made_with: Mapping[str, Any] | None = None,
+        made_with: Mapping[str, object] | None = None,
     ) -> None:
         self.lengths, self.sizes, self.heads, self.scores = lengths, sizes, heads, scores
         self.relations = relations
@@ -203,7 +203,7 @@ class KBestLists(Stored):
         return self._packed(self.made_with)
 
     @classmethod
-    def _unpack(cls, packed: Packed, **unstored: Any) -> KBestLists:
+    def _unpack(cls, packed: Packed, **unstored: object) -> KBestLists:
         lists = cls(**vars(cls._unpacked(packed)), made_with=packed.settings)
         lengths, sizes, relations = lists.lengths, lists.sizes, lists.relations
         # the lists fit into the arrays, and no head lies beyond its sentence
@@ -292,7 +292,7 @@ def cross_validated(
     lists were made from other sentences or settings is a DataError.
     """
     parts = []
-    settings: dict[str, Any] = {"k": k, "folds": folds}
+    settings: dict[str, object] = {"k": k, "folds": folds}
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         settings["sentences"] = fingerprint(sentence.verbatim for sentence in sentences)
@@ -334,7 +334,7 @@ def _listed(
     return [lists_of(parser, stretch, k=k) for stretch in stretches]
 
 
-def _loaded(path: Path, settings: Mapping[str, Any]) -> KBestLists:
+def _loaded(path: Path, settings: Mapping[str, object]) -> KBestLists:
     lists = KBestLists.load(path)
     if lists.made_with != settings:
         other = [name for name in settings if lists.made_with.get(name) != settings[name]]
@@ -358,7 +358,7 @@ def _fold_parser(
     others: Sequence[ConlluBlock],
     folder: str | os.PathLike[str] | None,
     fold: int,
-    settings: dict[str, Any],
+    settings: dict[str, object],
 ) -> DependencyParser:
     """The parser of the other folds, from the folder if it is there."""
     from sklearn.base import clone

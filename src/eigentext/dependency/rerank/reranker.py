@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from eigentext.dependency.graph.parser import DependencyParser
 
 
-def _of_trees(values: Mapping[str, Any]) -> bool:
+def _of_trees(values: Mapping[str, object]) -> bool:
     """Files made before there was a choice have features of tags."""
     return bool(values.get("features", "tags") == "trees")
 
@@ -315,7 +315,7 @@ class Reranker(Model, RerankerSettings):
         return _Content(weights.dense, packed_experts, of_trees, of_tags, self.held_out_)
 
     @classmethod
-    def _unpack(cls, packed: Packed, **unstored: Any) -> Reranker:
+    def _unpack(cls, packed: Packed, **unstored: object) -> Reranker:
         # a file without the setting was made before there was a choice
         settings = {"features": "tags", **packed.settings}
         return super()._unpack(replace(packed, settings=settings), **unstored)

@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -180,7 +179,7 @@ class ClassAutomata(Model, ClassAutomataSettings):
     def _summary(self) -> str:
         return f"{len(self.classes_)} classes, {len(self.models_)} automata"
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, object]:
         """What is worth telling of training."""
         self.check_fitted()
         ranks = [model.automaton_.k for model in self.models_]

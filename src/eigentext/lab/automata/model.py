@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -300,7 +299,7 @@ class StringAutomaton(Model, Predicting, AutomatonSettings):
     def _summary(self) -> str:
         return f"{self.automaton_.k} dimensions, {len(self.symbols_) - 2:,} symbols"
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, object]:
         """What is worth telling of training."""
         self.check_fitted()
         return {

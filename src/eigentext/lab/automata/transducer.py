@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -378,7 +378,7 @@ class StringTransducer(Model, TransducerSettings):
     def _summary(self) -> str:
         return f"{self.automaton_.automaton_.k} dimensions, {len(self.automaton_.symbols_)} pairs"
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> dict[str, object]:
         """What is worth telling of training."""
         self.check_fitted()
         figures = self.automaton_.figures()

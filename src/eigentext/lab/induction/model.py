@@ -106,7 +106,7 @@ class Bracketer(Model, InductionSettings):
     # ---------------------------------------------------------------- learning
 
     def fit(
-        self, X: Any, y: Any, *, vectors: Any = None, progress: Progress | None = None
+        self, X: object, y: object, *, vectors: object = None, progress: Progress | None = None
     ) -> Bracketer:
         """Learn from sentences X and their tags y.
 

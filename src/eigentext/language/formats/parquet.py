@@ -90,7 +90,7 @@ def columns(
 
 def write_columns(
     path: str,
-    blocks: Iterable[Mapping[str, Any]],
+    blocks: Iterable[Mapping[str, object]],
     *,
     strings: Sequence[str] = (),
     integers: Sequence[str] = (),

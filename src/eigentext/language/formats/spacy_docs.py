@@ -49,7 +49,7 @@ def _units(doc: Doc, sentence: Sentence, following: int) -> list[_Unit]:
     return units
 
 
-def as_spacy(doc: Doc, vocab: Any = None) -> Any:
+def as_spacy(doc: Doc, vocab: object = None) -> Any:
     """A ``spacy.tokens.Doc``."""
     tokens = import_extra("spacy.tokens", "spaCy's documents", "spacy")
     from spacy.parts_of_speech import IDS as UNIVERSAL_TAGS

@@ -77,7 +77,7 @@ class Tree(TreeWords):
         return tree
 
     @classmethod
-    def from_nested(cls, nested: Sequence[Any]) -> Tree:
+    def from_nested(cls, nested: Sequence[object]) -> Tree:
         """Build a tree from ``(label, child, ...)`` where a child is a word or again such a tuple.
 
         >>> print(Tree.from_nested(("NP", ("DT", "the"), ("NN", "dog"))))

@@ -27,7 +27,7 @@ _HOMES = {
 }
 
 
-def open_analyzer(name: str | Analyzer, **options: Any) -> Analyzer:
+def open_analyzer(name: str | Analyzer, **options: object) -> Analyzer:
     """The analyzer of this name; what follows a colon is its file.  An analyzer is its own.
 
     ``almor`` without a file is looked for where ``EIGENTEXT_ALMOR`` says, then in the data folder.

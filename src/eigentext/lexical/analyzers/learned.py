@@ -336,7 +336,7 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         return SimpleNamespace(forms=self._forms, endings=self._endings, readings=self._readings)
 
     @classmethod
-    def _unpack(cls, packed: Packed, **unstored: Any) -> LearnedAnalyzer:
+    def _unpack(cls, packed: Packed, **unstored: object) -> LearnedAnalyzer:
         content = cls._unpacked(packed)
         for table in (content.forms, content.endings):
             if any(max(counts, default=0) >= len(content.readings) for counts in table.values()):

@@ -369,14 +369,14 @@ class LexicalRanker(Model, RankerSettings):
         return super().load(path, **unstored)
 
     @classmethod
-    def _from_file(cls, file: ModelFile, unstored: Mapping[str, Any]) -> Self:
+    def _from_file(cls, file: ModelFile, unstored: Mapping[str, object]) -> Self:
         """The analyzer is no part of the file: what is wrong with it is not the file's fault."""
         ranker = super()._from_file(file, unstored)
         ranker._use(LabelSource(open_analyzer(ranker.analyzer), load_scheme(ranker.scheme)))
         return ranker
 
     @classmethod
-    def _unpack(cls, packed: Packed, **unstored: Any) -> Self:
+    def _unpack(cls, packed: Packed, **unstored: object) -> Self:
         clusters = zip(
             packed.strings["cluster_words"], packed.strings["cluster_bits"], strict=True
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class _Pass(NamedTuple):
     pairs: Float32s
 
 
-def _documents(**arrays: Any) -> LikeDocuments:
+def _documents(**arrays: object) -> LikeDocuments:
     documents = LikeDocuments()
     vars(documents).update(arrays)
     if bool(np.any(np.diff(documents.values) == 0)):

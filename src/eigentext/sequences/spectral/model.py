@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -28,11 +27,11 @@ from eigentext.sequences.spectral.operators import Operators, make_operators
 from eigentext.sequences.spectral.policy import CELLS, NegativeReport, Predicting
 
 
-def _is_reduced(values: Mapping[str, Any]) -> bool:
+def _is_reduced(values: Mapping[str, object]) -> bool:
     return bool(values["estimator"] == "fru")
 
 
-def _n_matrices(values: Mapping[str, Any]) -> str:
+def _n_matrices(values: Mapping[str, object]) -> str:
     return "k" if _is_reduced(values) else "symbols"
 
 

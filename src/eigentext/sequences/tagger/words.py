@@ -211,7 +211,7 @@ class WordTags:
         tags: Sequence[Sequence[int]],
         *,
         characters: Characters = "none",
-        **settings: Any,
+        **settings: object,
     ) -> WordTags:
         """From tokenised sentences and the numbers of their tags.
 
@@ -381,7 +381,7 @@ def _rare_types(types: Types) -> list[tuple[str, int, bool]]:
 
 
 def _characters(
-    names: Sequence[str], types: Types, settings: Mapping[str, Any]
+    names: Sequence[str], types: Types, settings: Mapping[str, object]
 ) -> CharacterModel | None:
     """Automata of the rare words, of the power and rank that are best for words held out.
 

@@ -110,17 +110,17 @@ class AnnotateService:
             self.retraining_of.close()
             self._store.close()
 
-    async def call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    async def call(self, function: Callable[..., Any], *args: object, **named: object) -> Any:
         """What the store answers, asked in a thread."""
-        return await self._files.run(partial(function, *arguments, **named))
+        return await self._files.run(partial(function, *args, **named))
 
     async def call_slowly(
-        self, function: Callable[..., Any], *arguments: Any, **named: Any
+        self, function: Callable[..., object], *arguments: object, **named: object
     ) -> Any:
         """The same for what works with passwords."""
         return await self._passwords.run(partial(function, *arguments, **named))
 
-    async def work(self, job: str, *arguments: Any) -> Any:
+    async def work(self, job: str, *arguments: object) -> Any:
         """What a worker answers."""
         return await self._pool.run(f"annotate/{job}", *arguments)
 
@@ -250,7 +250,7 @@ class AnnotateService:
             opened = await self.open(opened.layer)
         return opened
 
-    async def ask(self, job: str, opened: OpenLayer, *arguments: Any) -> Any:
+    async def ask(self, job: str, opened: OpenLayer, *arguments: object) -> Any:
         """What a worker answers about a layer; one that has not got the document is given it."""
         document, project = opened.document, opened.project
         key = DocumentKey(self.store.name, document.id, document.created)

@@ -84,7 +84,7 @@ def task_of(recommender: str) -> str:
     return RECOMMENDERS[recommender][0]
 
 
-def predict(request: Mapping[str, Any], task: Task, recommender: str) -> dict[str, str]:
+def predict(request: Mapping[str, object], task: Task, recommender: str) -> dict[str, str]:
     """The answer to ``predict``: the document with what is proposed for the layer."""
     query = _read(request, ["document"])
     name, cas = query.documents[0]
@@ -112,7 +112,7 @@ def predict(request: Mapping[str, Any], task: Task, recommender: str) -> dict[st
     return {"document": cas.to_xmi()}
 
 
-def examples(request: Mapping[str, Any], recommender: str) -> list[Finished]:
+def examples(request: Mapping[str, object], recommender: str) -> list[Finished]:
     """The sentences of a ``train`` request that can be learned from.
 
     Of tags: those in which every word has one.  Of entities: all of documents that have any.
@@ -133,7 +133,7 @@ def examples(request: Mapping[str, Any], recommender: str) -> list[Finished]:
     return finished
 
 
-def _read(request: Mapping[str, Any], keys: list[str]) -> _Request:
+def _read(request: Mapping[str, object], keys: list[str]) -> _Request:
     """The request with its CASes; what is missing or cannot be read is a DataError."""
     try:
         import cassis
@@ -142,7 +142,7 @@ def _read(request: Mapping[str, Any], keys: list[str]) -> _Request:
             "INCEpTION's documents", extra="inception", modules=["dkpro-cassis"]
         ) from error
 
-    def text(where: Mapping[str, Any], name: str) -> str:
+    def text(where: Mapping[str, object], name: str) -> str:
         value = where.get(name) if isinstance(where, dict) else None
         if not isinstance(value, str) or not value:
             raise DataError("request", None, f"expected a text {name!r}")
@@ -231,7 +231,7 @@ def _span(item: str) -> tuple[int, int]:
     return start, ends[0] if ends else start + 1
 
 
-def _label(value: Mapping[str, Any], recommender: str) -> str | None:
+def _label(value: Mapping[str, object], recommender: str) -> str | None:
     column = RECOMMENDERS[recommender][1]
     label = value.get(column) if column else value.get("type")
     if recommender == "pos" and label in (None, "_"):

@@ -132,7 +132,7 @@ class Proposers:
             for number in sentences
         ]
 
-    def check(self, request: TaskRequest, changes: Sequence[tuple[int, str, Any]]) -> list[Any]:
+    def check(self, request: TaskRequest, changes: Sequence[tuple[int, str, object]]) -> list[Any]:
         """The values as they are kept; a bad one is a DataError."""
         task, document = self.task(request.spec), self.document(request)
         return [

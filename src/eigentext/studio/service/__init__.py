@@ -25,7 +25,7 @@ def create_app(settings: ServiceSettings | None = None) -> FastAPI:
     return app
 
 
-def serve(host: str = "127.0.0.1", port: int = 8000, **options: Any) -> None:
+def serve(host: str = "127.0.0.1", port: int = 8000, **options: object) -> None:
     """Serve until interrupted; see `eigentext.studio.service.app.serve`."""
     _application("uvicorn").serve(host, port, **options)
 

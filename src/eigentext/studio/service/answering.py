@@ -112,7 +112,7 @@ def add_job(
     pool, limits = workers
     jobs_of(app)[job] = shape
 
-    async def work(call: Request, request: Any) -> Response:
+    async def work(call: Request, request: object) -> Response:
         return written(await unless_gone(call, pool.run(job, request, limits)))
 
     work.__annotations__.update(call=Request, request=shape)

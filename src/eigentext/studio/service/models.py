@@ -239,12 +239,12 @@ def _loaded(facts: ModelFacts, analyzer: str | None) -> Any:
     return load(facts.source, **elsewhere)
 
 
-def _summary(model: Any) -> str:
+def _summary(model: object) -> str:
     summary = getattr(model, "_summary", None)
     return str(summary()) if summary else ""
 
 
-def warm(kind: str, model: Any) -> None:
+def warm(kind: str, model: object) -> None:
     """Ask a model of this kind all that pages ask, of a few words.
 
     What it cannot answer it says when somebody asks.
@@ -289,13 +289,13 @@ def _lex(model: Any) -> None:
     model.rank(["a"])
 
 
-def _words(model: Any) -> None:
+def _words(model: object) -> None:
     embeddings = getattr(model, "embeddings_", None)
     if embeddings is not None:
         embeddings.neighbours(embeddings.words[0], 2)
 
 
-def _hmm(model: Any) -> None:
+def _hmm(model: object) -> None:
     text = [["a", "b"]]
     for ask in ("surprisals", "predict", "predict_proba"):
         if hasattr(model, ask):

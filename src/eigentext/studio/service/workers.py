@@ -43,7 +43,7 @@ _BEHIND = 5  # steps of priority: where processors are few, health and pages com
 _log = logging.getLogger(__name__)
 
 
-def _untold(_: Any) -> None:
+def _untold(_: object) -> None:
     """Nobody wants to know how far it is."""
 
 
@@ -143,7 +143,7 @@ class WorkerPool:
         waiting: int,  # most jobs in the queue
         patience: float,  # seconds that a job may wait there; may be changed
         seconds: float,  # that it may then work; may be changed
-        expected: Any = None,  # the facts as far as they are known before a worker is built
+        expected: object = None,  # the facts as far as they are known before a worker is built
     ) -> None:
         self._build = build
         self.size = size
@@ -223,7 +223,7 @@ class WorkerPool:
         await self.facts()
         return await asyncio.wrap_future(self.submit(name, *arguments, tell=tell))
 
-    def _tell(self, progress: Any) -> None:
+    def _tell(self, progress: object) -> None:
         self.progress = progress
 
     def submit(self, name: str, *arguments: object, tell: Tell = _untold) -> Future[Any]:
@@ -368,7 +368,7 @@ def work(line_number: int) -> None:
             return  # the server has gone
 
 
-def _attempt(function: Callable[[], Any]) -> tuple[bool, Any]:
+def _attempt(function: Callable[[], object]) -> tuple[bool, Any]:
     try:
         return True, function()
     except EigentextError as error:

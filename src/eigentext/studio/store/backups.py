@@ -17,7 +17,7 @@ import itertools
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import JSON, Float, MetaData, func, insert, select, text
 from sqlalchemy.exc import OperationalError, StatementError
@@ -183,7 +183,7 @@ def _record(source: str, number: int, line: str) -> Json:
     return record
 
 
-def _check_types(row: Mapping[str, Any], table: Table) -> None:
+def _check_types(row: Mapping[str, object], table: Table) -> None:
     """See that the values are of the columns' types; SQLite would take any."""
     for column in table.c:
         value = row[column.name]

@@ -61,7 +61,7 @@ def import_files(
     *,
     kind: str | None = None,
     scheme: str = "generic",
-    segmenter: Any = None,
+    segmenter: object = None,
     by: int | None = None,
 ) -> list[DocumentFacts]:
     """Store files as documents of a project, all of them or none."""
@@ -79,7 +79,7 @@ def read_documents(
     *,
     kind: str | None = None,
     scheme: str = "generic",
-    segmenter: Any = None,
+    segmenter: object = None,
     task: str = "tags",
     name: str | None = None,
 ) -> list[StoredDocument]:
@@ -141,7 +141,7 @@ def _check(path: str, number: int, text: str) -> None:
         raise DataError(path, number, why)
 
 
-def _segmenter_of(model: Any) -> Any:
+def _segmenter_of(model: object) -> Any:
     segmenter = getattr(model, "segmenter_", model)
     if not hasattr(segmenter, "segment"):
         raise SettingsError("this pipeline has no segmenter: raw text needs one, or a scheme")

@@ -61,7 +61,7 @@ class ProjectStore(Database):
         *,
         language: str = "",
         guidelines: str = "",
-        settings: Mapping[str, Any] | None = None,
+        settings: Mapping[str, object] | None = None,
         model: str = "",
         by: int | None = None,
     ) -> Project:
@@ -117,7 +117,7 @@ class ProjectStore(Database):
         name: str | None = None,
         language: str | None = None,
         guidelines: str | None = None,
-        settings: Mapping[str, Any] | None = None,
+        settings: Mapping[str, object] | None = None,
         model: str | None = None,
         by: int | None = None,
     ) -> Project:
@@ -275,7 +275,7 @@ class ProjectStore(Database):
         self,
         project: int,
         file: str,
-        scores: Mapping[str, Any],
+        scores: Mapping[str, object],
         *,
         use: bool = False,
         instead_of: str | None = None,
@@ -346,7 +346,7 @@ class ProjectStore(Database):
             query = query.where(audit.c.user == user)
         return self.reading(lambda c: [AuditEntry(*row) for row in c.execute(query)])
 
-    def note(self, action: str, about: Mapping[str, Any], *, by: int | None = None) -> None:
+    def note(self, action: str, about: Mapping[str, object], *, by: int | None = None) -> None:
         """Write an entry of the caller's own."""
         checked = check_json(dict(about), "what is noted")
         self.writing(lambda c: log(c, self.now(), by, action, checked))

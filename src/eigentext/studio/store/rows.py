@@ -62,7 +62,7 @@ def is_storable(text: str) -> bool:
     return _UNSTORABLE.search(text) is None
 
 
-def check_json(value: Any, what: str, deepest: int = 100) -> Any:
+def check_json(value: object, what: str, deepest: int = 100) -> Any:
     """A value that JSON and every database can hold, as it is read back from there.
 
     >>> check_json({"x": (1, float("nan"))}, "the value")
@@ -115,7 +115,7 @@ def taken_or(error: IntegrityError, why: str) -> Exception:
     return TakenError(why) if getattr(cause, "sqlstate", None) == "23505" else error
 
 
-def insert_row(c: Connection, table: Table, row: Mapping[str, Any], taken: str) -> int:
+def insert_row(c: Connection, table: Table, row: Mapping[str, object], taken: str) -> int:
     """Add a row and give its number; ``taken`` is the error if its name is another's."""
     try:
         done = c.execute(insert(table).values(row))
@@ -126,7 +126,7 @@ def insert_row(c: Connection, table: Table, row: Mapping[str, Any], taken: str) 
 
 
 def update_row(
-    c: Connection, table: Table, number: int, values: Mapping[str, Any], taken: str
+    c: Connection, table: Table, number: int, values: Mapping[str, object], taken: str
 ) -> None:
     """Change a row; ``taken`` is the error if its new name is another's."""
     try:
@@ -135,7 +135,7 @@ def update_row(
         raise taken_or(error, taken) from error
 
 
-def find_row(c: Connection, table: Table, number: int, query: Any = None) -> Any:
+def find_row(c: Connection, table: Table, number: int, query: object = None) -> Any:
     """The row of this number, in the columns of the query, or all."""
     what = table.name[:-1]
     chosen: Any = select(table) if query is None else query

@@ -160,7 +160,7 @@ def _validator(language: str, level: int) -> Any:
 
 
 def _official(
-    sentence: Sentence, columns: Mapping[str, Sequence[Any]], language: str, level: int
+    sentence: Sentence, columns: Mapping[str, Sequence[object]], language: str, level: int
 ) -> Iterator[Finding]:
     """What the official validator says, its messages as they are."""
     from udtools.incident import IncidentType, TestClass
@@ -204,7 +204,7 @@ def _words_of(name: str) -> tuple[int, ...]:
     return (numbers[0] - 1,) if numbers else ()
 
 
-def _text(sentence: Sentence, columns: Mapping[str, Sequence[Any]]) -> str:
+def _text(sentence: Sentence, columns: Mapping[str, Sequence[object]]) -> str:
     """The text that the validator compares with the forms."""
     from eigentext.language.formats.conllu import parse_sentence
 

@@ -142,7 +142,7 @@ class ConstituencyTask(Task):
 
     def __init__(
         self,
-        model: Any = None,
+        model: object = None,
         *,
         labels: Sequence[str] = LABELS,
         tags: Sequence[str] = (),
@@ -170,7 +170,7 @@ class ConstituencyTask(Task):
             raise bad(item, f"expected 1 to {_LONGEST_CHAIN} labels, found {len(labels)}")
         raise bad(item, 'expected {"label": "NP"}, {"labels": ["S", "VP"]} or {"forbid": true}')
 
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
+    def _check_analysis(self, sentence: Sentence, analysis: object) -> Json:
         text = analysis.get("brackets") if isinstance(analysis, dict) else None
         if not isinstance(text, str) or len(text) > 1_000_000:
             raise bad("done", 'expected {"brackets": "(S ...)"}')
@@ -193,7 +193,7 @@ class ConstituencyTask(Task):
         ]
         return items + [(f"t{word}", {"tag": tag}) for word, tag in enumerate(brackets.tags)]
 
-    def comparable(self, value: Mapping[str, Any]) -> Hashable:
+    def comparable(self, value: Mapping[str, object]) -> Hashable:
         """A label is a chain of one."""
         chain = {"labels": [value["label"]]} if "label" in value else {}
         return super().comparable({n: v for n, v in value.items() if n != "label"} | chain)

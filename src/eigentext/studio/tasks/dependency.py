@@ -122,7 +122,7 @@ class DependencyTask(Task):
             raise bad(item, f"deprel is {str(relation)[:60]!r}, expected a relation")
         return {name: value[name] for name in ("head", "deprel", "passed") if name in value}
 
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
+    def _check_analysis(self, sentence: Sentence, analysis: object) -> Json:
         n = len(sentence)
         if not isinstance(analysis, dict) or not {"head", "deprel"} <= set(analysis):
             raise bad("done", 'expected {"head": [...], "deprel": [...]}')
@@ -386,7 +386,7 @@ class DependencyTask(Task):
         columns = {name: export.analysis[name] for name in ("head", "deprel")}
         yield from conllu_lines(export.sentence, columns, export.comments)
 
-    def comparable(self, value: Mapping[str, Any]) -> Hashable:
+    def comparable(self, value: Mapping[str, object]) -> Hashable:
         """Head and relation."""
         return value.get("head"), value.get("deprel")
 
@@ -415,7 +415,7 @@ class DependencyTask(Task):
             settings["tags"] = "gold"  # there are none: it goes by the words
         return DependencyParser(**settings).fit(treebank, progress=progress)
 
-    def score(self, model: Any, held_out: Sequence[Finished]) -> TaskScore:
+    def score(self, model: object, held_out: Sequence[Finished]) -> TaskScore:
         """LAS: words with the right head and relation."""
         other = DependencyTask(model, tagger=self.tagger)
         parser = other.parser

@@ -47,7 +47,7 @@ class EntitiesTask(Task):
             raise bad(item, f"type is {str(kind)[:60]!r}, expected a name without white space")
         return dict(value)
 
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
+    def _check_analysis(self, sentence: Sentence, analysis: object) -> Json:
         spans = analysis.get("entities") if isinstance(analysis, dict) else None
         if not isinstance(spans, list):
             raise bad("done", 'expected {"entities": [{"start", "end", "type"}, ...]}')

@@ -89,7 +89,7 @@ def models_folder(store: AnnotationStore, folder: str | None = None) -> Path:
     )
 
 
-def task_settings(settings: Mapping[str, Any]) -> Json:
+def task_settings(settings: Mapping[str, object]) -> Json:
     """Those settings of a project that are the task's; a foreign dump may have any.
 
     >>> task_settings({"labels": ["NP"], "compare": True})
@@ -102,7 +102,7 @@ def task_settings(settings: Mapping[str, Any]) -> Json:
     return {key: value for key, value in settings.items() if key in ("labels", "scheme")}
 
 
-def open_with(task: str, served: Any, file: str, settings: Mapping[str, Any]) -> Task:
+def open_with(task: str, served: object, file: str, settings: Mapping[str, object]) -> Task:
     """The task with the model in ``file`` if there is one, else with ``served``."""
     if not file:
         return open_task(task, served, **settings)
@@ -203,7 +203,7 @@ def note(
     )
 
 
-def verdict(report: Mapping[str, Any], learned: MadeModel) -> str:
+def verdict(report: Mapping[str, object], learned: MadeModel) -> str:
     """What came of it, in a sentence or two.
 
     >>> from eigentext.studio.store.records import MadeModel
@@ -272,7 +272,7 @@ def retrain(
     states: Sequence[Decisions],
     *,
     base_treebank: str | None = None,
-    old_model: Any = None,
+    old_model: object = None,
     learned_from: Collection[str] = (),
     folds: int = 5,
     output: str | None = None,

@@ -77,7 +77,7 @@ class LexicalTask(Task):
 
     def __init__(
         self,
-        model: Any = None,
+        model: object = None,
         *,
         labels: Sequence[str] = (),
         scheme: str = "arabic14",
@@ -119,7 +119,7 @@ class LexicalTask(Task):
             values.setdefault("lemma", value["lemma"])
         return tuple(values.get(name, self.scheme.missing) for name in self.scheme.elements)
 
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
+    def _check_analysis(self, sentence: Sentence, analysis: object) -> Json:
         words = analysis.get("words") if isinstance(analysis, dict) else None
         if not isinstance(words, list) or len(words) != len(sentence):
             raise bad("done", 'expected {"words": [...]} with an entry for each word')
@@ -148,7 +148,7 @@ class LexicalTask(Task):
         """Whether two values have different labels; what is shown of them does not count."""
         return bool(value.get("label") != other.get("label"))
 
-    def comparable(self, value: Mapping[str, Any]) -> Hashable:
+    def comparable(self, value: Mapping[str, object]) -> Hashable:
         """The label; a lemma that was typed stands in it, too."""
         return super().comparable({"label": value["label"]} if "label" in value else value)
 
@@ -373,7 +373,7 @@ class LexicalTask(Task):
             documents.append(Words(free, sentences))
         return documents
 
-    def score(self, model: Any, held_out: Sequence[Finished]) -> TaskScore:
+    def score(self, model: object, held_out: Sequence[Finished]) -> TaskScore:
         """A1: words with a letter whose label is ranked first."""
         other = LexicalTask(model)
         by_document: dict[str, list[Finished]] = {}
@@ -419,7 +419,7 @@ def _has_letter(form: str) -> bool:
     return any(char.isalpha() for char in form)
 
 
-def _bare(value: Mapping[str, Any]) -> Json:
+def _bare(value: Mapping[str, object]) -> Json:
     return {"label": value["label"]} if "label" in value else dict(value)
 
 

@@ -52,7 +52,7 @@ class SegmentationTask(Task):
         return sentence.start, sentence.end
 
     @classmethod
-    def of_text(cls, name: str, text: str, cut: Any) -> tuple[Doc, str]:
+    def of_text(cls, name: str, text: str, cut: object) -> tuple[Doc, str]:
         """Raw text is left as it is, paragraph by paragraph."""
         return paragraphs(name, text), "paragraphs"
 
@@ -85,7 +85,7 @@ class SegmentationTask(Task):
             raise bad(item, "expected words without tabs and line ends")
         return {"words": list(words)}
 
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
+    def _check_analysis(self, sentence: Sentence, analysis: object) -> Json:
         listed = analysis.get("sentences") if isinstance(analysis, dict) else None
         if not isinstance(listed, list) or not len(sentence):
             raise bad("done", 'expected {"sentences": [{"tokens": [...]}, ...]}')

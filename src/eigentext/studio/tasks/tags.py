@@ -56,7 +56,7 @@ class TagsTask(Task):
     WORDS = "t"
 
     def __init__(
-        self, model: Any = None, *, labels: Sequence[str] = UPOS, column: str = "upos"
+        self, model: object = None, *, labels: Sequence[str] = UPOS, column: str = "upos"
     ) -> None:
         if column not in ("upos", "xpos"):
             raise SettingsError(f"column is upos or xpos, not {column!r}")
@@ -83,7 +83,7 @@ class TagsTask(Task):
             kept["feats"] = sorted_feats(feats)
         return kept
 
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
+    def _check_analysis(self, sentence: Sentence, analysis: object) -> Json:
         if not isinstance(analysis, dict) or not analysis or not set(analysis) <= set(COLUMNS):
             raise bad("done", f"expected columns of {', '.join(COLUMNS)}")
         kept = {}

@@ -44,7 +44,7 @@ def bad(what: str, why: str) -> DataError:
     return DataError(f"decision {shortened(what, 60)}", None, why)
 
 
-def is_text(value: Any, *, most: int = MOST_LETTERS) -> bool:
+def is_text(value: object, *, most: int = MOST_LETTERS) -> bool:
     """Whether this is text that fits into one cell of a file.
 
     >>> is_text("NOUN"), is_text("a\\tb"), is_text(""), is_text(3)
@@ -66,7 +66,7 @@ def searched(candidates: Iterable[ItemCandidate], text: str) -> Iterator[ItemCan
             yield candidate
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -77,7 +77,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def ranked(values: Iterable[tuple[Any, float | None]], **shown: Any) -> list[ItemCandidate]:
+def ranked(values: Iterable[tuple[Any, float | None]], **shown: object) -> list[ItemCandidate]:
     """Candidates in this order, each value once.
 
     >>> [candidate.rank for candidate in ranked([("a", 0.5), ("b", 0.25), ("a", 0.1)])]
@@ -92,7 +92,7 @@ def ranked(values: Iterable[tuple[Any, float | None]], **shown: Any) -> list[Ite
     return candidates
 
 
-def unlike(value: Any, other: Any) -> bool:
+def unlike(value: object, other: object) -> bool:
     """Whether two values differ but for notes and for how they came about."""
     if isinstance(value, dict) and isinstance(other, dict):
         bare = [{k: v for k, v in each.items() if k not in _BESIDE} for each in (value, other)]
@@ -168,7 +168,7 @@ class Task(ABC):
     SEPARATE_ITEMS: ClassVar[bool] = False  # a decision is in the way of its own item alone
     CHECKED: ClassVar[bool] = False  # by the rules of Universal Dependencies
 
-    def __init__(self, model: Any = None, *, labels: Sequence[str] = ()) -> None:
+    def __init__(self, model: object = None, *, labels: Sequence[str] = ()) -> None:
         self.pipeline: Any = None
         self.labels = tuple(labels)
         self.model = self._loaded(model)
@@ -193,7 +193,7 @@ class Task(ABC):
         return model
 
     @classmethod
-    def beside_learned(cls, served: Any) -> Json:
+    def beside_learned(cls, served: object) -> Json:
         """Settings that a model learned from decisions needs of the one that it replaces."""
         return {}
 
@@ -204,11 +204,11 @@ class Task(ABC):
         """A sentence under all decisions, with ``k`` candidates or trees."""
 
     @abstractmethod
-    def _check(self, sentence: Sentence, item: str, value: Any) -> Any:
+    def _check(self, sentence: Sentence, item: str, value: object) -> Any:
         """A value as it is kept; a bad one is a DataError."""
 
     @abstractmethod
-    def _check_analysis(self, sentence: Sentence, analysis: Any) -> Json:
+    def _check_analysis(self, sentence: Sentence, analysis: object) -> Json:
         """A whole analysis as it is kept."""
 
     @abstractmethod
@@ -236,7 +236,7 @@ class Task(ABC):
         """A new model of these examples, and of the training data in the file ``base``."""
 
     @abstractmethod
-    def score(self, model: Any, held_out: Sequence[Finished]) -> TaskScore:
+    def score(self, model: object, held_out: Sequence[Finished]) -> TaskScore:
         """How well a model answers for finished sentences, no decisions given."""
 
     # ------------------------------------------------------------ decisions
@@ -251,7 +251,7 @@ class Task(ABC):
         """Whether the sentence is finished."""
         return decisions.get((sentence, DONE)) is not None
 
-    def check(self, document: Doc, sentence: int, item: str, value: Any) -> Any:
+    def check(self, document: Doc, sentence: int, item: str, value: object) -> Any:
         """The value as it is kept; a bad item or value is a DataError that says what is wrong."""
         words = self._state(document, {}, sentence).sentence
         if not isinstance(item, str) or not (item == DONE or self.ITEMS.fullmatch(item)):
@@ -305,7 +305,7 @@ class Task(ABC):
             for item in sorted(part, key=_reading_order)
         ]
 
-    def differ(self, value: Any, other: Any) -> bool:
+    def differ(self, value: object, other: object) -> bool:
         """Whether two values of an item are different decisions."""
         return unlike(value, other)
 
@@ -428,7 +428,7 @@ class Task(ABC):
 
     # ------------------------------------------------------------ what measures compare
 
-    def comparable(self, value: Mapping[str, Any]) -> Hashable:
+    def comparable(self, value: Mapping[str, object]) -> Hashable:
         """A value without notes and glosses, in the one form in which values are compared."""
         bare = {name: inner for name, inner in value.items() if name not in _NOT_COMPARED}
         return json.dumps(bare, sort_keys=True, ensure_ascii=False)
@@ -473,7 +473,7 @@ class Task(ABC):
         return answers
 
     def add_item(  # noqa: B027 - most tasks have nothing to tell
-        self, answers: Answers, word: tuple[int, int], value: Any, n_words: int
+        self, answers: Answers, word: tuple[int, int], value: object, n_words: int
     ) -> None:
         """Tell answers what a comparable value says of a word: (sentence, number)."""
 
@@ -586,7 +586,7 @@ class Task(ABC):
                 )
 
 
-def _json(record: Mapping[str, Any]) -> str:
+def _json(record: Mapping[str, object]) -> str:
     return json.dumps(record, ensure_ascii=False)
 
 

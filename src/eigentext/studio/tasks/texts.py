@@ -116,7 +116,7 @@ def column_of(sentence: Sentence, name: str) -> list[str] | None:
 
 
 def conllu_lines(
-    sentence: Sentence, columns: Mapping[str, Sequence[Any]], comments: Iterable[str] = ()
+    sentence: Sentence, columns: Mapping[str, Sequence[object]], comments: Iterable[str] = ()
 ) -> list[str]:
     """The lines of a sentence with these columns; others are as they were imported.
 
@@ -136,13 +136,13 @@ def conllu_lines(
     return [*comments, *conllu_rows(cells, units, sentence.empty_nodes), ""]
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     """A cell; what is not known is ``_``."""
     return "_" if value is None else str(value).replace("\t", " ").replace("\n", " ") or "_"
 
 
 def conllu_sentence(
-    sentence: Sentence, columns: Mapping[str, Sequence[Any]]
+    sentence: Sentence, columns: Mapping[str, Sequence[object]]
 ) -> conllu.ConlluBlock:
     """The same as a sentence that our trainers and checks take."""
     from eigentext.language.formats.conllu import parse_sentence

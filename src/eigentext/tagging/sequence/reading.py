@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from eigentext.base.files.opening import OnError, raise_or_tell
 from eigentext.errors import DataError, SettingsError
@@ -131,7 +130,7 @@ def _fault(tags: Sequence[str], scheme: str, *, is_conllu: bool) -> tuple[int, s
     return None
 
 
-def tagged_of(source: Any) -> tuple[list[list[str]], list[list[str]]]:
+def tagged_of(source: object) -> tuple[list[list[str]], list[list[str]]]:
     """Tokens and tags of a file, or of a Doc: its entities where it has some, else UPOS, XPOS."""
     if is_file(source):
         tokens, tags, _ = read_tagged([os.fspath(source)], scheme="plain")

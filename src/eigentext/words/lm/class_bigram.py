@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -198,7 +198,7 @@ class ClassBigram(Model, ClassBigramSettings):
         return _Counted(self.words_[:-1], names, self.pairs_)
 
     @classmethod
-    def _unpack(cls, packed: Packed, **unstored: Any) -> ClassBigram:
+    def _unpack(cls, packed: Packed, **unstored: object) -> ClassBigram:
         # the file keeps the clusters as two lists of strings
         words, classes = packed.strings["words"], packed.strings["classes"]
         clusters = dict(zip(words, classes, strict=True))
