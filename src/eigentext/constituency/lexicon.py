@@ -455,8 +455,5 @@ def _rows(
 
     matrix = coo_array((n, (row, column)), shape=(n_rows, n_columns)).tocsr()
     matrix.sum_duplicates()
-    return (
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int64),
-        matrix.data.astype(np.float64),
-    )
+    ptr, columns = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    return ptr, columns, matrix.data.astype(np.float64)

@@ -54,12 +54,8 @@ class LowRank(NamedTuple):
         return bool(np.any((self.rank[:, 0] > 0) & (self.rank[:, 1] == 0)))
 
 
-NOT_LOW = LowRank(
-    np.empty((0, 3), np.int64),
-    np.zeros(1, np.int64),
-    np.empty(0, np.float32),
-    np.empty(0, np.float32),
-)
+_NONE = np.empty(0, np.float32)
+NOT_LOW = LowRank(np.empty((0, 3), np.int64), np.zeros(1, np.int64), _NONE, _NONE)
 
 
 def n_numbers(shape: Int64s, rank: Int64s) -> Int64s:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from eigentext.base.files.opening import OnError, Source
     from eigentext.language.formats.columns import ColumnSentence
-    from eigentext.language.formats.conllu import ConlluBlock
     from eigentext.language.formats.registry import Format
     from eigentext.language.trees.constituent import Tree
 
@@ -132,11 +131,6 @@ def _of_sentences(items: Iterator[object], holds: str) -> Iterator[Doc]:
     yield doc_of(together)
 
 
-def _of_blocks(blocks: list[ConlluBlock]) -> Doc:
-    names = [block.metadata.get("newdoc id") for block in blocks[:1]]
-    return Doc.from_conllu(blocks, doc_id=names[0] if names else None)
-
-
 def _of_trees(trees: list[Tree]) -> Doc:
     from eigentext.language.formats.ptb import format_tree, unescape
 
@@ -163,7 +157,9 @@ def _of_columns(rows: list[ColumnSentence]) -> Doc:
 _MADE_OF: dict[str, tuple[Callable[[Any], bool], Callable[[list[Any]], Doc]]] = {
     "words": (
         lambda block: any(line[1:].split()[:1] == ["newdoc"] for line in block.comments),
-        _of_blocks,
+        lambda blocks: Doc.from_conllu(
+            blocks, doc_id=blocks[0].metadata.get("newdoc id") if blocks else None
+        ),
     ),
     "trees": (lambda tree: False, _of_trees),
     "tags": (lambda rows: rows.starts_document, _of_columns),

@@ -201,17 +201,12 @@ def _of_file(
     if file_format == "conllu":
         return read_conllu_documents(source, scheme, documents=documents, on_error=on_error)
     if file_format == "jsonl":
-        if _is_sample(source):
+        # by the first line that can be read; whoever reads the rest tells of the others
+        _, first = next(numbered_lines(source, on_error=lambda _: None), (0, ""))
+        if '"analysis"' in first and '"label"' not in first:
             return _sample_documents(source, scheme, on_error)
         return read_words_jsonl(source, scheme, on_error=on_error)
     raise DataError(source, None, "expected labelled words in a .jsonl or .conllu file")
-
-
-def _is_sample(source: str) -> bool:
-    """By the first line that can be read; whoever reads the rest tells of the others."""
-    for _, text in numbered_lines(source, on_error=lambda _: None):
-        return '"analysis"' in text and '"label"' not in text
-    return False
 
 
 def _sample_documents(

@@ -10,8 +10,8 @@ from eigentext.base.cores import using_cores
 from eigentext.linalg import backend as backend_module
 from eigentext.linalg import matrices
 from eigentext.linalg.backend import CPU, tall_blocks
+from eigentext.linalg.cca import Scaled
 from eigentext.linalg.matrices import as_operator
-from eigentext.linalg.operators import Scaled
 from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import leading_entries
 

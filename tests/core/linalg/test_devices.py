@@ -15,9 +15,8 @@ from eigentext.accel.rows import _pieces
 from eigentext.base.cores import device_in_use, using_device
 from eigentext.errors import RankWarning, SettingsError
 from eigentext.linalg.backend import CPU, Backend, backend_for
-from eigentext.linalg.cca import generalised_cca
+from eigentext.linalg.cca import HStack, Product, Scaled, generalised_cca
 from eigentext.linalg.matrices import as_operator
-from eigentext.linalg.operators import HStack, Product, Scaled
 from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import leading_entries
 from oracle.subspaces import subspace_overlap

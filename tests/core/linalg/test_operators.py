@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.linalg import matrices
+from eigentext.linalg.cca import HStack, Product, Scaled
 from eigentext.linalg.matrices import as_operator
-from eigentext.linalg.operators import HStack, Product, Scaled
 
 
 def draw_sparse(m, n, seed, density=0.3):

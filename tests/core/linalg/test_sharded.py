@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from eigentext.base.engines import LocalEngine, using_cluster
 from eigentext.linalg import matrices, sharded
+from eigentext.linalg.cca import Scaled
 from eigentext.linalg.matrices import as_operator
-from eigentext.linalg.operators import Scaled
 from eigentext.linalg.sharded import ShardedOperator
 from eigentext.linalg.svd import truncated_svd
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentext.errors import DataError, RankError, RankWarning, SettingsError
-from eigentext.linalg.operators import HStack, Product, Scaled
+from eigentext.linalg.cca import HStack, Product, Scaled
 from eigentext.linalg.svd import ConvergenceWarning, truncated_svd
 from eigentext.linalg.ties import fix_signs
 from oracle.subspaces import subspace_overlap

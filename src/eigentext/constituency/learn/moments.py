@@ -251,13 +251,6 @@ def rule_moment(
     return cast("Float64s", D)
 
 
-def _nodes_of_rules(bank: Treebank, weights: Float64s) -> list[Int64s]:
-    """Nodes that count, by their rule."""
-    nodes = np.flatnonzero((bank.rule >= 0) & (weights > 0))
-    nodes = nodes[np.argsort(bank.rule[nodes], kind="stable")]
-    return np.split(nodes, np.searchsorted(bank.rule[nodes], np.arange(1, len(bank.rules))))
-
-
 def _row_of(bank: Treebank, coordinates: Sequence[Coordinates]) -> Int64s:
     """(N,) the row of each node in the coordinates of its nonterminal."""
     row_of = np.empty(len(bank.label), dtype=np.int64)
@@ -272,7 +265,10 @@ def _rule_moments(
     """From the number of a rule to its D: E[[r] z y2 y3 | a]."""
     row_of = _row_of(bank, coordinates)
     of_label = np.bincount(bank.label, weights=weights, minlength=len(bank.labels))
-    nodes_of_rules = _nodes_of_rules(bank, weights) if len(bank.rules) else []
+    counted = np.flatnonzero((bank.rule >= 0) & (weights > 0))
+    counted = counted[np.argsort(bank.rule[counted], kind="stable")]
+    ends = np.searchsorted(bank.rule[counted], np.arange(1, len(bank.rules)))
+    nodes_of_rules = np.split(counted, ends)  # nodes that count, by their rule
 
     def of_rule(r: int) -> Float64s:
         nodes, (a, b, c) = nodes_of_rules[r], bank.rules[r].tolist()

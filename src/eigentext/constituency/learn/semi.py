@@ -292,21 +292,17 @@ def _totals(params: LatentParams, new: Expected) -> RuleTotals:
 
 
 def _maximise(
-    settings: LPCFGSettings,
-    bank: Treebank,
-    params: LatentParams,
-    new: Expected,
-    totals: RuleTotals,
+    chosen: LPCFGSettings, bank: Treebank, params: LatentParams, new: Expected, totals: RuleTotals
 ) -> tuple[LatentParams, float]:
     """One model's M-step, and the log-likelihood of the trees before it."""
     counts, words, log_prob = expect_states(bank, params)
     log_prob += sum(map(params.lexicon.log_p_word, bank.words))
-    lexicon = build_lexicon(bank, params.m, words, settings.smoothing)
+    lexicon = build_lexicon(bank, params.m, words, chosen.smoothing)
     states = counts.states + _states(params, new)  # n(a, h) of trees and sentences
     if new.pairs:
         lexicon = _with_words(lexicon, new)
     summed = LatentCounts(counts.tensor + new.tensor, states, counts.roots + new.roots)
-    return estimate(bank, params.m, summed, lexicon, settings.smoothing, totals), log_prob
+    return estimate(bank, params.m, summed, lexicon, chosen.smoothing, totals), log_prob
 
 
 def _states(params: LatentParams, new: Expected) -> Float64s:

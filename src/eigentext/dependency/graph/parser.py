@@ -151,13 +151,15 @@ class DependencyParser(Model, DependencyParserSettings):
         return self
 
     def _arc_settings(self, n_words: int) -> ArcSettings:
+        # some 64 weights for every word, but no fewer than 2^16 and no more than 2^24
+        usual = min(24, max(16, (64 * n_words - 1).bit_length()))
         return ArcSettings(
             order=self.order,
             learner=self.learner,
             epochs=self.epochs,
             clip=self.clip,
             grandparents=self.grandparents and self.order == 2,
-            bits=_bits_for(n_words) if self.bits is None else self.bits,
+            bits=usual if self.bits is None else self.bits,
             seed=self.seed,
         )
 
@@ -200,17 +202,10 @@ class DependencyParser(Model, DependencyParserSettings):
         grand = grand if self.order == 2 and self.grandparents else ()
         templates = arcs, siblings, self.encoder_.n_tags
         settings = self._arc_settings(batch.n_words)
-        coarse = None
-        if self.order == 2:
-            coarse = train_coarse(batch, self.encoder_.n_tags, settings)
+        coarse = train_coarse(batch, templates[2], settings) if self.order == 2 else None
+        shared: dict[str, Any] = {"grand_names": grand, "coarse": coarse, "progress": progress}
         self.projectivity_ = choose_projectivity(
-            batch,
-            *templates,
-            settings,
-            self.projective,
-            grand_names=grand,
-            coarse=coarse,
-            progress=progress,
+            batch, *templates, settings, self.projective, **shared
         )
         self.dev_scores_: list[float] = []
         best: list[ArcModel] = []  # the model after the best pass; of equals the later one
@@ -230,15 +225,8 @@ class DependencyParser(Model, DependencyParserSettings):
                     best[:] = [model]
                 return False
 
-        last = train_arcs(
-            batch,
-            *templates,
-            self.projectivity_.applied(settings),
-            grand_names=grand,
-            coarse=coarse,
-            after_pass=after_pass,
-            progress=progress,
-        )
+        settings = self.projectivity_.applied(settings)
+        last = train_arcs(batch, *templates, settings, after_pass=after_pass, **shared)
         return best[0] if best else last
 
     # ------------------------------------------------------------ parsing
@@ -535,8 +523,3 @@ def _parse_all(parser: DependencyParser, sentences: list[list[str]]) -> list[Par
 
 def _predict_all(parser: DependencyParser, sentences: list[ConlluBlock]) -> list[ConlluBlock]:
     return list(parsed_in_pieces(sentences, parser._predict))
-
-
-def _bits_for(n_words: int) -> int:
-    """Some 64 weights for every word, but no fewer than 2^16 and no more than 2^24."""
-    return min(24, max(16, (64 * n_words - 1).bit_length()))

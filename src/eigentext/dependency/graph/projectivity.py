@@ -93,13 +93,8 @@ def choose_projectivity(
     ``coarse``  says which arcs are scored, the same for both; None: each learns its own
     """
     crosses = any(map(_crosses, np.split(batch.heads, batch.starts[1:-1])))
-    why = (
-        "as told"
-        if projective != "auto"
-        else "held-out sentences"
-        if crosses
-        else "no crossing arcs"
-    )
+    searched = "held-out sentences" if crosses else "no crossing arcs"
+    why = searched if projective == "auto" else "as told"
     settled = projective is True or not crosses or (projective is False and settings.order == 1)
     sample = np.arange(0, len(batch), max(1, round(batch.n_words / (FEW if settled else WORDS))))
     held_out = sample[EVERY - 1 :: EVERY]
@@ -127,7 +122,9 @@ def choose_projectivity(
         model = trained(projective=projective is not False)
         return Projectivity(projective is not False, why, heat=fitted_heat(model, test))
     crossing = trained(projective=False)
-    scores = _crossing_uas(crossing, test)
+    charges = CHARGES if settings.order == 2 else (0.0,)
+    decoded = zip(charges, crossing.decode_charged(test, charges), strict=True)
+    scores = {charge: _uas(heads, test) for charge, heads in decoded}
     best = max(scores, key=lambda charge: scores[charge])
     tried = Projectivity(False, why, best, test.n_words, None, scores[best])
     if projective is not False:
@@ -138,13 +135,6 @@ def choose_projectivity(
             heat = fitted_heat(without, test)
             return replace(tried, projective=True, charge=0.0, heat=heat)
     return replace(tried, heat=fitted_heat(crossing, test))
-
-
-def _crossing_uas(model: ArcModel, test: ArcBatch) -> dict[float, float]:
-    if model.settings.order == 1:
-        return {0.0: _uas(model.decode(test), test)}
-    decoded = model.decode_charged(test, CHARGES)
-    return {charge: _uas(heads, test) for charge, heads in zip(CHARGES, decoded, strict=True)}
 
 
 def _uas(heads: Int32s, test: ArcBatch) -> float:

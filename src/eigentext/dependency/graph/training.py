@@ -237,20 +237,12 @@ class ArcModel:
         """The trees of sentence ``number`` that have the required arcs and no forbidden ones."""
         from eigentext.dependency.decoding.search import Search
 
-        settings = self.settings
+        chosen = self.settings
         # an arc asked for may be one that pruning takes away
         arc, sib = self.scores(batch, number, pruned=not (required or forbidden))
-        grand = Grandparents(self, batch, number) if settings.grandparents else None
-        return Search(
-            arc,
-            sib,
-            settings.projective,
-            required,
-            forbidden,
-            grand,
-            settings.charge,
-            settings.heat,
-        )
+        grand = Grandparents(self, batch, number) if chosen.grandparents else None
+        limits = chosen.projective, required, forbidden
+        return Search(arc, sib, *limits, grand, chosen.charge, chosen.heat)
 
     def tree_score(self, batch: ArcBatch, number: int, heads: Int32s) -> float:
         """What any tree of sentence ``number`` scores, also with arcs that no search looks at."""
@@ -368,15 +360,8 @@ def train_arcs(
     learned = Averaged.zeros(size)
     if coarse is None and settings.order == 2 and settings.coarse_margin is not None:
         coarse = train_coarse(batch, n_tags, settings, sentences=sentences)
-    model = ArcModel(
-        settings,
-        tuple(arc_names),
-        tuple(sib_names),
-        n_tags,
-        learned.weights,
-        tuple(grand_names),
-        coarse=coarse,
-    )
+    names, grand = (tuple(arc_names), tuple(sib_names)), tuple(grand_names)
+    model = ArcModel(settings, *names, n_tags, learned.weights, grand, coarse=coarse)
     mira = settings.learner == "mira"
     text, linear, lengths = model.sentences(batch), model.linear(), np.diff(batch.starts)
     learner = Learner(mira, settings.clip, learned.sums)

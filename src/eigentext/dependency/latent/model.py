@@ -215,24 +215,20 @@ class LatentTreeModel(Model, LatentTreeSettings):
         return forest
 
     def _fit_member(
-        self,
-        forest: WordForest,
-        encoded: learn.EncodedForest,
-        member: int,
-        progress: Progress | None,
+        self, forest: WordForest, rows: learn.EncodedForest, member: int, progress: Progress | None
     ) -> tuple[StateTables, list[float], Float64s]:
         seed, smoothing = self.seed + member, self.smoothing or LatentSmoothing()
         if self.start == "random":
             rng = np.random.default_rng(seed)
-            states = rng.integers(encoded.lo, encoded.hi)
+            states = rng.integers(rows.lo, rows.hi)
         else:
             of_observation = learn.spectral_states(
                 forest, self.observations_.sizes[0], self.ranges_, seed=seed
             )
             states = of_observation[np.maximum(forest.shown[0], 0)]
-        counts = learn.counts_of_states(encoded, states, self.n_states)
-        prior = learn.spread_of(counts, encoded.starts, self.ranges_)
-        tables = learn.estimate(counts, encoded, prior, smoothing)
+        counts = learn.counts_of_states(rows, states, self.n_states)
+        prior = learn.spread_of(counts, rows.starts, self.ranges_)
+        tables = learn.estimate(counts, rows, prior, smoothing)
         start = learn.softened(tables, prior, _SOFTEN if self.n_iter else 0.0)
 
         def told(done: int, total: int, stage: str) -> None:
@@ -240,7 +236,7 @@ class LatentTreeModel(Model, LatentTreeSettings):
                 progress(member * total + done, self.n_models * total, stage)
 
         tables, values, last = learn.run_em(
-            encoded, start, prior, smoothing, self.n_iter, progress=told
+            rows, start, prior, smoothing, self.n_iter, progress=told
         )
         final = counts if last is None else last
         shares = final.pi + final.T.sum(axis=(0, 1))

@@ -46,7 +46,7 @@ from eigentext.language.trees.dependency import DependencyTree
 from eigentext.linalg.conditioning import ConditionReport, OnRank, guarded_pinv
 
 Kind = Literal["svd", "cca"]
-_MAX_CONDITION = 1e12  # of a matrix that is inverted
+_LARGEST = 1e12  # of a matrix that is inverted
 _FLOOR = 1e-8  # the least score, per word
 # added to counts in the scaling of a CCA dictionary; with 0, words that occur with each other
 # alone are the leading directions
@@ -83,11 +83,7 @@ def make_operators(
         sums, uz = links
         n = max(float(np.abs(uz).max()), 1e-300)  # a scale; it cancels
         inverse, report = guarded_pinv(
-            uz / n,
-            symbol="E[u z']",
-            need_rank=moments.k,
-            max_condition=_MAX_CONDITION,
-            on_rank=on_rank,
+            uz / n, symbol="E[u z']", need_rank=moments.k, max_condition=_LARGEST, on_rank=on_rank
         )
         reports = (*reports, report)
         y += [(total / n) @ inverse for total in sums[len(y) :]]

@@ -291,12 +291,18 @@ def cross_validated(
     ``folder``: parsers and finished stretches are kept there and found again.  A folder whose
     lists were made from other sentences or settings is a DataError.
     """
+    from eigentext.features.word_classes import clusters_of, vector_bits
+
     parts = []
     settings: dict[str, object] = {"k": k, "folds": folds}
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         settings["sentences"] = fingerprint(sentence.verbatim for sentence in sentences)
-        settings["parser settings"] = _key_of(parser)
+        # clusters and vectors by what they are, not by their file's name
+        chosen = parser.get_params(deep=False)
+        chosen["clusters"] = clusters_of(parser.clusters)
+        chosen["vectors"] = vector_bits(parser.vectors)
+        settings["parser settings"] = fingerprint(type(parser).__name__, chosen)
     for fold, (others, numbers) in enumerate(held_out(len(sentences), folds)):
         stretches = [numbers[at] for at in row_blocks(len(numbers), _STRETCH)]
         paths = [
@@ -341,16 +347,6 @@ def _loaded(path: Path, settings: Mapping[str, object]) -> KBestLists:
         why = f"lists made with other {' and '.join(other)}: expected a folder of their own"
         raise DataError(str(path), None, why)
     return lists
-
-
-def _key_of(parser: DependencyParser) -> str:
-    """A key for its settings; clusters and vectors by what they are, not by their file's name."""
-    from eigentext.features.word_classes import clusters_of, vector_bits
-
-    settings = parser.get_params(deep=False)
-    settings["clusters"] = clusters_of(parser.clusters)
-    settings["vectors"] = vector_bits(parser.vectors)
-    return fingerprint(type(parser).__name__, settings)
 
 
 def _fold_parser(

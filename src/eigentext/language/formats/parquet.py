@@ -49,12 +49,7 @@ def texts(
         if kind != "strings":
             raise DataError(source, None, f"column {field!r} holds {shown}, expected strings")
         last = file.metadata.num_row_groups if last is None else last
-        batches = file.iter_batches(
-            batch_size=_ROWS,
-            row_groups=list(range(first, last)),
-            columns=[field],
-            use_threads=False,
-        )
+        batches = file.iter_batches(_ROWS, list(range(first, last)), [field], use_threads=False)
         for batch in batches:
             for value in batch.column(0):
                 yield _text(value, field)

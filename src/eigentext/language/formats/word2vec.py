@@ -13,7 +13,6 @@ import io
 import os
 import re
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 
 import numpy as np
 
@@ -60,12 +59,7 @@ class Word2VecReader:
     def __enter__(self) -> Word2VecReader:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

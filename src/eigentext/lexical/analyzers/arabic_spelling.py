@@ -140,16 +140,12 @@ def marks_agree(typed: str, read: str) -> bool:
             continue
         follows = ours[position + 1][0] if position + 1 < len(ours) else ""
         silent = follows in LONG_VOWELS and not have & vowels and SHADDA not in missing
-        tanwin = missing <= {"\u064b"} and _tanwin_near(theirs, position)
+        # the tanwin of an accusative is typed on the alif or on the letter before it
+        near = theirs[max(position - 1, 0) : position + 2]
+        tanwin = missing <= {"\u064b"} and any("\u064b" in signs for _, signs in near)
         if not silent and not tanwin:
             return False
     return True
-
-
-def _tanwin_near(letters: list[tuple[str, frozenset[str]]], position: int) -> bool:
-    """The tanwin of an accusative is typed on the alif or on the letter before it."""
-    near = letters[max(position - 1, 0) : position + 2]
-    return any("\u064b" in marks for _, marks in near)
 
 
 def join_stem(prefix: str, stem: str, *, article: bool) -> str:

@@ -159,13 +159,9 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         forms: dict[str, Counter[int]] = defaultdict(Counter)
         for sentence in each_conllu(sentences):
             for token in sentence.words:
-                features = {"upos": token.upos, **token.features}
+                features = tuple(sorted({"upos": token.upos, **token.features}.items()))
                 lemma = token.lemma if token.lemma != "_" else token.form
-                reading = _Reading(
-                    find_rule(token.form, lemma, language),
-                    token.xpos,
-                    tuple(sorted(features.items())),
-                )
+                reading = _Reading(find_rule(token.form, lemma, language), token.xpos, features)
                 forms[token.form][numbers.setdefault(reading, len(numbers))] += 1
         if not forms:
             raise SettingsError("no words to learn from")

@@ -127,11 +127,11 @@ class Targets:
         for head, indices in self._parts:
             hashes.append(hash64(head + "\x1f".join([label[p] for p in indices])))
         if self._extra:
-            kind = label[self._class[0]]
-            lemma = label[self._lemma]
+            kind, lemma = label[self._class[0]], label[self._lemma]
+            shape = _shape(lemma)
             extra = {
                 "ending": f"{kind}\x1f{lemma[-3:]}",
-                "shape": f"{kind}\x1f{_shape(lemma)}",
+                "shape": f"{kind}\x1f{shape}",
                 "tag": tags,
             }
             hashes += [hash64(f"target\x1f{e}\x1f{extra[e]}") for e in self._extra]
@@ -304,8 +304,7 @@ class WordEncoder:
     def _new_entry(self, candidates: list[LabelChoice]) -> _Entry:
         from eigentext.lexical.ranker.kernels import counting
 
-        n_targets = len(self.targets.names)
-        n = len(candidates)
+        n, n_targets = len(candidates), len(self.targets.names)
         row_hash = np.zeros((n, n_targets), np.uint64)
         for row, candidate in enumerate(candidates):
             row_hash[row] = self.targets.hashes(candidate.label, tags_of(candidate))
@@ -313,6 +312,8 @@ class WordEncoder:
         unit_hash = np.empty(n * n_targets, np.uint64)
         unit_target = np.empty(n * n_targets, np.int32)
         units = counting.factored(row_hash, row_units, unit_hash, unit_target)
+        names = self.targets.names  # the last field: a hash of the set of hard values
+        hard = names.index("hard") if "hard" in names else 0
         return _Entry(
             candidates,
             {candidate.label: row for row, candidate in enumerate(candidates)},
@@ -323,14 +324,8 @@ class WordEncoder:
             np.array([_numbers(candidate) for candidate in candidates], np.float32).reshape(
                 n, len(NUMERIC)
             ),
-            self._open_values(row_hash),
+            hash64(",".join(map(str, sorted(set(row_hash[:, hard].tolist()))))),
         )
-
-    def _open_values(self, row_hash: Hashes) -> int:
-        """A hash of the set of hard values among the candidates."""
-        names = self.targets.names
-        column = names.index("hard") if "hard" in names else 0
-        return hash64(",".join(map(str, sorted(set(row_hash[:, column].tolist())))))
 
     def _joined(
         self,

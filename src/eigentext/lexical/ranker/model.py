@@ -330,22 +330,18 @@ class LexicalRanker(Model, RankerSettings):
             yield [[next(ranked) for _ in sentence] for sentence in document.sentences]
 
     def _ranked(
-        self,
-        encoded: WordArrays,
-        row_scores: Float64s,
-        shares: Float64s,
-        fixed: Mapping[int, Label],
+        self, batch: WordArrays, row_scores: Float64s, shares: Float64s, fixed: Mapping[int, Label]
     ) -> Iterator[RankedWord]:
         """Every word with its candidates in order; equals stay as they are."""
-        if not encoded.words:
+        if not batch.words:
             return
-        first = encoded.first.tolist()
-        of_row = np.repeat(np.arange(len(encoded.words)), np.diff(encoded.first))
+        first = batch.first.tolist()
+        of_row = np.repeat(np.arange(len(batch.words)), np.diff(batch.first))
         order = np.lexsort((-row_scores, of_row)).tolist()  # by word, the best row first
         shares_of, score_of = shares.tolist(), row_scores.tolist()
-        guesses = np.logical_and.reduceat(encoded.numeric[:, GUESS] > 0, encoded.first[:-1])
+        guesses = np.logical_and.reduceat(batch.numeric[:, GUESS] > 0, batch.first[:-1])
         for token, (form, candidates, guessed) in enumerate(
-            zip(encoded.words, encoded.candidates, guesses.tolist(), strict=True)
+            zip(batch.words, batch.candidates, guesses.tolist(), strict=True)
         ):
             begin = first[token]
             ranked = []

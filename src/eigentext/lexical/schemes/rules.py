@@ -238,9 +238,7 @@ def compile_element(
 
 
 def _earlier(
-    element: ElementSettings,
-    when: Mapping[str, str | tuple[str, ...]],
-    index_of: Mapping[str, int],
+    element: ElementSettings, when: Mapping[str, str | tuple[str, ...]], numbers: Mapping[str, int]
 ) -> Callable[[Analysis, Sequence[Values]], bool]:
     """Whether features, and the values of elements before this one, are as the settings ask."""
     on_features, on_elements = [], []
@@ -248,8 +246,8 @@ def _earlier(
         if name.startswith("@"):
             read = _reader(name if name[1:] in _FIELDS else name[1:], "")
             on_features.append((read, _matcher(patterns)))
-        elif index_of[name] < index_of[element.name]:
-            on_elements.append((index_of[name], _matcher(patterns)))
+        elif numbers[name] < numbers[element.name]:
+            on_elements.append((numbers[name], _matcher(patterns)))
         else:
             raise KeyError(name)
 
@@ -262,11 +260,7 @@ def _earlier(
 
 
 def _source(
-    element: ElementSettings,
-    missing: str,
-    base: Sequence[str],
-    taken: frozenset[str],
-    separator: str,
+    element: ElementSettings, missing: str, base: Sequence[str], taken: frozenset[str], joint: str
 ) -> Callable[[Analysis], str]:
     """The function that reads an element's raw value off an analysis."""
     if element.feature is not None:
@@ -275,15 +269,15 @@ def _source(
         parts = frozenset(element.tag_part)
 
         def part(analysis: Analysis) -> str:
-            for piece in analysis.tag.split(separator):
+            for piece in analysis.tag.split(joint):
                 if piece in parts:
                     return piece
             return ""
 
         return part
     if element.rest == "tag":
-        return lambda analysis: separator.join(
-            piece for piece in analysis.tag.split(separator) if piece not in taken
+        return lambda analysis: joint.join(
+            piece for piece in analysis.tag.split(joint) if piece not in taken
         )
     if element.rest == "features":
         return lambda analysis: "|".join(
