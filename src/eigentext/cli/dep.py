@@ -204,7 +204,8 @@ def inspect(
         $ eigentext dep train-latent train.conllu -o english.latent --n-states 50 --n-iter 5
         $ eigentext dep inspect english.latent --top 4
     """
-    if _is_treebank(source):
+    # a treebank by its name; whatever is called otherwise is a model, or says that it is none
+    if source == "-" or format_of(source, ("conllu", "conllx"), ""):
         if state is not None:
             raise SettingsError("--state is for a model, not for a treebank")
         show_figures(_trust(source, operators), as_json=json)
@@ -226,11 +227,6 @@ def inspect(
         children = ", ".join(f"{where} {name} ({p:.2f})" for where, name, p in view.children)
         print(f"state {view.state} {view.tag}  {view.share:.4f} of all words")
         print(f"    words: {words}\n    children: {children}")
-
-
-def _is_treebank(source: str) -> bool:
-    """By its name; whatever is called otherwise is a model, or says that it is none."""
-    return source == "-" or bool(format_of(source, ("conllu", "conllx"), ""))
 
 
 def _trust(source: str, flags: OperatorFlags) -> dict[str, Any]:

@@ -168,21 +168,16 @@ class LexicalService:
             decided=decided,
             n_candidates=len(word.candidates),
             candidates=[
-                self._candidate_view(rank, word, candidate)
+                wire.CandidateView.model_construct(
+                    rank=rank,
+                    probability=candidate.probability,
+                    score=candidate.score,
+                    source=candidate.source,
+                    guess=candidate.source in GUESSES,
+                    **self._description(word, candidate),
+                )
                 for rank, candidate in enumerate(word.candidates[:top], start=1)
             ],
-        )
-
-    def _candidate_view(
-        self, rank: int, word: RankedWord, candidate: RankedCandidate
-    ) -> wire.CandidateView:
-        return wire.CandidateView.model_construct(
-            rank=rank,
-            probability=candidate.probability,
-            score=candidate.score,
-            source=candidate.source,
-            guess=candidate.source in GUESSES,
-            **self._description(word, candidate),
         )
 
     def _description(self, word: RankedWord, candidate: RankedCandidate) -> Json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from sqlalchemy import and_, delete, insert, select, update
 
@@ -220,8 +220,8 @@ class ProjectStore(Database):
         def work(c: Connection) -> None:
             there(find_facts(c, document), "document")
             find_user(c, user)
-            if c.execute(_assigned(document, user)).first() is None:
-                row = {"document": document, "user": user}
+            row = {"document": document, "user": user}
+            if c.execute(select(assignments).filter_by(**row)).first() is None:
                 insert_row(c, assignments, row, "it was assigned at the same moment")
                 log(c, self.now(), by, "document.assign", row)
 
@@ -414,12 +414,6 @@ def _check_document(document: StoredDocument) -> None:
 
 def _of_kind(c: Connection, kind: Kind, number: int) -> Project | DocumentFacts:
     return find_project(c, number) if kind == "project" else find_facts(c, number)
-
-
-def _assigned(document: int, user: int) -> Any:
-    return select(assignments).where(
-        assignments.c.document == document, assignments.c.user == user
-    )
 
 
 def _model(c: Connection, number: int) -> MadeModel:
