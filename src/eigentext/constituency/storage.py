@@ -241,17 +241,8 @@ class ModelContent:
             low_rank = LowRank(**vars(self.low_rank), ptr=ptr)
         if self.counts is not None:
             tensor = self.counts.smoothed(rules, self.m)
-        return LatentParams(
-            self.m,
-            rules,
-            self.rule_ptr,
-            tensor,
-            self.root,
-            lexicon,
-            self.spectra,
-            low_rank,
-            self.counts,
-        )
+        others = self.spectra, low_rank, self.counts
+        return LatentParams(self.m, rules, self.rule_ptr, tensor, self.root, lexicon, *others)
 
 
 def _length(name: str, array: npt.NDArray[Any], expected: int) -> None:

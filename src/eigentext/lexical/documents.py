@@ -157,16 +157,12 @@ def _announced(sentence: ConlluBlock, number: int) -> str:
 def _document_id(sentence: ConlluBlock, how: str, announced: str, number: int) -> str:
     if how == "newdoc" or (how == "auto" and announced):
         return announced or "document 1"
-    source = _source_of(sentence) if how in ("auto", "source") else ""
-    return source or f"sentence {number}"
-
-
-def _source_of(sentence: ConlluBlock) -> str:
-    for comment in sentence.comments:
+    for comment in sentence.comments if how in ("auto", "source") else ():
         text = comment.removeprefix("#").strip()
         if text.startswith("orig_file_sentence"):
-            return text.removeprefix("orig_file_sentence").lstrip(" =").partition("#")[0]
-    return ""
+            source = text.removeprefix("orig_file_sentence").lstrip(" =").partition("#")[0]
+            return source or f"sentence {number}"
+    return f"sentence {number}"
 
 
 def _gold(token: Word, scheme: LabelScheme) -> LexWord:

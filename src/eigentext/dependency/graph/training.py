@@ -170,17 +170,11 @@ class ArcModel:
         """How trees are found, as the kernels take it."""
         from eigentext.dependency.kernels.train import Decoder
 
-        settings = self.settings
-        coarse = NO_COARSE if self.coarse is None else self.coarse
-        within = None if self.coarse is None else settings.coarse_margin
-        return Decoder(
-            settings.order,
-            settings.projective,
-            _or_all(settings.margin),
-            np.array(charges, np.float64),
-            coarse.linear(),
-            _or_all(within),
-        )
+        chosen, costs = self.settings, np.array(charges, np.float64)
+        linear = (NO_COARSE if self.coarse is None else self.coarse).linear()
+        margin = _or_all(chosen.margin)
+        within = _or_all(None if self.coarse is None else chosen.coarse_margin)
+        return Decoder(chosen.order, chosen.projective, margin, costs, linear, within)
 
     def rounded(self, most: float) -> ArcModel:
         """The same with whole numbers, of which 1 is worth this much at most."""

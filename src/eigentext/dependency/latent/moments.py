@@ -137,13 +137,12 @@ class InstrumentMoments:
         shown, parents, sides = forest.shown[0], forest.parents, forest.sides
         rows = np.concatenate([U, np.zeros((1, k))])  # -1 is the missing one
         vector = rows[np.where(shown >= 0, shown, len(U))]
-        other = _other_child(forest)
-        cz, iz, ciz, n = (
-            np.zeros((2, k, m)),
-            np.zeros((2, k, m)),
-            np.zeros((2, k, k, m)),
-            [0.0] * 2,
-        )
+        # (N,) for each child the child of the same parent before it, or else after it; else -1
+        child, parent, _ = _children(forest)
+        other, same = np.full(len(parents), -1), parent[1:] == parent[:-1]
+        other[child[:-1][same]] = child[1:][same]
+        other[child[1:][same]] = child[:-1][same]
+        cz, iz, ciz, n = *np.zeros((2, 2, k, m)), np.zeros((2, k, k, m)), [0.0] * 2
         for side in (0, 1):
             # an event is a child c on this side of node i, with something that i has besides c
             c = np.flatnonzero((sides == side) & (shown >= 0) & (shown[parents] >= 0))
@@ -280,16 +279,6 @@ def _spread(
     row = np.repeat(np.arange(len(a)), n)
     within = np.arange(len(row)) - np.repeat(np.cumsum(n) - n, n)
     return a[row], p[row], child[first[row] + within]
-
-
-def _other_child(forest: WordForest) -> Int64s:
-    """(N,) for each child the child of the same parent before it, or else after it; else -1."""
-    child, parent, _ = _children(forest)
-    other = np.full(len(forest.heads), -1)
-    same = parent[1:] == parent[:-1]
-    other[child[:-1][same]] = child[1:][same]
-    other[child[1:][same]] = child[:-1][same]
-    return other
 
 
 # ---------------------------------------------------------------- dictionaries

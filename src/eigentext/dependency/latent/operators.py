@@ -130,13 +130,9 @@ class SpectralTreeOperators(Model, SpectralTreeSettings):
         if isinstance(self.dictionary, TreeDictionary):
             self.dictionary_ = self.dictionary
         else:
+            by = cast("Kind", self.dictionary)
             self.dictionary_ = treebank_dictionary(
-                forest,
-                sizes[0],
-                self.n_states,
-                kind=cast("Kind", self.dictionary),
-                kappa=_KAPPA,
-                seed=self.seed,
+                forest, sizes[0], self.n_states, kind=by, kappa=_KAPPA, seed=self.seed
             )
         if self.dictionary_.U.shape != (sizes[0], self.n_states):
             shape, expected = self.dictionary_.U.shape, (sizes[0], self.n_states)

@@ -107,15 +107,10 @@ def clean(
         labels = [old if size == 2 else new for old, new, size in of_node]
         stripped = Tree.unchecked(labels, plain.sizes)
     if repeats:
-        stripped = _merge_repeats(stripped)
+        names, sizes = stripped.labels, stripped.sizes
+        only_child = (sizes[:-1] == sizes[1:] + 1) & (sizes[1:] > 1)
+        keep = np.ones(stripped.n_nodes, dtype=bool)
+        for node in np.flatnonzero(only_child).tolist():
+            keep[node + 1] = names[node] != names[node + 1]
+        stripped = stripped.keep(keep)
     return stripped if root is None else with_root(stripped, root)
-
-
-def _merge_repeats(tree: Tree) -> Tree:
-    labels, sizes = tree.labels, tree.sizes
-    only_child = (sizes[:-1] == sizes[1:] + 1) & (sizes[1:] > 1)
-    keep = np.ones(tree.n_nodes, dtype=bool)
-    for node in np.flatnonzero(only_child).tolist():
-        if labels[node] == labels[node + 1]:
-            keep[node + 1] = False
-    return tree.keep(keep)

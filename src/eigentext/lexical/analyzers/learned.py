@@ -143,7 +143,12 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
         ]
         self._longest_back = max((len(rule.back) for rule in rules), default=0)
         self._short = Remembering(self._shares, _KEPT_SHARES, len)
-        self._known = self._known_paradigms()
+        paradigms = (
+            (readings[number].rule.apply(form, language), self._upos[number])
+            for form, counts in forms.items()
+            for number in counts
+        )
+        self._known = {(lemma, upos) for lemma, upos in paradigms if lemma}
         self._total = sum(sum(counts.values()) for counts in forms.values())
 
     def __repr__(self) -> str:
@@ -187,16 +192,6 @@ class LearnedAnalyzer(RememberingAnalyzer, Stored):
     def normalise(self, word: str) -> str:
         """The word in lower case, by the language's own rules."""
         return lower(check_word(word), self._language)
-
-    def _known_paradigms(self) -> set[tuple[str, str]]:
-        paradigms = set()
-        for form, counts in self._forms.items():
-            for number in counts:
-                reading = self._readings[number]
-                lemma = reading.rule.apply(form, self._language)
-                if lemma:
-                    paradigms.add((lemma, self._upos[number]))
-        return paradigms
 
     def _read(self, word: str) -> tuple[Analysis, ...]:
         """Readings seen with the form, then those of its endings, likelier ones first."""

@@ -93,14 +93,6 @@ def _reading(row: dict[str, str], path: str, number: int) -> Analysis:
         if not math.isfinite(prior):
             raise DataError(path, number, f"expected a number as prior, found {row['prior']!r}")
     form, tag = row["form"], row.get("tag", features.get("upos", "X"))
-    return Analysis(
-        row["lemma"],
-        row.get("vocalised", form),
-        ((form, tag),),
-        tag,
-        features,
-        row.get("gloss", ""),
-        row.get("root", ""),
-        prior,
-        "lexicon",
-    )
+    texts = row["lemma"], row.get("vocalised", form)
+    gloss, root = row.get("gloss", ""), row.get("root", "")
+    return Analysis(*texts, ((form, tag),), tag, features, gloss, root, prior, "lexicon")

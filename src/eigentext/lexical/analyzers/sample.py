@@ -58,17 +58,9 @@ def _reading(entry: dict[str, str]) -> Analysis:
     }
     features |= {name: entry[element] for element, name in _RENAMED.items()}
     features["form_gen"] = features["gen"]
-    return Analysis(
-        entry["lemma"],
-        entry["vocalised"],
-        _segments(entry),
-        entry["pos"],
-        features,
-        entry["gloss"],
-        entry["root"],
-        None,
-        "lexicon",
-    )
+    texts, pos = (entry["lemma"], entry["vocalised"]), entry["pos"]
+    gloss, root = entry["gloss"], entry["root"]
+    return Analysis(*texts, _segments(entry), pos, features, gloss, root, None, "lexicon")
 
 
 def _segments(entry: dict[str, str]) -> tuple[tuple[str, str], ...]:

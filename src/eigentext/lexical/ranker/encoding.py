@@ -263,13 +263,16 @@ class WordEncoder:
             leave_out = -1 if training is None else training.get(document.id, -1)
             source = (out_of_sample or {}).get(document.id, self._analyzer_only)
             whole = leave_out < 0 and source is self._analyzer_only
-            remembered = self._remembered_for(observed)
+            state = (id(observed), observed.changes)
+            if state != self._state:  # entries of forms hold as long as nothing more is observed
+                self._of_form.clear()
+                self._state = state
             for line in document.sentences:
                 for word in line:
                     words.append(word.form)
                     sentence_of.append(sentence)
                     document_of.append(number)
-                    entry = remembered.get(word.form) if whole else None
+                    entry = self._of_form.get(word.form) if whole else None
                     if entry is None:
                         observed_labels = observed.labels(word.form, leave_out)
                         key = source, word.form, observed_labels
@@ -277,7 +280,7 @@ class WordEncoder:
                         if entry is None:
                             entry = self._entry(word.form, observed_labels, source)
                         if whole:
-                            remembered.put(word.form, entry)
+                            self._of_form.put(word.form, entry)
                         else:
                             in_training[key] = entry
                     entries.append(entry)
@@ -285,14 +288,6 @@ class WordEncoder:
                     scored.append(word.scored and word.label is not None)
                 sentence += 1
         return self._joined(words, sentence_of, document_of, entries, gold, scored)
-
-    def _remembered_for(self, observed: Observed) -> Remembered[str, _Entry]:
-        """The entries of forms as long as nothing more is observed."""
-        state = (id(observed), observed.changes)
-        if state != self._state:
-            self._of_form.clear()
-            self._state = state
-        return self._of_form
 
     def _entry(self, word: str, observed_labels: tuple[Label, ...], source: LabelSource) -> _Entry:
         source.observed = {word: observed_labels}
