@@ -27,6 +27,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
+from operator import methodcaller
 from typing import Any, Protocol, TypeVar
 
 from eigentext.errors import MissingExtraError, ResourceError, SettingsError
@@ -137,16 +138,12 @@ class LocalEngine(contextlib.AbstractContextManager[Any]):
                 yield from windowed(pool.submit, function, tasks, self.jobs)
 
 
-def _result(future: Any) -> Any:
-    return future.result()
-
-
 def windowed(
     submit: Callable[..., object],
     function: Callable[[Any], Any],
     tasks: Iterable[object],
     ahead: int,
-    result: Callable[[Any], Any] = _result,
+    result: Callable[[Any], Any] = methodcaller("result"),
 ) -> Iterator[Any]:
     """Submit tasks a few at a time, so that finished results do not pile up."""
     waiting: collections.deque[Any] = collections.deque()

@@ -47,26 +47,9 @@ if TYPE_CHECKING:
 
     from scipy.sparse import csr_array
 
-__all__ = [
-    "Array",
-    "Auto",
-    "Bits",
-    "Contents",
-    "Flag",
-    "Ints",
-    "Listed",
-    "Named",
-    "Pointers",
-    "Real",
-    "Reals",
-    "Shares",
-    "Sized",
-    "Sparse",
-    "Strings",
-    "Text",
-    "Value",
-    "Whole",
-]
+__all__ = ["Auto", "Flag", "Listed", "Named", "Real", "Text", "Value", "Whole"]  # of values
+__all__ += ["Array", "Bits", "Ints", "Pointers", "Reals", "Shares", "Sparse"]  # arrays
+__all__ += ["Contents", "Sized", "Strings"]
 
 Size = int | str | None | Callable[[Mapping[str, Any]], int | str]
 _SIZED = ("size", "shape", "below", "parts", "total")  # what is a size, in parts that have it

@@ -117,7 +117,7 @@ class Stored:
     @classmethod
     def _from_file(cls, file: modelfile.ModelFile, unstored: Mapping[str, object]) -> Self:
         header = file.header
-        with file.fitting():
+        with modelfile.fitting(file.path):
             packed = Packed(file.arrays, file.strings, header.facts, header.settings, file.path)
             return cls._unpack(packed, **unstored)
 
@@ -145,15 +145,8 @@ def _content_of(array: np.ndarray) -> Any:
         return array
     file = modelfile.loads(raw)
     header = file.header
-    arrays = {name: _content_of(inner) for name, inner in file.arrays.items()}
-    return [
-        header.kind,
-        header.format_version,
-        header.settings,
-        header.facts,
-        arrays,
-        file.strings,
-    ]
+    parts = {name: _content_of(inner) for name, inner in file.arrays.items()}
+    return [header.kind, header.format_version, header.settings, header.facts, parts, file.strings]
 
 
 class Estimator:

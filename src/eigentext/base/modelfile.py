@@ -84,10 +84,6 @@ class ModelFile:
     arrays: dict[str, np.ndarray]
     strings: dict[str, Sequence[str]]
 
-    def fitting(self) -> contextlib.AbstractContextManager[None]:
-        """:func:`fitting` of this file."""
-        return fitting(self.path)
-
 
 @contextlib.contextmanager
 def fitting(path: Source) -> Iterator[None]:

@@ -29,99 +29,74 @@ NO_MODEL = "a file that is no eigentext model"  # what `no_model` says of a file
 
 
 class ModelKind(NamedTuple):
-    """What a model is called, how it is made (after ``eigentext``), and its class.
-
-    ``home`` is ``module:Class`` under ``eigentext``: nothing is imported before it is needed.
-    """
+    """What a model is called, how it is made (after ``eigentext``), and its class."""
 
     what: str
     command: str
-    home: str = ""
+    home: str = ""  # ``module:Class``: nothing is imported before it is needed
 
 
-KINDS = {
-    "blocked-hmm": ModelKind(
-        "a hidden Markov model with blocked emissions",
-        "hmm train-blocked",
-        "sequences.blocked.model:BlockedHMM",
-    ),
-    "bracketer": ModelKind(
-        "a bracketer learned without trees", "lab train-bracketer", "lab.induction.model:Bracketer"
-    ),
-    "class-bigram": ModelKind(
-        "a language model of word classes", "words train-lm", "words.lm.class_bigram:ClassBigram"
-    ),
-    "class-automata": ModelKind(
-        "automata of strings, one a class",
-        "lab train-automaton --of classes",
-        "lab.automata.classes:ClassAutomata",
-    ),
-    "clusters": ModelKind(
-        "word clusters", "words cluster", "words.clusters.model:SpectralClusters"
-    ),
-    "counts": ModelKind("counts of words", "words count", "counting.counts:Counts"),
-    "dependency-generative": ModelKind(
-        "a generative dependency parser",
-        "dep train-generative",
-        "dependency.generative.parser:GenerativeParser",
-    ),
-    "dependency-reranker": ModelKind(
-        "a reranker of dependency trees",
-        "dep train-reranker",
-        "dependency.rerank.reranker:Reranker",
-    ),
-    "embeddings": ModelKind("word vectors", "words embed", "words.embeddings.cca:CCAEmbedding"),
-    "graph-parser": ModelKind(
-        "a dependency parser", "dep train", "dependency.graph.parser:DependencyParser"
-    ),
-    "hmm": ModelKind("a hidden Markov model", "hmm train", "sequences.hmm.model:HMM"),
-    "kbest-lists": ModelKind(
-        "lists of dependency trees",
-        "dep train-reranker --work",
-        "dependency.rerank.lists:KBestLists",
-    ),
-    "latent-tagger": ModelKind(
-        "a latent tagger", "hmm train-tagger", "sequences.tagger.model:LatentTagger"
-    ),
-    "latent-tree": ModelKind(
-        "a latent tree model", "dep train-latent", "dependency.latent.model:LatentTreeModel"
-    ),
-    "learned-analyzer": ModelKind(
-        "a learned analyzer", "lex train-analyzer", "lexical.analyzers.learned:LearnedAnalyzer"
-    ),
-    "lexical": ModelKind(
-        "a ranker of analyses", "lex train", "lexical.ranker.model:LexicalRanker"
-    ),
-    "lpcfg": ModelKind("a constituency parser", "const train", "constituency.model:LPCFG"),
-    "lrmvl": ModelKind(
-        "word vectors", "words embed --method lrmvl", "words.embeddings.lrmvl:LRMVL"
-    ),
-    "morph-tagger": ModelKind(
-        "a morphological tagger", "", "tagging.morphology.tagger:MorphTagger"
-    ),
-    "multiview": ModelKind(
-        "word vectors", "words embed --views", "words.embeddings.multiview:MultiviewEmbedding"
-    ),
-    "segmenter": ModelKind("a segmenter of raw text", "", "tagging.segmentation.model:Segmenter"),
-    "pipeline": ModelKind("a pipeline", "pipe train", "pipeline.model:Pipeline"),
-    "spectral-hmm": ModelKind(
-        "a hidden Markov model, as operators",
-        "hmm train-spectral",
-        "sequences.spectral.model:SpectralHMM",
-    ),
-    "topics": ModelKind(
-        "topics of documents", "words train-topics", "words.topics.model:TopicModel"
-    ),
-    "string-automaton": ModelKind(
-        "an automaton of strings", "lab train-automaton", "lab.automata.model:StringAutomaton"
-    ),
-    "string-transducer": ModelKind(
-        "a transducer of strings",
-        "lab train-automaton --of pairs",
-        "lab.automata.transducer:StringTransducer",
-    ),
-    "tagger": ModelKind("a tagger", "tag train", "tagging.sequence.tagger:SequenceTagger"),
+# kind -> what it is called, and the command that makes it
+_NAMES = {
+    "blocked-hmm": ("a hidden Markov model with blocked emissions", "hmm train-blocked"),
+    "bracketer": ("a bracketer learned without trees", "lab train-bracketer"),
+    "class-bigram": ("a language model of word classes", "words train-lm"),
+    "class-automata": ("automata of strings, one a class", "lab train-automaton --of classes"),
+    "clusters": ("word clusters", "words cluster"),
+    "counts": ("counts of words", "words count"),
+    "dependency-generative": ("a generative dependency parser", "dep train-generative"),
+    "dependency-reranker": ("a reranker of dependency trees", "dep train-reranker"),
+    "embeddings": ("word vectors", "words embed"),
+    "graph-parser": ("a dependency parser", "dep train"),
+    "hmm": ("a hidden Markov model", "hmm train"),
+    "kbest-lists": ("lists of dependency trees", "dep train-reranker --work"),
+    "latent-tagger": ("a latent tagger", "hmm train-tagger"),
+    "latent-tree": ("a latent tree model", "dep train-latent"),
+    "learned-analyzer": ("a learned analyzer", "lex train-analyzer"),
+    "lexical": ("a ranker of analyses", "lex train"),
+    "lpcfg": ("a constituency parser", "const train"),
+    "lrmvl": ("word vectors", "words embed --method lrmvl"),
+    "morph-tagger": ("a morphological tagger", ""),
+    "multiview": ("word vectors", "words embed --views"),
+    "segmenter": ("a segmenter of raw text", ""),
+    "pipeline": ("a pipeline", "pipe train"),
+    "spectral-hmm": ("a hidden Markov model, as operators", "hmm train-spectral"),
+    "topics": ("topics of documents", "words train-topics"),
+    "string-automaton": ("an automaton of strings", "lab train-automaton"),
+    "string-transducer": ("a transducer of strings", "lab train-automaton --of pairs"),
+    "tagger": ("a tagger", "tag train"),
 }
+# kind -> ``module:Class`` under ``eigentext``
+_CLASSES = {
+    "blocked-hmm": "sequences.blocked.model:BlockedHMM",
+    "bracketer": "lab.induction.model:Bracketer",
+    "class-bigram": "words.lm.class_bigram:ClassBigram",
+    "class-automata": "lab.automata.classes:ClassAutomata",
+    "clusters": "words.clusters.model:SpectralClusters",
+    "counts": "counting.counts:Counts",
+    "dependency-generative": "dependency.generative.parser:GenerativeParser",
+    "dependency-reranker": "dependency.rerank.reranker:Reranker",
+    "embeddings": "words.embeddings.cca:CCAEmbedding",
+    "graph-parser": "dependency.graph.parser:DependencyParser",
+    "hmm": "sequences.hmm.model:HMM",
+    "kbest-lists": "dependency.rerank.lists:KBestLists",
+    "latent-tagger": "sequences.tagger.model:LatentTagger",
+    "latent-tree": "dependency.latent.model:LatentTreeModel",
+    "learned-analyzer": "lexical.analyzers.learned:LearnedAnalyzer",
+    "lexical": "lexical.ranker.model:LexicalRanker",
+    "lpcfg": "constituency.model:LPCFG",
+    "lrmvl": "words.embeddings.lrmvl:LRMVL",
+    "morph-tagger": "tagging.morphology.tagger:MorphTagger",
+    "multiview": "words.embeddings.multiview:MultiviewEmbedding",
+    "segmenter": "tagging.segmentation.model:Segmenter",
+    "pipeline": "pipeline.model:Pipeline",
+    "spectral-hmm": "sequences.spectral.model:SpectralHMM",
+    "topics": "words.topics.model:TopicModel",
+    "string-automaton": "lab.automata.model:StringAutomaton",
+    "string-transducer": "lab.automata.transducer:StringTransducer",
+    "tagger": "tagging.sequence.tagger:SequenceTagger",
+}
+KINDS = {kind: ModelKind(*names, _CLASSES[kind]) for kind, names in _NAMES.items()}
 
 # name -> ``module:attribute`` under ``eigentext``
 PARTS = {
@@ -153,10 +128,7 @@ def part(name: str) -> Any:
 
 def class_of(kind: str) -> Any:
     """The class that loads files of this kind; None for a kind that is not known."""
-    entry = KINDS.get(kind)
-    if entry is None or not entry.home:
-        return None
-    return _at(entry.home)
+    return _at(_CLASSES[kind]) if kind in _CLASSES else None
 
 
 def _at(home: str) -> Any:

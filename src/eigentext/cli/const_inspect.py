@@ -106,12 +106,8 @@ def inspect(
 
 def _theorem(theorem: TheoremThree) -> dict[str, object]:
     needed = theorem.nodes_needed
-    finite = needed is not None and needed < float("inf")
-    return {
-        "sigma": theorem.sigma,
-        "Lambda": theorem.Lambda,
-        "nodes_needed": needed if finite else None,
-    }
+    nodes = needed if needed is not None and needed < float("inf") else None
+    return {"sigma": theorem.sigma, "Lambda": theorem.Lambda, "nodes_needed": nodes}
 
 
 def _theorem_line(theorem: TheoremThree) -> str:

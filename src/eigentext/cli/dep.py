@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from json import dumps
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -22,6 +22,7 @@ from eigentext.errors import SettingsError
 from eigentext.language.formats.registry import format_of
 
 if TYPE_CHECKING:
+    from eigentext.base.types import Json
     from eigentext.evaluate.attachment import AttachmentResult
     from eigentext.evaluate.attachment_counts import WordScore
 
@@ -74,19 +75,16 @@ def eval_(
                 right, sentences_of(predicted), punctuation=punctuation, subtypes=subtypes
             )
 
-    compared: dict[str, dict[str, Any]] = {}
+    beside: dict[str, Json] = {}
     with using_cores(jobs):
         right = list(sentences_of(gold))
         result = scored(model)
         if against is not None:
-            compared = _compared(result, scored(against), samples, seed)
-    figures: dict[str, Any] = result.as_dict()
+            beside = _compared(result, scored(against), samples, seed)
+    figures: Json = result.as_dict()
     tables = {table.value: _table(result, table) for table in dict.fromkeys(by or ())}
     if json:
-        more = {
-            **({"by": tables} if tables else {}),
-            **({"against": compared} if compared else {}),
-        }
+        more = {**({"by": tables} if tables else {}), **({"against": beside} if beside else {})}
         show_figures({**figures, **more}, as_json=True)
         return
     show_figures({k: v for k, v in figures.items() if v is not None}, as_json=False)
@@ -98,14 +96,14 @@ def eval_(
         )
     for name, rows in tables.items():
         show_table(f"By {name}", rows)
-    if compared:
-        rows = [{"measure": measure, **figures} for measure, figures in compared.items()]
+    if beside:
+        rows = [{"measure": measure, **figures} for measure, figures in beside.items()]
         show_table(f"Against {against} (95% interval)", rows)
 
 
 def _compared(
     result: AttachmentResult, other: AttachmentResult, samples: int, seed: int
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Json]:
     """By measure: is the difference luck?"""
     from eigentext.evaluate.attachment import compare_systems
 
@@ -124,7 +122,7 @@ def _compared(
     }
 
 
-def _table(result: AttachmentResult, name: TableName) -> list[dict[str, Any]]:
+def _table(result: AttachmentResult, name: TableName) -> list[Json]:
     if name == "length":
         return [
             {
@@ -229,7 +227,7 @@ def inspect(
         print(f"    words: {words}\n    children: {children}")
 
 
-def _trust(source: str, flags: OperatorFlags) -> dict[str, Any]:
+def _trust(source: str, flags: OperatorFlags) -> Json:
     import numpy as np
 
     from eigentext.dependency import SpectralTreeOperators

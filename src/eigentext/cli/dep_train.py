@@ -24,6 +24,7 @@ from eigentext.dependency.settings import (
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
+    from eigentext.base.types import Json
     from eigentext.dependency import DependencyParser, GenerativeParser, LatentTreeModel, Reranker
     from eigentext.dependency.settings import Unlabelled, UnlabelledReport
     from eigentext.language.formats.conllu import ConlluBlock
@@ -73,9 +74,9 @@ class UnlabelledRounds(UnlabelledText):
     unlabelled_rounds: int = flag("EM rounds over trees and these.", 3, min=0)
 
 
-def _unlabelled_figures(report: UnlabelledReport, held_out: str) -> dict[str, object]:
+def _unlabelled_figures(report: UnlabelledReport, held_out: str) -> Json:
     """What became of the sentences; ``held_out`` names what chose the weight."""
-    figures: dict[str, object] = {
+    figures: Json = {
         "unlabelled_used": report.n_used if report.weight else 0,
         "unlabelled_too_long": report.n_left_out,
         "unlabelled_weight": report.weight,
@@ -113,7 +114,7 @@ def train(
         held_out = training_trees(expand(dev), log) if dev else []
         parser.fit(treebank, held_out or None, progress=progress)
         chosen = parser.projectivity_  # may arcs cross, and what was seen where it was chosen
-        figures: dict[str, object] = {
+        figures: Json = {
             "sentences": len(treebank),
             "words": sum(map(len, treebank)),
             "bits": parser.arcs_.settings.bits,
@@ -159,15 +160,11 @@ def train_generative(
     parser = GenerativeParser(**settings.of(GenerativeParserSettings))
     parser.check()
     with run.reading("steps") as (log, progress):
-        treebank = training_trees(sources, log)
+        bank = training_trees(sources, log)
         held_out = training_trees(expand(dev), log) if dev else []
         unlabelled = text.read(log, rounds=text.unlabelled_rounds)
-        parser.fit(treebank, unlabelled=unlabelled, progress=progress)
-        figures: dict[str, object] = {
-            "sentences": len(treebank),
-            "words": sum(map(len, treebank)),
-            "relations": 0,
-        }
+        parser.fit(bank, unlabelled=unlabelled, progress=progress)
+        figures: Json = {"sentences": len(bank), "words": sum(map(len, bank)), "relations": 0}
         if unlabelled is not None:
             figures |= _unlabelled_figures(parser.unlabelled_, "held_out_uas")
         if held_out:
@@ -200,7 +197,7 @@ def train_latent(
     n_words = sum(map(len, treebank))
     history = model.log_likelihoods_
     used = unlabelled is not None and model.unlabelled_.weight
-    figures: dict[str, object] = {
+    figures: Json = {
         "trees": len(treebank),
         "words": n_words,
         "observations": model.observations_.sizes[0],

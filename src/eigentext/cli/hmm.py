@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eigentext.base.progress import Progress
+    from eigentext.base.types import Json
     from eigentext.sequences import HMM, BlockedHMM
     from eigentext.sequences.tagger.model import LatentTagger, TagAnswer
     from eigentext.tagging.sequence.reading import TagItem
@@ -115,7 +116,7 @@ def apply(
     run.remark_on_unknown(share, vocabulary)
     if run.json:
         rates = run.clock.figures(tokens=counts["tokens"])
-        figures: dict[str, object] = {**counts, "skipped": run.skipped, **rates}
+        figures: Json = {**counts, "skipped": run.skipped, **rates}
         if as_json and getattr(tagger, "estimator", "") in ("moments", "mixed"):
             figures["negative_rate"] = round(negative / max(counts["tokens"], 1), 4)
         run.tell(figures)
@@ -131,18 +132,13 @@ class _Answer(NamedTuple):
 
 
 def _answers(
-    tagger: LatentTagger,
-    sentences: list[Sequence[str]],
-    *,
-    as_json: bool,
-    kbest: int,
-    marginals: bool,
+    tagger: LatentTagger, texts: list[Sequence[str]], *, as_json: bool, kbest: int, marginals: bool
 ) -> list[_Answer]:
     """What a process does with its share of the work."""
     if not as_json:
-        return [_Answer(tagger.tag(tokens) if tokens else []) for tokens in sentences]
+        return [_Answer(tagger.tag(tokens) if tokens else []) for tokens in texts]
     answers = []
-    for tokens in sentences:
+    for tokens in texts:
         tagging = tagger.analyse(tokens, kbest=kbest)
         record = _as_json(tokens, tagging, tagger, kbest=kbest, marginals=marginals)
         text = dumps(record, ensure_ascii=False)
@@ -169,7 +165,7 @@ def _states(
     for tokens, path, log_prob, share in zip(
         sentences, paths, model.log_prob(sentences).tolist(), shares, strict=True
     ):
-        record: dict[str, object] = {"tokens": list(tokens), "tags": path}
+        record: Json = {"tokens": list(tokens), "tags": path}
         record["log_prob"] = log_prob if log_prob > float("-inf") else None
         if share is not None:
             record["marginals"] = _shares_of_states(share)
@@ -194,8 +190,8 @@ def _likely(names: Sequence[str], row: list[float]) -> dict[str, float]:
 
 def _as_json(
     tokens: Sequence[str], answer: TagAnswer, tagger: LatentTagger, *, kbest: int, marginals: bool
-) -> dict[str, object]:
-    record: dict[str, object] = {"tokens": list(tokens), "tags": answer.tags}
+) -> Json:
+    record: Json = {"tokens": list(tokens), "tags": answer.tags}
     record["log_prob"] = answer.log_prob if answer.log_prob > float("-inf") else None
     if answer.fallback:
         record["fallback"] = True
@@ -205,11 +201,8 @@ def _as_json(
         record["marginals"] = [_likely(tagger.tags_, row) for row in answer.marginals.tolist()]
     if kbest > 1:
         record["kbest"] = [
-            {
-                **path._asdict(),
-                "log_prob": path.log_prob if path.log_prob > float("-inf") else None,
-            }
-            for path in answer.kbest
+            {**way._asdict(), "log_prob": way.log_prob if way.log_prob > float("-inf") else None}
+            for way in answer.kbest
         ]
     return record
 
@@ -291,7 +284,7 @@ def _learn_text(
     remedy: str,
     *feedback: str,
     **more: Any,
-) -> dict[str, object]:
+) -> Json:
     """Fit the model to numbered text; ``remedy``: what to lower where a text is too small."""
     from eigentext.sequences.observations import NumberedText, Symbols
 
@@ -329,7 +322,7 @@ def train_tagger(
     with run.reading("nodes") as (log, progress):
         tokens, tags, _ = columns.tagged(expand(files), scheme="plain", on_error=log)
         tagger.fit(tokens, tags, progress=progress)
-    figures: dict[str, object] = {
+    figures: Json = {
         "sentences": sum(map(bool, tokens)),
         "tokens": sum(map(len, tokens)),
         "tags": len(tagger.tags_),

@@ -20,6 +20,7 @@ from eigentext.errors import DataError, SettingsError
 from eigentext.language.formats.registry import format_of
 
 if TYPE_CHECKING:
+    from eigentext.base.types import Json
     from eigentext.sequences.hmm.model import HMM
 
 TEXT_KINDS = ("hmm", "spectral-hmm", "blocked-hmm")  # models of text without tags
@@ -83,7 +84,7 @@ def _print_scored(
 
     value = 0.0 - sum(values)
     if format_ == "jsonl":
-        record: dict[str, object] = {"log_prob": value if isfinite(value) else None}
+        record: Json = {"log_prob": value if isfinite(value) else None}
         record["perplexity"] = perplexity(value, len(values))
         record["tokens"] = sentence
         if surprisals:
@@ -156,7 +157,7 @@ def eval_(
     if not data.n_tokens:
         raise DataError(files[0], None, "no tokens, expected text")
     surprisals = hmm.surprisals_encoded(data)
-    figures: dict[str, object] = {
+    figures: Json = {
         "sentences": len(data),
         "tokens": data.n_tokens,
         "perplexity": perplexity(-surprisals.sum(), data.n_tokens),
@@ -183,7 +184,7 @@ def _eval_tagged(model: str, files: list[str], tagged: TaggedInput, *, json: boo
     tagger = LatentTagger.load(model)
     tokens, tags, _ = tagged.tagged(expand(files), scheme="plain")
     report = evaluate_tagger(tagger.stream, tagger.words_.knows, tokens, tags)
-    figures: dict[str, object] = {
+    figures: Json = {
         "tokens": report.n_tokens,
         "accuracy": round(report.accuracy, 2),
         "known": round(report.known, 2) if report.n_unknown < report.n_tokens else None,

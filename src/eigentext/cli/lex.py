@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from json import dumps
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -131,7 +131,7 @@ def _ranked(
         for both in zip(sentences, ranked, strict=True)
     ]
     # ranked as one document, written by all: processes that are forked have the state already
-    state = _Ranked(ranker, readings, format_, flags.top)
+    state = ranker, readings, format_, flags.top
     for number, shown in in_order(_shown, range(len(readings)), state=state, jobs=jobs):
         yield len(readings[number]), shown
 
@@ -174,33 +174,27 @@ def _analysed(
     return answers
 
 
-class _Ranked(NamedTuple):
-    """What is to be written."""
-
-    ranker: LexicalRanker
-    sentences: list[list[RankedWord]]
-    format: str
-    top: int
-
-
-def _shown(ranked: _Ranked, numbers: list[int]) -> list[list[str]]:
+def _shown(
+    ranked: tuple[LexicalRanker, list[list[RankedWord]], str, int], numbers: list[int]
+) -> list[list[str]]:
     """The lines of some sentences, which are numbered from 0."""
     from eigentext.lexical.output import as_conllu, as_json_line, as_vocalised
 
+    ranker, sentences, format_, top = ranked
     answers = []
     for number in numbers:
-        words = ranked.sentences[number]
-        if ranked.format == "jsonl":
-            lines = [as_json_line(number + 1, words, ranked.ranker, ranked.top)]
-        elif ranked.format == "vocalised":
-            lines = [as_vocalised(words, ranked.ranker)]
+        words = sentences[number]
+        if format_ == "jsonl":
+            lines = [as_json_line(number + 1, words, ranker, top)]
+        elif format_ == "vocalised":
+            lines = [as_vocalised(words, ranker)]
         else:
-            lines = list(as_conllu(number + 1, words, ranked.ranker)) if words else []
+            lines = list(as_conllu(number + 1, words, ranker)) if words else []
         answers.append(lines)
     return answers
 
 
-DocumentsBy = Annotated[
+Grouping = Annotated[
     Literal["auto", "newdoc", "source", "sentence"],
     typer.Option("--documents", help="What a document of a treebank is."),
 ]
@@ -208,10 +202,7 @@ DocumentsBy = Annotated[
 
 @with_flags(RankerSettings)
 def train(
-    sources: options.Labelled,
-    run: Training,
-    settings: SettingFlags,
-    documents: DocumentsBy = "auto",
+    sources: options.Labelled, run: Training, settings: SettingFlags, documents: Grouping = "auto"
 ) -> None:
     """Learn to rank the analyses of words in context.
 
@@ -278,7 +269,7 @@ def eval_(
     sources: options.Labelled,
     run: Run,
     analyzer: OtherAnalyzer = None,
-    documents: DocumentsBy = "auto",
+    documents: Grouping = "auto",
     without: str | None = flag(
         "Elements that the second figures leave out, by commas; by default cas, where the scheme "
         'has it; none: "".'

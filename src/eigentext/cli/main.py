@@ -34,39 +34,31 @@ _INTERRUPTED = 130
 _TERMINATED = 143
 
 # Name -> module of this package, line of the help page: only what is called is imported.
-CORE = {
-    "words": ("eigentext.cli.words:app", "Word counts and word representations."),
-    "tag": ("eigentext.cli.tag:app", "Tags of tokens: entities and parts of speech."),
-    "hmm": (
-        "eigentext.cli.hmm:app",
-        "Hidden Markov models: EM, spectral, blocked; latent taggers.",
-    ),
-    "const": ("eigentext.cli.const:app", "Constituency parsing with latent-variable PCFGs."),
-    "dep": ("eigentext.cli.dep:app", "Dependency parsing, and what trees hide."),
-    "lex": ("eigentext.cli.lex:app", "Analyses of words, in and out of context."),
-    "pipe": (
-        "eigentext.cli.pipe:app",
-        "From raw text to sentences, words, tags, lemmas and trees.",
-    ),
-    "model": ("eigentext.cli.model:app", "Models by name: list, make, get, remove."),
-    "data": ("eigentext.cli.data:app", "Open data sets: list, get."),
+_CORE = {
+    "words": ("words:app", "Word counts and word representations."),
+    "tag": ("tag:app", "Tags of tokens: entities and parts of speech."),
+    "hmm": ("hmm:app", "Hidden Markov models: EM, spectral, blocked; latent taggers."),
+    "const": ("const:app", "Constituency parsing with latent-variable PCFGs."),
+    "dep": ("dep:app", "Dependency parsing, and what trees hide."),
+    "lex": ("lex:app", "Analyses of words, in and out of context."),
+    "pipe": ("pipe:app", "From raw text to sentences, words, tags, lemmas and trees."),
+    "model": ("model:app", "Models by name: list, make, get, remove."),
+    "data": ("data:app", "Open data sets: list, get."),
     "convert": (
-        "eigentext.cli.convert:convert",
+        "convert:convert",
         "Convert between formats of text and trees, draw trees, open counts.",
     ),
     "demo": (
-        "eigentext.cli.data:demo",
+        "data:demo",
         "Train every model on the sample data, use it, and write an HTML report.",
     ),
     "info": (
-        "eigentext.cli.info:info",
+        "info:info",
         "Print the header of a model file, or the versions of this installation.",
     ),
-    "warm": (
-        "eigentext.cli.info:warm",
-        "Compile everything now, so that no later command has to.",
-    ),
+    "warm": ("info:warm", "Compile everything now, so that no later command has to."),
 }
+CORE = {name: (f"eigentext.cli.{home}", line) for name, (home, line) in _CORE.items()}
 ENTRY_POINTS = "eigentext.commands"  # where a wing names its own: a mapping such as CORE
 
 

@@ -68,11 +68,13 @@ def apply(
         $ eigentext pipe apply english.pipe sample/raw.txt -o parsed.jsonl --format jsonl --top 2
         $ eigentext pipe apply english.pipe sample/treebank-dev.conllu -o again.conllu --given tags
     """
+    from eigentext.base.hashing import fingerprint
+    from eigentext.base.modelfile import read_header
     from eigentext.features.symbols import Share
     from eigentext.language.formats.spacy_docs import merged
     from eigentext.pipeline import Pipeline
     from eigentext.pipeline.annotate import AnswerOptions
-    from eigentext.pipeline.runs import NOTHING, RunJob, units_of
+    from eigentext.pipeline.runs import NOTHING, RunJob, units_of, write_resumably
 
     sources = expand(files or ["-"])
     kind = _input_of(sources, input_, level)
@@ -93,11 +95,16 @@ def apply(
     with run.reading() as (log, progress), workers.at_work(jobs):
         units = units_of(sources, kind, field=field, on_error=log)
         bar = _Bar(progress, _bytes_of(sources))
+        check_writable(run.output)
         if format_ != "docbin" and _is_plain(run.output):
             about = [model, sources, kind, field, kept, *request, format_, offsets, run.on_error]
-            _resumably(units, job, run.output, about, jobs, bar, resume=resume)
+            stats = [os.stat(file) if os.path.isfile(file) else None for file in sources]
+            looks = [(stat.st_size, stat.st_mtime_ns) if stat else () for stat in stats]
+            key = fingerprint(about, looks, read_header(model).sha256)
+            safe = write_resumably(units, job, run.output, key, resume=resume, jobs=jobs)
+            for unit, done in safe:
+                bar.add(unit, done)
         else:
-            check_writable(run.output)
             pieces = _pieces(units, job, jobs, bar)
             with atomic_write(run.output) as out:
                 for content in pieces if format_ != "docbin" else [merged(pieces)]:
@@ -156,30 +163,6 @@ class _Bar:
     def add(self, unit: RunUnit, counts: RunCounts) -> None:
         self.done, self.counts = self.done + unit.size, counts
         self.progress(min(self.done, self.total or self.done), self.total, "annotating")
-
-
-def _resumably(
-    units: Iterable[RunUnit],
-    job: RunJob,
-    output: str,
-    about: list[Any],
-    jobs: int,
-    bar: _Bar,
-    *,
-    resume: bool,
-) -> None:
-    from eigentext.base.hashing import fingerprint
-    from eigentext.base.modelfile import read_header
-    from eigentext.pipeline.runs import write_resumably
-
-    check_writable(output)
-    model, sources, *_ = about
-    looks = [
-        (os.stat(s).st_size, os.stat(s).st_mtime_ns) if os.path.isfile(s) else () for s in sources
-    ]
-    key = fingerprint(about, looks, read_header(model).sha256)
-    for unit, done in write_resumably(units, job, output, key, resume=resume, jobs=jobs):
-        bar.add(unit, done)
 
 
 def _pieces(units: Iterable[RunUnit], job: RunJob, jobs: int, bar: _Bar) -> Iterator[bytes]:

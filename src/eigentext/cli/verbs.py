@@ -59,8 +59,8 @@ class Run(Flags):
         """What readers take as ``on_error``, and progress; says at the end what was skipped."""
         log = SkipLog() if self.on_error == "skip" else None
         with (
-            using_cores(self.cores),
-            using_device(self.place),
+            using_cores(getattr(self, "jobs", 1)),  # of Training
+            using_device(getattr(self, "device", "cpu")),  # of TrainingOnDevice
             progress_bar(quiet=self.quiet, unit=unit) as progress,
         ):
             yield log, progress
@@ -69,16 +69,6 @@ class Run(Flags):
             self.remark(f"skipped {log.count} item(s) that could not be read:")
             for message in log.messages:
                 self.remark(f"  {message}")
-
-    @property
-    def place(self) -> str:
-        """Where large products are made."""
-        return "cpu"
-
-    @property
-    def cores(self) -> int:
-        """How many threads the work may use."""
-        return 1
 
     def remark(self, text: str) -> None:
         """One line to the person at the terminal."""
@@ -113,12 +103,7 @@ class Training(Run):
         """A model that cannot be written is an error before it has been learned."""
         check_writable(self.output)
 
-    @property
-    def cores(self) -> int:
-        """As many as asked for."""
-        return self.jobs
-
-    def about(self, sources: list[str]) -> dict[str, Any]:
+    def about(self, sources: list[str]) -> dict[str, object]:
         """What a model's header says of the data it was made from."""
         return {"name": self.data_name, "licence": self.data_licence, "files": sources}
 
@@ -159,11 +144,6 @@ class TrainingOnDevice(Training):
 
         super().__post_init__()
         backend_for(self.device)
-
-    @property
-    def place(self) -> str:
-        """The device that was asked for."""
-        return self.device
 
 
 @dataclass(kw_only=True)

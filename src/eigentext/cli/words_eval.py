@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from json import dumps
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,6 +22,7 @@ from eigentext.cli.words_train import VECTORS, DocumentInput, sentences_with_tok
 from eigentext.errors import EigentextError, SettingsError
 
 if TYPE_CHECKING:
+    from eigentext.base.types import Json
     from eigentext.drawing.words_tree import ClusterTree
     from eigentext.words.clusters.model import SpectralClusters
 
@@ -104,16 +105,14 @@ def eval_(
         raise SettingsError("--mix is for a language model")
     if kind != "topics":
         text.refuse("is for topics", but=("--field",) if kind == "class-bigram" else ())
-    if kind == "topics":
-        show_figures(_of_topics(model, gold, text, top), as_json=json)
+    if kind in ("topics", "class-bigram"):
+        if kind == "topics":
+            figures = _of_topics(model, gold, text, top)
+        else:
+            figures = _of_language_model(model, gold, text.field, mix)
+        show_figures(figures, as_json=json)
         return
-    if kind == "class-bigram":
-        show_figures(_of_language_model(model, gold, text.field, mix), as_json=json)
-        return
-    if kind == "clusters":
-        figures = _of_clusters(model, expand(gold))
-    else:
-        figures = _of_vectors(model, expand(gold))
+    figures = (_of_clusters if kind == "clusters" else _of_vectors)(model, expand(gold))
     if json:
         show_figures(figures, as_json=True)
         return
@@ -136,7 +135,7 @@ def _is_paths_file(path: str) -> bool:
     return len(cells) == 3 and not cells[0].strip("01")
 
 
-def _of_topics(model: str, gold: list[str], text: DocumentInput, top: int) -> dict[str, Any]:
+def _of_topics(model: str, gold: list[str], text: DocumentInput, top: int) -> Json:
     import numpy as np
 
     from eigentext.evaluate.clustering import npmi_coherence
@@ -156,9 +155,7 @@ def _of_topics(model: str, gold: list[str], text: DocumentInput, top: int) -> di
     }
 
 
-def _of_language_model(
-    model: str, gold: list[str], field: str | None, mix: float | None
-) -> dict[str, Any]:
+def _of_language_model(model: str, gold: list[str], field: str | None, mix: float | None) -> Json:
     from eigentext.words.lm.class_bigram import ClassBigram
 
     bigram = ClassBigram.load(model)
@@ -171,7 +168,7 @@ def _of_language_model(
     }
 
 
-def _of_clusters(model: str, gold: list[str]) -> dict[str, Any]:
+def _of_clusters(model: str, gold: list[str]) -> Json:
     from eigentext.counting.counts import Counts
     from eigentext.evaluate.clustering import paths_information
     from eigentext.words.clusters.model import read_clusters
@@ -188,14 +185,14 @@ def _of_clusters(model: str, gold: list[str]) -> dict[str, Any]:
     return {Path(model).name: figures}
 
 
-def _of_vectors(model: str, gold: list[str]) -> dict[str, Any]:
+def _of_vectors(model: str, gold: list[str]) -> Json:
     from eigentext.evaluate import similarity as scores
     from eigentext.features.symbols import looked_up
     from eigentext.words.embeddings.vectors import load_space
 
     space = load_space(model)
     rows, vectors = space.row_of, space.unit
-    figures: dict[str, Any] = {}
+    figures: Json = {}
     for file in gold:
         first = _first_line(file)
         if first.startswith(":") or len(first.split()) == 4:  # questions, by their sections
@@ -286,8 +283,7 @@ def inspect(
     kinds = ("clusters", "counts", "topics", "class-bigram", *VECTORS)
     plain = "word2vec" if words else "clusters"
     kind = kind_of_model(model, *kinds) if is_model(model) else plain
-    vectors = kind in (*VECTORS, "word2vec")
-    if vectors != bool(words):
+    if (kind in (*VECTORS, "word2vec")) != bool(words):
         raise SettingsError("words are for a model of vectors" if words else "expected words")
     if seed is not None and kind != "class-bigram":
         raise SettingsError("--seed is for a language model")
@@ -297,16 +293,11 @@ def inspect(
         _show_clusters(model, run, page, 50 if top is None else top)
         return
     page.refuse("is for clusters")
-    top, as_json = 10 if top is None else top, format_ == "jsonl"
-    if vectors:
-        lines = _nearest(model, words or [], top, as_json=as_json)
-    elif kind == "counts":
-        lines = _frequent(model, top, as_json=as_json)
-    elif kind == "topics":
-        lines = _topics(model, top, as_json=as_json)
+    shown = _shown(model, kind, words or [], 10 if top is None else top, seed or 0)
+    if format_ == "jsonl":
+        run.write(dumps(record, ensure_ascii=False) for record, _ in shown)
     else:
-        lines = _drawn(model, top, seed or 0, as_json=as_json)
-    run.write(lines)
+        run.write(line for _, lines in shown for line in lines)
 
 
 def _show_clusters(model: str, run: Applying, flags: PageFlags, top: int) -> None:
@@ -374,38 +365,31 @@ def _tree_of(model: str, run: Applying) -> tuple[ClusterTree, SpectralClusters |
         return read_tree(model, on_error=log), None
 
 
-def _frequent(model: str, top: int, *, as_json: bool) -> Iterator[str]:
-    from eigentext.counting.counts import Counts
+def _shown(
+    model: str, kind: str, words: list[str], top: int, seed: int
+) -> Iterator[tuple[Json, list[str]]]:
+    """What is shown of a model that has no page: records, and each of them as lines."""
+    if kind == "counts":
+        from eigentext.counting.counts import Counts
 
-    counts = Counts.load(model)
-    for word, n in list(zip(counts.words, counts.unigrams.tolist(), strict=True))[:top]:
-        record = {"word": word, "count": n}
-        yield dumps(record, ensure_ascii=False) if as_json else f"{n}\t{word}"
+        counts = Counts.load(model)
+        for word, n in list(zip(counts.words, counts.unigrams.tolist(), strict=True))[:top]:
+            yield {"word": word, "count": n}, [f"{n}\t{word}"]
+    elif kind == "topics":
+        from eigentext.words.topics.model import TopicModel
 
+        for view in TopicModel.load(model).views(top):
+            leading = " ".join(word for word, _ in view.words)
+            yield view._asdict(), [f"{view.topic}\t{view.share:.4f}\t{leading}"]
+    elif kind == "class-bigram":
+        from eigentext.words.lm.class_bigram import ClassBigram
 
-def _topics(model: str, top: int, *, as_json: bool) -> Iterator[str]:
-    from eigentext.words.topics.model import TopicModel
+        for tokens in ClassBigram.load(model).sample(top, seed=seed):
+            yield {"tokens": tokens}, [" ".join(tokens)]
+    else:
+        from eigentext.words.embeddings.vectors import load_space
 
-    for view in TopicModel.load(model).views(top):
-        if as_json:
-            yield dumps(view._asdict(), ensure_ascii=False)
-        else:
-            yield f"{view.topic}\t{view.share:.4f}\t{' '.join(word for word, _ in view.words)}"
-
-
-def _nearest(model: str, words: list[str], top: int, *, as_json: bool) -> Iterator[str]:
-    from eigentext.words.embeddings.vectors import load_space
-
-    for query, nearest in zip(words, load_space(model).nearest(words, top), strict=True):
-        if as_json:
+        for query, nearest in zip(words, load_space(model).nearest(words, top), strict=True):
             near = [{"word": word, "cosine": round(cosine, 4)} for word, cosine in nearest]
-            yield dumps({"query": query, "neighbours": near}, ensure_ascii=False)
-        else:
-            yield from (f"{query}\t{word}\t{cosine:.4f}" for word, cosine in nearest)
-
-
-def _drawn(model: str, n: int, seed: int, *, as_json: bool) -> Iterator[str]:
-    from eigentext.words.lm.class_bigram import ClassBigram
-
-    for tokens in ClassBigram.load(model).sample(n, seed=seed):
-        yield dumps({"tokens": tokens}, ensure_ascii=False) if as_json else " ".join(tokens)
+            lines = [f"{query}\t{word}\t{cosine:.4f}" for word, cosine in nearest]
+            yield {"query": query, "neighbours": near}, lines

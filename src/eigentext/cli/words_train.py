@@ -26,6 +26,7 @@ from eigentext.words.settings import (
 )
 
 if TYPE_CHECKING:
+    from eigentext.base.types import Json
     from eigentext.words import LRMVL, CCAEmbedding, MultiviewEmbedding
     from eigentext.words.clusters.model import SpectralClusters
 
@@ -103,9 +104,7 @@ def cluster(
         model.write_paths(paths)
 
 
-def _cluster_figures(
-    model: SpectralClusters, n_tokens: int, seconds: dict[str, float]
-) -> dict[str, object]:
+def _cluster_figures(model: SpectralClusters, n_tokens: int, seconds: dict[str, float]) -> Json:
     from eigentext.evaluate.clustering import prefix_information
 
     clustering = model.clustering_
@@ -186,7 +185,7 @@ def embed(
     check_writable(vectors)
     sources = expand(corpus or [])
     with run.reading() as (log, progress), workers.at_work(run.jobs):
-        common: dict[str, Any] = {
+        common: Json = {
             "vocab_size": model.vocab_size,
             "min_count": model.min_count,
             "jobs": run.jobs,
@@ -201,14 +200,13 @@ def embed(
             figures = _lrmvl(model, sources, common)
         else:
             figures = _views(model, sources, pairs, common)
-    run.save(model, sources or [str(counts)], figures, beside=vectors)
+    sizes = {"tokens": model.n_tokens_, "words": len(model.embeddings_.words)}
+    run.save(model, sources or [str(counts)], sizes | figures, beside=vectors)
     if vectors is not None:
         model.embeddings_.export(vectors)
 
 
-def _cca(
-    model: CCAEmbedding, sources: list[str], counts: str | None, common: dict[str, Any]
-) -> dict[str, object]:
+def _cca(model: CCAEmbedding, sources: list[str], counts: str | None, common: Json) -> Json:
     """Fit to counts, given or counted here; figures of the vectors."""
     from eigentext.base.heap import give_back
     from eigentext.counting.counting import count
@@ -234,8 +232,6 @@ def _cca(
     model.fit(counted, memory=common["memory"], progress=common["progress"])
     values = model.embeddings_.singular_values
     return {
-        "tokens": model.n_tokens_,
-        "words": len(model.embeddings_.words),
         "n_components": len(values),
         "first_singular_value": float(values[0]),
         "last_singular_value": float(values[-1]),
@@ -244,24 +240,20 @@ def _cca(
     }
 
 
-def _lrmvl(model: LRMVL, sources: list[str], common: dict[str, Any]) -> dict[str, object]:
+def _lrmvl(model: LRMVL, sources: list[str], common: Json) -> Json:
     """Fit to the text, as ids; figures of the vectors."""
     from eigentext.counting.encoding import encode_files
 
     text = encode_files(sources, **common)
     values = model.fit(text, progress=common["progress"]).embeddings_.singular_values
     return {
-        "tokens": model.n_tokens_,
-        "words": len(model.embeddings_.words),
         "n_components": model.n_components,
         "first_correlation": float(values[0]),
         "last_correlation": float(values[-1]),
     }
 
 
-def _views(
-    model: MultiviewEmbedding, sources: list[str], pairs: str | None, common: dict[str, Any]
-) -> dict[str, object]:
+def _views(model: MultiviewEmbedding, sources: list[str], pairs: str | None, common: Json) -> Json:
     """Fit to the text, as ids, with word pairs beside it; figures of the vectors."""
     from eigentext.counting.encoding import encode_files
     from eigentext.words.embeddings.multiview import read_word_pairs
@@ -274,8 +266,6 @@ def _views(
         raise SettingsError(f"{error}: take fewer --n-components") from error
     values = model.embeddings_.singular_values
     return {
-        "tokens": model.n_tokens_,
-        "words": len(model.embeddings_.words),
         "n_components": model.n_components,
         "first_agreement": float(values[0]),
         "last_agreement": float(values[-1]),
@@ -352,11 +342,7 @@ def train_topics(
 
 
 def sentences_with_tokens(
-    corpus: list[str],
-    field: str | None = None,
-    on_error: OnError | None = None,
-    *,
-    needed: bool = False,
+    corpus: list[str], field: str | None, on_error: OnError | None = None, *, needed: bool = False
 ) -> Iterator[list[str]]:
     """Sentences with tokens; where they are ``needed``, none at all is an error."""
     empty = True

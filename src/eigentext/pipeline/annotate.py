@@ -69,7 +69,7 @@ def filled(pipeline: Pipeline, docs: Sequence[Doc], options: AnswerOptions) -> l
         tagged = list(map(tagged_sentence, sentences, others))
         parser, reranker = pipeline.parser_, pipeline.reranker_
         parses = reranker.trees(parser, tagged) if reranker else parser.trees(tagged)
-        sentences = _parsed(sentences, *parses, universal=pipeline.universal_)
+        sentences = _parsed(sentences, *parses, pipeline.universal_)
     if pipeline.const_ is not None:
         trees = pipeline.const_.predict([_bracketable(s.columns.forms) for s in sentences])
         sentences = [
@@ -119,13 +119,9 @@ def _tagged(
 
 
 def _parsed(
-    sentences: Sequence[Sentence],
-    heads: list[list[int]],
-    relations: list[list[str]],
-    *,
-    universal: bool,
+    sentences: Sequence[Sentence], heads: list[list[int]], labels: list[list[str]], universal: bool
 ) -> list[Sentence]:
-    mended = map(with_one_root, heads, relations) if universal else relations
+    mended = map(with_one_root, heads, labels) if universal else labels
     return [
         replace(sentence.with_columns(heads=tree, deprels=names, deps=None), empty_nodes=())
         for sentence, tree, names in zip(sentences, heads, mended, strict=True)
@@ -239,17 +235,13 @@ def _mended(parse: Parse) -> Parse:
 
 
 def _listed(
-    parser: DependencyParser,
-    reranker: Reranker | None,
-    tagged: TaggedSentence,
-    k: int,
-    **arcs: Any,
+    parser: DependencyParser, reranker: Reranker | None, words: TaggedSentence, k: int, **arcs: Any
 ) -> list[Parse]:
     """The k best trees; with a reranker those of its list, so that its choice comes first."""
     if reranker is None:
-        return parser.kbest(tagged, k=k, **arcs)
-    listed = parser.kbest(tagged, k=reranker.settings_.kbest, **arcs)
-    return reranker.choose(tagged, listed)[:k]
+        return parser.kbest(words, k=k, **arcs)
+    listed = parser.kbest(words, k=reranker.settings_.kbest, **arcs)
+    return reranker.choose(words, listed)[:k]
 
 
 def _trees(parses: Sequence[Parse], heat: float, universal: bool) -> list[TreeReading]:

@@ -13,7 +13,7 @@ import shutil
 from dataclasses import replace
 from itertools import chain, islice
 from operator import add
-from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from eigentext.base.files.opening import numbered_lines
 from eigentext.base.parallel import in_order
@@ -74,11 +74,7 @@ NOTHING = RunCounts()
 
 
 def units_of(
-    sources: Iterable[str],
-    input_: Input,
-    *,
-    field: str | None = None,
-    on_error: OnError | None = None,
+    sources: Iterable[str], input_: Input, *, field: str | None, on_error: OnError | None
 ) -> Iterator[RunUnit]:
     """The units of all files, in order.
 
@@ -253,25 +249,14 @@ def write_resumably(
             with open(record.data, "r+b" if size else "wb") as out:
                 out.truncate(size)
                 out.seek(size)
-                yield from _written(units, job, record, out, done, jobs)
+                for unit, content, now in annotated(units, job, jobs=jobs, done=done):
+                    out.write(content)
+                    out.flush()
+                    record.write(now, out.tell())
+                    yield unit, now
                 os.fsync(out.fileno())
             if os.path.exists(target):
                 shutil.copymode(target, record.data)
             os.replace(record.data, target)
     except OSError as error:
         raise StorageError(output, None, f"cannot write: {error.strerror}") from error
-
-
-def _written(
-    units: Iterable[RunUnit],
-    job: RunJob,
-    record: _Record,
-    out: BinaryIO,
-    done: RunCounts,
-    jobs: int,
-) -> Iterator[tuple[RunUnit, RunCounts]]:
-    for unit, content, now in annotated(units, job, jobs=jobs, done=done):
-        out.write(content)
-        out.flush()
-        record.write(now, out.tell())
-        yield unit, now

@@ -37,24 +37,9 @@ from eigentext.base.files.storage import (
 from eigentext.base.files.writing import atomic_write, check_input, check_writable, write_lines
 from eigentext.errors import DataError, StorageError
 
-__all__ = [
-    "LONGEST_LINE",
-    "NO_TEXT",
-    "TOO_LONG",
-    "OnError",
-    "RawChunks",
-    "SkipLog",
-    "Source",
-    "atomic_write",
-    "check_writable",
-    "expand",
-    "is_model",
-    "not_utf8",
-    "numbered_lines",
-    "open_binary",
-    "raise_or_tell",
-    "write_lines",
-]
+__all__ = ["Source", "atomic_write", "check_writable", "write_lines"]  # of storage and writing
+__all__ += ["LONGEST_LINE", "NO_TEXT", "TOO_LONG", "OnError", "RawChunks", "SkipLog", "expand"]
+__all__ += ["is_model", "not_utf8", "numbered_lines", "open_binary", "raise_or_tell"]
 
 OnError = Callable[[DataError], None]
 
