@@ -128,7 +128,7 @@ def part(name: str) -> Any:
 
 def class_of(kind: str) -> Any:
     """The class that loads files of this kind; None for a kind that is not known."""
-    return _at(_CLASSES[kind]) if kind in _CLASSES else None
+    return _at(KINDS[kind].home) if kind in KINDS else None
 
 
 def _at(home: str) -> Any:

@@ -188,7 +188,7 @@ def test_load_opens_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(module, "Mean", Mean, raising=False)
     monkeypatch.setitem(
-        registry.KINDS, "test-mean", registry.Kind("a mean", "", "base.model:Mean")
+        registry.KINDS, "test-mean", registry.ModelKind("a mean", "", "base.model:Mean")
     )
     assert load(tmp_path / "m").mean_.tolist() == [4.0]
     assert from_bytes((tmp_path / "m").read_bytes()).mean_.tolist() == [4.0]

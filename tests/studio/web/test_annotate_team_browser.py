@@ -58,7 +58,7 @@ def team(serve: Any, dep_model: str, tmp_path_factory: Any) -> Iterator[str]:
         Accounts(store).add_user(name, role, PASSWORD)
     project = store.create_project("Trees", "dependency", language="en", model="english")
     read = read_documents(
-        str(folder / "text.conllu"), kind="conllu", task="dependency", language="en", name="text"
+        str(folder / "text.conllu"), kind="conllu", task="dependency", name="text"
     )
     store.add_documents(project.id, read)
     compared = store.create_project("Compared", "dependency", language="en", model="english")
