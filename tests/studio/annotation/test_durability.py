@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -68,7 +69,10 @@ def test_writers_in_several_processes_lose_nothing(place):
     layer = _layer(store)
     writers = [_writer(place, layer, f"w{n}", n) for n in range(4)]
     started = [writer.stdout.readline() for writer in writers]  # all are at work now
-    mine = [{"items": ["me-1-0"], "version": store.decide(layer, Change(0, "me-1-0", 1))}]
+    mine: list[dict] = []
+    while not mine:  # four others write all the time: a turn may be long in coming
+        with contextlib.suppress(StoreBusyError):  # then nothing was saved
+            mine = [{"items": ["me-1-0"], "version": store.decide(layer, Change(0, "me-1-0", 1))}]
     deadline = time.monotonic() + 60
     while store.layer_numbered(layer).version < 100 and time.monotonic() < deadline:
         time.sleep(0.05)
