@@ -248,7 +248,7 @@ class TestReference:
         card = page.locator("article", has=page.get_by_text("Try POST /api/batch/{job}"))
         card.get_by_label("job (path)").fill("parse")
         card.get_by_role("button", name="Send").click()
-        expect(card.locator("form pre")).to_contain_text("no dependency parser")
+        expect(card.locator("form pre")).to_contain_text('"n_sentences":1')
 
 
 def test_pages_say_how_far_the_loading_is(page: Any, serve: Serve, tmp_path: Path) -> None:

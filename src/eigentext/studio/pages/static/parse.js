@@ -35,7 +35,8 @@ const turns = new Map(); // the latest question about each sentence
 const layers = () => [...form.elements.layer].filter((box) => box.checked && !box.closest("label").hidden).map((box) => box.value);
 const best = () => Math.min(20, Math.max(1, Math.round(Number(fieldById("k").value)) || 1));
 /** The reranker, for a parser that has none of its own. */
-const rerank = () => (byId("rerank") && !named("dep")?.startsWith("pipeline:") ? fieldById("rerank").value || null : null);
+const hasRerankers = () => document.getElementById("rerank") !== null; // the list is there for those who serve one
+const rerank = () => (hasRerankers() && !named("dep")?.startsWith("pipeline:") ? fieldById("rerank").value || null : null);
 const named = (kind) => selects[kind]?.select.value || null;
 
 function body(more = {}) {
@@ -341,7 +342,7 @@ function restore(told) {
     selects[kind].select.selectedIndex = 0;
     choose(selects[kind].select, told[kind]);
   }
-  if (byId("rerank")) {
+  if (hasRerankers()) {
     fieldById("rerank").value = "";
     choose(byId("rerank"), told.rerank);
   }
