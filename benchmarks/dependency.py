@@ -144,7 +144,7 @@ class Bank:
         upos = sorted({tag for one in columns for tag in one.upos})
         xpos = sorted({tag for one in columns for tag in one.xpos} | set(upos))
         self.encoder = TokenEncoder(
-            known=frequent_words((lowered(form) for one in columns for form in one.forms), 1),
+            vocabulary=frequent_words((lowered(form) for one in columns for form in one.forms), 1),
             clusters=self.clusters,
             upos=upos,
             xpos=xpos,

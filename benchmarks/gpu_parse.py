@@ -292,13 +292,13 @@ def _with_sizes(
 
 def _forget_words(card: CardParser) -> None:
     """All words are new again, as in the first text that a parser sees."""
-    from eigentext.accel.constituency.engine import WordTable
+    from eigentext.accel.constituency.engine import EmissionTable
 
     lexicon = card.table.lexicon
     for known in (lexicon, lexicon.tag_level):
         known._emissions.clear()
     lexicon.tag_level._shape_of.clear()
-    card.table = WordTable(card.grammar)
+    card.table = EmissionTable(card.grammar)
 
 
 def _per_sentence(seconds: dict[str, float], n: int) -> dict[str, float]:

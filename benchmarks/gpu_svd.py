@@ -291,7 +291,8 @@ def where(cupy: Any, function: Callable[[], Any]) -> None:
 
         setattr(owner, method, watched)
 
-    from eigentext.linalg import card, krylov
+    from eigentext.accel import rows
+    from eigentext.linalg import krylov
 
     for method in (
         "inner",
@@ -309,7 +310,7 @@ def where(cupy: Any, function: Callable[[], Any]) -> None:
         "sparse",
     ):
         watch(CupyBackend, method)
-    watch(card.CardRows, "times")
+    watch(rows.CardRows, "times")
     watch(krylov, "random_block")
     watch(np.linalg, "eigh")
     try:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import runpy
 import sys
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).parent.parent
+IMPORTING = sorted(
+    path
+    for folder in ("benchmarks", "examples", "docs", ".ci")
+    for path in (ROOT / folder).rglob("*.py")
+)
 SCRIPTS = sorted(
     path
-    for path in (Path(__file__).parent.parent / "benchmarks").glob("*.py")
+    for path in (ROOT / "benchmarks").glob("*.py")
     if "import argparse" in path.read_text(encoding="utf-8")
 )
 
@@ -39,3 +48,14 @@ def test_no_option_is_required(
     monkeypatch.syspath_prepend(str(script.parent))
     with pytest.raises(Parsed):
         runpy.run_path(str(script), run_name="__main__")
+
+
+@pytest.mark.parametrize("script", IMPORTING, ids=lambda path: path.stem)
+def test_what_is_imported_later_is_there(script: Path) -> None:
+    """Imports inside functions, too: many a script is run on a graphics card alone."""
+    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "eigentext":
+            module = import_module(str(node.module))
+            for name in node.names:
+                within = f"{node.module}.{name.name}"
+                assert hasattr(module, name.name) or find_spec(within), f"{node.lineno}: {within}"

@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterable, Sequence
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -257,11 +258,33 @@ def _open_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
+def exit_on_sigterm() -> None:
+    """Let ``kill`` end the process as Ctrl-C does, so that what is temporary is removed.
+
+    An exception disappears where nothing can raise: in an import (the locks of modules, the start
+    of a C module) and in a callback (a finaliser, what LLVM calls).  There it is raised later.
+    """
+
+    def again() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+
+    def leave(_: int, frame: FrameType | None) -> None:
+        while frame and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+            frame = frame.f_back
+        again() if frame else sys.exit(_TERMINATED)
+
+    def lost(error: sys.UnraisableHookArgs) -> None:
+        again() if isinstance(error.exc_value, SystemExit) else sys.__unraisablehook__(error)
+
+    sys.unraisablehook = lost
+    for number in (signal.SIGTERM, getattr(signal, "SIGALRM", signal.SIGTERM)):
+        signal.signal(number, leave)
+
+
 def main() -> None:
     """Entry point of the console script."""
-    # ended by `kill`, what is temporary goes as it does with Ctrl-C
     _open_streams()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
+    exit_on_sigterm()
     warnings.formatwarning = _warning_line
     if not {"-q", "--quiet"} & set(sys.argv):
         _tell_of_compiling()

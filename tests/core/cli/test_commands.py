@@ -637,6 +637,30 @@ def test_a_terminated_command_removes_what_is_temporary(tmp_path):
     assert not list(place.iterdir())
 
 
+@pytest.mark.parametrize("where", ["an import that goes on", "a finaliser"])
+def test_a_termination_is_not_lost(tmp_path, where):
+    """What is raised there disappears; the process ends all the same."""
+    kill = "os.kill(os.getpid(), signal.SIGTERM)"
+    if where == "a finaliser":
+        body = f"class A:\n    def __del__(self):\n        {kill}\nA()\n"
+    else:
+        body = f"try:\n    {kill}\nexcept BaseException:\n    pass\n"
+    (tmp_path / "imported.py").write_text(f"import os, signal\n{body}")
+    begin = "from eigentext.cli.main import exit_on_sigterm as e; import sys, time; e(); "
+    read = "sys.path.insert(0, '.'); import imported; sys.stdin.read()"
+    if where == "a finaliser":
+        read = "exec(open('imported.py').read()); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", begin + read],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+        cwd=tmp_path,
+    ) as process:
+        assert process.wait(120) == 143
+        assert process.stderr.read() == b""
+
+
 def test_a_warning_is_one_line_too(tmp_path):
     # four kinds of words stand to the right of others: a fifth direction would be chance
     kinds = ["I you we they", "see like want", "some", "tea soup rice", "."]

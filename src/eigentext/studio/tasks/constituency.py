@@ -224,9 +224,6 @@ class ConstituencyTask(Task):
         tree = Tree.from_brackets(analysis["brackets"])
         return tree_svg(tree, title="Constituent tree", data=True)
 
-    def _removal(self, item: str) -> Any:
-        return {"forbid": True}
-
     # ------------------------------------------------------------ proposals
 
     def _decided(self, state: SentenceState) -> _Decided:

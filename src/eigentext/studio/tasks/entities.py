@@ -79,9 +79,6 @@ class EntitiesTask(Task):
             for entity in analysis.get("entities", ())
         ]
 
-    def _removal(self, item: str) -> Any:
-        return {"type": None}
-
     # ------------------------------------------------------------ proposals
 
     def _propose(self, state: SentenceState, k: int) -> Proposal:

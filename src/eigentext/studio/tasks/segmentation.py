@@ -149,9 +149,6 @@ class SegmentationTask(Task):
             (tokens[0]["start"], tokens[-1]["end"]) for tokens in units
         ]
 
-    def _removal(self, item: str) -> Any:
-        return {"cut": "none"} if item[0] == "b" else {"words": []}
-
     # ------------------------------------------------------------ proposals
 
     def _propose(self, state: SentenceState, k: int) -> Proposal:

@@ -287,31 +287,9 @@ class Task(ABC):
             raise bad(item, f"expected a span within the {n} words of the sentence")
         return numbers
 
-    def corrections(self, analysis: Analysis, gold: Analysis) -> list[tuple[str, Any]]:
-        """The decisions that would turn one analysis into another, in reading order.
-
-        What is there and should not be comes last: it often goes by itself.
-        """
-        now, right = dict(self.items_of(analysis)), dict(self.items_of(gold))
-        changes = {
-            item: value
-            for item, value in right.items()
-            if item not in now or self.differ(now[item], value)
-        }
-        extra = {item: self._removal(item) for item in now if item not in right}
-        return [
-            (item, part[item])
-            for part in (changes, extra)
-            for item in sorted(part, key=_reading_order)
-        ]
-
     def differ(self, value: object, other: object) -> bool:
         """Whether two values of an item are different decisions."""
         return unlike(value, other)
-
-    def _removal(self, item: str) -> Any:
-        """The decision that an item should not be there."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------ proposals
 
@@ -610,11 +588,6 @@ def _text_of(document: Doc, sentence: Sentence) -> str:
     if document.text and len(sentence) and sentence.start >= 0:
         return document.text[sentence.start : sentence.end]
     return " ".join(sentence.forms)
-
-
-def _reading_order(item: str) -> tuple[int, int, str]:
-    first, *rest = numbers_of(item)
-    return first, -rest[0] if rest else 0, item
 
 
 def _one_line(text: str) -> str:

@@ -8,6 +8,7 @@ When all words are in, the m clusters that are left are merged down to one: the 
 
   The costs of the m most frequent words are one GEMM, distances of all others to the centroids
   come from batched GEMMs, and the cheapest merge is found through lazy lower bounds.
+
 * :func:`brown` (figure 1) merges the pair whose union takes least from the likelihood.  Only pairs
   of words that are in are counted, and n(c) are the tokens of cluster c in the whole text, as p1
   and p2 are in figure 7.  All losses are kept up to date by O(1) work per pair, as there; pairs
