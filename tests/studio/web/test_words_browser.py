@@ -15,6 +15,7 @@ from eigentext.words.embeddings.vectors import WordSpace, load_words
 from helpers.accessibility import findings
 from helpers.pages import opened, saved, settled, sideways
 from helpers.studio_models import HOSTILE
+from helpers.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -157,7 +158,13 @@ def test_analogies(page: Any, address: str, word_models: tuple[str, ...]) -> Non
 
 def at(page: Any, word: int) -> float:
     """How far from the left the dot of a word is."""
-    return float(page.locator(f"#plane path[data-word='{word}']").bounding_box()["x"])
+    dot = f"document.querySelector(\"#plane path[data-word='{word}']\")"
+    return float(page.evaluate(f"{dot}.getBoundingClientRect().x"))
+
+
+def zoomed_in(page: Any) -> None:
+    """Wait until some words are out of view; a page may not evaluate text, so from here."""
+    until(lambda: page.locator("#plane path").count() < 200)
 
 
 def test_the_map_with_the_mouse(page: Any, address: str) -> None:
@@ -165,7 +172,7 @@ def test_the_map_with_the_mouse(page: Any, address: str) -> None:
     expect(page.locator("#plane path")).to_have_count(200)
     assert page.locator(".key li").count() in (2, 3, 4)
     page.get_by_role("button", name="Zoom in").click()
-    page.wait_for_function("document.querySelectorAll('#plane path').length < 200")
+    zoomed_in(page)
     page.get_by_role("button", name="Whole map").click()
     expect(page.locator("#plane path")).to_have_count(200)
     box = page.locator("#plane").bounding_box()
@@ -175,14 +182,10 @@ def test_the_map_with_the_mouse(page: Any, address: str) -> None:
     page.mouse.down()
     page.mouse.move(middle[0] + 60, middle[1] + 20, steps=4)
     page.mouse.up()
-    page.wait_for_function(
-        """x => Math.abs(document.querySelector("#plane path[data-word='0']")
-                                 .getBoundingClientRect().x - x - 60) < 2""",
-        arg=before,
-    )
+    until(lambda: abs(at(page, 0) - before - 60) < 2)
     page.focus("#plane")
     page.mouse.wheel(0, -400)
-    page.wait_for_function("document.querySelectorAll('#plane path').length < 200")
+    zoomed_in(page)
     page.locator("#plane text").last.click()
     expect(page.locator("#about a")).to_have_text("look it up")
     svg = saved(page, page.get_by_role("button", name="Save SVG: map.svg"))
@@ -199,7 +202,7 @@ def test_the_map_with_keys_alone(page: Any, address: str) -> None:
     page.focus("#plane")
     for key in ("+", "+", "+", "ArrowLeft", "ArrowDown"):
         page.keyboard.press(key)
-    page.wait_for_function("document.querySelectorAll('#plane path').length < 200")
+    zoomed_in(page)
     page.keyboard.press("n")
     expect(page.locator("#about a")).to_have_text("look it up")
     first = page.locator("#about bdi").inner_text()
