@@ -72,8 +72,6 @@ def using_cores(cores: int) -> Iterator[None]:
         with _by_itself():
             yield
         return
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(cores, _NAME, alone) as pool:
         held = (_cores.set(cores), _pool.set(pool))
         try:

@@ -142,12 +142,12 @@ def _pieces(
     kind: str,
     arrays: Mapping[str, np.ndarray],
     *,
-    settings: Mapping[str, object],
-    format_version: int,
-    facts: Mapping[str, object] | None = None,
-    strings: Mapping[str, Sequence[str]] | None = None,
+    settings: Mapping[str, object],  # what the class is made with again
+    format_version: int,  # of this kind
+    facts: Mapping[str, object] | None = None,  # what was learned and is no array
+    strings: Mapping[str, Sequence[str]] | None = None,  # lists of words by name
     seed: int | None = None,
-    data: Mapping[str, object] | None = None,
+    data: Mapping[str, object] | None = None,  # name, licence and files that it was made from
 ) -> tuple[Header, Iterable[bytes | memoryview]]:
     """The header, and the file in pieces, so that its arrays are not copied."""
     stored = {name: _storable(name, array) for name, array in sorted(arrays.items())}
@@ -228,7 +228,8 @@ def load(
 
     ``kind`` and format ``versions`` may be any where they are None, and ``contents``, what a file
     of this kind must hold, where nobody uses them; with ``mapped`` large arrays stay in the file,
-    which must not be changed while they are used.  All else is a ModelFileError.
+    which must not be changed while they are used.  What is no such file is a
+    ModelFileError.
 
     >>> _ = save("memory://doc/k.eig", "counts", {}, settings={}, format_version=1)
     >>> load("memory://doc/k.eig", kind="lpcfg")

@@ -16,16 +16,18 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from mmap import ACCESS_COPY, mmap
-from multiprocessing.synchronize import Event
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from eigentext.base import cores
 from eigentext.base.engines import Engine, cluster_in_use, using_cluster
 from eigentext.errors import SettingsError
+
+if TYPE_CHECKING:  # workers take milliseconds to import, and most commands have none
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from multiprocessing.synchronize import Event
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")

@@ -261,7 +261,7 @@ def _few_counts(
     m: Int64s,
     counts: LatentCounts,
     least: float,
-    weights: tuple[float, float, float],
+    strengths: tuple[float, float, float],
 ) -> RuleCounts:
     """Counts without those of rules with states below ``least``; the others are rounded."""
     # Of a rule whose largest count is below 1, those are left out that are below ``least`` times
@@ -279,7 +279,7 @@ def _few_counts(
         places, numbers = np.empty(used, np.int64), np.empty(used)
     states = np.maximum(counts.states - lost, 0.0)
     labels = np.maximum(np.add.reduceat(states, layout[2][:-1]), 1e-30)
-    return RuleCounts(places, numbers, states, of_rules, labels, weights)
+    return RuleCounts(places, numbers, states, of_rules, labels, strengths)
 
 
 def rounded(numbers: Float64s) -> Float64s:

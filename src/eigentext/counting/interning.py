@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from eigentext.counting.kernels.interning import TableArrays
 
 PAD = 16  # bytes that the kernels may read beyond the end of a text
-_ALL_BITS = np.uint64(2**64 - 1)
 
 
 def every_byte(buffer: UInt8s) -> UInt64s:

@@ -94,8 +94,8 @@ def arcs_svg(
     whose = [] if against is None else [f"only {shown_text(name)}" for name in names]
     legend_widths = [text_width(name, _SMALL) + 34 for name in whose]
     scale = _scale(legend if probabilities is not None else "")
-    lowest = max(sum(legend_widths), scale[-1][1] if scale else 0.0)
-    full_width = max(lowest, *(row.width for row in rows)) + 2 * MARGIN
+    least_width = max(sum(legend_widths), scale[-1][1] if scale else 0.0)
+    full_width = max(least_width, *(row.width for row in rows)) + 2 * MARGIN
     sheet = _Sheet(arcs, forms, full_width, mirrored, names, data)
     top = MARGIN
     for row in rows:

@@ -1,4 +1,4 @@
-"""Trees of NLTK in and out without recursion, and our parsers and taggers as NLTK's.
+"""Convert trees of NLTK, and use our parsers and taggers through its interfaces.
 
 ``from_nltk`` reads anything with NLTK's manners (children with a ``label()``): it needs no NLTK.
 

@@ -7,7 +7,7 @@ white space.  The trees go to ``doc._.const_trees`` as plain lists, so they trav
 ``_.constituents`` (itself first, words last in each), ``_.parent`` (None above a sentence) and
 ``_.children``.  A span that is no constituent raises :class:`NotAConstituentError`.
 
-Importing this module registers all that, or the entry point does (extra ``spacy``).
+Importing this module registers all that; spaCy finds it by its entry point, too.
 
 >>> import spacy
 >>> from eigentext.constituency import LPCFG

@@ -7,7 +7,7 @@ parser goes by its own taggers where the model has them, and else by ``token.pos
 and tags where a Doc has none and the model has taggers; ``doc._.dep_approximate`` tells whether a
 greedy search found the trees (second order with crossing arcs).
 
-Importing this module registers the component, or the entry point does (extra ``spacy``).
+Importing this module registers the component; spaCy finds it by its entry point, too.
 
 >>> import spacy
 >>> from eigentext.dependency import DependencyParser

@@ -11,7 +11,7 @@ pipe train`` by its file or its name.  It sets sentence starts, ``pos_``, ``tag_
   they are set, and else are the pipeline's.
 * ``token._.words`` has the words' forms of a token that stands for several, and is None else.
 
-Importing this module registers the component, or the entry point does (extra ``spacy``).
+Importing this module registers the component; spaCy finds it by its entry point, too.
 """
 
 from __future__ import annotations

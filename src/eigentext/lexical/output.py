@@ -88,9 +88,6 @@ def _as_typed(guess: Analysis, word: RankedWord) -> Analysis:
     return guess._replace(vocalised=word.form, segments=tuple(pieces))
 
 
-_POS_ELEMENTS = ("pos", "upos")
-
-
 def as_record(word: RankedWord, ranker: WithReadings, top: int | None = None) -> dict[str, object]:
     """A ranked word as plain data, with its ``top`` candidates or all."""
     shown = []

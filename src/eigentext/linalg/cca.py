@@ -1,5 +1,7 @@
 """Canonical correlation analysis: directions in which several views of one thing agree.
 
+Large matrices are never formed: :class:`Product` and others multiply blocks of vectors instead.
+
 1. Each view is whitened: ``W_v = (X_v' X_v / n + ridge I)^(-1/2)``.  For one-hot rows that is a
    diagonal of counts, so a vocabulary of any size works; otherwise it is a dense root.
 2. Two views, from their moments: SVD of ``W_1 C_12 W_2``, where ``C_12 = X_1' X_2 / n``.
@@ -37,9 +39,6 @@ if TYPE_CHECKING:
     from eigentext.linalg.matrices import MatrixLike
 
 _FULL_COLUMNS = 6000  # a dense root of a larger covariance is not attempted
-
-
-# Matrices that are never written out: all that an SVD needs is A X and A' X.
 
 
 class Product(Operator):

@@ -384,7 +384,7 @@ def settled(previous: AnyArray, y: AnyArray, backend: Backend) -> float:
 
 
 class Pace:
-    """When the growing basis is worth a look: a check of a large one costs as much as some steps.
+    """When to look at the growing basis: a check of a large one costs as much as some steps.
 
     Two changes in a row give the rate at which the error falls, and so the error that is left.
     """

@@ -183,7 +183,7 @@ def truncated_svd(
     wide = wide.on(backend)
     with single_threaded():
         route: _Route
-        # a random probe is in the null space of a matrix that is not zero with chance nil
+        # a matrix that is not zero maps a random vector to zero with probability 0
         probe = random_block(wide.shape[1], 1, seed=seed, stream=0, dtype=wide.dtype)
         if reachable == 0 or not bool(wide.matmat(backend.asarray(probe)).any()):
             nothing = backend.asarray(np.zeros((shorter, 0), dtype=kind))

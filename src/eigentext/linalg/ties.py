@@ -2,8 +2,8 @@
 
 Another processor rounds differently in the last digits.  That is harmless until a choice hangs on
 them, so each such choice is made here by a rule that rounding cannot turn.
-How many threads a BLAS uses changes the order of its sums, so every fit has one; parallel work is
-done by our own threads and processes over fixed row blocks.
+Every fit runs inside :func:`single_threaded`, since the threads of a BLAS change the order of its
+sums (our own work on fixed row blocks); random blocks come from a seed (:func:`random_block`).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 3. morphology: on the treebank; and ``folds`` times on its parts without one, to tag that one, so
    that
 4. the parser learns from tags as they will be, with their mistakes, and not from gold ones.
-5. reranker, where it is asked for: from the same tags and parsers of folds (``reranking``).
+5. reranker, where it is asked for: lists by parsers that have not seen the trees (``reranking``).
 
 With a work folder, every stage that is done is a file there under the fingerprint of all that it
 was made from, and a run that was broken off goes on after the last of them.
@@ -202,7 +202,8 @@ def _new(cls: type[Kind], settings: Mapping[str, object], more: Json | None) -> 
     """An untrained model with those of the settings that its class has, and ``more``."""
     from eigentext.base.settings import declared
 
-    shared = {name: settings[name] for name in settings if name in declared(cls)}
+    names = declared(cls)
+    shared = {name: settings[name] for name in settings if name in names}
     return cls(**shared | (more or {}))
 
 

@@ -637,21 +637,22 @@ def test_a_terminated_command_removes_what_is_temporary(tmp_path):
     assert not list(place.iterdir())
 
 
-@pytest.mark.parametrize("where", ["an import that goes on", "a finaliser"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        pytest.param("sys.path.insert(0, '.')\nimport swallows\n", id="an import that goes on"),
+        pytest.param("class A:\n    __del__ = lambda _: die()\nA()\n", id="a finaliser"),
+    ],
+)
 def test_a_termination_is_not_lost(tmp_path, where):
     """What is raised there disappears; the process ends all the same."""
-    kill = "os.kill(os.getpid(), signal.SIGTERM)"
-    if where == "a finaliser":
-        body = f"class A:\n    def __del__(self):\n        {kill}\nA()\n"
-    else:
-        body = f"try:\n    {kill}\nexcept BaseException:\n    pass\n"
-    (tmp_path / "imported.py").write_text(f"import os, signal\n{body}")
-    begin = "from eigentext.cli.main import exit_on_sigterm as e; import sys, time; e(); "
-    read = "sys.path.insert(0, '.'); import imported; sys.stdin.read()"
-    if where == "a finaliser":
-        read = "exec(open('imported.py').read()); sys.stdin.read()"
+    die = "import os, signal, sys\ndef die():\n    os.kill(os.getpid(), signal.SIGTERM)\n"
+    swallow = "try:\n    die()\nexcept BaseException:\n    pass\n"
+    (tmp_path / "swallows.py").write_text(die + swallow)
+    begin = "from eigentext.cli.main import exit_on_sigterm\nexit_on_sigterm()\n"
+    program = begin + die + where + "sys.stdin.read()\n"
     with subprocess.Popen(
-        [sys.executable, "-c", begin + read],
+        [sys.executable, "-c", program],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,

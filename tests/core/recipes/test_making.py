@@ -130,6 +130,22 @@ def test_scores_are_recorded_in_the_recipe(names, capsys):
     assert "the last table" in capsys.readouterr().err
 
 
+def test_what_has_no_score_was_not_reached(names, monkeypatch, capsys):
+    from eigentext.recipes import making
+
+    def without_recall(*arguments, **named):
+        model, scores = trained(*arguments, **named)
+        return model, {name: value for name, value in scores.items() if name != "recall"}
+
+    trained = making.trained
+    monkeypatch.setattr(making, "trained", without_recall)
+    names.write_text(NAMES + "\n[expected]\nF1 = 1.0\nrecall = 1.0\n")
+    with pytest.raises(ScoresTooLowError, match=r"recall is nan, expected 1\.00 \("):
+        make(names)
+    assert run(["model", "make", str(names), "--record", "--quiet"]) == 0
+    assert "recall" not in read_recipe(names).expected
+
+
 def test_bad_settings_and_places_are_told_before_the_work(names, monkeypatch, tmp_path):
     def nothing(*_, **__):
         raise AssertionError("trained")

@@ -70,9 +70,12 @@ def test_writers_in_several_processes_lose_nothing(place):
     writers = [_writer(place, layer, f"w{n}", n) for n in range(4)]
     started = [writer.stdout.readline() for writer in writers]  # all are at work now
     mine: list[dict] = []
-    while not mine:  # four others write all the time: a turn may be long in coming
+    deadline = time.monotonic() + 60
+    # four others write all the time: a turn may be long in coming
+    while not mine and time.monotonic() < deadline:
         with contextlib.suppress(StoreBusyError):  # then nothing was saved
             mine = [{"items": ["me-1-0"], "version": store.decide(layer, Change(0, "me-1-0", 1))}]
+    assert mine
     deadline = time.monotonic() + 60
     while store.layer_numbered(layer).version < 100 and time.monotonic() < deadline:
         time.sleep(0.05)

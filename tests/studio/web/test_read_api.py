@@ -9,6 +9,7 @@ import pytest
 from eigentext.language import WordReading
 from eigentext.reports.morphology import in_plain_words
 from eigentext.studio.api.reading import _readings
+from eigentext.studio.api.schemas_words import ReadAnswer
 from helpers.toy_treebank import toy_pipeline
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def service(
 def asked(client: TestClient, status: int = 200, **request: Any) -> Any:
     answer = client.post("/api/read", json=request)
     assert answer.status_code == status, answer.text
+    if status == 200:
+        ReadAnswer.model_validate(answer.json())  # answers are written unchecked
     return answer.json() if status == 200 else answer.json()["error"]["why"]
 
 

@@ -83,11 +83,11 @@ class EncodedForest(NamedTuple):
 
 
 class StateTables(NamedTuple):
-    """The parameters of one model of k states."""
+    """The parameters of one model of k states, or (expected) counts in their shapes."""
 
     pi: Float64s  # (k,)
-    T: Float64s  # (classes, k, k) [parent, child], rows sum to one
-    rows: Float64s  # (R, k) emission tables of all channels end to end, columns of each sum to one
+    T: Float64s  # (classes, k, k) [parent, child], rows of parameters sum to one
+    rows: Float64s  # (R, k) emissions of all channels, end to end; columns of each sum to one
 
     @classmethod
     def zeros(cls, n_rows: int, n_classes: int, k: int) -> StateTables:

@@ -32,6 +32,7 @@ SCHEMES: dict[str, dict[str, tuple[str, bool]]] = {
     "bioes": {"B": ("", True), "I": ("BI", False), "E": ("BI", False), "S": ("", True)},
 }
 _SPACES = re.compile("[ \t]+")
+_DOCUMENT_LINE = re.compile(rf"{DOCUMENT_MARK}(?:[ \t]|\Z)")
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class _Reader:
         for number, line in enumerate(content_lines(block.text), start=block.first_line):
             if not line:
                 continue  # empty lines before the first sentence of the file
-            if re.match(rf"{DOCUMENT_MARK}(?:[ \t]|\Z)", line):
+            if _DOCUMENT_LINE.match(line):
                 if rows:
                     why = f"found {DOCUMENT_MARK} inside a sentence; expected an empty line before"
                     raise DataError(block.source, number, why)

@@ -62,7 +62,9 @@ def columns(
     integers: Sequence[str] = (),
     optional: Sequence[str] = (),
 ) -> Iterator[list[Any]]:
-    """Columns as arrow arrays, some rows at a time: strings, int64 (``optional``: or none)."""
+    """Columns as arrow arrays, some rows at a time: strings, then int64, of which those
+    that are ``optional`` are left out where the file lacks them.
+    """
     with _opened(source) as file:
         schema = file.schema_arrow
         integers = [*integers, *(name for name in optional if name in schema.names)]

@@ -1,9 +1,10 @@
 r"""Word vectors as word2vec.c, gensim and GloVe keep them, in text and in binary.
 
-Files of word2vec begin with a line ``number-of-words dimension``, which is never trusted with
-memory.  Text: ``word x1 x2 ... xd`` a line.  Binary: the word, a space, d little-endian float32,
-and (word2vec.c, not gensim) a line end.  Files of GloVe are the same text without the first line;
-a word may hold spaces there.  Numbers in text have the fewest digits that give the same float32.
+Files of word2vec begin with a line ``number-of-words dimension``, for which no
+memory is set aside.  Text: ``word x1 x2 ... xd`` a line.  Binary: the word, a space, d
+little-endian float32, and (word2vec.c, not gensim) a line end.  Files of GloVe are the same text
+without the first line; a word may hold spaces there.  Numbers in text have the fewest digits that
+give the same float32.
 """
 
 from __future__ import annotations

@@ -130,7 +130,7 @@ class HeadRules:
         coordinators: Sequence[str] = (),
         neutral: Direction | None = None,
     ) -> None:
-        """Rules as in :data:`ENGLISH`; a head stands before ``coordinators``; :meth:`neutral`."""
+        """Rules as in :data:`ENGLISH`; coordinations have their head before ``coordinators``."""
         if isinstance(coordinators, str):
             raise TypeError("coordinators must be a sequence of labels, not one str")
         self._rules = {label: _clauses(label, text) for label, text in rules.items()}

@@ -177,10 +177,10 @@ def _add_deletion(app: FastAPI, service: AnnotateService, kind: Kind) -> None:
         name=f"delete_{kind}",
         status_code=204,
         response_model=None,
+        description=f"Put a {kind} aside; it can be had back until it is purged.",
         **allowed(f"{kind}.delete"),
     )
     async def put_aside(number: _Number, confirm: _Confirm, identity: IdentityOf) -> None:
-        """Put it aside; it can be had back until it is purged."""
         await service.call(service.store.delete, kind, number, confirm=confirm, by=identity.id)
 
 

@@ -147,6 +147,7 @@ def _candidate(rank: int, forms: Sequence[str], reading: _Reading) -> wire.Candi
         guess=False,
         lemma=" + ".join(word.lemma for word in reading.words if word.lemma != "_"),
         vocalised="",
+        respelled=False,
         gloss="",
         root="",
         morphology=" + ".join(parts),

@@ -277,7 +277,7 @@ class ChangeRequest(ApiRequest):
 
 
 class StepRequest(ApiRequest):
-    """A change of a layer, or that the last one be taken or brought back."""
+    """A step in a layer: new decisions, undo or redo."""
 
     layer: Literal["mine", "adjudication"] = "mine"
     base_version: int | None = Field(

@@ -39,7 +39,7 @@ from eigentext.studio.service.identity import Authenticator
 from eigentext.studio.service.jobs import ServiceFacts, builder
 from eigentext.studio.service.limits import InFlight
 from eigentext.studio.service.middleware import BodyLimit, HostNames, SecurityHeaders
-from eigentext.studio.service.models import survey
+from eigentext.studio.service.models import PAGES, survey
 from eigentext.studio.service.settings import ServiceSettings
 from eigentext.studio.service.workers import WorkerPool
 
@@ -232,7 +232,7 @@ def _add_health(
         facts = await _known(pool)
         there = {
             "plots": plots,
-            "parse": any(map(facts.of, ("const", "dep"))),
+            "parse": any(map(facts.of, PAGES["parse"])),
             "pipe": bool(facts.of("pipeline")),
             "lex/rank": bool(facts.of("lex")),
             "annotate": annotating.ready,

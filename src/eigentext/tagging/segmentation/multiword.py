@@ -353,7 +353,7 @@ class MultiwordStage:
     def _counts(
         self, small: str, rules: tuple[int, ...], own_words: Mapping[int, int]
     ) -> list[tuple[int, ...]]:
-        """Of each rule: kind, times of stem and form as words, the stem's length, as a lemma."""
+        """A row a rule: kind, counts of stem and form, the stem's length, its count as a lemma."""
 
         def count(key: int, most: int = 7) -> int:
             times = self.words.get(key, 0) - own_words.get(key, 0)

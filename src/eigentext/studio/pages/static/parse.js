@@ -34,8 +34,8 @@ const turns = new Map(); // the latest question about each sentence
 
 const layers = () => [...form.elements.layer].filter((box) => box.checked && !box.closest("label").hidden).map((box) => box.value);
 const best = () => Math.min(20, Math.max(1, Math.round(Number(fieldById("k").value)) || 1));
-/** The reranker, for a parser that has none of its own. */
 const hasRerankers = () => document.getElementById("rerank") !== null; // the list is there for those who serve one
+/** The reranker, for a parser that has none of its own. */
 const rerank = () => (hasRerankers() && !named("dep")?.startsWith("pipeline:") ? fieldById("rerank").value || null : null);
 const named = (kind) => selects[kind]?.select.value || null;
 

@@ -268,7 +268,7 @@ def chunk_hashes(chars, start, end, fronts, backs):
 
 @njit
 def train(text, dictionary, token_starts, order, weights, squares, shift, rate, spaces):
-    """One pass over the chunks; the sum of the losses.  ``token_starts`` (places,): of each's."""
+    """One pass over the chunks; the sum of the losses.  ``token_starts``: one a place."""
     keys = np.empty(N_KEYS, np.uint64)
     fronts = np.empty(WHOLE + 1, np.uint64)
     backs = np.empty(WHOLE + 1, np.uint64)
