@@ -51,7 +51,7 @@ def cluster():
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",  # a port that is free
             silence_logs=50,
         ) as cluster,
     ):
@@ -399,6 +399,18 @@ def test_all_workers_are_lost(elsewhere):
             list(results)
 
 
+def test_a_scheduler_that_does_not_answer_is_lost(elsewhere, monkeypatch):
+    """It is there, and stopped: without a limit the first question would wait for ever."""
+    scheduler, _, address = elsewhere(1)
+    monkeypatch.setattr(engines, "_ANSWER", 0.5)
+    with DaskEngine(address) as engine:
+        engine._wait = 0.5
+        scheduler.send_signal(signal.SIGSTOP)
+        for ask in (lambda: engine.jobs, lambda: list(engine.map(abs, [-1]))):
+            with pytest.raises(ResourceError, match="was lost"):
+                ask()
+
+
 def test_a_result_that_died_with_its_worker_is_not_waited_for():
     """The future is done, then its worker is gone before the result was fetched."""
 
@@ -411,7 +423,9 @@ def test_a_result_that_died_with_its_worker_is_not_waited_for():
             raise TimeoutError
 
     engine = DaskEngine.__new__(DaskEngine)
-    engine._client = SimpleNamespace(nthreads=dict)
+    engine._client = SimpleNamespace(
+        sync=lambda ask, callback_timeout: ask(), scheduler=SimpleNamespace(ncores=dict)
+    )
     engine._wait, engine._place = 0.0, "here"
     with pytest.raises(ResourceError, match="all workers of the Dask cluster at here are gone"):
         engine._result(Done())

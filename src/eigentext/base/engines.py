@@ -161,6 +161,7 @@ def windowed(
 
 _OF_DASK = re.compile(r"distributed(\.|$)")
 _LOOK = 2.0  # seconds between two looks whether there still are workers
+_ANSWER = 60.0  # seconds for the scheduler, or a worker that is busy, to say something
 
 
 class DaskEngine(contextlib.AbstractContextManager[Any]):
@@ -190,13 +191,9 @@ class DaskEngine(contextlib.AbstractContextManager[Any]):
             self._quiet.enter_context(_quiet_loggers())
         self._place = str(self._client.scheduler.address)
         try:
-            self._client.wait_for_workers(1, timeout=wait)
             with self._cluster_errors():
+                self._wait_for_worker()
                 self._check_versions()
-        except TimeoutError as error:
-            self.close()
-            why = f"the Dask scheduler at {self._place} has no workers (waited {wait:g} s for one)"
-            raise ResourceError(why) from error
         except BaseException:
             self.close()
             raise
@@ -230,7 +227,17 @@ class DaskEngine(contextlib.AbstractContextManager[Any]):
     def jobs(self) -> int:
         """The number of worker threads in the cluster now."""
         with self._cluster_errors():
-            return max(1, sum(map(int, self._client.nthreads().values())))
+            return max(1, sum(map(int, self._threads().values())))
+
+    def _threads(self) -> dict[str, int]:
+        """The threads of each worker; a scheduler that does not answer is one that is lost."""
+        client = self._client
+        return dict(client.sync(client.scheduler.ncores, callback_timeout=self._limit))
+
+    @property
+    def _limit(self) -> float:
+        """So many seconds for an answer that takes none: Dask itself would wait for ever."""
+        return max(self._wait, _ANSWER)
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -268,15 +275,23 @@ class DaskEngine(contextlib.AbstractContextManager[Any]):
             why = f"the Dask cluster at {self._place} was lost: {first or type(error).__name__}"
             raise ResourceError(why) from error
 
+    def _wait_for_worker(self) -> None:
+        until = time.monotonic() + self._wait
+        while not self._threads():
+            if time.monotonic() > until:
+                why = f"the Dask scheduler at {self._place} has no workers"
+                raise ResourceError(f"{why} (waited {self._wait:g} s for one)")
+            time.sleep(0.05)
+
     def run_everywhere(self, function: Callable[[], Result]) -> list[Result]:
         """Call a function on every worker, whatever else it is doing."""
-        return list(self._client.run(function).values())
+        return list(self._client.run(function, callback_timeout=self._limit).values())
 
     def _check_versions(self) -> None:
         """Refuse workers without eigentext, or with another one; warn of other libraries."""
         look = _versions_of("eigentext", "numpy", "scipy", "numba")
         ours = look()
-        for worker, theirs in sorted(self._client.run(look).items()):
+        for worker, theirs in sorted(self._client.run(look, callback_timeout=self._limit).items()):
             if theirs["eigentext"] is None:
                 raise SettingsError(f"the Dask worker at {worker} cannot import eigentext")
             other = [
@@ -321,7 +336,7 @@ class DaskEngine(contextlib.AbstractContextManager[Any]):
                 return future.result(timeout=patience)
             if future.done():
                 patience *= 2  # it is there, but large
-            if self._client.nthreads():
+            if self._threads():
                 alone_since = None
                 continue
             alone_since = alone_since or time.monotonic()

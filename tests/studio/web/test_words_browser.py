@@ -184,8 +184,12 @@ def test_the_map_with_the_mouse(page: Any, address: str) -> None:
     page.mouse.up()
     until(lambda: abs(at(page, 0) - before - 60) < 2)
     page.focus("#plane")
-    page.mouse.wheel(0, -400)
-    zoomed_in(page)
+
+    def wheel_zooms() -> bool:  # again, since a turn that comes while the page draws may be lost
+        page.mouse.wheel(0, -400)
+        return int(page.locator("#plane path").count()) < 200
+
+    until(wheel_zooms)
     page.locator("#plane text").last.click()
     expect(page.locator("#about a")).to_have_text("look it up")
     svg = saved(page, page.get_by_role("button", name="Save SVG: map.svg"))
