@@ -71,6 +71,13 @@ def pytest_configure(config: pytest.Config) -> None:
         _missing(name)  # a misspelt requirement must not pass for a met one
 
 
+@pytest.hookimpl(tryfirst=True)  # the marks of tests that are left out count as well
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with long tests come first: at the end the workers have short ones to share."""
+    first = {item.path for item in items if item.get_closest_marker("long")}
+    items.sort(key=lambda item: item.path not in first)
+
+
 def _required() -> set[str]:
     return set(filter(None, os.environ.get("EIGENTEXT_REQUIRE", "").split(",")))
 

@@ -6,8 +6,10 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
@@ -20,13 +22,13 @@ ENVIRONMENT = {name: os.environ[name] for name in os.environ if name != "EIGENTE
 Done = subprocess.CompletedProcess[bytes]
 
 
-def eigentext(*arguments: object, cwd: Path) -> Done:
+def eigentext(*arguments: object, cwd: Path, **environment: str) -> Done:
     """Run the command here, in that folder; what it wrote comes back."""
     line = [str(argument) for argument in arguments]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
     with (
         chdir(cwd),
-        patch.dict(os.environ, ENVIRONMENT, clear=True),
+        patch.dict(os.environ, ENVIRONMENT | environment, clear=True),
         redirect_stdout(out),
         redirect_stderr(err),
     ):
@@ -50,6 +52,37 @@ def started(*arguments: object, cwd: Path, given: bytes | None = None) -> Done:
     # whether something had to be compiled hangs on what ran before
     done.stderr = re.sub(rb"^eigentext: compiling, .*\n", b"", done.stderr, flags=re.MULTILINE)
     return done
+
+
+class Examples:
+    """Lines of commands, each run once in the folder that the lines before it leave behind.
+
+    Many examples begin with the same lines: what is trained there is trained once.  Models that
+    a line installs by name lie in its folder, too.
+    """
+
+    MODELS = ".models"
+
+    def __init__(self, first: Path, folder: Path) -> None:
+        self._folder = folder
+        self._left = {(): first}
+        self._done: dict[tuple[str, ...], Done] = {}
+
+    def run(self, lines: Sequence[str]) -> Done:
+        """Run the last of the lines behind the others, unless it was."""
+        key = tuple(lines)
+        if key not in self._done:
+            if len(key) > 1:
+                self.run(key[:-1])
+            folder = self.copy(key[:-1], self._folder / str(len(self._done)))
+            models = str(folder / self.MODELS)
+            self._done[key] = eigentext(*key[-1].split(), cwd=folder, EIGENTEXT_MODELS=models)
+            self._left[key] = folder
+        return self._done[key]
+
+    def copy(self, lines: Sequence[str], folder: Path) -> Path:
+        """Make a folder as these lines leave theirs."""
+        return Path(shutil.copytree(self._left[tuple(lines)], folder))
 
 
 def blocks(page: Path) -> list[str]:

@@ -19,7 +19,7 @@ from unittest import mock
 import pytest
 
 from eigentext.cli.main import _open_streams, app, run
-from helpers.commands import ENVIRONMENT, eigentext, started
+from helpers.commands import ENVIRONMENT, Examples, eigentext, started
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +28,13 @@ def sample(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("cli")
     assert eigentext("data", "get", "sample", "-o", ".", cwd=folder).returncode == 0
     return folder
+
+
+@pytest.fixture(scope="module")
+def examples(sample, tmp_path_factory) -> Examples:
+    first = tmp_path_factory.mktemp("first")
+    shutil.copytree(sample / "sample", first / "sample")
+    return Examples(first, tmp_path_factory.mktemp("examples"))
 
 
 def _commands() -> dict[tuple[str, ...], str]:
@@ -63,21 +70,56 @@ def test_the_groups_are_there():
     }
 
 
+def _example_lines(command: tuple[str, ...]) -> list[str]:
+    """Of the examples of a command all that ends by itself, and is not tested elsewhere."""
+    lines = re.findall(r"^ *[$] eigentext (.+)$", _commands()[command], re.MULTILINE)
+    return [] if command == ("demo",) else lines
+
+
+def _is_quick(command: tuple[str, ...]) -> bool:
+    return command[0] in ("annotate", "convert", "data", "info") and command[-1] != "retrain"
+
+
+def _by_cost(commands: Iterable[tuple[str, ...]]) -> list[Any]:
+    """The cheap commands, and the others for those who have the time."""
+    marks = {True: (), False: pytest.mark.long}
+    return [
+        pytest.param(command, id=" ".join(command), marks=marks[_is_quick(command)])
+        for command in sorted(commands)
+    ]
+
+
 @pytest.mark.parametrize("command", sorted(_commands()), ids=" ".join)
-def test_help_has_an_example_that_runs(command, sample, tmp_path):
+def test_help_has_an_example(command, tmp_path):
     shown = eigentext(*command, "--help", cwd=tmp_path)
     assert shown.returncode == 0
-    examples = re.findall(r"^ *([$#]) eigentext (.+)$", _commands()[command], re.MULTILINE)
-    assert examples, "every command shows an example"
     assert b"eigentext" in shown.stdout
-    shutil.copytree(sample / "sample", tmp_path / "sample")
-    for mark, line in examples:
-        if mark == "#":  # runs until it is interrupted
-            continue
-        if command == ("demo",):  # runs in tests/core/reports/test_demo.py
-            assert line == "demo -o demo-report"
-            continue
-        done = eigentext(*line.split(), cwd=tmp_path)
+    lines = re.findall(r"^ *([$#]) eigentext (.+)$", _commands()[command], re.MULTILINE)
+    assert lines, "every command shows an example"
+    if command == ("demo",):  # runs in tests/core/reports/test_demo.py
+        assert lines == [("$", "demo -o demo-report")]
+
+
+# a part of `warm` runs in tests/core/base/test_compiling.py
+LONG_EXAMPLES = {("warm",)}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(
+            command,
+            id=" ".join(command),
+            marks=[pytest.mark.long] if command in LONG_EXAMPLES else [],
+        )
+        for command in sorted(_commands())
+        if _example_lines(command)  # others run until they are interrupted
+    ],
+)
+def test_the_example_of_the_help_runs(command, examples):
+    lines = _example_lines(command)
+    for number in range(len(lines)):
+        done = examples.run(lines[: number + 1])
         assert done.returncode == 0, done.stderr.decode()
         assert b"Traceback" not in done.stderr
 
@@ -237,47 +279,34 @@ def _output_to(path: str | None) -> Iterator[None]:
                 stream.close()
 
 
-def _example_lines(command: tuple[str, ...]) -> list[list[str]]:
-    """Of the examples of a command all that ends by itself, and is not tested elsewhere."""
-    examples = re.findall(r"^ *[$] eigentext (.+)$", _commands()[command], re.MULTILINE)
-    return [] if command == ("demo",) else [line.split() for line in examples]
+@pytest.fixture(scope="module")
+def refused() -> set[tuple[str, ...]]:
+    """Lines that were run with nowhere to print to, each with those before it."""
+    return set()
 
 
-def _is_quick(command: tuple[str, ...]) -> bool:
-    return command[0] in ("annotate", "convert", "data", "info") and command[-1] != "retrain"
-
-
-def _by_cost(commands: Iterable[tuple[str, ...]]) -> list[Any]:
-    """The cheap commands, and the others for those who have the time."""
-    marks = {True: (), False: pytest.mark.long}
-    return [
-        pytest.param(command, id=" ".join(command), marks=marks[_is_quick(command)])
-        for command in sorted(commands)
-    ]
-
-
-@pytest.mark.parametrize("command", _by_cost(_commands()))
+@pytest.mark.parametrize("command", _by_cost(c for c in _commands() if _example_lines(c)))
 def test_what_a_command_cannot_print_is_one_line_and_exit_code_2(
-    command, sample, tmp_path, monkeypatch, capfd
+    command, examples, refused, tmp_path, monkeypatch, capfd
 ):
-    shutil.copytree(sample / "sample", tmp_path / "sample")
-    monkeypatch.chdir(tmp_path)
     streams = ["/dev/full", None] if _is_quick(command) else ["/dev/full"]
-    for line in _example_lines(command):
-        folders = [tmp_path.with_name(f"{tmp_path.name}-{number}") for number in range(2)]
-        for folder, _ in zip(folders, streams, strict=False):  # as it is before the command
-            shutil.copytree(tmp_path, folder)
-        done = eigentext(*line, cwd=tmp_path)
+    lines = _example_lines(command)
+    for number, line in enumerate(lines):
+        done = examples.run(lines[: number + 1])
         assert done.returncode == 0, done.stderr
         capfd.readouterr()
-        for folder, stream in zip(folders, streams if done.stdout else [], strict=False):
+        for place, stream in enumerate(streams if done.stdout else []):
+            if (stream, *lines[: number + 1]) in refused:
+                continue
+            folder = examples.copy(lines[:number], tmp_path / f"{number}-{place}")
             monkeypatch.chdir(folder)
+            monkeypatch.setenv("EIGENTEXT_MODELS", str(folder / examples.MODELS))
             with _output_to(stream):
-                assert run(line) == 2, line
+                assert run(line.split()) == 2, line
             message = capfd.readouterr().err.splitlines()[-1]
             assert re.match("eigentext: (standard output|-): cannot write: ", message), message
-        monkeypatch.chdir(tmp_path)
-        for folder in folders:
+            refused.add((stream, *lines[: number + 1]))
+            monkeypatch.chdir(tmp_path)
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -290,37 +319,42 @@ EXTRAS = {
     "deeper": ["mako", "greenlet", "starlette"],
 }
 _WITHOUT = """
-import json, os, sys
+import json, os, shutil, sys
 names, lines = json.loads(sys.argv[1])
+tried = set()
 class Blocked:  # None in sys.modules is not enough: scipy asks a module that is there
     def find_spec(name, path=None, target=None):
         if name.partition(".")[0] in names:
+            tried.add(name.partition(".")[0])
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Blocked)
 from eigentext.cli.main import run
-for folder, line in lines:
+for before, folder, line in lines:
+    tried.clear()
+    shutil.copytree(before, folder)
     os.chdir(folder)
-    code = run(line)
+    os.environ["EIGENTEXT_MODELS"] = os.path.join(folder, ".models")
+    code = run(line.split())
     sys.stdout.flush()
-    print("code", code, *line, file=sys.stderr, flush=True)
+    print("code", code, ",".join(sorted(tried)), line, file=sys.stderr, flush=True)
 """
 
 
-@pytest.mark.parametrize("extra", EXTRAS)
-@pytest.mark.parametrize("some", ["cheap", pytest.param("all", marks=pytest.mark.long)])
-def test_without_an_extra_a_command_works_or_says_how_to_get_it(some, extra, sample, tmp_path):
-    lines = []
-    for param in _by_cost(_commands()):
-        (command,) = param.values
-        if some == "cheap" and param.marks:
-            continue
-        folder = tmp_path / "-".join(command)
-        shutil.copytree(sample / "sample", folder / "sample")
-        starts = command in (("serve",), ("studio",)) and extra == "web"  # it ends at once
-        own = [list(command)] if starts else _example_lines(command)
-        lines += [(str(folder), line) for line in own]
+def _run_without(
+    names: Iterable[str], commands: Iterable[list[str]], first: Path, folder: Path
+) -> tuple[dict[tuple[str, ...], str], dict[tuple[str, ...], set[str]]]:
+    """What lines say where packages are missing, and for which of these packages they ask.
+
+    Every line is run once, in the folder that the lines before it leave behind.
+    """
+    numbers: dict[tuple[str, ...], int] = {}
+    for lines in commands:
+        for end in range(1, len(lines) + 1):
+            numbers.setdefault(tuple(lines[:end]), len(numbers))
+    folders = {(): str(first)} | {key: str(folder / f"{n}") for key, n in numbers.items()}
+    todo = [(folders[key[:-1]], folders[key], key[-1]) for key in numbers]
     done = subprocess.run(
-        [sys.executable, "-c", _WITHOUT, json.dumps((EXTRAS[extra], lines))],
+        [sys.executable, "-c", _WITHOUT, json.dumps((sorted(names), todo))],
         env=ENVIRONMENT,
         capture_output=True,
         check=False,
@@ -328,14 +362,54 @@ def test_without_an_extra_a_command_works_or_says_how_to_get_it(some, extra, sam
     told = done.stderr.decode()
     assert done.returncode == 0, told
     assert "internal error" not in told
-    *commands, rest = re.split(r"^code (\d+) (.+)\n", told, flags=re.MULTILINE)
+    *runs, rest = re.split(r"^code (\d+) (\S*) (.+)\n", told, flags=re.MULTILINE)
     assert not rest
-    runs = list(zip(*(commands[k::3] for k in range(3)), strict=True))
-    assert len(runs) == len(lines)
-    for said, code, line in runs:
-        if extra == "web" and line.split()[0] in ("annotate", "serve", "studio"):
-            assert "(in eigentext's sources: pip install '.[web]')" in said, line
-        assert code == "2" if "pip install" in said else code in "02", (line, said)
+    assert runs[3::4] == [key[-1] for key in numbers]
+    said = dict(zip(numbers, runs[::4], strict=True))
+    for key, code in zip(numbers, runs[1::4], strict=True):
+        assert code == "2" if "pip install" in said[key] else code in "02", (key, said[key])
+    tried = (set(filter(None, text.split(","))) for text in runs[2::4])
+    return said, dict(zip(numbers, tried, strict=True))
+
+
+def _needs_web(said: dict[tuple[str, ...], str]) -> None:
+    for key, message in said.items():
+        if key[-1].split()[0] in ("annotate", "serve", "studio"):
+            assert "(in eigentext's sources: pip install '.[web]')" in message, key
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_without_an_extra_a_cheap_command_works_or_says_how_to_get_it(extra, examples, tmp_path):
+    lines = [_example_lines(command) for command in _commands() if _is_quick(command)]
+    first = examples.copy((), tmp_path / "first")
+    said, _ = _run_without(EXTRAS[extra], lines, first, tmp_path)
+    if extra == "web":
+        _needs_web(said)
+
+
+@pytest.mark.long
+def test_without_extras_a_command_works_or_says_how_to_get_them(examples, tmp_path):
+    """Without all of them at once; what asks for an extra, without each by itself too."""
+    commands = [_example_lines(command) for command in sorted(_commands())]
+    first = examples.copy((), tmp_path / "first")
+    names = set().union(*EXTRAS.values())
+    starts = [["serve"], ["studio"]]  # without the extra they end at once
+    said, asks = _run_without(names, commands + starts, first, tmp_path / "all")
+    _needs_web(said)
+    assert asks["serve",]
+    # "deeper" is what packages of "web" import in turn
+    web = {*EXTRAS["web"], *EXTRAS["deeper"]}
+    for extra, packages in EXTRAS.items():
+        of = names - web if extra == "others" else web
+        again = [
+            lines
+            for lines in commands
+            if any(asks[tuple(lines[:end])] & of for end in range(1, len(lines) + 1))
+        ]
+        again += starts * (extra == "web")
+        said, _ = _run_without(packages, again, first, tmp_path / extra)
+        if extra == "web":
+            _needs_web(said)
 
 
 def test_closed_streams_of_a_process(tmp_path):
