@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
+from contextlib import closing
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -286,29 +288,42 @@ def test_a_model_learns_from_accepted_sentences(
 # ---- accounts
 
 
-@pytest.fixture
-def team(connect: Any, tmp_path: Path) -> dict[str, TestClient]:
-    """A service with accounts, and a client for each role."""
+@pytest.fixture(scope="module")
+def entered(connect: Any, tmp_path_factory: Any) -> tuple[Path, dict[str, tuple[Any, str]]]:
+    """A store with a user of each role, and what each has in the browser after the password."""
     from eigentext.studio.store.accounts import Accounts
     from eigentext.studio.store.schema import ROLES
     from eigentext.studio.store.store import AnnotationStore
 
-    path = str(tmp_path / "team.db")
-    store = AnnotationStore(path)
+    path = tmp_path_factory.mktemp("entered") / "team.db"
+    store = AnnotationStore(str(path))
     accounts = Accounts(store)
-    clients = {}
+    client = connect(annotations=str(path), accounts=True)
+    sessions = {}
     for role in ROLES:
         accounts.add_user(role, role, f"secret of the {role}")
-        client = connect(annotations=path, accounts=True)
         answer = client.post(
             "/api/session", json={"name": role, "password": f"secret of the {role}"}
         )
         assert answer.status_code == 200, answer.text
-        client.headers["X-CSRF-Token"] = answer.json()["csrf"]
-        clients[role] = client
-    nobody = connect(annotations=path, accounts=True)
-    clients["nobody"] = nobody
+        sessions[role] = dict(client.cookies), answer.json()["csrf"]
+        client.cookies.clear()
     store.close()
+    return path, sessions
+
+
+@pytest.fixture
+def team(connect: Any, entered: Any, tmp_path: Path) -> dict[str, TestClient]:
+    """A service with accounts and a store of its own, and a client for each role."""
+    source, sessions = entered
+    path = str(tmp_path / "team.db")
+    with closing(sqlite3.connect(source)) as before, closing(sqlite3.connect(path)) as copy:
+        before.backup(copy)
+    nobody = connect(annotations=path, accounts=True)
+    clients = {"nobody": nobody}
+    for role, (cookies, token) in sessions.items():
+        headers = {"X-CSRF-Token": token}
+        clients[role] = type(nobody)(nobody.app, cookies=cookies, headers=headers)
     return clients
 
 
