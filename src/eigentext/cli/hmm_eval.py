@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from json import dumps
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -135,19 +135,15 @@ def eval_(
     )
 
     kind = kind_of_model(model, *TEXT_KINDS, "latent-tagger")
-    if kind == "latent-tagger":
+    if kind == "latent-tagger" or tags:
         text.refuse("is for text without tags")
-        if train:
-            raise SettingsError("--train is for models of text without tags")
-        if tags:
-            raise SettingsError("--tags is for models of text without tags")
-        _eval_tagged(model, files, tagged, json=json)
-        return
-    if tags:
-        text.refuse("is for text without tags")
+        if kind == "latent-tagger" and (train or tags):
+            name = "--train" if train else "--tags"
+            raise SettingsError(f"{name} is for models of text without tags")
         if train:
             raise SettingsError("--train and --tags: expected one of them")
-        _eval_states(model, files, tagged, json=json)
+        score_tags = _eval_states if tags else _eval_tagged
+        score_tags(model, files, tagged, json=json)
         return
     tagged.refuse("is for text with tags")
     clock = Clock()
@@ -268,7 +264,7 @@ def inspect(
         $ eigentext hmm inspect text.hmm --sample 3 --length 10
     """
     if graph is not None and not graph.endswith(".svg"):
-        _refuse(f"the graph is written as .svg, not {graph!r}")
+        raise SettingsError(f"the graph is written as .svg, not {graph!r}")
     if plot is not None:
         from eigentext.drawing.plots import require_matplotlib
 
@@ -276,9 +272,9 @@ def inspect(
         require_matplotlib()  # before any work is done
     if _is_text(source):
         if graph is not None or state is not None:
-            _refuse("--graph and --state are for models with parameters")
+            raise SettingsError("--graph and --state are for models with parameters")
         if sample is not None:
-            _refuse("--sample is for a model, not for a text")
+            raise SettingsError("--sample is for a model, not for a text")
         _show_text(source, spectrum, seed, plot, json)
         return
     spectrum.refuse("is for a text, not for a model")
@@ -290,14 +286,18 @@ def inspect(
             print(" ".join(tokens))
         return
     if isinstance(model, BlockedHMM):
-        _refuse("a blocked model has too many states to show; `hmm apply` gives those of a text")
+        raise SettingsError(
+            "a blocked model has too many states to show; `hmm apply` gives those of a text"
+        )
     if isinstance(model, HMM):
         if plot is not None:
-            _refuse("--plot draws singular values: of a text, or of operators")
+            raise SettingsError("--plot draws singular values: of a text, or of operators")
         _show_states(model, top, state, graph, json)
         return
     if graph is not None or state is not None:
-        _refuse("--graph and --state are for models with parameters; this one has operators")
+        raise SettingsError(
+            "--graph and --state are for models with parameters; this one has operators"
+        )
     values = model.singular_values_.tolist()
     if plot is not None:
         _draw_values(plot, {"model": values}, f"{model.settings_.estimator} operators")
@@ -307,10 +307,6 @@ def inspect(
     print(f"{model.settings_.estimator} operators, {len(values)} dimensions")
     for rank, value in enumerate(values, start=1):
         print(f"{rank:4d}  {value:.4g}")
-
-
-def _refuse(why: str) -> NoReturn:
-    raise SettingsError(why)
 
 
 def _is_text(source: str) -> bool:
@@ -331,7 +327,7 @@ def _show_states(model: HMM, top: int, state: int | None, graph: str | None, jso
     if state is not None:
         views = [view for view in views if view.state == state]
         if not views:
-            _refuse(
+            raise SettingsError(
                 f"no state {state} in this model: expected 0 to {model.parameters_.n_states - 1}"
             )
     if json:

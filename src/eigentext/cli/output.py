@@ -166,6 +166,9 @@ def progress_bar(
     >>> with progress_bar(quiet=True) as update:
     ...     update(1, 10, "reading")
     """
+    if quiet or not (os.isatty(2) or os.environ.get("FORCE_COLOR")):
+        yield lambda done, total, stage: None  # and rich need not be imported
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -179,7 +182,7 @@ def progress_bar(
         console=console,
         transient=True,
         redirect_stdout=False,  # or what is printed to a file would go to the terminal
-        disable=quiet or not console.is_terminal,
+        disable=not console.is_terminal,
     )
     stages: dict[str, TaskID] = {}
     began: dict[str, float] = {}

@@ -163,7 +163,6 @@ def embed(
     from eigentext.words import LRMVL, CCAEmbedding, MultiviewEmbedding
 
     map_large_blocks()
-
     if (counts is None) == (not corpus):
         raise SettingsError("expected a corpus, or --counts, and not both")
     model: Any
