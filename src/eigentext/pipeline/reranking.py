@@ -47,11 +47,11 @@ def trained_reranker(
     short = [sentence for sentence in trees if len(sentence) <= MOST_WORDS]
     if measure and len(short) < reranker.folds:
         return None, {}
-    about = [sentence.verbatim for sentence in short]
-    key = fingerprint(about, parser.fingerprint(), reranker.get_params(), measure)
+    about = [sentence.verbatim for sentence in short], parser.fingerprint()
+    key = fingerprint(*about, reranker.get_params(), measure)
     # the lists are the same for other experts and penalties; only features of trees need relations
     labelled = reranker.features == "trees" and parser.relations_ is not None
-    lists = fingerprint(about, parser.fingerprint(), reranker.kbest, reranker.folds, labelled)
+    lists = fingerprint(*about, reranker.kbest, reranker.folds, labelled)
     folder = files.folder and files.folder / f"lists-{lists[:16]}"
 
     def fitted() -> Reranker:

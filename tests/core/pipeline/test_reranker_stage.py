@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,10 +25,20 @@ CHEAP: dict[str, Any] = {"experts": ("valence", "distance"), "kbest": 4, "folds"
 SETTINGS = {**SMALL, "reranker_settings": CHEAP}
 
 
+_WORK = tempfile.TemporaryDirectory(prefix="eigentext-work-")
+
+
 @cache
 def reranked() -> Pipeline:
     """Read it, and leave it as it is."""
-    return Pipeline(**SETTINGS, rerank="yes").fit(treebank())
+    return Pipeline(**SETTINGS, rerank="yes").fit(treebank(), work=f"{_WORK.name}/work")
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A work folder with the stages of `reranked`: what is tested here is what comes after."""
+    assert reranked()
+    return Path(shutil.copytree(f"{_WORK.name}/work", tmp_path / "work"))
 
 
 def test_the_tree_is_the_one_that_the_reranker_chooses() -> None:
@@ -86,11 +98,12 @@ def test_it_is_in_the_file(tmp_path: Path) -> None:
         again.use("reranker", again.parser_)
 
 
-def test_one_that_is_given_is_taken(tmp_path: Path) -> None:
+def test_one_that_is_given_is_taken(tmp_path: Path, work: Path) -> None:
     given = reranked().reranker_
     assert given is not None
     given.save(tmp_path / "my.rerank")
-    taken = Pipeline(**SETTINGS).fit(treebank(), models={"reranker": tmp_path / "my.rerank"})
+    models = {"reranker": tmp_path / "my.rerank"}
+    taken = Pipeline(**SETTINGS).fit(treebank(), models=models, work=work)
     assert taken.stages()["reranker"].to_bytes() == given.to_bytes()
     assert taken(TEXT) == reranked()(TEXT)
     with pytest.raises(SettingsError, match="expected both"):
@@ -101,11 +114,11 @@ def test_one_that_is_given_is_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("chosen", [1501, 1500, 1499])
 def test_auto_keeps_it_if_more_heads_are_right(
-    chosen: int, monkeypatch: pytest.MonkeyPatch
+    chosen: int, monkeypatch: pytest.MonkeyPatch, work: Path
 ) -> None:
     measured = HeldOut(words=2000, first=1500, chosen=chosen)
     monkeypatch.setattr(reranking, "held_out_words", lambda *_: measured)
-    made = Pipeline(**SETTINGS, rerank="auto").fit(treebank())
+    made = Pipeline(**SETTINGS, rerank="auto").fit(treebank(), work=work)
     assert made.choices_ == {
         "reranker": {"kept": chosen == 1501, "las": 75.0, "reranked_las": chosen / 20}
     }
@@ -114,8 +127,8 @@ def test_auto_keeps_it_if_more_heads_are_right(
     assert Pipeline.from_bytes(made.to_bytes()).choices_ == made.choices_
 
 
-def test_auto_measures_on_sentences_that_are_held_out() -> None:
-    made = Pipeline(**SETTINGS, rerank="auto").fit(treebank())
+def test_auto_measures_on_sentences_that_are_held_out(work: Path) -> None:
+    made = Pipeline(**SETTINGS, rerank="auto").fit(treebank(), work=work)
     found = made.choices_["reranker"]
     assert 50 < found["las"] < 100
     assert found["kept"] == (found["reranked_las"] > found["las"])
@@ -141,7 +154,8 @@ def test_what_does_not_go_together() -> None:
 
 @pytest.mark.long
 def test_a_work_folder_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = reranked().to_bytes()  # made before anything is broken
+    expected = Pipeline(**SETTINGS, rerank="yes").fit(treebank()).to_bytes()
+    assert reranked().to_bytes() == expected
     work = tmp_path / "work"
     weights = Reranker.weights_from
     monkeypatch.setattr(Reranker, "weights_from", lambda *_: 1 / 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
     from eigentext.dependency.graph.parser import DependencyParser
 
 _HASHED = Named({"bits": Whole(10, 30), "epochs": Whole(1), "seed": Whole(0)})
-
-
+# a second for four million weights, and a training asks several times for the same
+_compressed = lru_cache(maxsize=4)(zlib.compress)
 _TAGGERS: dict[str, Any] = {  # by name in a file
     "upos": Inner("tagger", optional=True),
     "xpos": Inner("tagger", optional=True),
@@ -54,7 +55,7 @@ _TAGGERS: dict[str, Any] = {  # by name in a file
 def packed(weights: Int16s) -> UInt8s:
     """Bytes for a file: lower ones before upper ones, most of which are the same, by zlib."""
     pairs = weights.astype("<i2").view(np.uint8).reshape(-1, 2)
-    return np.frombuffer(zlib.compress(pairs.T.tobytes(), 9), np.uint8)
+    return np.frombuffer(_compressed(pairs.T.tobytes(), 9), np.uint8)
 
 
 def unpacked(raw: UInt8s, size: int) -> Int16s:
@@ -63,10 +64,9 @@ def unpacked(raw: UInt8s, size: int) -> Int16s:
     >>> unpacked(packed(np.array([3, 0, -1000], np.int16)), 3).tolist()
     [3, 0, -1000]
     """
-    reader = zlib.decompressobj()
+    reader, rest = zlib.decompressobj(), raw.tobytes()
     weights = np.empty(size, "<i2")
     halves = weights.view(np.uint8).reshape(size, 2)
-    rest = raw.tobytes()
     try:
         for column in range(2):  # lower bytes, upper bytes
             half = b""
