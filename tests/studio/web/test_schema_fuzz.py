@@ -16,7 +16,7 @@ schemathesis = pytest.importorskip("schemathesis")
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
 
-FEW, MANY = 4, 60
+FEW, MANY = 4, 30
 #: lines of requests, which schemathesis cannot write; each line is one of the other routes
 LEFT_OUT = {("POST", "/api/batch/{job}")}
 
