@@ -16,7 +16,7 @@ demo: $(VENV)/.installed
 
 # Files in their order: by the number of their tests, a file with one long test would come last and
 # leave the other worker with nothing to do.
-test: $(VENV)/.installed-dev
+test: $(VENV)/.compiled
 	EIGENTEXT_TEST_WHEEL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(TESTS) $(PYTEST_ARGS)
 
 # one wing; the tests of the whole (tests/test_*.py) go with the core
@@ -26,7 +26,7 @@ test-studio: TESTS = tests/studio
 test-core test-lab test-studio: test
 
 # which lines no test reaches; a third slower than the tests alone
-coverage: $(VENV)/.installed-dev
+coverage: $(VENV)/.compiled
 	EIGENTEXT_TEST_WHEEL=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered
 
 lint: $(VENV)/.installed-dev
@@ -87,6 +87,11 @@ $(VENV)/.installed-dev: $(BUILD)/.wheel
 	$(PIP) install -q "$$(ls $(BUILD)/*.whl)[$(EXTRAS_TEST)]"
 	$(PIP) install -q --no-deps --force-reinstall $(BUILD)/*.whl
 	touch $@ $(VENV)/.installed
+
+# The kernels, once and by all cores: two tests would compile the same one side by side.
+$(VENV)/.compiled: $(VENV)/.installed-dev
+	$(BIN)/eigentext warm
+	touch $@
 
 clean:
 	rm -rf $(VENV) $(BUILD) node_modules dist demo-report .pytest_cache .mypy_cache .ruff_cache .coverage

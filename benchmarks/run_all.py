@@ -26,7 +26,7 @@ from _results import commit, machine, read, tables, write
 
 HERE = Path(__file__).parent
 RESULTS = KEPT / "results"
-NO_BENCHMARKS = ("mutants.py", "quick.py", "run_all.py", "trace_files.py")
+NO_BENCHMARKS = ("compiling.py", "mutants.py", "quick.py", "run_all.py", "trace_files.py")
 
 
 def scripts() -> list[Path]:

@@ -50,7 +50,7 @@ def started(*arguments: object, cwd: Path, given: bytes | None = None) -> Done:
         timeout=300,
     )
     # whether something had to be compiled hangs on what ran before
-    done.stderr = re.sub(rb"^eigentext: compiling, .*\n", b"", done.stderr, flags=re.MULTILINE)
+    done.stderr = re.sub(rb"^eigentext: compiling.*\n", b"", done.stderr, flags=re.MULTILINE)
     return done
 
 

@@ -8,7 +8,8 @@ for in three places:
 2. **in the cache** of this machine: ``__pycache__`` beside the module or, where that cannot be
    written, the user's cache folder; ``NUMBA_CACHE_DIR`` names another;
 3. **nowhere yet**: it is compiled and put into the cache.  That takes seconds, so the first time
-   in a process the logger ``eigentext.compiling`` says so.
+   in a process the logger ``eigentext.compiling`` says so, and :mod:`~eigentext.base.ahead` lets
+   all cores compile what else the command will need.
 
 numba's own cache asks only whether the file of a kernel has changed.  But the code of the kernels
 that it calls is compiled into it, so here the stamp of a kernel is a hash of its file *and of all
@@ -18,6 +19,7 @@ files of ours that it imports, and they import* (:func:`stamp_of`).
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import hashlib
 import json
@@ -26,9 +28,10 @@ import os
 import platform
 import re
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import llvmlite.binding
 import numba
@@ -36,6 +39,15 @@ from numba.core import caching as _caching
 from numba.core import config as _config
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
+
+from eigentext.base import ahead
+
+try:
+    import fcntl
+
+    _TAKE, _FREE = fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_UN
+except ImportError:  # Windows
+    _TAKE = _FREE = 0
 
 caching: Any = _caching  # numba's own types are few
 config: Any = _config
@@ -65,6 +77,8 @@ _IMPORT = re.compile(
 
 _log = logging.getLogger("eigentext.compiling")
 _announced: list[bool] = []
+_LONGEST = 60.0  # seconds to wait for a kernel that another process compiles
+_LOOK = 0.02  # seconds between two looks whether it is done
 
 
 def njit(function: Function | None = None, /, **options: Any) -> Any:
@@ -78,6 +92,7 @@ def njit(function: Function | None = None, /, **options: Any) -> Any:
     """
     if function is None:
         return functools.partial(njit, **options)
+    options["no_cfunc_wrapper"] = True  # the C function of a kernel that is passed as an argument
     kernel: Any = numba.njit(**options)(function)
     if isinstance(kernel, CPUDispatcher) and os.path.isfile(function.__code__.co_filename):
         cast("Any", kernel)._cache = KernelCache(function)
@@ -138,6 +153,17 @@ class KernelCache:
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The code for a signature, or None: then numba compiles it."""
         _make_ready(target_context)
+        data = self._read(sig, target_context)
+        if data is None:
+            self._announce()
+            lock = self.lock(sig)
+            lock.take(wait=_LONGEST)
+            data = self._read(sig, target_context)  # another process may have been at it
+            if data is not None:
+                lock.free()
+        return None if data is None else _IMPL.rebuild(target_context, data)
+
+    def _read(self, sig: Any, target_context: Any) -> Any:
         data = self._shipped_file and self._shipped_file.load(sig)
         if data is None and not _TO and self._local:
             try:
@@ -145,14 +171,28 @@ class KernelCache:
             except Exception:  # it is damaged, or names types that another release had
                 with contextlib.suppress(OSError):
                     self.flush()
-        if data is not None:
-            return _IMPL.rebuild(target_context, data)
-        if not _announced:
+        return data
+
+    def _announce(self) -> None:
+        if not (ahead.start() or _announced):
             _announced.append(True)
             nowhere = "anew, as no folder to keep it can be written (NUMBA_CACHE_DIR names one)"
             how = "once for this machine" if _TO or self._local else nowhere
             _log.info("compiling, %s: this may take up to a minute", how)
-        return None
+
+    def is_there(self, sig: Any, target_context: Any) -> bool:
+        """Whether the code for a signature is in the package or kept by this machine."""
+        with contextlib.suppress(Exception):  # a damaged index is made anew
+            if self._shipped_file and sig in self._shipped_file._load_index():
+                return True
+            key = self._key(sig, target_context.codegen())
+            return not _TO and bool(self._local) and key in self._local_file._load_index()
+        return False
+
+    def lock(self, sig: Any) -> Lock:
+        """Who compiles the kernel for a signature."""
+        folder = _TO or (self._local and self._local.locator.get_cache_path())
+        return Lock(folder, f"{self._function.__module__} {self._function.__qualname__} {sig}")
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled."""
@@ -166,6 +206,7 @@ class KernelCache:
             with contextlib.suppress(OSError):  # a full disk: then it is compiled once more
                 local.locator.ensure_cache_path()
                 self._local_file.save(self._key(sig, data.codegen), local.reduce(data))
+        self.lock(sig).free()
 
     def enable(self) -> None:
         """Caches are always on."""
@@ -177,6 +218,50 @@ class KernelCache:
         """Forget what was compiled on this machine."""
         if self._local:
             self._local_file.flush()
+
+
+class Lock:
+    """Who compiles a kernel: a byte of a file in the folder of the cache, locked meanwhile.
+
+    The system frees it when the process ends.  Where there are no such locks nobody waits.
+    """
+
+    _files: ClassVar[dict[str, int]] = {}  # folder -> file; closing it would free all its bytes
+
+    def __init__(self, folder: str | None, key: str) -> None:
+        self._folder = folder
+        self._byte = int.from_bytes(hashlib.sha256(key.encode()).digest()[:7], "big")
+
+    def take(self, *, wait: float) -> bool:
+        """Take it, or False if another process has it for longer than this."""
+        until = time.monotonic() + wait
+        while not self._change(_TAKE):
+            if time.monotonic() >= until:
+                return False
+            ahead.look()
+            time.sleep(_LOOK)
+        return True
+
+    def free(self) -> None:
+        """Others may have it."""
+        self._change(_FREE)
+
+    def _change(self, how: int) -> bool:
+        """False if another process has it."""
+        if self._folder is None or not _TAKE:
+            return True
+        try:
+            if self._folder not in self._files:
+                os.makedirs(self._folder, exist_ok=True)
+                path = os.path.join(self._folder, ".compiling.lock")
+                self._files[self._folder] = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            return True
+        try:
+            fcntl.lockf(self._files[self._folder], how, 1, self._byte)
+        except OSError as error:  # others: a file system without locks
+            return error.errno not in (errno.EAGAIN, errno.EACCES)
+        return True
 
 
 def _make_ready(target_context: object) -> None:

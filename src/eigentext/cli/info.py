@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from eigentext.base.parallel import in_order
+from eigentext.base.ahead import Helpers
+from eigentext.base.cores import available_cores
 from eigentext.base.registry import KINDS, class_of
 from eigentext.cli import options
 from eigentext.cli.command import argument, with_flags
-from eigentext.cli.output import readable, remark, show_figures, show_table
-from eigentext.errors import EigentextError, shortened
+from eigentext.cli.output import readable, show_figures, show_table
+from eigentext.errors import shortened
 
 if TYPE_CHECKING:
     from eigentext.base.modelfile import Header
@@ -125,85 +122,6 @@ def _installation() -> dict[str, str]:
     return versions
 
 
-#: Command lines on the sample data that between them call every kernel the commands call; parts
-#: need nothing of each other, so that cores share them.  The longest come first.
-PARTS: dict[str, tuple[str, ...]] = {
-    "dependency trees": (
-        "convert sample/dev.mrg -o t.conllu",
-        "dep train t.conllu -o a.parser --epochs 1",
-        "dep apply a.parser t.conllu -o a.conllu --marginals",
-        "dep apply a.parser t.conllu -o k.conllu --kbest 2",
-        "dep train t.conllu -o b.parser --epochs 1 --order 1 --tags own",
-        "dep apply b.parser t.conllu -o b.conllu --marginals",
-        "dep apply b.parser t.conllu -o k.conllu --kbest 2",
-    ),
-    "pipelines": (
-        "pipe train sample/treebank.conllu -o p.pipe --folds 2",
-        "pipe apply p.pipe sample/raw.txt -o p.conllu",
-        "pipe apply p.pipe sample/raw.txt -o p.jsonl --format jsonl --top 2",
-        "pipe eval p.pipe sample/treebank-dev.conllu",
-    ),
-    "latent trees and rerankers": (
-        "convert sample/dev.mrg -o t.conllu",
-        "dep train-generative t.conllu -o g.parser --n-states 2",
-        "dep apply g.parser t.conllu -o g.conllu",
-        (
-            "dep train-generative t.conllu -o u.parser --unlabelled t.conllu "
-            "--unlabelled-weight 0.1 --n-states 1"
-        ),
-        "dep train-latent t.conllu -o l.latent --n-states 50 --n-iter 2",
-        "dep train t.conllu -o a.parser --epochs 1",
-        (
-            "dep train-reranker t.conllu --base a.parser --kbest 3 --experts generative,valence "
-            "-o a.rerank"
-        ),
-        "dep apply a.parser t.conllu --rerank a.rerank -o r.conllu",
-    ),
-    "constituents": (
-        "const train sample/train.mrg -o a.lpcfg --n-states 4",
-        "const apply a.lpcfg sample/text.txt -o a.mrg",
-        "const apply a.lpcfg sample/text.txt -o k.mrg --kbest 3",
-        "const score a.lpcfg sample/test.mrg -o scores.txt",
-        "const eval sample/test.mrg sample/test.mrg",
-        "lab train-bracketer sample/train.mrg -o a.bracketer",
-        "lab apply a.bracketer sample/test.mrg -o b.mrg",
-    ),
-    "sequences": (
-        "hmm train sample/text.txt -o a.hmm --n-states 3",
-        "hmm eval a.hmm sample/text.txt --train sample/text.txt",
-        "hmm train-spectral sample/text.txt -o o.hmm --n-states 3",
-        "hmm score a.hmm sample/text.txt",
-        "hmm train-blocked sample/text.txt -o b.hmm --n-groups 5",
-        "hmm apply b.hmm sample/text.txt -o b.txt",
-        "hmm eval b.hmm sample/text.txt",
-        "hmm train-tagger sample/entities.bio -o l.model --n-states 2",
-        "hmm apply l.model sample/text.txt -o l.txt --kbest 2 --marginals",
-    ),
-    "words": (
-        "words count sample/text.txt -o a.counts --contexts lr2",
-        "words cluster sample/text.txt -o a.clusters -m 10",
-        "words cluster sample/text.txt -o b.clusters -m 10 --method brown",
-        "words apply a.clusters sample/text.txt -o c.clusters",
-        "words embed sample/text.txt -o a.vec --n-components 10",
-        "words embed sample/text.txt -o l.vec --method lrmvl --n-components 4",
-        "words train-topics sample/text.txt -o a.topics -k 2 --documents 4",
-    ),
-    "readings": (
-        "lex train sample/arabic.jsonl -o a.ranker --bits 16",
-        "lex apply a.ranker sample/arabic.txt -o a.jsonl",
-        "lex apply a.ranker sample/arabic.txt -o a.txt --format vocalised",
-        "convert sample/dev.mrg -o t.conllu",
-        "lex train-analyzer t.conllu -o rules.eig",
-        "lex apply rules.eig sample/text.txt -o readings.tsv",
-    ),
-    "tags": (
-        "tag train sample/entities.bio -o a.tagger --epochs 2",
-        "tag apply a.tagger sample/text.txt -o k.jsonl --kbest 2",
-        "tag apply a.tagger sample/entities.bio -o a.bio",
-    ),
-}
-
-
 def warm(jobs: options.Jobs = 0, quiet: options.Quiet = False) -> None:
     """Compile everything now, so that no later command has to.
 
@@ -215,33 +133,4 @@ def warm(jobs: options.Jobs = 0, quiet: options.Quiet = False) -> None:
     Example:
         $ eigentext warm
     """
-    names = list(PARTS)
-    used = min(jobs, len(names))
-    for done, (name, _) in enumerate(in_order(_warmed, names, state=None, jobs=used, chunk=1), 1):
-        remark(f"{done} of {len(names)}: {name}", quiet=quiet)
-
-
-def _warmed(_: None, names: list[str]) -> list[None]:
-    for name in names:
-        run_part(name)
-    return [None] * len(names)
-
-
-def run_part(name: str) -> None:
-    """The commands of a part, in a folder of their own; what they print is not shown."""
-    from eigentext.cli.main import run
-    from eigentext.datasets.sample import write_sample
-
-    here = os.getcwd()
-    with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
-        write_sample(folder)
-        os.chdir(folder)
-        try:
-            for line in PARTS[name]:
-                errors = io.StringIO()
-                with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
-                    code = run(line.split())
-                if code:
-                    raise EigentextError(f"`eigentext {line}` failed: {errors.getvalue().strip()}")
-        finally:
-            os.chdir(here)
+    Helpers("", jobs or available_cores()).wait()

@@ -25,6 +25,7 @@ from typing import Annotated, Any
 
 import typer
 
+from eigentext.base import ahead
 from eigentext.base.files.storage import reason
 from eigentext.base.files.writing import one_command
 from eigentext.cli.command import Command, Group
@@ -216,7 +217,12 @@ def _tell_of_compiling() -> None:
 
     class Remarks(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            remark(f"eigentext: {record.getMessage()}")
+            text = f"eigentext: {record.getMessage()}"
+            done, total = getattr(record, "progress", (0, 0))
+            if total and sys.stderr.isatty():  # a line that counts
+                print(f"\r{text}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+            elif not done:
+                remark(text)
 
     log = logging.getLogger("eigentext.compiling")
     log.addHandler(Remarks())
@@ -288,6 +294,7 @@ def main() -> None:
     _open_streams()
     exit_on_sigterm()
     warnings.formatwarning = _warning_line
+    ahead.command = ahead.command_of(sys.argv[1:])
     if not {"-q", "--quiet"} & set(sys.argv):
         _tell_of_compiling()
     sys.exit(run(sys.argv[1:]))

@@ -15,7 +15,6 @@ import pytest
 
 from eigentext.base import compiling
 from eigentext.base.compiling import PORTABLE, compiled_folder, manifest, stamp_of
-from eigentext.cli.info import run_part
 
 KERNEL = """
 import logging, sys
@@ -213,14 +212,6 @@ class TestStamps:
         before = stamp_of(str(outer))
         self.write(package / "base" / "other.py", "X = 2\n")
         assert stamp_of(str(outer)) == before
-
-
-# all parts run in tests/core/cli/test_commands.py: they are the example in the help of `warm`
-def test_a_part_of_the_warming_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    run_part("tags")
-    assert Path.cwd() == tmp_path
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_new_layout_of_numbas_cache_is_noticed(tmp_path: Path) -> None:
