@@ -129,8 +129,7 @@ def _draw(trees: str, run: Applying, flags: DrawingFlags) -> None:
         raise SettingsError("an .svg file holds one tree: one --sentence, or write to FILE.html")
     names = (basename(trees), basename(flags.against or ""))
     report = Report("Dependency trees", " against ".join(filter(None, names)))
-    drawn = left_out = 0
-    last = 0
+    drawn = left_out = last = 0
     for number, tree, other in _pairs(trees, flags.against):
         last = number
         if numbers and number not in numbers:
@@ -213,8 +212,7 @@ def _heads(sentence: ConlluBlock) -> tuple[int, ...]:
 
 
 def _relations(sentence: ConlluBlock) -> list[str]:
-    relations = sentence.column("deprel")
-    return ["" if relation == "_" else relation for relation in relations]
+    return ["" if relation == "_" else relation for relation in sentence.column("deprel")]
 
 
 def _probabilities(sentence: ConlluBlock) -> list[float] | None:

@@ -167,8 +167,7 @@ def eval_(
         figures["kneser_ney_trigram"] = perplexity(-trigrams.sum(), data.n_tokens)
     if hasattr(hmm, "negative_rate_"):
         figures["negative_rate"] = hmm.negative_rate_
-    figures |= clock.figures()
-    show_figures(figures, as_json=json)
+    show_figures(figures | clock.figures(), as_json=json)
 
 
 def _eval_tagged(model: str, files: list[str], tagged: TaggedInput, *, json: bool = False) -> None:
@@ -190,7 +189,7 @@ def _eval_tagged(model: str, files: list[str], tagged: TaggedInput, *, json: boo
     }
     if json:
         figures["tags"] = {
-            score.tag: {
+            score.type: {
                 "gold": score.gold,
                 "precision": round(score.precision, 2),
                 "recall": round(score.recall, 2),
@@ -199,7 +198,7 @@ def _eval_tagged(model: str, files: list[str], tagged: TaggedInput, *, json: boo
             for score in report.tags
         }
     else:
-        figures.update({f"f1 {score.tag}": round(score.f1, 2) for score in report.tags})
+        figures.update({f"f1 {score.type}": round(score.f1, 2) for score in report.tags})
     show_figures(figures, as_json=json)
 
 
@@ -322,8 +321,7 @@ def _show_states(model: HMM, top: int, state: int | None, graph: str | None, jso
         from eigentext.sequences.inspection import graph_of
 
         title = f"{model.parameters_.n_states} states"
-        drawn = graph_of(model.parameters_, model.symbols_, title=title)
-        write_picture(graph, drawn)
+        write_picture(graph, graph_of(model.parameters_, model.symbols_, title=title))
     if state is not None:
         views = [view for view in views if view.state == state]
         if not views:

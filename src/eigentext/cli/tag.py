@@ -180,9 +180,8 @@ def eval_(
     if not result.n_tokens:
         raise DataError(gold, None, "no tokens, expected tags")
     if format_of(gold, columns.from_) == "conllu":
-        figures: dict[str, float | int] = {"tokens": result.n_tokens}
-        figures["accuracy"] = result.token_accuracy
-        show_figures(figures, as_json=json)
+        accuracy = {"tokens": result.n_tokens, "accuracy": result.token_accuracy}
+        show_figures(accuracy, as_json=json)
         return
     figures = {
         "precision": result.micro.precision,
@@ -190,9 +189,8 @@ def eval_(
         "f1": result.f1,
         "macro_f1": result.macro_f1,
         "token_accuracy": result.token_accuracy,
+        **{f"f1 {score.type}": score.f1 for score in result.types},
     }
-    for score in result.types:
-        figures[f"f1 {score.type}"] = score.f1
     show_figures(figures, as_json=json)
 
 

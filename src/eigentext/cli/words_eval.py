@@ -105,16 +105,14 @@ def eval_(
         raise SettingsError("--mix is for a language model")
     if kind != "topics":
         text.refuse("is for topics", but=("--field",) if kind == "class-bigram" else ())
-    if kind in ("topics", "class-bigram"):
-        if kind == "topics":
-            figures = _of_topics(model, gold, text, top)
-        else:
-            figures = _of_language_model(model, gold, text.field, mix)
+    if kind == "topics":
+        figures = _of_topics(model, gold, text, top)
+    elif kind == "class-bigram":
+        figures = _of_language_model(model, gold, text.field, mix)
+    else:
+        figures = (_of_clusters if kind == "clusters" else _of_vectors)(model, expand(gold))
+    if json or kind in ("topics", "class-bigram"):
         show_figures(figures, as_json=json)
-        return
-    figures = (_of_clusters if kind == "clusters" else _of_vectors)(model, expand(gold))
-    if json:
-        show_figures(figures, as_json=True)
         return
     for name, values in figures.items():
         print(name, *(f"{key} {value}" for key, value in values.items()), sep="\t")

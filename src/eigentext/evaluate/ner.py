@@ -42,7 +42,7 @@ class Entity(NamedTuple):
 
 
 class TypeScore(NamedTuple):
-    """Counts of one type, or of all; percentages as properties.
+    """Counts of one type or tag, or of all; percentages as properties.
 
     >>> TypeScore("PER", correct=1, gold=2, predicted=1).recall
     50.0
@@ -55,12 +55,12 @@ class TypeScore(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """Percentage of the entities found that are right."""
+        """Percentage of the predicted ones that are right."""
         return 100.0 * self.correct / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """Percentage of the gold entities that were found."""
+        """Percentage of the gold ones that were found."""
         return 100.0 * self.correct / self.gold if self.gold else 0.0
 
     @property

@@ -362,7 +362,7 @@ def test_the_report_counts_by_tag_and_by_known_words(tagger):
     report = evaluate_tagger(tagger.stream, tagger.words_.knows, *dev)
     assert report.accuracy == pytest.approx(100 * tagger.score(*dev), rel=1e-12)
     assert sum(score.gold for score in report.tags) == report.n_tokens
-    assert sum(score.right for score in report.tags) == report.n_right
+    assert sum(score.correct for score in report.tags) == report.n_right
     unknown = [word for words in dev[0] for word in words if not tagger.words_.knows(word)]
     assert report.n_unknown == len(unknown)
     assert report.unknown <= 100 >= report.known

@@ -11,31 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from eigentext.errors import DataError
-
-
-@dataclass(frozen=True)
-class TagScore:
-    """One tag: how often it is right, in the gold tags, and predicted."""
-
-    tag: str
-    right: int
-    gold: int
-    predicted: int
-
-    @property
-    def precision(self) -> float:
-        """Percent of the predicted ones that are right."""
-        return 100 * self.right / max(self.predicted, 1)
-
-    @property
-    def recall(self) -> float:
-        """Percent of the gold ones that are found."""
-        return 100 * self.right / max(self.gold, 1)
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of both."""
-        return 200 * self.right / max(self.gold + self.predicted, 1)
+from eigentext.evaluate.ner import TypeScore
 
 
 @dataclass(frozen=True)
@@ -46,7 +22,7 @@ class TagReport:
     n_right: int
     n_unknown: int
     n_right_unknown: int
-    tags: tuple[TagScore, ...]
+    tags: tuple[TypeScore, ...]
 
     @property
     def accuracy(self) -> float:
@@ -100,7 +76,7 @@ def evaluate_tagger(
         n_unknown,
         right_unknown,
         tuple(
-            TagScore(tag, right[tag], gold[tag], predicted[tag])
+            TypeScore(tag, right[tag], gold[tag], predicted[tag])
             for tag in sorted(gold | predicted)
         ),
     )
