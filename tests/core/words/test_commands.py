@@ -285,6 +285,7 @@ def test_rates_are_in_what_a_stage_counts(monkeypatch):
     screen = io.StringIO()
     console = rich.console.Console(file=screen, force_terminal=True, width=100)
     monkeypatch.setattr(rich.console, "Console", lambda **_: console)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # so that stderr is taken for a terminal
     with progress_bar() as update:
         for stage in ("reading", "exchange", "svd"):
             update(10, 100, stage)
