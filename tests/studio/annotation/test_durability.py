@@ -77,7 +77,7 @@ def test_writers_in_several_processes_lose_nothing(place):
             mine = [{"items": ["me-1-0"], "version": store.decide(layer, Change(0, "me-1-0", 1))}]
     assert mine
     deadline = time.monotonic() + 60
-    while store.layer_numbered(layer).version < 100 and time.monotonic() < deadline:
+    while store.layer_numbered(layer).version < 40 and time.monotonic() < deadline:
         time.sleep(0.05)
     told = []
     for writer in writers:
