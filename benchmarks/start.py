@@ -6,17 +6,21 @@
 *Cold* is the first run ever: no kernel was compiled on this machine, and unless the wheel brings
 compiled kernels the command compiles what it needs.  *Warm* is the same command again.  *Bare* is
 `eigentext --version`: Python and the command line, no model.  CPU seconds of the whole process;
-the machine may be busy.
+the machine may be busy.  *studio* starts from nothing and is told by the clock: seconds to its
+address, and to the last of its sample models; warm, they are there and are loaded.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
 from pathlib import Path
 
 COMMANDS = {
@@ -57,6 +61,31 @@ def seconds(python: str, line: str, folder: Path, cache: Path) -> tuple[float, b
     return used - before.children_user - before.children_system, "compiling" in done.stderr
 
 
+def studio(python: str, folder: Path, cache: Path) -> tuple[float, float]:
+    """Seconds by the clock until `eigentext studio` prints its address, and has all models."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    began = time.monotonic()
+    with subprocess.Popen(
+        [python, "-m", "eigentext.cli", "studio", "--port", "0", "--quiet"],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), "XDG_CACHE_HOME": str(folder)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[-1]
+        listening = time.monotonic() - began
+        while True:
+            with direct.open(f"{address}/api/health") as answer:
+                health = json.load(answer)
+            coming = health["training"] and health["training"]["names"]
+            if health["status"] == "ok" and not coming:
+                break
+            time.sleep(0.2)
+        ready = time.monotonic() - began
+        process.terminate()
+    return listening, ready
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(
@@ -76,6 +105,10 @@ def main() -> None:
             warm = min(seconds(given.python, line, folder, cache)[0] for _ in range(2))
             said = "yes" if compiled else "no"
             print(f"| {command} | {cold:.1f} | {warm:.1f} | {said} |", flush=True)
+        shutil.rmtree(cache, ignore_errors=True)
+        for state in ("cold", "warm"):
+            listening, ready = studio(given.python, folder / "samples", cache)
+            print(f"studio, {state}: address after {listening:.1f} s, ready after {ready:.1f} s")
 
 
 if __name__ == "__main__":

@@ -75,7 +75,9 @@ class Service:
         with new_client(self.address) as client:
             while True:
                 try:
-                    if client.get("/api/health").json()["status"] == "ok":
+                    health = client.get("/api/health").json()
+                    trained = not health["training"] or not health["training"]["names"]
+                    if health["status"] == "ok" and trained:
                         return
                 except httpx.HTTPError:
                     if self.process.poll() is not None:

@@ -38,7 +38,10 @@ def build(
             time.sleep(0.01)
         return f"{name} held"
 
+    learned: list[str] = []
     jobs = {
+        "learn": lambda one: learned.append(one) or learned,  # type: ignore[func-returns-value]
+        "learned": lambda: learned,
         "echo": lambda one: one,
         "pid": os.getpid,
         "tell": lambda *all_: [tell(one) for one in all_] and "told",

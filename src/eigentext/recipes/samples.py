@@ -1,23 +1,21 @@
 """Small models of every kind, made of the data that this package carries: for trying things out.
 
-What is there already is not made again, so that a second call takes no time.  The models need
-nothing of each other: two processes share them, since on a first run most of the time goes into
-compiling.  They show what each model is for, not how good it can be.
+What is there already is not made again, whoever made it meanwhile.  The models need nothing of
+each other.  They show what each model is for, not how good it can be.
 """
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from eigentext import version
-from eigentext.base.cores import available_cores
+from eigentext.base.files.storage import reason
+from eigentext.base.files.writing import scratch_folder, take_lock
 from eigentext.base.modelfile import read_header
-from eigentext.base.parallel import in_order
-from eigentext.errors import DataError, EigentextError
+from eigentext.errors import EigentextError, StorageError
 
 _ABOUT = {"name": "sample", "licence": "Apache-2.0"}
 _ENGLISH = {**_ABOUT, "language": "en"}
@@ -31,38 +29,35 @@ def samples_folder() -> Path:
     return base / "eigentext" / f"samples-{version.VERSION}"
 
 
-def sample_models(
-    folder: Path | None = None, say: Callable[[str], object] = lambda _: None
-) -> list[Path]:
-    """The files of the sample models, made if they are not there; ``say`` is told of each."""
-    target = folder or samples_folder()
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(str(target), None, f"cannot be made: {error.strerror}") from error
-    files = [target / name for names in SAMPLES for name in names]
-    left = [names for names in SAMPLES if not all(_sound(target / name) for name in names)]
-    if left:
-        say(f"training sample models, once; they are kept in {target}")
-    jobs = min(2, available_cores(), max(1, len(left)))
-    done = len(files) - sum(map(len, left))
-    for names, _ in in_order(_made, left, state=str(target), jobs=jobs, chunk=1):
-        done += len(names)
-        say(f"{done} of {len(files)}: {', '.join(names)}")
-    return files
+def sample_files() -> list[list[Path]]:
+    """The files of all sample models, there or not; in one list those that are made together."""
+    return [[samples_folder() / name for name in names] for names in SAMPLES.values()]
 
 
-def _sound(path: Path) -> bool:
+def is_ready(path: Path) -> bool:
+    """Whether the file is there, and whole."""
     try:
         return bool(read_header(path))
     except EigentextError:
         return False
 
 
-def _made(target: str, tasks: list[tuple[str, ...]]) -> list[None]:
-    for names in tasks:
-        SAMPLES[names](Path(target))
-    return [None] * len(tasks)
+def make_samples(files: list[Path]) -> None:
+    """Make the files of one maker, unless they are there; another process that does is waited for.
+
+    A process that ends while it makes them leaves no part of a file under its name.
+    """
+    folder = files[0].parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open(folder / f".{files[0].name}.lock", "ab")  # noqa: SIM115
+    except OSError as error:
+        raise StorageError(str(folder), None, f"cannot be written: {reason(error)}") from error
+    with lock:
+        take_lock(lock, wait=True)
+        if not all(map(is_ready, files)):
+            maker = next(maker for maker, names in SAMPLES.items() if files[0].name in names)
+            maker(folder)
 
 
 def _pipeline(target: Path) -> None:
@@ -70,7 +65,7 @@ def _pipeline(target: Path) -> None:
     from eigentext.pipeline import Pipeline
     from eigentext.recipes.recipe import find_recipe
 
-    with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
+    with scratch_folder() as folder:
         write_sample(folder)
         pipeline = Pipeline(**find_recipe("sample").settings)
         pipeline.fit(Path(folder, "sample", "treebank.conllu"))
@@ -111,7 +106,7 @@ def _readings(target: Path) -> None:
     from eigentext.lexical import LexicalRanker, load_scheme
     from eigentext.lexical.documents import read_documents
 
-    with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
+    with scratch_folder() as folder:
         write_sample(folder)
         words = [str(Path(folder, "sample", "arabic.jsonl"))]
         documents = read_documents(words, load_scheme("arabic14"))
@@ -126,7 +121,7 @@ def _words(target: Path) -> None:
     from eigentext.words.clusters.model import SpectralClusters
     from eigentext.words.embeddings.cca import CCAEmbedding
 
-    with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
+    with scratch_folder() as folder:
         text = Path(folder, "python.txt")
         write_sentences(sentences(), text)
         counts = count([str(text)], contexts="lr2", vocab_size=3000)
@@ -145,12 +140,12 @@ def _sequences(target: Path) -> None:
     model.save(target / "python.hmm", data=_PYTHON)
 
 
-#: What makes which files; the slowest come first.
-SAMPLES: dict[tuple[str, ...], Callable[[Path], None]] = {
-    ("english.pipe",): _pipeline,
-    ("python.clusters", "python.embeddings"): _words,
-    ("english.dep",): _dependency,
-    ("python.hmm",): _sequences,
-    ("english.lpcfg",): _constituency,
-    ("arabic.ranker",): _readings,
+#: What makes which files, and their kinds; the slowest come first.
+SAMPLES: dict[Callable[[Path], None], dict[str, str]] = {
+    _pipeline: {"english.pipe": "pipeline"},
+    _words: {"python.clusters": "clusters", "python.embeddings": "embeddings"},
+    _dependency: {"english.dep": "graph-parser"},
+    _sequences: {"python.hmm": "hmm"},
+    _constituency: {"english.lpcfg": "lpcfg"},
+    _readings: {"arabic.ranker": "lexical"},
 }

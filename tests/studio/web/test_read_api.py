@@ -95,7 +95,7 @@ def test_features_of_universal_dependencies_in_plain_words() -> None:
 def test_what_cannot_be_read(
     service: TestClient, client: TestClient, connect: Callable[..., TestClient]
 ) -> None:
-    assert "can read nothing" in asked(client, 404, text="a")
+    assert "no ranker of readings" in asked(client, 404, text="a")
     assert "at most 40" in asked(service, 413, text="uno " * 41, kind="pipeline")
     assert "at most 40" in asked(service, 413, text="كتب " * 41, kind="lex")
     assert "is called 'klingon'" in asked(service, 422, text="a", kind="lex", model="klingon")

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import eigentext.studio.service
-from eigentext.recipes import samples
-from eigentext.recipes.samples import SAMPLES, sample_models, samples_folder
+from eigentext.recipes.samples import SAMPLES, samples_folder
+from eigentext.studio.service.samples import SampleTraining
 from helpers.commands import ENVIRONMENT
 from helpers.commands import eigentext as command
 
@@ -73,7 +73,7 @@ def test_it_starts_from_nothing_and_the_second_time_trains_nothing(cache: Path) 
     first = Studio(cache)
     try:
         address = first.address()
-        while ask(address, "/api/health")["status"] == "starting":
+        while ask(address, "/api/health")["training"]:
             time.sleep(0.2)
         health = ask(address, "/api/health")
         assert health["status"] == "ok"
@@ -92,47 +92,15 @@ def test_it_starts_from_nothing_and_the_second_time_trains_nothing(cache: Path) 
         assert english["sentences"][0]["words"][1]["candidates"][0]["lemma"] == "dog"
     finally:
         _, told = first.ended()
-    for name in (name for names in SAMPLES for name in names):
+    for name in (name for names in SAMPLES.values() for name in names):
         assert name in told
     second = Studio(cache)
     try:
-        second.address()
+        assert ask(second.address(), "/api/health")["training"] is None
     finally:
         _, told = second.ended()
     assert "training" not in told
     assert "Traceback" not in told
-
-
-def test_samples_are_made_once_and_again_when_they_are_damaged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from eigentext.base.modelfile import save
-
-    made: list[str] = []
-
-    def maker(*names: str) -> Any:
-        def make(target: Path) -> None:
-            made.extend(names)
-            for name in names:
-                save(target / name, "hmm", {}, settings={}, format_version=1)
-
-        return make
-
-    tasks = {("a", "b"): maker("a", "b"), ("c",): maker("c")}
-    monkeypatch.setattr(samples, "SAMPLES", tasks)
-    monkeypatch.setattr(samples, "available_cores", lambda: 1)
-    said: list[str] = []
-    folder = tmp_path / "deep" / "samples"
-    expected = [folder / name for name in "abc"]
-    assert sample_models(folder, said.append) == expected
-    assert made == ["a", "b", "c"]
-    assert said[1:] == ["2 of 3: a, b", "3 of 3: c"]
-    said.clear()
-    assert sample_models(folder, said.append) == expected
-    assert (made, said) == (["a", "b", "c"], [])
-    (folder / "b").write_bytes(b"cut")
-    sample_models(folder, said.append)
-    assert made == ["a", "b", "c", "a", "b"]
 
 
 def test_samples_are_kept_by_the_xdg_rule(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -174,10 +142,10 @@ def test_an_address_that_is_taken_is_told_before_anything_is_trained(
 ) -> None:
     import socket
 
-    def never(**_: Any) -> list[Path]:
+    def never(*_: Any) -> None:
         raise AssertionError("it trained")
 
-    monkeypatch.setattr(samples, "sample_models", never)
+    monkeypatch.setattr(SampleTraining, "begin", never)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = command("studio", "--port", port, cwd=tmp_path)

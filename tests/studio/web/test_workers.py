@@ -171,20 +171,25 @@ from eigentext.studio.service.workers import WorkerPool
 pool = WorkerPool(partial(build, sys.argv[1]), size=1, waiting=2, patience=600, seconds=600)
 pool.start()
 print(pool.submit("pid").result(), flush=True)
+for name in sys.argv[2:]:
+    pool.submit("hold", name)
 time.sleep(600)
 """
 
 
-def test_workers_end_with_a_server_that_was_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("busy", [False, True])
+def test_workers_end_with_a_server_that_was_killed(tmp_path: Path, busy: bool) -> None:
     paths = os.pathsep.join(sys.path)
     server = subprocess.Popen(
-        [sys.executable, "-c", SERVER, str(tmp_path)],
+        [sys.executable, "-c", SERVER, str(tmp_path), *["for ever"] * busy],
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": paths},
     )
     assert server.stdout is not None
     worker = int(server.stdout.readline())
     os.kill(worker, 0)  # it is there
+    if busy:
+        until((tmp_path / "began-for ever").exists)
     server.send_signal(signal.SIGKILL)
     server.wait()
     server.stdout.close()
@@ -270,3 +275,46 @@ def test_a_pool_that_is_closed_while_it_starts_leaves_nothing(tmp_path: Path) ->
     until(lambda: pool.progress is not None)
     pool.close()
     assert pool.failure is None
+
+
+def test_what_is_taught_every_worker_does_before_its_next_job(tmp_path: Path) -> None:
+    pool = WorkerPool(
+        partial(build, str(tmp_path)), size=2, waiting=9, patience=LONG, seconds=LONG
+    )
+    pool.start()
+    until(lambda: len({ask(pool, "pid") for _ in range(4)}) == 2)
+    held = pool.submit("hold", "a")
+    until((tmp_path / "began-a").exists)
+    assert pool.teach("learn", "one").result() == ["one"]
+    assert pool.known == ["one"]  # while a worker is still at its job
+    with pytest.raises(WorkerFault, match="ZeroDivisionError"):
+        pool.teach("fault").result()
+    with pytest.raises(WorkerFault, match="exit code 7"):
+        pool.teach("die").result()
+    assert pool.teach("learn", "two").result() == ["one", "two"]  # the new one learned both
+    (tmp_path / "end-a").touch()
+    assert held.result() == "a held"
+    for _ in range(20):
+        assert ask(pool, "learned") == ["one", "two"]
+    with pytest.raises(WorkerFault, match="exit code 7"):
+        ask(pool, "die")
+    for _ in range(20):
+        assert ask(pool, "learned") == ["one", "two"]
+    assert pool.known == ["one", "two"]
+    pool.close()
+    with pytest.raises(BusyError):
+        pool.teach("learn", "three")
+
+
+def test_what_is_taught_while_the_pool_is_closed_is_told_to_nobody(tmp_path: Path) -> None:
+    pool = WorkerPool(
+        partial(build, str(tmp_path)), size=1, waiting=2, patience=LONG, seconds=LONG
+    )
+    pool.start()
+    lesson = pool.teach("hold", "b")
+    until((tmp_path / "began-b").exists)
+    later = pool.teach("learn", "one")
+    pool.close()
+    for waiting in (lesson, later):
+        with pytest.raises(BusyError):
+            waiting.result()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from eigentext.errors import SettingsError
 from eigentext.studio.service.limits import NoModelError, as_typed, check_length, tokens_of
+from eigentext.studio.service.workers import StartingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -230,7 +231,7 @@ def there_are(served: Served, kind: str) -> bool:
     """Is there a model of this kind?"""
     try:
         (chosen_const if kind == "const" else chosen_dep)(served, None)
-    except NoModelError:
+    except (NoModelError, StartingError):
         return False
     return True
 

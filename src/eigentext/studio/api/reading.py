@@ -15,7 +15,7 @@ from eigentext.drawing.svg import is_right_to_left
 from eigentext.errors import SettingsError
 from eigentext.reports.morphology import in_plain_words
 from eigentext.studio.api import schemas_words as wire
-from eigentext.studio.service.limits import NoModelError, TooMuchError, check_length
+from eigentext.studio.service.limits import TooMuchError, check_length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,10 +49,7 @@ class ReadingService:
         """Every word of the text with its readings, the likeliest first."""
         there = [kind for kind in ("lex", "pipeline") if self._served.names(kind)]
         if not there:
-            raise NoModelError(
-                "this service can read nothing: start it with `eigentext serve --lex-model FILE` "
-                "or `--pipe FILE`"
-            )
+            raise self._served.lack("lex", "pipeline")
         if (request.kind or there[0]) == "lex":
             return self._ranked(request, limits)
         return self._annotated(request, limits)

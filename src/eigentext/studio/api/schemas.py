@@ -71,13 +71,28 @@ class LoadingView(BaseModel):
     name: str = Field(description="of the model that is being loaded")
 
 
+class TrainingView(BaseModel):
+    """How far the training of the sample models is."""
+
+    done: int
+    total: int
+    names: list[str] = Field(description="of the files that are still to come")
+    failed: dict[str, str] = Field(description="of those that could not be trained: why")
+
+
 class Health(BaseModel):
     """What this service is and can do."""
 
     status: str = Field(description="ok; starting: models are being loaded; failed")
     loading: LoadingView | None = Field(default=None, description="while it is starting")
     why: str | None = Field(default=None, description="what went wrong when it failed")
-    pages: list[str] = Field(default=[], description="that have the models they need")
+    training: TrainingView | None = Field(
+        default=None, description="while sample models are missing"
+    )
+    pages: list[str] = Field(default=[], description="that have a model they need, or will have")
+    missing: dict[str, str] = Field(
+        default={}, description="pages that have none yet, and what to do where none will come"
+    )
     models: list[ModelView] = Field(default=[], description="the first of a kind is its default")
     version: str
     features: list[str]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from eigentext.cli import options
@@ -166,7 +165,7 @@ def run(
     settings: ServiceSettings,
     *,
     log_level: str,
-    listening: Callable[[str], object] = lambda _: None,
+    **hooks: Callable[[str], object],
 ) -> None:
     """Serve until interrupted, with a warning where others can reach it."""
     from eigentext.studio import service as web
@@ -179,7 +178,7 @@ def run(
             f"eigentext: warning: on {host} {risk} no encryption. --host 127.0.0.1 is for this "
             "machine alone"
         )
-    web.serve(host, port, settings=settings, log_level=log_level, listening=listening)
+    web.serve(host, port, settings=settings, log_level=log_level, **hooks)
 
 
 @with_flags()
@@ -187,7 +186,7 @@ def studio(
     service: Service,
     models: list[str] | None = argument(
         "Models of any kind, files or names; none: small ones of the sample data, which "
-        "are trained the first time."
+        "are trained the first time, while pages are there already."
     ),
     open_: bool = flag("Open the first page in the browser of this machine.", False),
 ) -> None:
@@ -201,20 +200,24 @@ def studio(
     from eigentext.studio.service import check_installed
 
     check_installed()
-    settings = service.settings()  # what is wrong is told before models are trained
+    samples: list[str] = []
     if not models:
-        from eigentext.recipes.samples import sample_models
+        from eigentext.recipes.samples import is_ready, sample_files
 
-        say = partial(remark, quiet=service.quiet)
-        models = [str(path) for path in sample_models(say=lambda line: say(f"studio: {line}"))]
-    settings = settings.model_copy(update={"models": tuple(models)})
+        models = []
+        for files in sample_files():
+            (models if all(map(is_ready, files)) else samples).extend(map(str, files))
+    settings = service.settings(models=tuple(models), samples=tuple(samples))
+
+    def say(line: str) -> None:
+        remark(f"studio: {line}", quiet=service.quiet)
 
     def listening(address: str) -> None:
         print(f"eigentext studio: {address}", flush=True)
-        remark("studio: the models are being loaded; Ctrl C ends it", quiet=service.quiet)
+        say("the models are being loaded; Ctrl C ends it")
         if open_:
             import webbrowser
 
             webbrowser.open(address)
 
-    run(service.host, service.port, settings, log_level="warning", listening=listening)
+    run(service.host, service.port, settings, log_level="warning", listening=listening, say=say)

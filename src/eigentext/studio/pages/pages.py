@@ -13,21 +13,27 @@ from typing import TYPE_CHECKING
 from starlette.responses import FileResponse, RedirectResponse
 from starlette.staticfiles import StaticFiles
 
-from eigentext.studio.service.models import PAGES, pages_for
+from eigentext.studio.service.models import PAGES, no_model, pages_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from fastapi import FastAPI
 
-    from eigentext.studio.service.workers import WorkerPool
+    from eigentext.studio.service.models import ModelFacts
 
 
-def pages_there(pool: WorkerPool, *, annotates: bool) -> list[str]:
-    """The pages that have what they need, the first one first."""
-    there = pages_for(pool.known.models)
+def pages_there(models: Iterable[ModelFacts], *, annotates: bool) -> list[str]:
+    """The pages that have what they need with these models, the first one first."""
+    there = pages_for(models)
     return [page for page in there if page in _written() and (annotates or page != "annotate")]
+
+
+def pages_missing(models: Iterable[ModelFacts]) -> dict[str, str]:
+    """The pages that have no model, and what to do about it."""
+    there = pages_for(models)
+    return {page: no_model(kinds) for page, kinds in PAGES.items() if page not in there}
 
 
 @cache

@@ -31,7 +31,7 @@ from eigentext.studio.api.inception import TokenInPath, add_inception
 from eigentext.studio.api.job_routes import add_jobs
 from eigentext.studio.api.schemas import Health, LoadingView, ModelsAnswer, ModelView
 from eigentext.studio.api.udpipe import LARGE, add_udpipe
-from eigentext.studio.pages.pages import add_pages, pages_there
+from eigentext.studio.pages.pages import add_pages, pages_missing, pages_there
 from eigentext.studio.service import is_loopback
 from eigentext.studio.service.answering import answer_errors
 from eigentext.studio.service.batch import BATCH, add_batch
@@ -39,7 +39,8 @@ from eigentext.studio.service.identity import Authenticator
 from eigentext.studio.service.jobs import ServiceFacts, builder
 from eigentext.studio.service.limits import InFlight
 from eigentext.studio.service.middleware import BodyLimit, HostNames, SecurityHeaders
-from eigentext.studio.service.models import PAGES, survey
+from eigentext.studio.service.models import survey
+from eigentext.studio.service.samples import SampleTraining
 from eigentext.studio.service.settings import ServiceSettings
 from eigentext.studio.service.workers import WorkerPool
 
@@ -71,22 +72,29 @@ def make_pool(settings: ServiceSettings) -> WorkerPool:
 
 
 def create_app(
-    settings: ServiceSettings | None = None, *, pool: WorkerPool | None = None
+    settings: ServiceSettings | None = None,
+    *,
+    pool: WorkerPool | None = None,
+    say: Callable[[str], object] = lambda _: None,
 ) -> FastAPI:
     """Make the application with its routes, page and limits.
 
-    Without a ``pool`` it has one of its own, which starts and ends with the server.
+    Without a ``pool`` it has one of its own, which starts and ends with the server; the training
+    of sample models does so in any case, and ``say`` is told how far it is.
 
     >>> "/api/health" in create_app().openapi()["paths"]
     True
     """
     limits = settings or ServiceSettings()
     workers = pool or make_pool(limits)
+    samples = SampleTraining(limits, workers, say)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         workers.begin()
+        samples.begin()
         yield
+        await asyncio.to_thread(samples.close)
         await asyncio.to_thread(annotating.close)
         if pool is None:
             await asyncio.to_thread(workers.close)
@@ -127,9 +135,14 @@ def create_app(
     add_annotation(app, annotating, authenticator)
     add_accounts(app, annotating, authenticator)
     add_inception(app, limits, workers, authenticator)
-    _add_health(app, limits, workers, annotating)
+    _add_health(app, limits, workers, annotating, samples)
     add_batch(app, limits, workers, larger, flight)
-    add_pages(app, lambda: pages_there(workers, annotates=annotating.ready)[0])
+    add_pages(
+        app,
+        lambda: pages_there((*workers.known.models, *samples.coming), annotates=annotating.ready)[
+            0
+        ],
+    )
     return app
 
 
@@ -140,8 +153,11 @@ def serve(
     settings: ServiceSettings | None = None,
     log_level: str = "info",
     listening: Callable[[str], object] = lambda _: None,
+    say: Callable[[str], object] = lambda _: None,
 ) -> None:
     """Serve the application until interrupted; ``listening`` is told the address.
+
+    ``say`` is told how far the training of sample models is.
 
     On a loopback address, unless the settings name hosts, the service answers to the names of this
     machine only, so that a page elsewhere cannot reach it under a name of its own.  It listens
@@ -163,7 +179,7 @@ def serve(
         # threads that wait for files and workers share the loop's process: with Python's own 5 ms
         # each of them may hold it up so long, and health is to answer whatever they do
         sys.setswitchinterval(_SWITCH_SECONDS)
-        app = create_app(chosen, pool=pool)
+        app = create_app(chosen, pool=pool, say=say)
         config = Config(
             app,
             host=host,
@@ -222,7 +238,11 @@ def _address(host: str, port: int) -> str:
 
 
 def _add_health(
-    app: FastAPI, limits: ServiceSettings, pool: WorkerPool, annotating: AnnotateService
+    app: FastAPI,
+    limits: ServiceSettings,
+    pool: WorkerPool,
+    annotating: AnnotateService,
+    samples: SampleTraining,
 ) -> None:
     plots = find_spec("matplotlib") is not None
 
@@ -230,9 +250,10 @@ def _add_health(
     async def health() -> Health:
         """Say what this service is and can do; no worker is asked."""
         facts = await _known(pool)
+        missing = pages_missing(facts.models)
         there = {
             "plots": plots,
-            "parse": any(map(facts.of, PAGES["parse"])),
+            "parse": "parse" not in missing,
             "pipe": bool(facts.of("pipeline")),
             "lex/rank": bool(facts.of("lex")),
             "annotate": annotating.ready,
@@ -242,7 +263,9 @@ def _add_health(
             status="failed" if pool.failure else "starting" if pool.starting else "ok",
             loading=None if loading is None else LoadingView(**loading._asdict()),
             why=None if pool.failure is None else str(pool.failure),
-            pages=pages_there(pool, annotates=annotating.ready),
+            training=samples.progress if samples.progress.done < samples.progress.total else None,
+            pages=pages_there((*facts.models, *samples.coming), annotates=annotating.ready),
+            missing=missing,
             models=_models(facts),
             version=version.VERSION,
             features=["convert", "tokenise", "trees", *(name for name in there if there[name])],

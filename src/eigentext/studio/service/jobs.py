@@ -6,9 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.studio.service.models import ModelFacts, Served
+from eigentext.studio.service.samples import expected
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pydantic import BaseModel
 
@@ -28,12 +29,28 @@ class ServiceFacts(NamedTuple):
 
 def builder(settings: ServiceSettings, facts: ServiceFacts) -> Build:
     """What makes the workers of a service with these models."""
-    return partial(_build, facts.models, settings.lex_analyzer)
+    return partial(_build, facts.models, settings.lex_analyzer, expected(settings))
 
 
 def _build(
-    models: tuple[ModelFacts, ...], analyzer: str | None, tell: Tell
+    models: tuple[ModelFacts, ...],
+    analyzer: str | None,
+    coming: tuple[ModelFacts, ...],
+    tell: Tell,
 ) -> tuple[dict[str, Callable[..., Any]], ServiceFacts]:
+    served = Served(models, analyzer=analyzer, coming=coming, tell=tell)
+
+    def come(more: Sequence[ModelFacts], why_not: str = "") -> ServiceFacts:
+        for facts in more:
+            served.add(facts, why_not)
+        jobs.update(_jobs(served))
+        return ServiceFacts(served.facts)
+
+    jobs: dict[str, Callable[..., Any]] = {"models/come": come, **_jobs(served)}
+    return jobs, ServiceFacts(served.facts)
+
+
+def _jobs(served: Served) -> dict[str, Callable[..., Any]]:
     # here, in the worker: the server needs none of it, and listens the sooner
     from eigentext.studio.api.inception import Recommenders
     from eigentext.studio.api.lexical import Rankers
@@ -46,7 +63,6 @@ def _build(
     from eigentext.studio.api.words import WordsService
     from eigentext.studio.service.views import converted, tokens_view, tree_views
 
-    served = Served(models, analyzer=analyzer, tell=tell)
     rankers = Rankers(served)
     pipes = Pipes(served)
     recommenders = Recommenders(served)
@@ -65,7 +81,7 @@ def _build(
     }
     for service in (WordsService(served), SequencesService(served)):
         jobs |= {name: _written(job) for name, job in service.jobs.items()}
-    return jobs, ServiceFacts(served.facts)
+    return jobs
 
 
 def _written(job: Callable[..., BaseModel]) -> Callable[..., bytes]:

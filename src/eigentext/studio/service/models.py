@@ -2,7 +2,8 @@
 
 The flow: the settings -> `survey`, in the server: the header of each file, so that what cannot be
 served is told before anything listens -> `ModelFacts` -> `Served`, in each worker: the models
-themselves, loaded and warmed one after the other.  Pages ask for models by kind and name.
+themselves, loaded and warmed one after the other.  Pages ask for models by kind and name.  What
+is not trained yet is known by its facts, and loaded when it is there (`service.samples`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentext.errors import EigentextError, SettingsError
 from eigentext.studio.service.limits import NoModelError
+from eigentext.studio.service.workers import StartingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -48,19 +50,19 @@ KINDS = {
     "tagger": ServedKind("tagger", ("tagger",)),
 }
 
-#: The pages, in the order in which they are shown, and the kinds of models that each can use;
-#: a page without kinds needs none.
-PAGES = {
-    "parse": ("pipeline", "const", "dep"),
-    "read": ("lex", "pipeline"),
-    "words": ("words",),
-    "sequences": ("hmm",),
-    "annotate": (),
-    "tools": (),
-    "docs": (),
+#: The pages, in the order in which they are shown, and the kinds of models that each can use, with
+#: the stages of which a model must have one; a page without kinds needs none.
+PAGES: dict[str, dict[str, tuple[str, ...]]] = {
+    "parse": {"pipeline": ("parser", "const"), "const": (), "dep": ()},
+    "read": {"lex": (), "pipeline": ("morphology",)},
+    "words": {"words": ()},
+    "sequences": {"hmm": ()},
+    "annotate": {},
+    "tools": {},
+    "docs": {},
 }
 
-_KIND_OF = {file: name for name, kind in KINDS.items() for file in kind.files}
+KIND_OF = {file: name for name, kind in KINDS.items() for file in kind.files}
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,12 @@ def survey(settings: ServiceSettings) -> tuple[ModelFacts, ...]:
     the same stem.  A file that is not there, that is no model, or whose kind no page knows is an
     error.
     """
-    surveyed = {facts.source: facts for facts in starmap(_facts, _wanted(settings))}.values()
+    return distinct(starmap(_facts, _wanted(settings)))
+
+
+def distinct(models: Iterable[ModelFacts]) -> tuple[ModelFacts, ...]:
+    """The models with a name for each; one that is there twice counts once."""
+    surveyed = {facts.source: facts for facts in models}.values()
     stems = Counter((facts.kind, facts.name) for facts in surveyed)
     by_name: dict[tuple[str, str], ModelFacts] = {}
     for facts in surveyed:
@@ -115,8 +122,27 @@ def pages_for(models: Iterable[ModelFacts]) -> list[str]:
     >>> pages_for([ModelFacts("english", "hmm", "hmm", "a hidden Markov model")])
     ['sequences', 'annotate', 'tools', 'docs']
     """
-    there = {facts.kind for facts in models}
-    return [page for page, kinds in PAGES.items() if not kinds or there & set(kinds)]
+    there = {(facts.kind, stage) for facts in models for stage in ("", *facts.can)}
+    return [
+        page
+        for page, kinds in PAGES.items()
+        if not kinds
+        or any((kind, stage) in there for kind, of in kinds.items() for stage in of or ("",))
+    ]
+
+
+def no_model(kinds: Iterable[str]) -> str:
+    """What to do where there is no model of these kinds."""
+    from eigentext.base.registry import KINDS as FILES
+
+    there_is = [KINDS[kind] for kind in kinds]
+    flags = dict.fromkeys(f"`eigentext serve {kind.flag} FILE`" for kind in there_is)
+    ways = (f"`eigentext {FILES[file].command}`" for kind in there_is for file in kind.files)
+    return (
+        f"this service has no {' and no '.join(kind.what for kind in there_is)}: start it with "
+        f"{' or '.join(flags)}, a file of {' or '.join(dict.fromkeys(ways))}; `eigentext studio` "
+        "makes small ones of sample data"
+    )
 
 
 def _wanted(settings: ServiceSettings) -> list[tuple[str, str | None]]:
@@ -135,7 +161,7 @@ def _facts(source: str, kind: str | None) -> ModelFacts:
     from eigentext.base.registry import KINDS as FILES
     from eigentext.base.registry import wrong_kind
 
-    allowed = tuple(_KIND_OF) if kind is None else KINDS[kind].files
+    allowed = tuple(KIND_OF) if kind is None else KINDS[kind].files
     header = read_header(source, *(allowed if kind else ()))
     if header.kind not in allowed:
         if kind is None:
@@ -148,7 +174,7 @@ def _facts(source: str, kind: str | None) -> ModelFacts:
     homes = [str(each["home"]) for each in about.get("sources") or () if each.get("home")]
     return ModelFacts(
         name=PurePath(source).name.partition(".")[0],
-        kind=_KIND_OF[header.kind],
+        kind=KIND_OF[header.kind],
         of=header.kind,
         what=FILES[header.kind].what,
         can=_stages(header),
@@ -174,19 +200,31 @@ class Served:
         models: Sequence[ModelFacts],  # those of `survey`
         *,
         analyzer: str | None = None,  # where that of rankers lies, if not where it was in training
+        coming: Sequence[ModelFacts] = (),  # those that are being trained
         tell: Callable[[Loading], object] = lambda _: None,  # before each model and at the end
     ) -> None:
         self._models: dict[str, Json] = {kind: {} for kind in KINDS}
-        all_facts = []
+        self._analyzer = analyzer
+        # what is said of models that are not there, by kind and name
+        self._absent = {(facts.kind, facts.name): _trained(facts) for facts in coming}
+        self.facts: tuple[ModelFacts, ...] = ()
         for done, facts in enumerate(models):
             tell(Loading(done, len(models), facts.name))
-            model = _loaded(facts, analyzer)
-            warm(facts.kind, model)
-            self._models[facts.kind][facts.name] = model
-            language = model.scheme_.language if facts.kind == "lex" else facts.language
-            all_facts.append(replace(facts, language=language, summary=_summary(model)))
+            self.add(facts)
         tell(Loading(len(models), len(models), ""))
-        self.facts = tuple(all_facts)
+
+    def add(self, facts: ModelFacts, why_not: str = "") -> None:
+        """Load one more; or, of one that was to come, keep why it does not."""
+        key = facts.kind, facts.name
+        if why_not:
+            self._absent[key] = NoModelError(why_not)
+            return
+        model = _loaded(facts, self._analyzer)
+        warm(facts.kind, model)
+        self._models[facts.kind][facts.name] = model
+        self._absent.pop(key, None)
+        language = model.scheme_.language if facts.kind == "lex" else facts.language
+        self.facts += (replace(facts, language=language, summary=_summary(model)),)
 
     def get(self, kind: str, name: str | None = None) -> Any:
         """The model of this kind and name; without a name the first of its kind."""
@@ -197,24 +235,34 @@ class Served:
         for kind in kinds:
             if name in self._models[kind]:
                 return self._models[kind][name]
-        raise NoModelError(f"this service no longer has the model {name[:60]!r}")
+        gone = NoModelError(f"this service no longer has the model {name[:60]!r}")
+        raise self._why([(kind, name) for kind in kinds], gone)
 
     def chosen(self, kind: str, name: str | None = None) -> str:
         """The name of the model that is meant."""
         there = self._models[kind]
-        what = KINDS[kind].what
         if not there:
-            flag = KINDS[kind].flag
-            raise NoModelError(
-                f"this service has no {what}: start it with `eigentext serve {flag} FILE`"
-                f"{_made_by(kind)}"
-            )
+            raise self.lack(kind)
         if not name:
             return next(iter(there))
         if name not in there:
             # what was asked for is shortened: it may be anything
-            raise SettingsError(f"no {what} is called {name[:60]!r} here: {', '.join(there)}")
+            what = KINDS[kind].what
+            why = f"no {what} is called {name[:60]!r} here: {', '.join(there)}"
+            raise self._why([(kind, name)], SettingsError(why))
         return name
+
+    def lack(self, *kinds: str) -> EigentextError:
+        """Why there is no model of these kinds, and what to do about it."""
+        absent = [key for key in self._absent if key[0] in kinds]
+        return self._why(absent, NoModelError(no_model(kinds)))
+
+    def _why(self, keys: Iterable[tuple[str, str]], usual: EigentextError) -> EigentextError:
+        """What is said where none of these is there: that it comes, or failed, or as usual."""
+        errors = [self._absent[key] for key in keys if key in self._absent]
+        coming = [error for error in errors if isinstance(error, StartingError)]
+        error = (*coming, *errors, usual)[0]
+        return type(error)(str(error))  # one that was raised before would keep where
 
     def names(self, kind: str) -> list[str]:
         """The names of the models of a kind; the first is the default."""
@@ -225,11 +273,11 @@ class Served:
         return {facts.name: facts for facts in self.facts if facts.kind == kind}
 
 
-def _made_by(kind: str) -> str:
-    from eigentext.base.registry import KINDS as FILES
-
-    ways = dict.fromkeys(f"`eigentext {FILES[file].command}`" for file in KINDS[kind].files)
-    return f", a file of {' or '.join(ways)}"
+def _trained(facts: ModelFacts) -> EigentextError:
+    file, seconds = PurePath(facts.source).name, StartingError.retry_after
+    return StartingError(
+        f"the sample model {file} is being trained; try again in {seconds} seconds"
+    )
 
 
 def _loaded(facts: ModelFacts, analyzer: str | None) -> Any:

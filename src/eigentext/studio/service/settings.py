@@ -31,6 +31,8 @@ class ServiceSettings(BaseModel):
     #: Models of any kind, each a file or the name of an installed one; the first of a kind is the
     #: default.  Those named below, by older settings, come after them.
     models: tuple[str, ...] = ()
+    #: Files of `recipes.samples` that are not there: they are trained, and then served too.
+    samples: tuple[str, ...] = ()
     #: A model of ``eigentext dep train``.
     dep_model: str | None = None
     #: Pipelines of ``eigentext pipe train``.

@@ -12,6 +12,8 @@ it works it may tell how far it is.
 4. While the first worker is being built in the background, jobs are refused (`StartingError`).
 5. A worker has a lower priority than the server, which answers while all workers are busy.
 6. A worker ends when the server does, however that ended: its line to the server is then closed.
+7. What all workers have to do, those too that are built later, is a lesson (`WorkerPool.teach`):
+   each does it before its next job.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import select
 import subprocess
 import sys
 import threading
@@ -26,7 +29,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, NamedTuple, TypeVar
@@ -54,7 +57,7 @@ class BusyError(EigentextError):
 
 
 class StartingError(BusyError):
-    """Nothing can be done yet: the first worker is still being built."""
+    """It cannot be done yet: the first worker is still being built, or a model being trained."""
 
 
 class DeadlineError(EigentextError):
@@ -74,7 +77,9 @@ class _Job(NamedTuple):
 
 
 class _Worker:
-    """A process, the line to it, and what it said about itself."""
+    """A process, and the line to it."""
+
+    n_lessons = 0  # so many were taught to it
 
     def __init__(self, build: Build) -> None:
         self._line, theirs = Pipe()
@@ -160,6 +165,7 @@ class WorkerPool:
         self._beginning: threading.Thread | None = None
         self._workers: set[_Worker] = set()
         self._keepers: list[threading.Thread] = []
+        self._lessons: list[_Job | None] = []  # None: it failed, and nobody has to do it
 
     def begin(self, then: Callable[[Exception | None], object] = lambda _: None) -> None:
         """Start the workers in the background, unless that was done.
@@ -242,11 +248,26 @@ class WorkerPool:
         job.answer.add_done_callback(lambda _: self._forget(job))
         return job.answer
 
+    def teach(self, name: str, *arguments: object) -> Future[Any]:
+        """Have every worker do this job, which gives new facts, before any other.
+
+        What comes back is ready when the first has done it and the facts are known.  If that one
+        fails, it has the error, and no other worker does it.
+        """
+        lesson = _Job(name, arguments, 0.0, Future(), _untold)
+        with self._changed:
+            if self.closed:
+                raise BusyError("the service is being stopped")
+            self._lessons.append(lesson)
+            self._changed.notify_all()
+        return lesson.answer
+
     def close(self) -> None:
         """End all workers; what they were doing is lost."""
         with self._changed:
             self.closed = True
-            left, self._queue = list(self._queue), deque()
+            left = [*self._queue, *(x for x in self._lessons if x and not x.answer.done())]
+            self._queue = deque()
             workers = list(self._workers)
             self._changed.notify_all()
         for job in left:
@@ -268,19 +289,46 @@ class WorkerPool:
                 self._drop(worker)
                 worker = None
                 with suppress(EigentextError, WorkerFault):  # the next job tries again, and tells
-                    worker, self.known = self._new()
-            job = self._take()
+                    worker, _ = self._new()
+            if worker is not None and self._behind(worker):
+                self._learn(worker)
+                continue
+            job = self._take(worker)
             if job is None:
-                break
+                continue
             if not job.answer.set_running_or_notify_cancel():
                 continue
             try:
                 if worker is None:
-                    worker, self.known = self._new()
+                    worker, _ = self._new()
+                    self._learn(worker)
                 job.answer.set_result(self._done(worker, job))
             except Exception as error:
                 job.answer.set_exception(error)
         self._drop(worker)
+
+    def _behind(self, worker: _Worker | None) -> bool:
+        """Whether there is a lesson that this worker has not done."""
+        return worker is not None and worker.n_lessons < len(self._lessons)
+
+    def _learn(self, worker: _Worker) -> None:
+        """Have the worker do the lessons that it has not done."""
+        while worker.alive and self._behind(worker):
+            number = worker.n_lessons
+            worker.n_lessons += 1
+            lesson = self._lessons[number]
+            if lesson is None:
+                continue
+            try:
+                facts = worker.ask(None, _untold, (lesson.name, lesson.arguments))
+            except (EigentextError, WorkerFault) as error:
+                self._lessons[number] = None
+                with suppress(InvalidStateError):  # another worker has done it, or it is too late
+                    lesson.answer.set_exception(error)
+                continue
+            with self._changed, suppress(InvalidStateError):
+                lesson.answer.set_result(facts)
+                self.known = facts
 
     def _done(self, worker: _Worker, job: _Job) -> Any:
         if time.monotonic() > job.latest_start:
@@ -315,11 +363,12 @@ class WorkerPool:
             with self._changed:
                 self._workers.discard(worker)
 
-    def _take(self) -> _Job | None:
+    def _take(self, worker: _Worker | None) -> _Job | None:
+        """The next job; None when the pool is closed, or the worker has a lesson to do first."""
         with self._changed:
-            while not (self._queue or self.closed):
+            while not (self._queue or self.closed or self._behind(worker)):
                 self._changed.wait()
-            return None if self.closed else self._queue.popleft()
+            return None if self.closed or self._behind(worker) else self._queue.popleft()
 
     def _forget(self, job: _Job) -> None:
         """A job whose caller has gone does not wait any longer."""
@@ -355,6 +404,7 @@ def work(line_number: int) -> None:
     """Be a worker: build, then do jobs until the server closes the line."""
     with suppress(OSError):
         os.nice(_BEHIND)
+    threading.Thread(target=_end_with_line, args=(line_number,), daemon=True).start()
     with Connection(line_number) as line:
         try:
             build = line.recv()
@@ -366,6 +416,14 @@ def work(line_number: int) -> None:
                 _send(line, *_attempt(lambda: jobs[name](*arguments)))  # noqa: B023
         except (EOFError, OSError):
             return  # the server has gone
+
+
+def _end_with_line(line_number: int) -> None:
+    """End this process when the server has gone, whatever it is doing."""
+    line = select.poll()
+    line.register(line_number, 0)
+    line.poll()
+    os._exit(1)
 
 
 def _attempt(function: Callable[[], object]) -> tuple[bool, Any]:

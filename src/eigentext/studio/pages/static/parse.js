@@ -338,7 +338,6 @@ async function change(index, now, focus) {
 
 function restore(told) {
   for (const kind of ["const", "dep"]) {
-    if (!selects[kind]) continue;
     selects[kind].select.selectedIndex = 0;
     choose(selects[kind].select, told[kind]);
   }
@@ -359,16 +358,20 @@ function restore(told) {
 let language = "";
 const exampleFor = () => (examples.parse.find(([name]) => name === LANGUAGES[language]) ?? examples.parse[0])[1];
 
+/** What there is to choose; both trees are shown, of what has a model. */
+function showLayers() {
+  for (const box of form.elements.layer) box.closest("label").hidden = !selects[box.value].models.length;
+  byId("layers").hidden = [...form.elements.layer].filter((box) => !box.closest("label").hidden).length < 2;
+}
+
 function mountModels(health) {
   for (const [kind, stage, label] of [["const", "const", "Constituents by"], ["dep", "parser", "Dependencies by"]]) {
-    const models = health.models.filter((model) => model.kind === kind || (model.kind === "pipeline" && model.can.includes(stage)));
-    const box = [...form.elements.layer].find((one) => one.value === kind);
-    box.closest("label").hidden = models.length === 0;
-    if (!models.length) continue;
-    selects[kind] = modelSelect({ models }, [kind, "pipeline"], { id: `${kind}-model`, label });
+    selects[kind] = modelSelect(health, (models) => models.filter((model) =>
+      model.kind === kind || (model.kind === "pipeline" && model.can.includes(stage))), { id: `${kind}-model`, label });
     selects[kind].select.addEventListener("change", () => run());
     byId("models").append(selects[kind].field);
   }
+  showLayers();
   const rerankers = health.models.filter((model) => model.kind === "reranker");
   if (rerankers.length) {
     const select = element("select", { id: "rerank" });
@@ -376,9 +379,7 @@ function mountModels(health) {
     select.addEventListener("change", () => run());
     byId("models").append(element("label", { class: "field" }, "Reranked by ", select));
   }
-  const there = [...form.elements.layer].filter((box) => !box.closest("label").hidden);
-  byId("layers").hidden = there.length < 2;
-  language = selects.dep?.models[0].language || selects.const?.models[0].language || "";
+  language = [...selects.dep.models, ...selects.const.models][0]?.language ?? "";
   byId("scheme").replaceChildren(...health.schemes.map((name) => new Option(name)));
   fieldById("scheme").value = "ptb";
 }
@@ -400,9 +401,7 @@ byId("example").addEventListener("change", () => {
 });
 
 async function start() {
-  try {
-    mountModels(await mountNav("parse"));
-  } catch { /* run() says what is wrong */ }
+  mountModels(await mountNav("parse", showLayers));
   permalink.onChange(restore);
   const told = permalink.read();
   const typed = begun();

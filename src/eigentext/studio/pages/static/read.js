@@ -3,7 +3,7 @@ import { ask } from "/static/api.js";
 import { byId, element, fieldById, formById } from "/static/elements.js";
 import { examples } from "/static/examples.js";
 import { showReading } from "/static/reader.js";
-import { asking, choose, copyButton, downloadButton, early, errorBox, modelSelect, mountNav, onSubmit, permalink } from "/static/shell.js";
+import { asking, choose, copyButton, downloadButton, early, errorBox, modelSelect, mountNav, ofKind, onSubmit, permalink } from "/static/shell.js";
 
 const TOP = 30;
 const LANGUAGES = { en: "English", fr: "French", hu: "Hungarian", tr: "Turkish" };
@@ -97,9 +97,7 @@ byId("example").addEventListener("change", () => {
 async function start() {
   const health = await mountNav("read");
   // rankers know most of a word, and a pipeline without morphology nothing
-  const rankers = health.models.filter((one) => one.kind === "lex");
-  const pipelines = health.models.filter((one) => one.can.includes("morphology"));
-  model = modelSelect({ models: [...rankers, ...pipelines] }, ["lex", "pipeline"]);
+  model = modelSelect(health, (models) => [...ofKind("lex")(models), ...models.filter((one) => one.can.includes("morphology"))]);
   byId("choices").prepend(model.field);
   model.select.addEventListener("change", changeModel);
   permalink.onChange(restore);

@@ -2,7 +2,7 @@
 import { ask } from "/static/api.js";
 import { byId, count, direction, element, fieldById, formById, isolated } from "/static/elements.js";
 import { drawing, part } from "/static/results.js";
-import { asking, choose, early, errorBox, modelSelect, mountNav, onSubmit, permalink } from "/static/shell.js";
+import { asking, choose, early, errorBox, modelSelect, mountNav, ofKind, onSubmit, permalink } from "/static/shell.js";
 import { bar, fixed, table, takeaway, word } from "/static/tables.js";
 
 const form = formById("form");
@@ -17,7 +17,8 @@ const EXAMPLES = [
 const COLOURS = 6; // as in the graph of states
 const SHOWN = 40; // states in the legend
 let model = null; // the select of models
-let kinds = {}; // name of a model -> kind of its file
+/** The kind of the file of the chosen model. */
+const kindOf = () => model.models.find((one) => one.name === model.select.value)?.of;
 
 const colour = (state) => `k${state % COLOURS}`;
 const colouring = () => form.elements.colour.value;
@@ -185,7 +186,7 @@ function valuesCard(answer) {
 
 async function question() {
   const chosen = model.select.value;
-  const method = kinds[chosen] === "latent-tagger" ? "viterbi" : fieldById("method").value;
+  const method = kindOf() === "latent-tagger" ? "viterbi" : fieldById("method").value;
   const [text, states] = await Promise.all([
     ask("/api/sequences/text", { model: chosen, text: input.value, scheme: fieldById("scheme").value, method }),
     ask("/api/sequences/states", { model: chosen, top: 8, draw: true }),
@@ -217,7 +218,7 @@ function run(how) {
 
 /** What the chosen model can show. */
 function showFields() {
-  const kind = kinds[model.select.value];
+  const kind = kindOf();
   const hidden = kind === "hmm" || kind === "blocked-hmm"; // it has hidden states
   byId("method-field").hidden = !hidden;
   byId("colour").hidden = !hidden;
@@ -235,16 +236,9 @@ function restore(before) {
 }
 
 async function start() {
-  const health = await mountNav("sequences").catch(() => null);
-  model = modelSelect(health ?? { models: [] }, "hmm");
+  const health = await mountNav("sequences");
+  model = modelSelect(health, ofKind("hmm"));
   byId("choices").prepend(model.field);
-  kinds = Object.fromEntries(model.models.map((one) => [one.name, one.of]));
-  if (!model.models.length) {
-    results.setAttribute("aria-busy", "false");
-    if (health) status.textContent = "This service has no model of sequences: start it with `eigentext serve --model FILE`, a file of `eigentext hmm train`.";
-    form.hidden = true;
-    return;
-  }
   byId("scheme").replaceChildren(...health.schemes.map((scheme) => new Option(scheme)));
   byId("example").replaceChildren(new Option("Choose …", ""), ...EXAMPLES.map(([name], k) => new Option(name, String(k))));
   byId("example").addEventListener("change", () => {

@@ -1,6 +1,6 @@
 // What every page has: the header with its links, the address that keeps what was asked, the state
 // of being at work, and buttons that copy and save.  Nothing of a page's own matter is here.
-import { ask } from "/static/api.js";
+import { ask, fetched } from "/static/api.js";
 import { all, byId, count, element, quietButton } from "/static/elements.js";
 
 const mainPlace = () => all(document, "main")[0];
@@ -10,6 +10,7 @@ const TITLES = {
   annotate: "Annotate", tools: "Tools", docs: "API",
 };
 const SLOW = 700; // milliseconds between questions about how far the loading is
+const SLOWER = 2_000; // the same while the page can be used
 
 const sleep = (time) => new Promise((done) => { setTimeout(done, time); });
 
@@ -17,9 +18,11 @@ const sleep = (time) => new Promise((done) => { setTimeout(done, time); });
 
 /**
  * Fill `<header id="shell">` with the links to the pages that have their models, and wait until
- * the service has loaded them; what comes back is the answer of /api/health.
+ * the service has loaded them; what comes back is the answer of /api/health.  Where the page has
+ * no model and none is to come it says so, and nothing comes back.  While others come, the answer
+ * is kept up to date, with all selects of models, and `more()` is called for each.
  */
-export async function mountNav(page) {
+export async function mountNav(page, more = () => {}) {
   const place = byId("shell");
   const list = element("ul");
   const about = element("div", { class: "about" });
@@ -36,16 +39,72 @@ export async function mountNav(page) {
     health = await ask("/api/health");
   } catch (error) {
     mainPlace().prepend(element("p", { class: "error", role: "alert" }, (error.fault ?? SILENT).why));
-    throw error;
+    return never();
   }
+  const models = element("span", {});
+  const said = element("small", { id: "training", role: "status" });
+  about.replaceChildren(models, " ", said);
   const show = () => {
-    list.replaceChildren(...health.pages.map((name) => pageLink(name, name === page)));
-    about.replaceChildren(aboutService(health));
+    showIn(list, health.pages, (name) => pageLink(name, name === page));
+    showIn(models, [health], aboutService);
+    showIn(said, health.training ? [health.training] : [], trained);
   };
   show();
-  health = await loaded(health);
-  show();
+  const wait = loaded(health, page, show);
+  if (page !== "docs") await wait; // which needs no model, and no worker
+  if (page in health.missing) {
+    byId("form").hidden = true;
+    byId("status").replaceChildren(...noModel(health, page));
+    return never();
+  }
+  const watch = async () => {
+    for (let n = health.models.length; comes(health); n = health.models.length) {
+      await renewed(health, SLOWER);
+      show();
+      if (health.models.length === n) continue;
+      for (const fill of selects) fill(health.models);
+      more();
+    }
+  };
+  watch();
   return health;
+}
+
+const shown = new WeakMap();
+
+/** Show what `make` makes of each, unless it is shown already: somebody may be reading there. */
+function showIn(place, values, make) {
+  const fresh = element("div", {}, ...values.map(make));
+  if (fresh.innerHTML === shown.get(place)) return;
+  shown.set(place, fresh.innerHTML);
+  const open = place.querySelector("details")?.open;
+  const at = place.contains(document.activeElement);
+  place.replaceChildren(...fresh.childNodes);
+  const fold = place.querySelector("details");
+  if (fold && open) fold.open = true;
+  if (fold && at) all(fold, "summary")[0].focus();
+}
+
+/** There is nothing to do on this page. */
+function never() {
+  byId("results").setAttribute("aria-busy", "false");
+  return new Promise(() => {});
+}
+
+const comes = (health) => Boolean(health.training?.names.length);
+
+/** Bring what is known of the service up to date, after a while; if it is silent, that stays. */
+async function renewed(health, time) {
+  await sleep(time);
+  Object.assign(health, await fetched("/api/health").catch(() => ({})));
+}
+
+/** Why there is no model for a page: what could not be trained, or how to get one. */
+function noModel({ training, missing }, page) {
+  const failed = Object.entries(training?.failed ?? {}).map(([name, why]) =>
+    element("span", { class: "failed" }, `The sample model ${name} could not be trained: ${why}. `));
+  // commands stand between backticks
+  return [...failed, ...missing[page].split("`").map((text, k) => (k % 2 ? element("code", {}, text) : text))];
 }
 
 function pageLink(name, current) {
@@ -55,38 +114,49 @@ function pageLink(name, current) {
 }
 
 /** The version, and the models, to be folded out. */
-function aboutService({ version: number, models }) {
+function aboutService({ version: number, models, training }) {
   const version = element("span", { class: "version", id: "version" }, `eigentext ${number}`);
   if (models.length === 0) return version;
   const items = models.map((model) => element("li", {},
     element("b", { dir: "auto" }, model.name), ` ${model.what}`,
     element("small", {}, [model.language, model.summary, model.licence].filter(Boolean).join(" · "))));
+  const failed = Object.entries(training?.failed ?? {}).map(([name, why]) => element("li", {},
+    element("b", { dir: "auto" }, name), " could not be trained", element("small", {}, why)));
   return element("details", { class: "models" },
-    element("summary", {}, version, " ", count(models.length, "model")), element("ul", {}, ...items));
+    element("summary", {}, version, " ", count(models.length, "model")), element("ul", {}, ...items, ...failed));
 }
 
-/** Wait while the service loads its models, and say how far it is. */
-async function loaded(health) {
-  if (health.status === "ok") return health;
+/** How far the training of sample models is. */
+function trained({ done, total, names, failed }) {
+  const missed = Object.keys(failed).length;
+  const now = names.length ? `training sample models, ${done} of ${total}` : `${done} of ${total} sample models`;
+  return now + (missed ? `, ${missed} failed` : "");
+}
+
+/** Wait while the service loads or trains models that the page needs, and say how far it is. */
+async function loaded(health, page, show) {
+  const awaited = () => health.status === "starting" || (health.status === "ok" && page in health.missing && comes(health));
+  if (health.status === "ok" && !awaited()) return;
   const bar = element("progress", { "aria-label": "Loading models" });
   const words = element("span", {});
   const notice = element("p", { class: "loading panel", id: "loading", role: "status" }, words, bar);
   mainPlace().prepend(notice);
-  let now = health;
-  while (now.status === "starting") {
-    const { done, total, name } = now.loading ?? { done: 0, total: 0, name: "" };
+  while (awaited()) {
+    const starting = health.status === "starting";
+    const { done, total, name } = (starting ? health.loading : health.training) ?? { done: 0, total: 0 };
     const which = name ? ` (${name})` : "";
-    words.textContent = total ? `Loading models: ${done} of ${total}${which} …` : "The service is starting …";
+    if (!total) words.textContent = "The service is starting …";
+    else if (starting) words.textContent = `Loading models: ${done} of ${total}${which} …`;
+    else words.textContent = `This page waits for its model: ${trained(health.training)} …`;
     if (total) Object.assign(bar, { max: total, value: done });
-    await sleep(SLOW);
-    now = await ask("/api/health").catch(() => now);
+    await renewed(health, SLOW);
+    show();
   }
-  if (now.status === "ok") notice.remove();
+  if (health.status === "ok") notice.remove();
   else {
-    notice.replaceChildren(`The models could not be loaded: ${now.why ?? "the log of the service says why"}`);
+    notice.replaceChildren(`The models could not be loaded: ${health.why ?? "the log of the service says why"}`);
     notice.className = "error";
   }
-  return now;
 }
 
 /* ---- the address */
@@ -239,20 +309,34 @@ export function choose(select, value) {
   return there;
 }
 
-/** A labelled select of the models of these kinds; with one model alone it is hidden. */
-export function modelSelect(health, kinds, { id = "model", label = "Model" } = {}) {
-  const wanted = [kinds].flat();
-  const models = health.models.filter((model) => wanted.includes(model.kind));
-  const several = new Set(models.map((model) => model.kind)).size > 1;
+const selects = []; // what fills each select of models anew
+
+/**
+ * A labelled select of the models that `fits` gives of all; with one model alone it is hidden.
+ * It takes models that come later, and what was chosen stays.
+ */
+export function modelSelect(health, fits, { id = "model", label = "Model" } = {}) {
   const select = element("select", { id });
-  // the kind belongs to the value where names alone would not tell two models apart
-  select.append(...models.map((model) => new Option(
-    several ? `${model.name} (${model.what})` : model.name,
-    several ? `${model.kind}:${model.name}` : model.name)));
   const field = element("label", { class: "field" }, `${label} `, select);
-  field.hidden = models.length < 2;
-  return { field, select, models };
+  const made = { field, select, models: /** @type {any[]} */ ([]) };
+  const fill = (all_) => {
+    const before = made.models[select.selectedIndex];
+    made.models = fits(all_);
+    const several = new Set(made.models.map((model) => model.kind)).size > 1;
+    // the kind belongs to the value where names alone would not tell two models apart
+    select.replaceChildren(...made.models.map((model) => new Option(
+      several ? `${model.name} (${model.what})` : model.name,
+      several ? `${model.kind}:${model.name}` : model.name)));
+    if (before) select.selectedIndex = made.models.findIndex((model) => model.kind === before.kind && model.name === before.name);
+    field.hidden = made.models.length < 2;
+  };
+  fill(health.models);
+  selects.push(fill);
+  return made;
 }
+
+/** The models of a kind, for `modelSelect`. */
+export const ofKind = (kind) => (models) => models.filter((model) => model.kind === kind);
 
 /* ---- taking away */
 

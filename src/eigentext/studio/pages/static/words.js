@@ -1,7 +1,7 @@
 // The page of words: the form and the address; each view asks and shows in a file of its own.
 import { all, byId, fieldById, formById } from "/static/elements.js";
 import { ask } from "/static/api.js";
-import { asking, choose, early, errorBox, modelSelect, mountNav, permalink } from "/static/shell.js";
+import { asking, choose, early, errorBox, modelSelect, mountNav, ofKind, permalink } from "/static/shell.js";
 import { analogyView } from "/static/words_analogy.js";
 import { compareView } from "/static/words_compare.js";
 import { mapView } from "/static/words_map.js";
@@ -129,16 +129,10 @@ function offer(event) {
 }
 
 async function start() {
-  const health = await mountNav("words").catch(() => null);
-  model = modelSelect(health ?? { models: [] }, "words");
-  other = modelSelect(health ?? { models: [] }, "words", { id: "other", label: "Beside" });
+  const health = await mountNav("words", showFields);
+  model = modelSelect(health, ofKind("words"));
+  other = modelSelect(health, ofKind("words"), { id: "other", label: "Beside" });
   byId("choices").append(model.field, other.field);
-  if (!model.models.length) {
-    results.setAttribute("aria-busy", "false");
-    if (health) status.textContent = "This service has no model of words: start it with `eigentext serve --model FILE`, a file of `eigentext words cluster` or `words embed`.";
-    form.hidden = true;
-    return;
-  }
   const trees = model.models.filter(hasTree);
   byId("colours").replaceChildren(new Option("automatic", ""), ...trees.map((one) => new Option(one.name)), new Option("no clusters", "none"));
   form.addEventListener("submit", (event) => { event.preventDefault(); run(); });
