@@ -13,7 +13,13 @@ WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY .ci ./.ci
 COPY src ./src
-RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
+# what is needed, once for both stages: kernels serve the Python and the numba that compiled them
+RUN python -m pip wheel --no-cache-dir --wheel-dir /wheels ".[web,postgres,parquet]" "hatchling>=1.24" \
+    && python -m pip install --no-cache-dir --no-index --find-links /wheels /wheels/eigentext-*.whl /wheels/hatchling-*.whl
+# our own wheel again, with kernels for processors of the kind that builds the image
+RUN python .ci/kernels.py /kernels \
+    && rm /wheels/eigentext-*.whl \
+    && EIGENTEXT_KERNELS=/kernels python -m hatchling build -t wheel -d /wheels
 
 FROM python:3.13-slim
 LABEL org.opencontainers.image.title="eigentext" \
@@ -22,17 +28,16 @@ ENV PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     PIP_NO_CACHE_DIR=1 \
     PIP_DISABLE_PIP_VERSION_CHECK=1 \
-    # compiled loops: made below by the user who runs the service, and read by it
+    # what the wheel brings no kernel for, as on an x86-64 processor without AVX2, is compiled when
+    # it is first needed, by the user who runs the service, and kept here
     NUMBA_CACHE_DIR=/var/cache/eigentext/numba \
     EIGENTEXT_MODELS=/models
 RUN useradd --system --uid 10001 --create-home --home-dir /home/eigentext eigentext \
     && install -d -o eigentext -g eigentext /var/cache/eigentext /models /annotations
-COPY --from=build /wheels /wheels
-RUN python -m pip install "$(ls /wheels/*.whl)[web,postgres,parquet]" && rm -rf /wheels
+RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
+    python -m pip install --no-index --find-links /wheels "$(ls /wheels/eigentext-*.whl)[web,postgres,parquet]"
 USER 10001
 WORKDIR /home/eigentext
-# everything is compiled now, so that the first request does not wait for it
-RUN eigentext warm
 EXPOSE 8000
 VOLUME ["/models", "/annotations"]
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \

@@ -71,16 +71,24 @@ def names(requirements: list[str]) -> dict[str, str]:
 def test_the_conda_recipe_needs_what_the_wheel_needs() -> None:
     recipe = yaml.safe_load(page("recipe/recipe.yaml"))
     run = names(recipe["requirements"]["run"])
-    assert run.pop("python") == "${{ python_min }}"
+    assert run.pop("python") == ""
     assert run == names(PROJECT["dependencies"])
-    assert recipe["context"]["python_min"] == pythons()[0]
+    assert f'match(python, "<{pythons()[0]}")' in recipe["build"]["skip"]
     assert recipe["about"]["license"] == PROJECT["license"]
     assert recipe["about"]["summary"] == PROJECT["description"]
-    (entry,) = recipe["build"]["python"]["entry_points"]
-    name, _, home = entry.partition(" = ")
-    assert {name: home} == PROJECT["scripts"]
-    host = [line.split()[0] for line in recipe["requirements"]["host"]]
-    assert host == ["python", "pip", "hatchling"]
+    # the package that is built compiles its own kernels, and so needs all that it needs in use
+    host = names(recipe["requirements"]["host"])
+    assert host == {"python": "", "pip": "", "hatchling": ""} | run
+
+
+def test_the_conda_recipe_brings_compiled_kernels() -> None:
+    build = yaml.safe_load(page("recipe/recipe.yaml"))["build"]
+    assert "noarch" not in build, "kernels are for one kind of processor"
+    plain, compiled, brought = build["script"]
+    assert "pip install ." in plain
+    assert "EIGENTEXT_KERNELS" not in plain
+    assert compiled.endswith('.ci/kernels.py "$SRC_DIR/kernels"')
+    assert brought.startswith('EIGENTEXT_KERNELS="$SRC_DIR/kernels" ')
 
 
 # ---------------------------------------------------------------- licences
@@ -144,7 +152,8 @@ def test_a_workflow_pins_its_actions_and_has_least_permissions(path: Path) -> No
             continue
         assert job["timeout-minutes"], name
         writes = {k for k, v in job.get("permissions", {}).items() if v == "write"}
-        assert writes <= {"attestations", "id-token", "pages"}, name
+        allowed = {"attestations", "id-token", "pages"}
+        assert writes <= ({"contents"} if (path.stem, name) == ("release", "page") else allowed)
         for step in job["steps"]:
             if "uses" in step:
                 assert re.search(r"@v\d+(\.\d+)*$", step["uses"]), step["uses"]
@@ -164,6 +173,36 @@ def test_the_matrix_has_every_python_and_system() -> None:
     steps = " ".join(step.get("run", "") for job in jobs.values() for step in job["steps"])
     for folder in re.findall(r"tests/\S+", steps):
         assert (ROOT / folder).exists(), folder
+
+
+def test_a_release_has_kernels_for_every_processor_and_python() -> None:
+    jobs = yaml.safe_load(page(".github/workflows/release.yml"))["jobs"]
+    matrix = jobs["kernels"]["strategy"]["matrix"]
+    assert matrix["python"] == [version for version in pythons() if version != "3.15"]  # no numba
+    assert matrix["runner"] == ["ubuntu-24.04", "ubuntu-24.04-arm"]
+    artifacts = {}  # of each job, by the action that keeps or fetches them
+    for name, job in jobs.items():
+        for step in job.get("steps", ()):
+            action = step.get("uses", "").partition("@")[0].rpartition("/")[2]
+            if (
+                action in ("upload-artifact", "download-artifact")
+                and step["with"]["path"] != "sbom/"
+            ):
+                artifacts.setdefault((name, action), []).append(step["with"])
+    (kept,) = artifacts["kernels", "upload-artifact"]
+    for part in ("runner", "python"):  # no two of the same name
+        assert f"${{{{ matrix.{part} }}}}" in kept["name"]
+    for name in ("attest", "publish", "page"):
+        fetched = artifacts[name, "download-artifact"][0]
+        assert fetched == {"pattern": "dist*", "path": "dist", "merge-multiple": True}
+        assert "kernels" in needed(jobs, name)
+
+
+def needed(jobs: dict[str, Any], name: str) -> set[str]:
+    """The jobs that come before one, directly or not."""
+    before = jobs[name].get("needs", [])
+    direct = {before} if isinstance(before, str) else set(before)
+    return direct.union(*(needed(jobs, other) for other in direct))
 
 
 def test_make_knows_every_target_that_a_workflow_asks_for() -> None:
@@ -200,7 +239,19 @@ def test_the_image_runs_as_nobody_special_and_its_service_is_looked_after() -> N
     text = "\n".join(lines)
     assert re.search(r"^HEALTHCHECK ", text, re.MULTILINE)
     assert re.search(r'^CMD \["eigentext", "serve", "--host", "0.0.0.0"', text, re.MULTILINE)
-    assert text.index("USER ") < text.index("RUN eigentext warm") < text.index('CMD ["eigentext"')
+    assert text.index("USER ") < text.index('CMD ["eigentext"')
     kept = {line[1:] for line in page(".dockerignore").splitlines() if line.startswith("!")}
     copied = set(" ".join(re.findall(r"^COPY (?!--)(.+) \./", text, re.MULTILINE)).split())
     assert copied == kept
+
+
+def test_the_image_has_kernels_for_its_processor() -> None:
+    build, image = re.split(r"^FROM (?=.*\n(?:LABEL))", page("Dockerfile"), flags=re.MULTILINE)
+    assert build.index("pip wheel") < build.index(".ci/kernels.py /kernels")
+    assert "EIGENTEXT_KERNELS=/kernels python -m hatchling build -t wheel -d /wheels" in build
+    # the very numba that compiled them, and no other that an index has
+    assert "--no-index --find-links /wheels" in image
+    # elsewhere than on such a processor, whoever serves compiles, and keeps it
+    cache = re.search(r"NUMBA_CACHE_DIR=(\S+)/numba", image)
+    assert cache is not None
+    assert re.search(rf"install -d -o eigentext \S+ \S+ {cache[1]} ", image)
