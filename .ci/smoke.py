@@ -11,7 +11,7 @@ COMMANDS = """\
 --version
 words cluster sample/text.txt -o words.clusters --n-clusters 8 -q
 hmm train sample/text.txt -o text.hmm --n-states 4 -q
-const train sample/train.mrg -o english.lpcfg --n-states 2 --estimator clustering -q
+const train sample/train.mrg -o english.lpcfg --n-states 2 -q
 const apply english.lpcfg words.txt -o parsed.mrg -q
 dep train sample/treebank.conllu -o english.dep --epochs 1 -q
 dep apply english.dep sample/treebank-dev.conllu -o parsed.conllu -q
