@@ -20,7 +20,6 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 #: Parts need nothing of each other.
@@ -108,17 +107,24 @@ def parts() -> list[list[str]]:
 def record(output: str, line: list[str]) -> int:
     """Run a command and write which kernels it compiled, and which it called."""
     from numba.core import event
+    from numba.core.types import Dispatcher
 
     from eigentext.base.ahead import spec_of
     from eigentext.base.compiling import KernelCache
     from eigentext.cli.main import run
 
-    compiled: list[Any] = []
-    loaded: list[Any] = []
+    compiled: list[Any] = []  # kernel, types, their specs, what it calls with which types
+    loaded: list[Any] = []  # what Python called, and its specs
     depth = 0
 
     def name_of(function: Any) -> str:
         return f"{function.__module__}:{function.__qualname__}"
+
+    def specs_of(kinds: Any) -> list[Any] | None:
+        try:
+            return [spec_of(kind) for kind in kinds]
+        except ValueError:  # literal types: compiled with the caller
+            return None
 
     class Listener(event.Listener):
         def on_start(self, compile_event: Any) -> None:
@@ -128,17 +134,22 @@ def record(output: str, line: list[str]) -> int:
         def on_end(self, compile_event: Any) -> None:
             nonlocal depth
             depth -= 1
-            function = compile_event.data["dispatcher"].py_func
-            if not function.__module__.startswith("eigentext.") or "<" in name_of(function):
+            kernel, kinds = (compile_event.data[name] for name in ("dispatcher", "args"))
+            name = name_of(kernel.py_func)
+            if not name.startswith("eigentext.") or "<" in name or kinds not in kernel.overloads:
                 return
-            with contextlib.suppress(ValueError):  # literal types: compiled with the caller
-                types = [spec_of(kind) for kind in compile_event.data["args"]]
-                compiled.append([name_of(function), types])
+            types = kernel.overloads[kinds].type_annotation
+            called = [
+                (name_of(types.typemap[call.func.name].dispatcher.py_func), str(signature.args))
+                for call, signature in types.calltypes.items()
+                if getattr(call, "op", "") == "call"
+                and isinstance(types.typemap.get(call.func.name), Dispatcher)
+            ]
+            compiled.append([name, str(kinds), specs_of(kinds), called])
 
     def listening(self: Any, sig: Any, target_context: Any) -> Any:
         if depth == 0:
-            with contextlib.suppress(ValueError):
-                loaded.append([name_of(self._function), [spec_of(kind) for kind in sig]])
+            loaded.append([name_of(self._function), str(sig), specs_of(sig)])
         return load(self, sig, target_context)
 
     load = KernelCache.load_overload
@@ -156,32 +167,14 @@ def record(output: str, line: list[str]) -> int:
     return code
 
 
-def callees(kernel: str) -> set[str]:
-    """The kernels that a kernel names."""
-    from importlib import import_module
-
-    from numba.core.registry import CPUDispatcher
-
-    module, _, name = kernel.partition(":")
-    function = getattr(import_module(module), name).py_func
-    homes = [function.__globals__]
-    names = function.__code__.co_names
-    homes += [vars(home) for n in names if isinstance(home := homes[0].get(n), ModuleType)]
-    kernels = [home.get(n) for home in homes for n in names]
-    return {
-        f"{kernel.py_func.__module__}:{kernel.py_func.__qualname__}"
-        for kernel in kernels
-        if isinstance(kernel, CPUDispatcher) and kernel.py_func.__module__.startswith("eigentext.")
-    }
-
-
 def manifest() -> list[list[Any]]:
     """The lines of the manifest: kernel, types, commands."""
     from eigentext.base.ahead import command_of
     from eigentext.datasets.sample import write_sample
 
-    lines: dict[str, list[Any]] = {}  # by kernel and types; callees come before callers
-    called: dict[str, set[str]] = {}  # by command
+    lines: dict[tuple[str, str], list[Any]] = {}  # of a kernel and types; callees come first
+    callees: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    called: dict[str, set[tuple[str, str]]] = {}  # by command
     with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
         environment = os.environ | {"NUMBA_CACHE_DIR": f"{folder}/cache"}
 
@@ -193,37 +186,34 @@ def manifest() -> list[list[Any]]:
                 arguments = [sys.executable, __file__, "--record", f"{work}/calls", *command]
                 subprocess.run(arguments, cwd=work, env=environment, check=True)
                 compiled, loaded = json.loads(Path(work, "calls").read_text(encoding="utf-8"))
-                for kernel, types in compiled:
-                    lines.setdefault(json.dumps([kernel, types]), [kernel, types])
+                for kernel, types, specs, calls in compiled:
+                    callees[kernel, types] = [tuple(call) for call in calls]
+                    if specs is not None:
+                        lines.setdefault((kernel, types), [kernel, specs])
                 kernels = called.setdefault(command_of(command), set())
-                kernels.update(kernel for kernel, _ in loaded)
+                kernels.update((kernel, types) for kernel, types, _ in loaded)
                 print(len(lines), line, file=sys.stderr)
 
         with ThreadPoolExecutor(len(parts())) as pool:
             list(pool.map(run_part, range(len(parts()))))
-    called = {command: with_callees(kernels) for command, kernels in called.items()}
+    for kernels in called.values():
+        todo = list(kernels)
+        while todo:
+            more = set(callees.get(todo.pop(), ())) - kernels
+            kernels |= more
+            todo += more
     return [
-        [kernel, types, sorted(name for name, kernels in called.items() if kernel in kernels)]
-        for kernel, types in lines.values()
+        [*line, sorted(command for command, kernels in called.items() if key in kernels)]
+        for key, line in lines.items()
     ]
 
 
-def with_callees(kernels: set[str]) -> set[str]:
-    """Kernels, those that they call, and those that these call."""
-    todo, closed = list(kernels), set(kernels)
-    while todo:
-        more = callees(todo.pop()) - closed
-        closed |= more
-        todo += more
-    return closed
-
-
 def check() -> int:
-    """Run all lines in this process, and say what the manifest lacks, or has for nobody."""
+    """Run all lines in this process, and say what of their calls the manifest lacks."""
     from eigentext.base.ahead import lines_of
     from eigentext.datasets.sample import write_sample
 
-    loaded: list[Any] = []
+    calls: list[Any] = []
     with tempfile.TemporaryDirectory(prefix="eigentext-") as folder:
         for number, part in enumerate(parts()):
             write_sample(Path(folder, str(number)))
@@ -231,17 +221,15 @@ def check() -> int:
             for line in part:
                 if record(f"{folder}/calls", line.split()):
                     return 1
-                loaded += json.loads(Path(folder, "calls").read_text(encoding="utf-8"))[1]
+                compiled, loaded = json.loads(Path(folder, "calls").read_text(encoding="utf-8"))
+                calls += [(kernel, specs) for kernel, _, specs, _ in compiled]
+                calls += [(kernel, specs) for kernel, _, specs in loaded]
         os.chdir("/")
-    lines = lines_of("")
-    has = {json.dumps([line.kernel, line.types]) for line in lines}
-    lacks = {text for call in loaded if (text := json.dumps(call)) not in has}
-    idle = {line.kernel for line in lines} - with_callees({kernel for kernel, _ in loaded})
-    for text in sorted(lacks):
+    has = {json.dumps([line.kernel, line.types]) for line in lines_of("")}
+    needed = {json.dumps(call) for call in calls if call[1] is not None and "<" not in call[0]}
+    for text in sorted(needed - has):
         print("not in the manifest:", text)
-    for kernel in sorted(idle):
-        print("in the manifest, and no command calls it:", kernel)
-    return bool(lacks or idle)
+    return bool(needed - has)
 
 
 def main() -> int:

@@ -45,6 +45,7 @@ def main() -> int:
     }
     command = [sys.executable, "-m", "eigentext.cli", "warm", "--jobs", str(given.jobs)]
     code = subprocess.run(command, env=environment, check=False).returncode
+    (given.folder / ".compiling.lock").unlink(missing_ok=True)
     if code == 0:  # last: a folder that was left half-made serves nobody
         text = json.dumps(manifest(), indent=1, sort_keys=True)
         (given.folder / "made-for.json").write_text(text + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What each kernel costs to compile: CPU seconds by its own lines, and for how many lists of types.
+"""What each kernel costs to compile: CPU seconds of its own lines, and for how many types.
 
     python benchmarks/compiling.py [--command "pipe train"] [--most 40]
 
@@ -51,9 +51,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--command", default="", help="only what this command calls")
-    parser.add_argument(
-        "--most", type=int, default=40, help="rows to print (default: %(default)s)"
-    )
+    parser.add_argument("--most", type=int, default=40, help="rows (default: %(default)s)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NUMBA_CACHE_DIR"] = folder  # read when numba is imported

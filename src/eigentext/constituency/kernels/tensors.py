@@ -111,7 +111,8 @@ def smooth_few(layout, block, places, numbers, n_state, n_rule, n_label, strengt
             at += 1
         one_ptr[1] = end - begin
         lone = rules[r : r + 1], one_ptr, label_ptr
-        smooth_rules(lone, (0, 1), counts, n_state, n_rule[r:], n_label, strengths, out[begin:end])
+        shape = np.int64(0), np.int64(1)
+        smooth_rules(lone, shape, counts, n_state, n_rule[r:], n_label, strengths, out[begin:end])
         for i in range(first, at):  # all 0 again, for the next rule
             counts[places[i] - begin] = 0.0
 

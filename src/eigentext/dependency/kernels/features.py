@@ -482,7 +482,7 @@ def grand_totals(sentence, model, heads, totals):
                 continue
             g = heads[k, h - 1]
             if last[h, d] != g:
-                end = grand_slots(sentence, model, g, h, d, slots, 0)
+                end = grand_slots(sentence, model, g, h, d, slots, np.int64(0))
                 last[h, d] = g
                 value[h, d] = 0.0
                 for at in range(end):

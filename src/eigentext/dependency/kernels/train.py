@@ -195,9 +195,9 @@ def differing_slots(sentence, model, order, mine, other):
     A part is an arc (h, d), a pair of siblings (h, s, d) or a grandparent (g, h, d).
     """
     out = np.empty(most_slots(sentence, model.templates), np.int64)
-    end = 0
+    end = np.int64(0)  # a plain 0 is a type of its own to numba, and compiles callees once more
     for d in range(1, len(mine) + 1):
-        h = mine[d - 1]
+        h = np.int64(mine[d - 1])
         if h != other[d - 1]:
             end = arc_slots(sentence, model, h, d, out, end)
         if order == 2:
@@ -205,7 +205,7 @@ def differing_slots(sentence, model, order, mine, other):
             if h != other[d - 1] or s != inner_sibling(other, d):
                 end = sibling_slots(sentence, model, h, s, d, out, end)
             if h > 0:
-                g = mine[h - 1]
+                g = np.int64(mine[h - 1])
                 if h != other[d - 1] or g != other[h - 1]:
                     end = grand_slots(sentence, model, g, h, d, out, end)
     return out[:end]
@@ -331,6 +331,6 @@ def coarse_pass(chosen, sentences, gold, model, rate, squares):
                     slope += 1.0
                 if abs(slope) < TINY:
                     continue
-                end = arc_slots(sentence, model, h, d, slots, 0)
+                end = arc_slots(sentence, model, h, d, slots, np.int64(0))
                 for i in range(end):
                     adagrad(weights, squares, slots[i], slope, rate)

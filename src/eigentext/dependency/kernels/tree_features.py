@@ -113,7 +113,7 @@ def make_features(trees, words, group, skipped, ptr, out):
     n_trees, n = trees.heads.shape
     children = np.empty(n, np.int64)
     # groups are numbered as they come: each is made when its first word comes by
-    done = at = 0
+    done, at = 0, np.int64(0)
     ptr[0] = 0
     for k in range(n_trees):
         for h in range(n + 1):

@@ -316,7 +316,7 @@ def answer(text, dictionary, weights, shift, spaces, odds):
     starts = np.empty(most, np.int64)
     ends = np.empty(most, np.int64)
     count = 0  # tokens that have ended
-    s = 0
+    s = np.int64(0)
     key = SEED
     for chunk in range(len(text.starts)):
         start, end = text.starts[chunk], text.ends[chunk]
