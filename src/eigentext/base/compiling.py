@@ -31,12 +31,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar, cast
 
 import llvmlite.binding
 import numba
 from numba.core import caching as _caching
 from numba.core import config as _config
+from numba.core.environment import Environment
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 
@@ -70,6 +72,7 @@ PORTABLE["AMD64"] = PORTABLE["x86_64"]  # as Windows calls it
 _PACKAGE = Path(__file__).parents[1]
 _SHIPPED = _PACKAGE / "compiled"
 _TO = os.environ.get("EIGENTEXT_KERNELS_TO")  # a folder: make what wheels bring
+_LAYOUT = b"2"  # of what `_reduced` gives: what is kept in another is compiled anew
 _IMPORT = re.compile(
     r"^(?:from\s+(eigentext[\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)|import\s+(eigentext[\w.]*))",
     re.MULTILINE,
@@ -161,7 +164,14 @@ class KernelCache:
             data = self._read(sig, target_context)  # another process may have been at it
             if data is not None:
                 lock.free()
-        return None if data is None else _IMPL.rebuild(target_context, data)
+        if data is None:
+            return None
+        *payload, bitcode = data
+        kernel = _IMPL.rebuild(target_context, payload)
+        # LLVM's code, which is linked into a kernel that calls this one: parsed only for that
+        clone = functools.partial(llvmlite.binding.parse_bitcode, bitcode)
+        kernel.library._shared_module = SimpleNamespace(clone=clone)
+        return kernel
 
     def _read(self, sig: Any, target_context: Any) -> Any:
         data = self._shipped_file and self._shipped_file.load(sig)
@@ -201,11 +211,11 @@ class KernelCache:
             return
         if _TO and folder:
             folder.mkdir(parents=True, exist_ok=True)
-            self._shipped_file.save(sig, local.reduce(data))
+            self._shipped_file.save(sig, _reduced(data))
         else:
             with contextlib.suppress(OSError):  # a full disk: then it is compiled once more
                 local.locator.ensure_cache_path()
-                self._local_file.save(self._key(sig, data.codegen), local.reduce(data))
+                self._local_file.save(self._key(sig, data.codegen), _reduced(data))
         self.lock(sig).free()
 
     def enable(self) -> None:
@@ -262,6 +272,29 @@ class Lock:
         except OSError as error:  # others: a file system without locks
             return error.errno not in (errno.EAGAIN, errno.EACCES)
         return True
+
+
+def _reduced(kernel: Any) -> tuple[Any, ...]:
+    """What numba keeps of a kernel, so that little of it is parsed and imported again.
+
+    numba parses LLVM's module of every kernel that it loads, which takes longer than all else: it
+    gets one that has only the name by which Python calls the kernel, and the whole stands last.
+    It also imports the modules of all functions that were compiled into the kernel, among them
+    its own, such as one that imports ``scipy.linalg``: these are called ``numba``.
+    """
+    (name, kind, (code, bitcode)), *parts, environments = _IMPL.reduce(kernel)
+    entry = f'define void @"{kernel.fndesc.llvm_cpython_wrapper_name}"() {{ ret void }}'
+    stub = llvmlite.binding.parse_assembly(entry).as_bitcode()
+    return (name, kind, (code, stub)), *parts, tuple(map(_light, environments)), bitcode
+
+
+def _light(environment: Any) -> Any:
+    """The environment of a function, in a module that is there, if it is one of numba's own."""
+    if not environment.globals["__name__"].startswith("numba."):
+        return environment
+    light: Any = Environment({"__name__": "numba"})
+    light.consts[:], light.env_name = environment.consts, environment.env_name
+    return light
 
 
 def _make_ready(target_context: object) -> None:
@@ -321,7 +354,8 @@ def stamp_of(file: str) -> str:
             todo += imported
     inside = _PACKAGE.parent
     names = sorted((str(path.relative_to(inside)), content) for path, content in hashes.items())
-    return hashlib.sha256(b"\n".join(name.encode() + digest for name, digest in names)).hexdigest()
+    parts = [_LAYOUT, *(name.encode() + digest for name, digest in names)]
+    return hashlib.sha256(b"\n".join(parts)).hexdigest()
 
 
 @functools.cache

@@ -245,3 +245,36 @@ for function in (kernel.py_func, with_closure(2)):
 """
     (tmp_path / "layout.py").write_text(kernel)
     compute(tmp_path, kernel=f"import runpy; runpy.run_path({str(tmp_path / 'layout.py')!r})")
+
+
+LINKED = """
+import pathlib, sys
+import numpy as np
+from eigentext.base import compiling
+compiling._PACKAGE = pathlib.Path({folder!r}, "x")
+sys.path.insert(0, {folder!r})
+from shares import shares, sorted_shares
+x = np.array([3.0, 1.0])
+for kernel in (shares, sorted_shares)[:int(sys.argv[1])]:
+    print(*kernel(x), sum(kernel.stats.cache_hits.values()))
+print("numba.np.arraymath" in sys.modules)
+"""
+
+
+def test_a_kernel_from_the_cache_imports_little_and_is_linked_into_another(tmp_path: Path) -> None:
+    (tmp_path / "shares.py").write_text("""
+import numpy as np
+from eigentext.base.compiling import njit
+@njit
+def shares(x): return x / x.sum() if x.any() else x * np.nan
+@njit
+def sorted_shares(x): return np.sort(shares(x))
+""")
+    kernel = LINKED.format(folder=str(tmp_path))
+    cache = tmp_path / "cache"
+    assert compute(cache, "1", kernel=kernel) == ["0.75", "0.25", "0", "True"]
+    assert compute(cache, "1", kernel=kernel) == ["0.75", "0.25", "1", "False"]
+    both = compute(cache, "2", kernel=kernel)  # one is there, the other is compiled
+    assert both == ["0.75", "0.25", "1", "0.25", "0.75", "0", "True"]
+    both = compute(cache, "2", kernel=kernel)
+    assert both == ["0.75", "0.25", "1", "0.25", "0.75", "1", "False"]
