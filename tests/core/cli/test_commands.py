@@ -100,7 +100,7 @@ def test_help_has_an_example(command, tmp_path):
         assert lines == [("$", "demo -o demo-report")]
 
 
-# a part of `warm` runs in tests/core/base/test_compiling.py
+# tests/core/base/test_ahead.py has its parts: lines of the manifest, and helpers
 LONG_EXAMPLES = {("warm",)}
 
 
