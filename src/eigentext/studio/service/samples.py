@@ -140,6 +140,7 @@ def _file(facts: ModelFacts) -> Path:
 
 
 def _makers(_: Tell) -> tuple[dict[str, Callable[..., Any]], None]:
+    """What a process that trains sample models does, behind everything else."""
     with suppress(OSError):
         os.nice(_BEHIND)
     return {"make": _made}, None
@@ -151,5 +152,4 @@ def _made(group: Sequence[ModelFacts]) -> None:
         Served((facts,))
 
 
-#: What makes the processes that train.
 MAKERS: Build = _makers
