@@ -6,24 +6,21 @@ has none.  Sentences too long for one chart, whose time grows with the cube, are
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from eigentext.constituency.chart.coarse import Chart
+from eigentext.constituency.chart.constraints import Constraints, Masks
+from eigentext.constituency.chart.fine import FinePass
 from eigentext.constituency.forms import capitals_tell
+from eigentext.constituency.grammar import Grammar
 from eigentext.constituency.lexicon import Emission
+from eigentext.constituency.params import LatentParams
 from eigentext.constituency.transform import unwrap, user_labels, with_wrapper
 from eigentext.language.trees.constituent import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from eigentext.constituency.chart.coarse import Chart
-    from eigentext.constituency.chart.constraints import Constraints, Masks
-    from eigentext.constituency.chart.fine import FinePass
-    from eigentext.constituency.grammar import Grammar
-    from eigentext.constituency.params import LatentParams
 
 _STAND_IN = 1e-3  # weight of a word's own tags beside one that is required
 

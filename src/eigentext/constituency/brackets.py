@@ -5,13 +5,10 @@ features of a span,
 
     p(tree | words) = exp(sum over its spans of s(i, j)) / Z(words)
 
-1. Words become keys (:class:`BracketWords`): a frequent word is itself, a rare one its signature,
-   and each has the tag it mostly has, with the next one where that is frequent too.
-2. :func:`learn_bracket_model` learns the weights from the binarised trees of the treebank.
-3. The parser does two things with it (:meth:`BracketModel.judge`): spans with a small marginal
-   are closed, so that the chart has few cells; and a tree's weight in the grammar is multiplied
-   by exp(w s(i, j)) for each of its spans, w being ``bracket_weight``.  The model sees the words
-   around and within a span, which a grammar does not: the two make different mistakes.
+The parser does two things with it (:meth:`BracketModel.judge`): spans with a small marginal are
+closed, so that the chart has few cells; and a tree's weight in the grammar is multiplied by
+exp(w s(i, j)) for each of its spans, w being ``bracket_weight``.  The model sees the words around
+and within a span, which a grammar does not: the two make different mistakes.
 
 Pruning by what begins and ends at a word is of Roark and Hollingshead 2008; features of spans in
 place of a rich grammar are of Hall et al. 2014.
@@ -19,32 +16,28 @@ place of a rich grammar are of Hall et al. 2014.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.averaging import Averaged
 from eigentext.base.cores import each, row_blocks
 from eigentext.base.hashing import text_key
+from eigentext.base.progress import Progress
 from eigentext.base.ragged import pointers
 from eigentext.base.remembering import Remembering
-from eigentext.constituency.chart.constraints import span_number
+from eigentext.base.types import Bools, Float32s, Float64s, Int32s, Int64s, UInt64s
+from eigentext.constituency.chart.constraints import Masks, Span, span_number
+from eigentext.constituency.lexicon import Lexicon
+from eigentext.constituency.treebank import Treebank
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Keys = UInt64s
 
-    import numpy.typing as npt
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Bools, Float32s, Float64s, Int32s, Int64s, UInt64s
-    from eigentext.constituency.chart.constraints import Masks, Span
-    from eigentext.constituency.lexicon import Lexicon
-    from eigentext.constituency.treebank import Treebank
-
-    Keys = UInt64s
 
 BITS = 22  # the table of weights has 2^22 places; those in use are some 100,000s
 _FREQUENT = 3  # a word seen so often stands for itself

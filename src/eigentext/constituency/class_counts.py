@@ -12,17 +12,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.base.types import Float64s, Int64s
-    from eigentext.features.word_classes import WordClasses
+from eigentext.base.types import Float64s, Int64s
+from eigentext.features.word_classes import WordClasses
 
 _DRAWN = 2.0  # words' weight of P(B) in P(B | class)
 

@@ -6,20 +6,18 @@ node's sparse vector phi(t) or psi(o) has one entry per template (``features.spa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 
+from eigentext.base.types import Int64s, UInt64s
 from eigentext.constituency.settings import INSIDE_GROUPS, OUTSIDE_GROUPS
+from eigentext.constituency.treebank import Treebank
 from eigentext.features.spectrum import feature_numbers
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
+_Templates = dict[str, list[tuple[Any, ...]]]  # of each group: number and values
 
-    from eigentext.base.types import Int64s, UInt64s
-    from eigentext.constituency.treebank import Treebank
-
-    _Templates = dict[str, list[tuple[Any, ...]]]  # of each group: number and values
 
 _LENGTH_BUCKETS = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 31, 41])
 _PLACE_BUCKETS = np.array([1, 2, 3, 5, 8, 13, 21])

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from eigentext.base.types import Int64s
+from eigentext.constituency.brackets import BracketModel
+from eigentext.constituency.chart.coarse import CoarseGrammar
 from eigentext.constituency.chart.decode import Chains
 from eigentext.constituency.forms import treebank_forms
+from eigentext.constituency.lexicon import Lexicon
 from eigentext.constituency.lexicon_moments import MomentLexicon
+from eigentext.constituency.params import LatentParams
 from eigentext.constituency.transform import user_labels
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.base.types import Int64s
-    from eigentext.constituency.brackets import BracketModel
-    from eigentext.constituency.chart.coarse import CoarseGrammar
-    from eigentext.constituency.lexicon import Lexicon
-    from eigentext.constituency.params import LatentParams
 
 
 class RuleNumbers(NamedTuple):

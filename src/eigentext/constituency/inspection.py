@@ -9,19 +9,16 @@ Of an ensemble the first model is shown.  What is absent is None.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
+from eigentext.base.types import Float64s, Int64s
+from eigentext.constituency.grammar import Grammar
 from eigentext.constituency.lexicon_moments import MomentLexicon
 from eigentext.constituency.transform import user_labels
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eigentext.base.types import Float64s, Int64s
-    from eigentext.constituency.grammar import Grammar
 
 
 class RuleSummary(NamedTuple):

@@ -23,24 +23,21 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.ragged import pointers
 from eigentext.base.remembering import Remembered
+from eigentext.base.types import Bools, Float32s, Float64s, Int64s, Numbers
 from eigentext.constituency.class_counts import ClassCounts
 from eigentext.constituency.forms import spellings
 from eigentext.constituency.settings import Smoothing
 from eigentext.constituency.transform import user_labels
-from eigentext.features.signatures import signatures
+from eigentext.constituency.treebank import Treebank
+from eigentext.features.signatures import Language, signatures
 from eigentext.features.smoothing import Evidence, Strengths, of_signature, smoothed
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Bools, Float32s, Float64s, Int64s, Numbers
-    from eigentext.constituency.treebank import Treebank
-    from eigentext.features.signatures import Language
-    from eigentext.features.word_classes import WordClasses
+from eigentext.features.word_classes import WordClasses
 
 _MOST_SHAPES = 1_000  # of the latest signatures, which many words share
 _MOST_EMISSIONS = 50_000  # of the latest words

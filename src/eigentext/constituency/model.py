@@ -10,14 +10,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.cores import Device
 from eigentext.base.model import Model
 from eigentext.base.parallel import in_order
+from eigentext.base.progress import Progress
 from eigentext.base.registry import part
 from eigentext.base.remembering import Remembered
 from eigentext.base.settings import values_of
@@ -37,23 +40,28 @@ from eigentext.constituency.answer import (
 from eigentext.constituency.brackets import learn_bracket_model
 from eigentext.constituency.chart.coarse import (
     STEPS,
+    Chart,
     CoarseGrammar,
     beam_for,
     best_pieces,
     build_chart,
 )
-from eigentext.constituency.chart.constraints import Constraints, build_masks
+from eigentext.constituency.chart.constraints import Constraints, Masks, build_masks
 from eigentext.constituency.chart.decode import (
+    DerivationForest,
+    Skeleton,
     best_skeleton,
     decoder_scores,
     kbest_forest,
     viterbi_skeleton,
 )
-from eigentext.constituency.chart.fine import coarse_pass, fine_pass
+from eigentext.constituency.chart.fine import FinePass, coarse_pass, fine_pass
 from eigentext.constituency.forms import capitals_tell
 from eigentext.constituency.grammar import Grammar
 from eigentext.constituency.learn.models import learn_models
-from eigentext.constituency.rerank import N_TREES, LabelTable, tree_list
+from eigentext.constituency.learn.semi import FreeText, SemiResult
+from eigentext.constituency.lexicon import Emission
+from eigentext.constituency.rerank import N_TREES, LabelTable, Reranker, tree_list
 from eigentext.constituency.scoring import (
     forest_log_p,
     log_mean,
@@ -66,24 +74,12 @@ from eigentext.constituency.settings import DECODERS, MOST_WORDS, Decoder, LPCFG
 from eigentext.constituency.storage import MOST_MODELS, ParserContent
 from eigentext.constituency.transform import head_rules, prepare_tree, read_treebank, restore
 from eigentext.errors import SettingsError
+from eigentext.features.word_classes import WordClasses
 from eigentext.language.formats.ptb import each_tree
 from eigentext.language.trees.constituent import Tree
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+Emissions = Sequence[Sequence[Emission]]  # of each model, of each word
 
-    from eigentext.base.cores import Device
-    from eigentext.base.progress import Progress
-    from eigentext.constituency.chart.coarse import Chart
-    from eigentext.constituency.chart.constraints import Masks
-    from eigentext.constituency.chart.decode import DerivationForest, Skeleton
-    from eigentext.constituency.chart.fine import FinePass
-    from eigentext.constituency.learn.semi import FreeText, SemiResult
-    from eigentext.constituency.lexicon import Emission
-    from eigentext.constituency.rerank import Reranker
-    from eigentext.features.word_classes import WordClasses
-
-    Emissions = Sequence[Sequence[Emission]]  # of each model, of each word
 
 _WIDER = 1e-3  # times beam and threshold: a chart with many more trees
 _UNDER_TAGS = 0.01  # of the bracket threshold: required tags say what it cannot know

@@ -26,26 +26,23 @@ that is one full stop, or a phrase that never stood alone in training, still has
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.cores import each, row_blocks
 from eigentext.base.ragged import pointers
 from eigentext.base.registry import part
+from eigentext.base.types import Bools, Float32s, Float64s, Int64s
+from eigentext.constituency.lexicon import Lexicon
 from eigentext.constituency.low_rank import NOT_LOW, LowRank, expanded, low_rank
+from eigentext.constituency.settings import Smoothing
+from eigentext.constituency.treebank import Treebank
+from eigentext.features.spectrum import Spectra
 from eigentext.language.trees.binarise import is_intermediate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from eigentext.base.types import Bools, Float32s, Float64s, Int64s
-    from eigentext.constituency.lexicon import Lexicon
-    from eigentext.constituency.settings import Smoothing
-    from eigentext.constituency.treebank import Treebank
-    from eigentext.features.spectrum import Spectra
 
 _RULES_AT_ONCE = 64  # whose tensors one thread smooths
 

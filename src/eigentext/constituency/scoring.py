@@ -1,38 +1,31 @@
 """The probability of a tree, and of a sentence.
 
-1. A label or a rule that the grammar does not have means probability zero.
-2. :func:`skeleton_log_score` runs the inside recursion up that tree (Cohen et al. 2012, figure 2):
+:func:`skeleton_log_score` runs the inside recursion up a tree (Cohen et al. 2012, figure 2):
 
-       b[node][h1] = sum_{h2,h3} tensor[r][h1, h2, h3] b[left][h2] b[right][h3]
-       p(tree)     = sum_h root[a, h] b[root][h] * prod_i p(w_i)
+    b[node][h1] = sum_{h2,h3} tensor[r][h1, h2, h3] b[left][h2] b[right][h3]
+    p(tree)     = sum_h root[a, h] b[root][h] * prod_i p(w_i)
 
-   The lexicon's scores are p(w | ts) / p(w), so the words' constant comes back at the end; see
-   ``lexicon`` for p(w) and for its rule for unknown words.
-3. Several models: the mean of their probabilities.
-
-p(tree) is the probability of the tree's own binarisation, the one that training makes.
+The lexicon's scores are p(w | ts) / p(w), so the words' constant comes back at the end; see
+``lexicon`` for p(w) and for its rule for unknown words.  p(tree) is the probability of the tree's
+own binarisation, the one that training makes.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.ragged import pointers
+from eigentext.base.types import Float64s, Int64s
 from eigentext.constituency.answer import word_emissions
-from eigentext.constituency.chart.decode import skeleton_of
+from eigentext.constituency.chart.decode import DerivationForest, Skeleton, skeleton_of
 from eigentext.constituency.chart.fine import fill_word_states
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.base.types import Float64s, Int64s
-    from eigentext.constituency.chart.decode import DerivationForest, Skeleton
-    from eigentext.constituency.grammar import Grammar
-    from eigentext.constituency.lexicon import Emission
-    from eigentext.constituency.params import LatentParams
-    from eigentext.language.trees.constituent import Tree
+from eigentext.constituency.grammar import Grammar
+from eigentext.constituency.lexicon import Emission
+from eigentext.constituency.params import LatentParams
+from eigentext.language.trees.constituent import Tree
 
 
 def skeleton_log_score(

@@ -2,31 +2,23 @@
 
 Traces, function tags of phrases and the wrapper on top (TOP, ROOT, or none) are taken off; unary
 chains become one composite label; wide nodes are binarised head-outward (Markov order h).
-:func:`prepare_tree` does so with one tree, :func:`prepare_trees` with all, in a few strokes:
-
-1. The preorder arrays of all trees are laid end to end, labels become numbers, and words, each
-   alone under its tag, go into an array of their own (:func:`_collect`).
-2. Traces go; labels of phrases lose their function tags, once per distinct label, tags only if
-   asked (:func:`_cleaned`).
-3. A node over an only child is merged with it: in preorder a unary chain is a run of nodes, and
-   its label is made once per distinct run (:func:`_collapsed`).
-4. Nodes are ordered by depth, so that siblings stand side by side.  Head child and intermediate
-   labels are found once per distinct production (:func:`_resolved`).
-5. The intermediate nodes are put in their places: each comes right before the first child that it
-   covers (:func:`_binarised`).
-
-:func:`restore` undoes it and puts the wrapper back, for any tree over such labels.
+:func:`prepare_tree` does so with one tree, :func:`prepare_trees` with the preorder arrays of all
+trees end to end: what follows from a label, a unary chain or a production is found once for all
+of its kind.  :func:`restore` undoes it and puts the wrapper back, for any tree over such labels.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from eigentext.base.types import Bools, Int64s
+from eigentext.constituency.settings import LPCFGSettings
 from eigentext.constituency.treebank import FlatTrees, Numbering, Treebank, assemble, depths
 from eigentext.errors import SettingsError
 from eigentext.language.formats.ptb import each_tree
@@ -46,13 +38,7 @@ from eigentext.language.trees.clean import TRACE, WRAPPERS, base_label, clean
 from eigentext.language.trees.constituent import Tree
 from eigentext.language.trees.heads import HeadRules
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from eigentext.base.types import Bools, Int64s
-    from eigentext.constituency.settings import LPCFGSettings
-
-    Direction = Literal["head", "right", "left"]
+Direction = Literal["head", "right", "left"]
 
 
 def head_rules(settings: LPCFGSettings) -> HeadRules:

@@ -6,18 +6,15 @@ parent always comes before its children.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from eigentext.base.types import Bools, Int64s
 from eigentext.features.signatures import Language, signatures
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-
-    from eigentext.base.types import Bools, Int64s
-    from eigentext.features.word_classes import WordClasses
+from eigentext.features.word_classes import WordClasses
 
 T = TypeVar("T")
 

@@ -12,31 +12,27 @@ Second pass: the ids, now those of the vocabulary, -> runs of pair counts.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
+from eigentext.base.engines import Engine
 from eigentext.base.files.writing import scratch_folder
 from eigentext.base.hashing import fingerprint
+from eigentext.base.progress import Progress
 from eigentext.base.ragged import pointers
+from eigentext.base.types import Int32s, Int64s
+from eigentext.counting.contexts import Contexts
+from eigentext.counting.interning import Types
+from eigentext.counting.memory import Budget
 from eigentext.counting.runs import PairRun, RunStore, count_pairs
 from eigentext.counting.segments import Handle, SegmentStore, ShardResult
 from eigentext.counting.shards import Segment, Shard, ShardErrors, read_segments
 from eigentext.counting.spill import saved
 from eigentext.counting.vocabulary import Vocabulary
 from eigentext.counting.workfolder import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from eigentext.base.engines import Engine
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Int32s, Int64s
-    from eigentext.counting.contexts import Contexts
-    from eigentext.counting.interning import Types
-    from eigentext.counting.memory import Budget
 
 Piece = tuple[Handle, int, int]
 

@@ -10,20 +10,16 @@ from __future__ import annotations
 
 import itertools
 import shutil
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
+from eigentext.base.engines import Engine
+from eigentext.base.types import Int32s, Int64s, Sparse
 from eigentext.counting.spill import disk_error, load_slice, save_arrays, saved, write_array
 from eigentext.errors import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
-    from pathlib import Path
-
-    from eigentext.base.engines import Engine
-    from eigentext.base.types import Int32s, Int64s, Sparse
 
 
 @dataclass(frozen=True)

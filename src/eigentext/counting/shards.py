@@ -20,7 +20,6 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,16 +33,14 @@ from eigentext.base.files.opening import (
     open_binary,
 )
 from eigentext.base.files.storage import driver_errors, filesystem_of, is_url, reason
+from eigentext.base.types import Int32s, Int64s
 from eigentext.counting.interning import PAD, Types, TypeTable
+from eigentext.counting.memory import Budget
 from eigentext.counting.record_text import LONGEST_WORD, long_word, record_texts
 from eigentext.errors import DataError, StorageError
 from eigentext.language.formats import parquet
 from eigentext.language.formats.records import FIELD, fault, kind_of
 from eigentext.language.formats.text import check_text
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Int32s, Int64s
-    from eigentext.counting.memory import Budget
 
 _BOM = b"\xef\xbb\xbf"
 _WHITE = b" \n\t\r\v\f"

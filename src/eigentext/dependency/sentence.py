@@ -6,15 +6,12 @@ a :class:`TaggedSentence`.  :meth:`TaggedSentence.of` makes one of all these, an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from collections.abc import Sequence
+from typing import NamedTuple, TypedDict
 
 from eigentext.base.tokens import checked_words
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.language.formats.conllu import ConlluBlock
+from eigentext.language.formats.conllu import ConlluBlock
 
 _OTHER = "OtherUPOS="
 _CONLLU = (1, 3, 4, 5, 2)  # where form, upos, xpos, feats and lemma are in a line

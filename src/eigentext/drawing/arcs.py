@@ -1,8 +1,4 @@
-"""Dependency trees as arcs above the sentence, in self-contained, accessible SVG.
-
-The flow: one tree, or two to compare -> arcs, each with its label, its probability and whose it is
--> their places (:mod:`eigentext.drawing.arcs_layout`) -> lines, arrow heads, labels and words.
-"""
+"""Dependency trees as arcs above the sentence, in self-contained, accessible SVG."""
 
 from __future__ import annotations
 

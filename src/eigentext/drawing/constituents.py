@@ -9,7 +9,7 @@ and no step recurses.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
 
 from eigentext.drawing.svg import (
     FONT_SIZE,
@@ -25,11 +25,7 @@ from eigentext.drawing.svg import (
     svg_text,
     text_width,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from eigentext.language.trees.constituent import Tree
+from eigentext.language.trees.constituent import Tree
 
 _ROW = 44.0  # from one row of the tree to the next
 _NODE_GAP = 16.0  # between neighbouring labels

@@ -8,10 +8,12 @@ all would be a black disc.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from eigentext.base.types import Float64s
 from eigentext.drawing.plots import PALETTE
 from eigentext.drawing.svg import (
     MARGIN,
@@ -23,14 +25,8 @@ from eigentext.drawing.svg import (
     text_width,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+Point = tuple[float, float]
 
-    from numpy.typing import ArrayLike
-
-    from eigentext.base.types import Float64s
-
-    Point = tuple[float, float]
 
 _LONGEST = 22  # letters of a label
 _MOST = 60  # states that can be told apart on the ring

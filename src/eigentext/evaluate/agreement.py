@@ -1,9 +1,5 @@
 """Do annotators agree, and how sure is that?
 
-Flow of the datum: what two or more annotators said of the same items -> counts for every item (or
-sentence) that a figure is made of when they are added -> the figure, and its interval by drawing
-sentences anew (:mod:`eigentext.evaluate.bootstrap`).
-
 - One value per item: raw agreement P_o, and figures that take away what chance would give, P_e:
 
       kappa = (P_o - P_e) / (1 - P_e)

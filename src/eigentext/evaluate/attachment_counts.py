@@ -9,16 +9,15 @@ length, relation or distance; added up, their rows are the scores of the whole.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from eigentext.evaluate.alignment import ROOT, Words, align
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+Agree = Callable[[int, int], bool]  # of a gold and a system word
+Counted = Callable[[Words, int], bool]
 
-    Agree = Callable[[int, int], bool]  # of a gold and a system word
-    Counted = Callable[[Words, int], bool]
 
 Key = TypeVar("Key")
 DISTANCES = ((0, 0), (1, 1), (2, 2), (3, 6), (7, None))  # 0: from the root

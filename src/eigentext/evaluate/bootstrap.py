@@ -15,8 +15,6 @@ Both p values are two-sided and count the observed set as one of the draws, (1 +
 n), so they are never 0. The interval is the percentile bootstrap's for delta, whatever the
 test. The same seed gives the same answer.
 
-:func:`interval` is the same for one figure alone, :func:`median_interval` for the median of a
-number per sentence, and :func:`difference` for two sets of sentences that are not the same ones.
 A figure may be nan where it is not defined: such draws are left out.
 """
 

@@ -10,23 +10,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigentext.errors import SettingsError
+from eigentext.language.formats.prm import EvalbSettings
+from eigentext.language.trees.constituent import Tree
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+IntArray = NDArray[np.int64]
 
-    from numpy.typing import NDArray
-
-    from eigentext.language.formats.prm import EvalbSettings
-    from eigentext.language.trees.constituent import Tree
-
-    IntArray = NDArray[np.int64]
 
 _LABEL_END = re.compile("[-=]")
 _QUOTE_WORDS = frozenset(("'", '"', "/"))

@@ -10,21 +10,16 @@ n counts pairs of neighbours within a line, N is their number; natural logarithm
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
+from eigentext.base.types import Float64s, Int64s
+from eigentext.counting.counts import Counts
 from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float64s, Int64s
-    from eigentext.counting.counts import Counts
-
 
 _ENTRIES_AT_ONCE = 4_000_000
 Length = TypeVar("Length", int, int | None)  # of a prefix; None: whole paths

@@ -22,23 +22,19 @@ which every word has one child, so both are a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
+from eigentext.base.types import Float64s
 from eigentext.dependency.latent.model import LatentTreeModel
 from eigentext.dependency.latent.observations import Observations, WordForest
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import RankError
 from eigentext.lab.automata.classes import ClassAutomata
 from eigentext.language.trees.dependency import DependencyTree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float64s
-    from eigentext.dependency.sentence import TaggedSentence
 
 ROOT = "ROOT>"  # the class of the string of roots
 _BASIS = 250

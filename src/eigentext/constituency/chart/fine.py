@@ -11,21 +11,17 @@ posteriors are divided by the signed Z, and :func:`settle_negatives` has the las
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float32s, Float64s, Int64s
-    from eigentext.constituency.chart.coarse import Chart
-    from eigentext.constituency.lexicon import Emission
-    from eigentext.constituency.params import LatentParams
+from eigentext.base.types import Float32s, Float64s, Int64s
+from eigentext.constituency.chart.coarse import Chart
+from eigentext.constituency.lexicon import Emission
+from eigentext.constituency.params import LatentParams
 
 _CLIPPED = 1e-3  # of the coarse posterior: what a negative posterior counts for
 

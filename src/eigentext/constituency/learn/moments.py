@@ -1,11 +1,5 @@
 """The moments estimator: the spectral algorithm of Cohen et al. 2012, figure 4, over a treebank.
 
-1. For each nonterminal a: inside features Phi_a, outside features Psi_a of its nodes, and the
-   leading directions U, V of Omega_a: Y = Phi U, Z = Psi V (:func:`singular_coordinates`).
-2. Sigma_a, and for every rule the third moment D of (outside, left child, right child)
-   (:func:`rule_moment`), for every word d_inf, for every root c_1.
-3. Multiplied by the inverse of Sigma_a these are the parameters, axes (parent, left, right).
-
 ``plain=True`` is the paper, its singular vectors converged.  By default four things are added, all
 of which vanish with much data: features are scaled; features are centred and a constant put in
 front, so that m = 1 is exactly the PCFG; moments are backed off to products of lower-order ones;

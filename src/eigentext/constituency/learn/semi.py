@@ -17,41 +17,35 @@ sentences never falls (up to single precision).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.cores import in_turn
+from eigentext.base.progress import Progress
 from eigentext.base.tokens import checked_tokens
+from eigentext.base.types import Float64s, Int64s
 from eigentext.constituency.answer import word_emissions
-from eigentext.constituency.chart.coarse import STEPS, CoarseGrammar, build_chart
+from eigentext.constituency.chart.coarse import STEPS, Chart, CoarseGrammar, build_chart
 from eigentext.constituency.chart.constraints import Constraints, build_masks
-from eigentext.constituency.chart.fine import fine_sweeps
+from eigentext.constituency.chart.fine import Sweeps, fine_sweeps
+from eigentext.constituency.grammar import Grammar
 from eigentext.constituency.learn.em import expect_states
-from eigentext.constituency.lexicon import build_lexicon
-from eigentext.constituency.params import LatentCounts, RuleTotals, estimate
+from eigentext.constituency.lexicon import Lexicon, build_lexicon
+from eigentext.constituency.params import LatentCounts, LatentParams, RuleTotals, estimate
+from eigentext.constituency.settings import LPCFGSettings
+from eigentext.constituency.treebank import Treebank
 from eigentext.errors import SettingsError
 from eigentext.language.trees.clean import WRAPPERS, clean
+from eigentext.language.trees.constituent import Tree
 from eigentext.linalg.ties import single_threaded
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+_Swept = tuple[Chart, list[Sweeps | None]]
 
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Int64s
-    from eigentext.constituency.chart.coarse import Chart
-    from eigentext.constituency.chart.fine import Sweeps
-    from eigentext.constituency.grammar import Grammar
-    from eigentext.constituency.lexicon import Lexicon
-    from eigentext.constituency.params import LatentParams
-    from eigentext.constituency.settings import LPCFGSettings
-    from eigentext.constituency.treebank import Treebank
-    from eigentext.language.trees.constituent import Tree
-
-    _Swept = tuple[Chart, list[Sweeps | None]]
 
 _BLANK = ("", "X")  # labels that say "a constituent" and no more
 

@@ -8,21 +8,16 @@ out what is ``-inf``, so nothing else has to know of constraints.
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
+from eigentext.base.types import Bools, Float64s, Int32s, Int64s
+from eigentext.dependency.graph.labels import LabelModel
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Bools, Float64s, Int32s, Int64s
-    from eigentext.dependency.graph.labels import LabelModel
-
 
 NO_SIBLINGS = np.zeros((1, 1, 1))  # of kernels that look at arcs alone
 Arc: TypeAlias = tuple[int, int]  # (head, dependent)

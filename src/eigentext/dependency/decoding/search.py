@@ -22,21 +22,17 @@ Order 2 looks only at arcs whose own score is not far below that of the word's b
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.types import Float64s, Int32s
 from eigentext.dependency.decoding import decoders
 from eigentext.dependency.decoding.constraints import constrained, no_tree
+from eigentext.dependency.graph.training import Grandparents
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from eigentext.dependency.graph.training import Grandparents
 
 Scores = Float64s
 Heads = Int32s

@@ -1,11 +1,8 @@
 """Learning the generative parser's hidden states from gold trees.
 
-1. Words, tags and trees come as numbers: a ``Corpus`` of flat arrays.
-2. ``cluster_states``: two views of every word (what is below it and what is above, or its left
-   and its right dependents, as below); ``features.states`` finds the states of each tag in them.
-3. Counts of these states, smoothed, are valid parameters; ``fit_states`` goes on with a few
-   iterations of EM, in which the tree is known and only the states are hidden.
-4. ``smoothed`` turns (expected) counts into parameters:
+``cluster_states`` finds the states of each tag in two views of every word (what is below it and
+what is above, or its left and its right dependents, as below).  Their counts are valid parameters
+at once; ``fit_states`` goes on with EM.  ``smoothed`` turns (expected) counts into parameters:
 
     T(h' | h, d, q) = p(t' | h, d, q) p(h' | t', h, d)         t' the tag of h'
     p(t' | h, d, q)  <- p(t' | t, d, q) <- p(t' | t, d)      each step (n + C backoff) / (N + C)

@@ -5,10 +5,7 @@
 2. The root state is drawn, every state says its word, and takes children outwards on each side
    (Eisner and Satta's split head automata): one more child or stop, given state, side, the kind of
    the last child and the length covered so far; then the child's state given the head's.
-3. ``learn`` fits the parameters to gold trees: spectral clusters, counts, EM.
-4. ``log_prob`` sums out the states of one tree; the inside algorithm sums over all projective
-   trees as well, O(n^3 k^2); inside-outside gives the posterior of every arc.
-5. ``parse`` decodes by maximum expected number of right arcs, or the single best tree and states.
+3. The inside algorithm sums over all projective trees and their states, O(n^3 k^2).
 
     p(x, tree) = sum over h of root(h_r) prod_i p(x_i | h_i) prod_sides stop(h_i, ...)
                                prod_arcs go(h_i, ...) T_d(h_j | h_i, ...)

@@ -7,23 +7,19 @@ seldom has the key of unknown words.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.types import Int32s, Int64s, UInt64s
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.features.attributes import PARSING, KeyedWord
 from eigentext.features.signatures import lowered
 from eigentext.features.symbols import looked_up
 from eigentext.language.tokenise.typed_forms import familiar_forms
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from eigentext.base.types import Int32s, Int64s, UInt64s
-    from eigentext.dependency.sentence import TaggedSentence
 
 KINDS = {"VERB": 1, "AUX": 1, "PUNCT": 2, "CCONJ": 3}
 AGREEING = ("Case", "Number", "Gender", "Person")

@@ -17,21 +17,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.cores import each
+from eigentext.base.progress import Progress
+from eigentext.base.types import Float64s, Int32s
+from eigentext.dependency.graph.encode import ArcBatch
 from eigentext.dependency.graph.training import ArcModel, ArcSettings, train_arcs
 from eigentext.language.trees.dependency import DependencyTree
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Int32s
-    from eigentext.dependency.graph.encode import ArcBatch
 
 WORDS = 80_000  # about so many are looked at, so that large treebanks pay little
 EVERY = 4  # one sentence of so many is held out

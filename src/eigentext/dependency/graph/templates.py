@@ -16,21 +16,19 @@ distance.  A template that names one role alone is summed once per word, not onc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from eigentext.base.types import Int64s, UInt64s
 from eigentext.errors import SettingsError
 from eigentext.features.attributes import AFFIXES, PARSED_BITS, PARSING
 from eigentext.features.templates import Template, TemplateGrammar, distinct, seeds_of
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Keys = UInt64s
 
-    from eigentext.base.types import Int64s, UInt64s
-
-    Keys = UInt64s
 
 EXTRAS = ("", "~kinds", "~rivals", "~agree", "~upos", "~xpos")
 GRAMMAR = TemplateGrammar("role.attribute", PARSING.names, "hdsg", EXTRAS[1:], most=6, reach=2)

@@ -14,25 +14,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.cores import each, in_turn, row_blocks
 from eigentext.base.em import iterate
+from eigentext.base.progress import Progress
+from eigentext.base.types import Bools, Float64s, Int32s, Int64s
 from eigentext.dependency.latent.moments import treebank_dictionary
+from eigentext.dependency.latent.observations import WordForest
 from eigentext.dependency.settings import EDGES as EDGE_NAMES
 from eigentext.errors import SettingsError
 from eigentext.linalg.ties import number_alike, single_threaded, unit_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Bools, Float64s, Int32s, Int64s
-    from eigentext.dependency.latent.observations import WordForest
 
 EDGES = {name: number for number, name in enumerate(EDGE_NAMES)}
 N_CLASSES = (1, 2, 4, 4)

@@ -5,14 +5,9 @@ above j)::
 
     p(x_1 .. x_m, h_1 .. h_m) = pi[h_root] prod_j T_e(j)[h_j | h_parent(j)] prod_j O[x_j | h_j]
 
-1. ``fit``: observations (observations.py) -> states by CCA and k-means -> counts -> EM
-   (learn.py).
-2. ``log_prob`` sums the states out, leaves to root, in one pass; ``log_probs`` does so for many
-   trees over one sentence; ``posteriors`` adds the way back down.
-3. With ``structure`` each node also shows something of the tree (numbers of children, distance to
-   its head, size of its subtree), so that the shape of the tree counts as well.
-
-Every number is a probability: nothing is ever negative.
+With ``structure`` each node also shows something of the tree (numbers of children, distance to
+its head, size of its subtree), so that the shape of the tree counts as well.  Every
+number is a probability: nothing is ever negative.
 """
 
 from __future__ import annotations

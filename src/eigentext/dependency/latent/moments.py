@@ -30,22 +30,18 @@ The *undirected* form has one T for both sides: its events are all ordered pairs
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from eigentext.base.types import Bools, Float64s, Int64s
+from eigentext.dependency.latent.observations import WordForest
 from eigentext.errors import DataError, RankError, SettingsError
 from eigentext.linalg.conditioning import ConditionReport, OnRank, guarded_pinv
 from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import single_threaded
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.base.types import Bools, Float64s, Int64s
-    from eigentext.dependency.latent.observations import WordForest
-
 
 _AT_ONCE = 4096  # events per block of sums: bounds the room of u_a x u_p x u_b
 

@@ -1,7 +1,6 @@
 """Spectral operators of a latent tree: observables -> score of a tree; the reference estimator.
 
-1. Trees become moments and these observables ``c_1, c_inf, E_L, E_R, D`` (moments.py);
-   a dictionary gives ``y_x`` for each observation (moments.py).
+1. The observables ``c_1, c_inf, E_L, E_R, D``, and ``y_x`` of each observation: moments.py.
 2. **Score**, leaves to root.  The D's commute only at exact moments, so their order is fixed: left
    children, the nearest first, then right children, the nearest first, then what is observed::
 

@@ -12,28 +12,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.folds import held_out
+from eigentext.base.progress import Progress
 from eigentext.base.registry import part
 from eigentext.base.settings import declared
+from eigentext.base.types import Float32s, Float64s
 from eigentext.dependency.rerank.features import Distance, Expert, Valence, expert_column
+from eigentext.dependency.rerank.lists import KBestLists
 from eigentext.dependency.sentence import TaggedSentence
 from eigentext.dependency.settings import EXPERTS
 from eigentext.errors import RankError, SettingsError
+from eigentext.language.formats.conllu import ConlluBlock
 from eigentext.language.trees.dependency import DependencyTree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float32s, Float64s
-    from eigentext.dependency.rerank.lists import KBestLists
-    from eigentext.language.formats.conllu import ConlluBlock
 
 _STATES = 200  # of the latent tree model, unless told
 _CHAINS = {"paths": "HMM of paths", "surface": "HMM of the surface"}  # parts of the laboratory

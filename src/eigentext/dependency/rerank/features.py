@@ -11,24 +11,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
+from eigentext.base.types import Float32s, Float64s, Int32s, Int64s
+from eigentext.dependency.rerank.learners import TagWeights
+from eigentext.dependency.rerank.lists import KBestLists
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float32s, Float64s, Int32s, Int64s
-    from eigentext.dependency.rerank.learners import TagWeights
-    from eigentext.dependency.rerank.lists import KBestLists
-    from eigentext.dependency.sentence import TaggedSentence
 
 _MOST_TAGS = 150  # of templates: 10 million numbers
 

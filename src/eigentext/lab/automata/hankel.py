@@ -34,21 +34,18 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from eigentext.base.types import Float64s
 from eigentext.errors import RankWarning
 from eigentext.linalg.svd import truncated_svd
 from eigentext.linalg.ties import single_threaded
+from eigentext.sequences.settings import HankelScaling, Statistic
 from eigentext.sequences.spectral.operators import Operators
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from eigentext.base.types import Float64s
-    from eigentext.sequences.settings import HankelScaling, Statistic
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,10 +17,8 @@ vectors given the tags, and L(A) the product of the m largest singular values of
        Sigma(c_l) = (sum over the n_l pairs in c_l of x y' + C Sigma(c_(l-1))) / (n_l + C)
 
    where x and y are vectors less the mean of their tag.
-2. C is chosen on text that was held out (:func:`chosen_strength`): the one whose covariances are
-   nearest, in squared error, to the products x y' there.
-3. What is kept of a context is one number, - log L(Sigma(c)), and of a tag 1/2 log L(Sigma_ii).
-4. :func:`brackets` finds, among all binary trees without a root whose edges cut off stretches of
+2. What is kept of a context is one number, - log L(Sigma(c)), and of a tag 1/2 log L(Sigma_ii).
+3. :func:`brackets` finds, among all binary trees without a root whose edges cut off stretches of
    words, that of least total length, where the lengths of edges are fitted to the distances by
    least squares (minimum evolution, Rzhetsky and Nei 1993): the tree itself, where the distances
    are those of one with positive lengths.  Distances know no root; one that keeps the words in

@@ -32,15 +32,20 @@ smoothing, all is exact: population moments of a grammar with pivots give its pa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.cores import each, largest_first
+from eigentext.base.progress import Progress
 from eigentext.base.ragged import pointers
+from eigentext.base.types import Float32s, Float64s, Int64s
 from eigentext.constituency.features import inside_features, outside_features
 from eigentext.constituency.learn.models import noised
 from eigentext.constituency.params import LatentCounts, tensor_layout
+from eigentext.constituency.settings import LPCFGSettings
+from eigentext.constituency.treebank import Treebank
 from eigentext.features.spectrum import (
     FeatureRows,
     Spectra,
@@ -51,15 +56,8 @@ from eigentext.features.spectrum import (
 )
 from eigentext.linalg.hull import convex_weights, corners
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
+Matrix = npt.NDArray[np.floating]
 
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float32s, Float64s, Int64s
-    from eigentext.constituency.settings import LPCFGSettings
-    from eigentext.constituency.treebank import Treebank
-
-    Matrix = npt.NDArray[np.floating]
 
 _SHARE = 0.03  # of the nodes of a state, were all alike, that a pivot must have
 _STEPS = 100  # of each least squares problem

@@ -1,7 +1,6 @@
 """Sentences without trees beside a small treebank of dependencies: EM or self-training.
 
-1. ``Unlabelled`` are tagged sentences whose trees are not known, and how much they count.
-2. An E step of the generative parser adds two sorts of counts: of trees, as always, and w times
+1. An E step of the generative parser adds two sorts of counts: of trees, as always, and w times
    those of sentences without, expected over all projective trees and states (inside-outside), or
    of their best trees alone::
 
@@ -10,14 +9,14 @@
 
    The M step is that of ``learn``.  With all trees and without smoothing the weighted likelihood
    sum log p(words, tree) + w sum log p(words) never falls.
-3. For a latent tree model a sentence has the k best projective trees by the posteriors of the arcs
+2. For a latent tree model a sentence has the k best projective trees by the posteriors of the arcs
    of a generative parser of one state a tag, each with its share of p among them::
 
        q(t | x) = p(x, t) / sum over the list of p(x, t')
 
    Such a tree counts w q(t | x) times wherever the model counts: neighbours for the CCA, states,
    and the expected counts of EM.
-4. w is chosen by the right heads in held-out parts of the trees (:func:`chosen_weight`), for the
+3. w is chosen by the right heads in held-out parts of the trees (:func:`chosen_weight`), for the
    latent tree by how often the drawn tree is scored above others.  0 is among the choices: then
    the sentences are not used at all.
 """

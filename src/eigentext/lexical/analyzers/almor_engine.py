@@ -12,10 +12,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from eigentext.base.remembering import Remembered, Remembering
 from eigentext.lexical.analysis import Analysis
+from eigentext.lexical.analyzers.almor_database import Affix, AlmorDatabase, Stem
 from eigentext.lexical.analyzers.arabic_spelling import (
     DAMMA,
     FATHA,
@@ -25,11 +27,6 @@ from eigentext.lexical.analyzers.arabic_spelling import (
     join_stem,
     join_suffix,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eigentext.lexical.analyzers.almor_database import Affix, AlmorDatabase, Stem
 
 Segments = tuple[tuple[str, str], ...]
 

@@ -7,13 +7,12 @@ the candidates of a word differ.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from eigentext.base.types import Bools, Float32s, Float64s, Int8s, Int32s, Int64s
-    from eigentext.lexical.ranker.features import Hashes
+from eigentext.base.types import Bools, Float32s, Float64s, Int8s, Int32s, Int64s
+from eigentext.lexical.ranker.features import Hashes
 
 BUCKETS = 4
 """Weights differ by how often the feature was seen: once, 2 to 3, 4 to 15, more."""

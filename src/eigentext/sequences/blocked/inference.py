@@ -7,21 +7,17 @@ surprisal inf, and for what follows all states of its block are alike.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.ragged import pointers
+from eigentext.base.types import Float64s, Int32s, Int64s
+from eigentext.sequences.blocked.parameters import BlockedParameters
 from eigentext.sequences.hmm.batches import check_symbols
 from eigentext.sequences.kernels import blocked as kernels
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eigentext.base.types import Float64s, Int32s, Int64s
-    from eigentext.sequences.blocked.parameters import BlockedParameters
-    from eigentext.sequences.observations import Encoded
+from eigentext.sequences.observations import Encoded
 
 _CELLS = 20_000_000  # numbers of matrices that are gathered at once
 

@@ -1,18 +1,15 @@
 """A start of many states, and EM for blocked emissions, smoothed after each step.
 
 A model of few states is lifted to many (blocks of words with states of their own are those of Chiu
-and Rush 2020; a block for each word is the cloned model of Dedieu et al. 2019):
+and Rush 2020; a block for each word is the cloned model of Dedieu et al. 2019).  A state of the
+large model is a pair (block, state of the small one), its *group*.
 
-1. :func:`choose_states`: a state of the large model is a pair (block, state of the small one), its
-   *group*.  The pairs with the highest expected counts are kept, for each block at least one.
-2. :func:`lifted`: parameters of the large model that say what the small one says::
+1. :func:`lifted`: parameters of the large model that say what the small one says::
 
        T[(a, g), (b, h)] = T_small[g, h] sum_{x in b} O_small[h, x]
        O[(b, h), x]      = O_small[h, x] / sum_{y in b} O_small[h, y]
 
-3. :class:`Trainer` finds the pairs of blocks of a text once; a pass of the kernels over some of
-   its sequences gives expected counts.
-4. :class:`BlockedSmoothing` turns counts into parameters as Kneser and Ney do with those of words:
+2. :class:`BlockedSmoothing` turns counts into parameters as Kneser and Ney do with those of words:
    a level below counts in how many contexts something comes, not how often::
 
        T[i, j] = (n_ij - D(n_ij)) / n_i + back_i L_a[j]            a: the block of i
@@ -22,7 +19,6 @@ and Rush 2020; a block for each word is the cloned model of Dedieu et al. 2019):
 
    back is what the discounts D took away; a count need not be whole, and one below 1 loses a
    share.  A block of one state has L_a with n_aj for m_aj.
-5. :func:`choose_discounts` takes the discounts that are best for sequences that were not counted.
 
 With discounts of 0 and no mix this is plain EM, and the log likelihood never falls.
 """

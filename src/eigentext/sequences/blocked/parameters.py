@@ -13,20 +13,17 @@ for the unseen, shared out by one of a few distributions over states.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
 from eigentext.base.fields import Ints, Pointers, Shares
 from eigentext.base.ragged import pointers
 from eigentext.base.records import Group, Record
+from eigentext.base.types import Float64s, Int32s, Int64s, Numbers
 from eigentext.sequences.hmm.parameters import Parameters
-
-if TYPE_CHECKING:
-    from types import SimpleNamespace
-
-    from eigentext.base.types import Float64s, Int32s, Int64s, Numbers
-    from eigentext.sequences.observations import Encoded
+from eigentext.sequences.observations import Encoded
 
 
 class Blocks(NamedTuple):

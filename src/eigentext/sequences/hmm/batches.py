@@ -6,8 +6,6 @@
 2. A sequence too long for the room goes alone, in segments.
 3. Neighbouring batches make a block (:meth:`Plan.blocks`): blocks are what threads share out, and
    their sums are added in their order, so that the result does not depend on the threads.
-4. :class:`Machine` holds the parameters in the order and precision that the passes want, and the
-   rooms; it runs them.
 
 A room is bounded (64 MB, and some rows at least) whatever the number and length of sequences;
 each thread has one, and a table of counts.
@@ -15,25 +13,23 @@ each thread has one, and a table of counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from eigentext.base.cores import each, in_turn
 from eigentext.base.ragged import pointers
+from eigentext.base.types import Float64s, Int32s, Int64s, Numbers
 from eigentext.errors import SettingsError
 from eigentext.linalg.ties import single_threaded
 from eigentext.sequences.observations import Encoded
+from eigentext.sequences.settings import Precision
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+Floating = Numbers  # float32 or float64
 
-    from eigentext.base.types import Float64s, Int32s, Int64s, Numbers
-    from eigentext.sequences.settings import Precision
-
-    Floating = Numbers  # float32 or float64
 
 Answer = TypeVar("Answer")
 

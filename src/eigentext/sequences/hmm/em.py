@@ -27,28 +27,25 @@ and again; with u the add-half unigram::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from eigentext.base.em import EMResult, iterate
+from eigentext.base.progress import Progress
 from eigentext.base.registry import part
+from eigentext.base.types import Float64s
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.backend import CPU, backend_for
 from eigentext.linalg.ties import single_threaded
 from eigentext.sequences.hmm.batches import Machine, StateCounts, Workspace, check_symbols
 from eigentext.sequences.hmm.parameters import Parameters, distributions
 from eigentext.sequences.observations import Encoded
+from eigentext.sequences.settings import Precision
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+# initial (k,), transition (k, k), emission (V, k)
+Tables = tuple[Float64s, Float64s, Float64s]
 
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s
-    from eigentext.sequences.settings import Precision
-
-    # initial (k,), transition (k, k), emission (V, k)
-    Tables = tuple[Float64s, Float64s, Float64s]
 
 _POWER, _DELAY = 0.6, 3.0  # of a small step; a power of less than 0.5 would never settle
 _TOKENS_OF_A_PART = 10_000

@@ -6,20 +6,14 @@ weights::
 
     v_x = E[context | x] = sum_h p(h | x) v_anchor(h)
 
-1. :meth:`NeighbourCounts.of` counts the symbols before and behind each symbol, and the ends.
-2. :func:`vectors`: those counts scaled as CCA scales them, on the k directions that the SVD finds.
-   Any linear map of the context keeps the equation.
-3. With ``prior``, looks have a say: a capital at the beginning of a sentence is none
-   (:func:`small_forms`); what has neither letters nor digits has a state of its own
-   (:func:`marks`); and the vector of a rare symbol is drawn towards the mean of the symbols that
-   look like it (:func:`drawn_together`).
-4. :func:`find_anchors`: the symbol furthest from the mean, then again and again the one furthest
+Any linear map of the context keeps the equation (:func:`vectors`).
+
+1. :func:`find_anchors`: the symbol furthest from the mean, then again and again the one furthest
    from the plane through those that were found (successive projections), by mass ``n_x^weight``.
-5. :func:`simplex_weights`: p(h | x) of every symbol is the nearest point of the anchors' hull.
+2. :func:`simplex_weights`: p(h | x) of every symbol is the nearest point of the anchors' hull.
    ``rounds`` times an anchor becomes the mean of the symbols with a ``share`` in its state.
-6. Bayes: ``o(x | h) ~ p(h | x) n_x``.  With O known, pairs of neighbours are linear in the
-   transitions, ``P = O' M O`` with ``M = p(h, h')``, and first symbols in pi: :func:`transitions`
-   is nonnegative least squares, each entry of P divided by its expected size.
+3. Bayes: ``o(x | h) ~ p(h | x) n_x``.  With O known, pairs of neighbours are linear in the
+   :func:`transitions`, and first symbols in pi.
 
 With ``EXACT`` the parameters of an anchor HMM come back from its population moments.
 """

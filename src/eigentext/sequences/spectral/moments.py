@@ -16,23 +16,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.ragged import pointers
+from eigentext.base.types import Float64s, Int32s, Int64s, Sparse
 from eigentext.errors import DataError, SettingsError
 from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.svd import truncated_svd
 from eigentext.sequences.observations import Encoded
+from eigentext.sequences.settings import Scaling
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float64s, Int32s, Int64s, Sparse
-    from eigentext.sequences.settings import Scaling
-
-    Ids = Int32s
+Ids = Int32s
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,25 +22,22 @@ triples; to pool them would be wrong unless the chain starts in its stationary s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from eigentext.base.fields import Reals
 from eigentext.base.records import Record
+from eigentext.base.types import Float64s, Numbers
+from eigentext.base.values import Part
 from eigentext.errors import SettingsError
 from eigentext.linalg.conditioning import guarded_pinv
 from eigentext.linalg.ties import single_threaded
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.base.types import Float64s, Numbers
-    from eigentext.base.values import Part
-    from eigentext.sequences.settings import Estimator
-    from eigentext.sequences.spectral.moments import Moments, SymbolDictionary
+from eigentext.sequences.settings import Estimator
+from eigentext.sequences.spectral.moments import Moments, SymbolDictionary
 
 _DOUBLE = 64_000_000  # bytes of all matrices up to which they are float64
 _FEW_SYMBOLS = 800

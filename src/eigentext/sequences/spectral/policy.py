@@ -13,19 +13,17 @@ asked about the operators themselves had no positive value.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from eigentext.base.types import Float64s, Int32s, Numbers
 from eigentext.errors import DataError
 from eigentext.linalg.ties import single_threaded
+from eigentext.sequences.observations import Encoded
 from eigentext.sequences.scoring import ScoresSequences
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Float64s, Int32s, Numbers
-    from eigentext.sequences.observations import Encoded
-    from eigentext.sequences.settings import Negatives
-    from eigentext.sequences.spectral.operators import Operators
+from eigentext.sequences.settings import Negatives
+from eigentext.sequences.spectral.operators import Operators
 
 CELLS = 20_000_000  # numbers of a block of predictions
 

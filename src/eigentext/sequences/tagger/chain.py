@@ -1,12 +1,8 @@
 """A latent-variable grammar over skeletal trees as a chain, and what it says of a sentence.
 
-1. :meth:`Chain.of` takes the grammar apart: rule tensors by pairs of tags, the end contracted with
-   its word, roots, and for every label the vectors that stand for "any state".
-2. :meth:`Chain.emission` is the tag's score of :class:`WordTags` times P(state | tag, word) over
+1. :meth:`Chain.emission` is the tag's score of :class:`WordTags` times P(state | tag, word) over
    P(state | tag) of the grammar's own lexicon: which tags fit a word is the same for every model.
-3. :meth:`Chain.posteriors` runs backward and forward over (tag, state) pairs.  States are summed
-   out; what is left are posteriors of tags and of neighbouring tags.
-4. :class:`TagChain` is the Markov chain over tags nearest to p(tags | words) with states summed
+2. :class:`TagChain` is the Markov chain over tags nearest to p(tags | words) with states summed
    out, q(t) = q(t1) prod_i q(t_i+1 | t_i); with one state a tag it is p(tags | words) itself.  Of
    several models it is the geometric mean of their chains, which is a chain again.  From it come
    the tag with the highest share at each token, and the best sequences, exact for the chain.

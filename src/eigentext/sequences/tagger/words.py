@@ -22,25 +22,23 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from eigentext.base.ragged import pointers
 from eigentext.base.registry import part
 from eigentext.base.remembering import Remembered
+from eigentext.base.types import Float32s, Float64s, Int64s
 from eigentext.features.attributes import TAGGING, KeyedWord
+from eigentext.sequences.settings import Characters
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+# how often each (word, number of its tag, begins a sentence?) comes
+Types = Mapping[tuple[str, int, bool], int]
 
-    from eigentext.base.types import Float32s, Float64s, Int64s
-    from eigentext.sequences.settings import Characters
-
-    # how often each (word, number of its tag, begins a sentence?) comes
-    Types = Mapping[tuple[str, int, bool], int]
 
 LONGEST_SEEN = 40  # characters at the end of a word that are looked at
 _PRIOR = 0.5  # variance of a weight, in units of one occurrence

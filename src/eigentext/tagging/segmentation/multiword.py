@@ -18,8 +18,9 @@ letters, so that it holds for as many other forms as possible.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -27,14 +28,10 @@ import numpy as np
 from eigentext.base.hashing import mixed, text_key
 from eigentext.base.ragged import pointers
 from eigentext.base.remembering import Remembered
+from eigentext.base.types import Int8s
 from eigentext.tagging.segmentation.kernels import multiword as kernel
 from eigentext.tagging.segmentation.tables import quantised, started
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from eigentext.base.types import Int8s
-    from eigentext.tagging.settings import SegmenterSettings
+from eigentext.tagging.settings import SegmenterSettings
 
 
 def small_letters(text: str) -> str:

@@ -7,25 +7,20 @@ scores their places, and the log odds that give the best F1 of sentences are tak
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.folds import held_out
+from eigentext.base.types import Bools, Float64s, Int8s, Int64s
+from eigentext.tagging.segmentation.characters import Squeezed
 from eigentext.tagging.segmentation.kernels import boundaries
 from eigentext.tagging.segmentation.kernels import sentence_ends as kernel
 from eigentext.tagging.segmentation.kernels.squeeze import LINE_BREAK
 from eigentext.tagging.segmentation.tables import HashedCounts, quantised, shortened, started
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Bools, Float64s, Int8s, Int64s
-    from eigentext.tagging.segmentation.characters import Squeezed
-    from eigentext.tagging.settings import SegmenterSettings
+from eigentext.tagging.settings import SegmenterSettings
 
 _RATE = 0.2
 _FOLDS, _JUDGED = 4, 1500  # stretches; sentences that are enough to judge by

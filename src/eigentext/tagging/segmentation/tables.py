@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from eigentext.base.types import Float32s, Int8s, Int64s, UInt32s, UInt64s
 from eigentext.tagging.segmentation.kernels import tables as kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float32s, Int8s, Int64s, UInt32s, UInt64s
-    from eigentext.tagging.settings import SegmenterSettings
+from eigentext.tagging.settings import SegmenterSettings
 
 
 class HashedCounts(NamedTuple):

@@ -12,21 +12,17 @@ a space inside, all white space ends a token.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from eigentext.base.types import Float64s, Int8s, Int64s, UInt64s
+from eigentext.tagging.segmentation.characters import Squeezed
 from eigentext.tagging.segmentation.kernels import boundaries as kernel
 from eigentext.tagging.segmentation.kernels.squeeze import SPACE
 from eigentext.tagging.segmentation.tables import HashedCounts, quantised, shortened, started
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eigentext.base.types import Float64s, Int8s, Int64s, UInt64s
-    from eigentext.tagging.segmentation.characters import Squeezed
-    from eigentext.tagging.settings import SegmenterSettings
+from eigentext.tagging.settings import SegmenterSettings
 
 _RATE = 0.2
 

@@ -9,18 +9,14 @@ earlier tags, and corrects where the gold tag does not win by its margin.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eigentext.base.averaging import Averaged
 from eigentext.base.ragged import pointers
-from eigentext.tagging.sequence.features import KeyNumbers, TagBatch, WordRows
-
-if TYPE_CHECKING:
-    from eigentext.base.types import Bools, Float32s, Float64s, Int32s, Int64s
-    from eigentext.tagging.sequence.features import TagTemplates
-    from eigentext.tagging.sequence.schemes import TagSet
+from eigentext.base.types import Bools, Float32s, Float64s, Int32s, Int64s
+from eigentext.tagging.sequence.features import KeyNumbers, TagBatch, TagTemplates, WordRows
+from eigentext.tagging.sequence.schemes import TagSet
 
 N_OFFSETS = 3  # of vectors: the words at -1, 0 and +1
 _FIRST_ROWS = 1 << 12  # of weights at least; more as they are needed

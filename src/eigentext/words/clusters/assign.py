@@ -10,10 +10,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
 
+from eigentext.base.types import Int64s, Numbers, Sparse
+from eigentext.counting.counts import Counts
 from eigentext.counting.vocabulary import UNKNOWN
 from eigentext.errors import SettingsError
 from eigentext.evaluate.clustering import information_of_pairs
@@ -21,12 +22,6 @@ from eigentext.linalg.scaling import inverse_sqrt_totals
 from eigentext.linalg.ties import TIE, single_threaded
 from eigentext.words.clusters.exchange import ExchangeState, refine
 from eigentext.words.clusters.methods import WordClustering, context_counts
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from eigentext.base.types import Int64s, Numbers, Sparse
-    from eigentext.counting.counts import Counts
 
 WAYS = ("information", "centroid")
 

@@ -24,17 +24,21 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.cores import row_blocks
 from eigentext.base.fields import Ints, Reals, Strings
+from eigentext.base.progress import Progress
 from eigentext.base.records import As, OrNull, stored
+from eigentext.base.types import Float64s, Int64s, Numbers, Sparse
 from eigentext.base.values import Real
 from eigentext.counting.contexts import Contexts, parse_contexts
+from eigentext.counting.counts import Counts
 from eigentext.counting.memory import parse_memory
 from eigentext.errors import DataError, RankWarning, SettingsError
 from eigentext.evaluate.clustering import cluster_pairs, information_of_pairs
@@ -44,16 +48,7 @@ from eigentext.linalg.ties import clear_of_noise, counting_noise, single_threade
 from eigentext.words.clusters.exchange import frequency_start, refine
 from eigentext.words.clusters.hierarchy import hierarchy, paths_of_merges
 from eigentext.words.clusters.merging import brown, ward
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy.typing as npt
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s, Int64s, Numbers, Sparse
-    from eigentext.counting.counts import Counts
-    from eigentext.words.settings import ClusterSettings
+from eigentext.words.settings import ClusterSettings
 
 _ROWS_AT_ONCE = 8192
 _SMALL = 20_000_000  # cells up to which float64 costs next to nothing

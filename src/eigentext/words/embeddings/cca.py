@@ -1,20 +1,16 @@
 """Word vectors in one step: counts of contexts -> scaled matrix -> SVD -> vectors.
 
-1. :func:`context_counts` takes the (words x contexts) matrix C out of the counts; positions can
-   be folded into a bag in which near words weigh more.
-2. :func:`scaled_contexts` transforms and scales it.  With u, v the row and column totals of C and
-   f the square root, log(1 + x) or nothing,
+:func:`scaled_contexts` transforms and scales the matrix C of words and contexts.  With u, v its
+row and column totals and f the square root, log(1 + x) or nothing,
 
        Omega[w, c] = f(C[w, c]) / sqrt(f(u[w] + kappa) f(v[c] + kappa))  (Stratos et al. 2014)
 
-   or the positive pointwise mutual information
+or the positive pointwise mutual information
 
        Omega[w, c] = max(0, log(C[w, c] N / ((u[w] + kappa) (v[c] + kappa))) - log shift)
 
-   where N is the sum of u + kappa.  Context smoothing replaces v by N v^a / sum v^a.
-3. :func:`cca_embeddings` takes the leading singular vectors of Omega ~ U diag(s) V'; the vectors
-   are the rows of U diag(s)^exponent, scaled to length 1.
-4. :class:`CCAEmbedding` is the estimator, kept as a model file of kind ``embeddings``.
+where N is the sum of u + kappa.  Context smoothing replaces v by N v^a / sum v^a.  Of the leading
+singular vectors, Omega ~ U diag(s) V', the rows of U diag(s)^exponent at length 1 are the vectors.
 
 Of a large corpus Omega is made and kept in tiles of rows, on disk where memory is short
 (``context_tiles``).

@@ -11,7 +11,6 @@
 3. The vectors are the rows of G times the eigenvalues to the ``exponent``, at length 1.
 4. Where characters are a view, a linear map from characters to vectors is learned and kept: words
    outside the vocabulary have vectors too (:mod:`.characters`).
-5. :class:`MultiviewEmbedding` is the estimator, kept as a model file of kind ``multiview``.
 """
 
 from __future__ import annotations

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
+from eigentext.base.types import Float64s, Int64s, Sparse
 
-    from eigentext.base.types import Float64s, Int64s, Sparse
-
-    Ids = Int64s
+Ids = Int64s
 
 
 class KneserNeyBigram:
