@@ -71,9 +71,8 @@ def spec_of(kind: Any) -> Any:
         return {f"{home.__module__}:{home.__qualname__}": [spec_of(item) for item in kind]}
     if isinstance(kind, types.BaseTuple):
         return [spec_of(item) for item in kind]
-    if not isinstance(kind, types.Number | types.Boolean | types.UnicodeType | types.NoneType):
-        raise ValueError(f"a type that the manifest does not know: {kind}")
-    if isinstance(kind, types.Literal):
+    scalars = types.Number | types.Boolean | types.UnicodeType | types.NoneType
+    if isinstance(kind, types.Literal) or not isinstance(kind, scalars):
         raise ValueError(f"a type that the manifest does not know: {kind}")
     return str(kind)
 
@@ -109,7 +108,8 @@ def command_of(words: list[str]) -> str:
 def start() -> bool:
     """Have the command's kernels compiled by a process for each core; whether they are at it."""
     cores = available_cores()
-    if not command or parent_process() or cores == 1:  # of workers there is one for each core
+    # of workers there is one for each core; without locks all would compile the same
+    if not command or parent_process() or cores == 1 or os.name == "nt":
         return False
     if not _helpers and len(lines_of(command)) > cores:
         _helpers.append(Helpers(command, cores))
@@ -134,9 +134,9 @@ class Helpers:
         line, pipe = [sys.executable, "-m", __name__, command], subprocess.PIPE
         self._processes = [
             subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe)  # noqa: S603  (ourselves)
-            for _ in range(jobs)
+            for _ in range(1 if os.name == "nt" else jobs)
         ]
-        for process in self._processes:
+        for process in self._processes if os.name != "nt" else ():
             os.set_blocking(process.stdout.fileno(), False)  # type: ignore[union-attr]
         self._show()
 
@@ -144,6 +144,8 @@ class Helpers:
         """Hear which lines are done: each helper says so of all, one after the other."""
         before = len(self._done)
         for process in self._processes:
+            if os.name == "nt" and process.poll() is None:
+                return  # a pipe there is read to its end, or waited for
             text = process.stdout.read()  # type: ignore[union-attr]
             self._done.update((text or b"").split())
         if len(self._done) > before:
@@ -170,7 +172,7 @@ def help_compiling(command: str) -> None:
     """What a helper does: first what nobody is at, then wait for what others are at."""
 
     def end_with_parent() -> None:
-        sys.stdin.read()
+        os.read(0, 1)  # not sys.stdin: its lock would be held at the end of the interpreter
         os._exit(1)
 
     threading.Thread(target=end_with_parent, daemon=True).start()
