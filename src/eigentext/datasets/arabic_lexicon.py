@@ -2,10 +2,9 @@
 
 1. ``prefixes.tsv``, ``stems.tsv`` and ``suffixes.tsv`` list the pieces, each with a class;
    ``compatibility.tsv`` says which suffix classes may follow a prefix class and a stem class.
-2. A typed word loses its vowel signs and is cut in every way into prefix + stem + suffix.
-3. Pieces of compatible classes give an analysis: the vocalised forms are joined; a label element
-   is the suffix's, or else the stem's, or else the prefix's.
-4. ``sentences.jsonl`` holds short sentences in which the right analysis of every word is marked by
+2. A typed word without its vowel signs is cut in every way into prefix + stem + suffix; a label
+   element is the suffix's, or else the stem's, or else the prefix's.
+3. ``sentences.jsonl`` holds short sentences in which the right analysis of every word is marked by
    its id: the lemma, a slash, and the values of the other thirteen label elements.
 
 The engine is as small as the lexicon: it serves the demo and the tests, not running text.

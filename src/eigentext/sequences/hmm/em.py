@@ -7,15 +7,12 @@ and again; with u the add-half unigram::
     O[i, x] ~ sum_{t: x_t = x} p(h_t = i | x) + smoothing u(x)
     pi[i]   ~ sum over sequences p(h_1 = i | x) + smoothing / k
 
-1. :func:`baum_welch` runs so many iterations; the log likelihood never falls (without smoothing).
-   A state that nothing is expected of keeps its former rows.
-2. Each iteration is one pass of ``kernels.forward_backward`` over blocks of batches, in bounded
-   room, by as many threads as there are cores in use; the result is the same for any number.
-   On a graphics card (``using_device``) they are products of large matrices (``accel.hmm``).
-3. ``precision="single"`` runs the passes in float32 (1.6 times faster at k = 100, hardly at 10;
+1. :func:`baum_welch`: the log likelihood never falls (without smoothing).  A state that nothing is
+   expected of keeps its former rows.
+2. ``precision="single"`` runs the passes in float32 (1.6 times faster at k = 100, hardly at 10;
    counts and parameters stay float64).  Where float32 cannot hold a probability the iteration is
    done in float64.
-4. :func:`stepwise_em` moves parameters after every part of the text: the expected counts of part
+3. :func:`stepwise_em` moves parameters after every part of the text: the expected counts of part
    j replace a share of the running counts, and the parameters follow at once::
 
        s <- (1 - eta_j) s + eta_j (counts of part / tokens of part),   eta_j = (j + delay)^-power

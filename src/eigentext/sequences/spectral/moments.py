@@ -3,8 +3,7 @@
 1. :meth:`Moments.of` takes every triple of neighbours (left, middle, right) of every sequence,
    pooled over all positions; triples are kept as three arrays sorted by the middle symbol, so
    that those of one symbol are a slice.  Nothing of size V x V x V is ever written out.
-2. :attr:`Moments.pairs` (middle, left) of the same triples is the sparse ``P_21``.  It has to come
-   from the same events: then the state distribution of the left symbol cancels, whatever it is.
+2. :attr:`Moments.pairs` is of the same triples, so that the states of the left symbol cancel.
 3. :func:`dictionary` is a truncated SVD of ``P_21``, as it is or scaled as CCA scales it::
 
        svd:  P_21 = U S R'                  U spans the columns of O

@@ -1,18 +1,15 @@
 """Counts to a word hierarchy: the methods side by side, with the seconds of each stage.
 
-1. Words are put in order of frequency; those that never occur are left out.
-2. A start: vectors and Ward (``spectral``, ``paper``), the most frequent words (``exchange``), or
-   greedy merges (``brown``).
-3. Exchange passes raise the mutual information (not for ``paper`` and ``brown``).
-4. A binary tree over the clusters gives every word its path.
+A start is vectors and Ward (``spectral``, ``paper``), the most frequent words (``exchange``), or
+greedy merges (``brown``); exchange passes raise its mutual information (not of ``paper`` and
+``brown``), and a binary tree over the clusters gives every word its path.
 
 ``spectral`` takes vectors of the most frequent words only, from a decomposition that stops early:
 exchange puts the other words in and repairs what is rough, which was measured to end in a higher
 mutual information in less time than vectors of all words.
 
 Vectors (figure 4 of Stratos et al., contexts as in its appendix A): the counts of each relative
-position side by side are B (n, s n); :func:`omega` scales them, where the factors N - 1 of the
-probabilities cancel; :func:`embed` takes the m left singular vectors with rows of length 1::
+position side by side are B (n, s n), and the factors N - 1 of the probabilities cancel::
 
     Omega = diag(u + kappa)^-1/2  B  diag(v + kappa)^-1/2                               (Eq. 1)
 
