@@ -45,7 +45,7 @@ from eigentext.pipeline.drafts import draft
 from eigentext.recipes.making import card_to_write
 from eigentext.reports.demo import run_demo
 from eigentext.sequences import BlockedHMM
-from eigentext.studio.cli.serve import with_accounts
+from eigentext.studio.cli.serve import Service
 from eigentext.studio.store.backups import restore
 from eigentext.studio.store.files import MOST_BYTES, read_documents
 from eigentext.studio.store.store import AnnotationStore
@@ -389,7 +389,7 @@ CASES: list[tuple[str, str, bytes, Callable[[str], object]]] = [
         "models",
         "INCEpTION's models, for others to replace",
         b"",
-        lambda path: with_accounts("0.0.0.0", None, None, inception=path),
+        lambda path: Service(host="0.0.0.0").with_accounts(path),
     ),
     (
         "text.txt.xz",

@@ -69,16 +69,11 @@ def using_cores(cores: int) -> Iterator[None]:
     if cores < 1:
         raise SettingsError(f"jobs is {cores}, expected a whole number of at least 1")
     if cores == 1:
-        with _by_itself():
+        with _in_use():
             yield
         return
-    with ThreadPoolExecutor(cores, _NAME, alone) as pool:
-        held = (_cores.set(cores), _pool.set(pool))
-        try:
-            yield
-        finally:
-            _cores.reset(held[0])
-            _pool.reset(held[1])
+    with ThreadPoolExecutor(cores, _NAME, alone) as pool, _in_use(cores, pool):
+        yield
 
 
 def alone() -> None:
@@ -88,9 +83,9 @@ def alone() -> None:
 
 
 @contextmanager
-def _by_itself() -> Iterator[None]:
-    """For the time being, let what this thread calls run in this thread."""
-    held = (_cores.set(1), _pool.set(None))
+def _in_use(cores: int = 1, pool: ThreadPoolExecutor | None = None) -> Iterator[None]:
+    """For the time being, let what this thread calls use the pool, or run in this thread."""
+    held = (_cores.set(cores), _pool.set(pool))
     try:
         yield
     finally:
@@ -128,7 +123,7 @@ def _begun(
     """Have a thread of the pool do it, with the device and so on that are in use here."""
 
     def work() -> Result:
-        with _by_itself():
+        with _in_use():
             return function(*arguments)
 
     future = pool.submit(copy_context().run, work)
@@ -162,7 +157,7 @@ def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
 
     # This thread works too, and begins at once: to wake another takes as long as a small item.
     others = [_begun(pool, work) for _ in range(min(_cores.get(), len(blocks)) - 1)]
-    with _by_itself():
+    with _in_use():
         work()
     for other in others:
         if not other.cancel():  # it may wait behind a longer work, and nothing is left to do

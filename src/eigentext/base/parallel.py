@@ -16,7 +16,7 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain, islice
 from mmap import ACCESS_COPY, mmap
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -90,16 +90,14 @@ def _unpacked(packed: _Packed) -> Any:
     return pickle.loads(packed.pickled, buffers=parts)  # noqa: S301
 
 
-def _hold_packed(packed: _Packed, given_up: Event) -> None:
-    global _held, _given_up
-    end_with_parent(packed.path)
-    _held, _given_up = _unpacked(packed), given_up
-
-
 def _hold(state: object, given_up: Event) -> None:
     global _held, _given_up
     cores.alone()  # the threads of the parent are not here
-    end_with_parent()
+    if isinstance(state, _Packed):
+        end_with_parent(state.path)
+        state = _unpacked(state)
+    else:
+        end_with_parent()
     _held, _given_up = state, given_up
 
 
@@ -118,17 +116,14 @@ def _pool(jobs: int, state: object) -> Iterator[tuple[ProcessPoolExecutor, Event
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    context = get_context("fork" if _may_fork() else "spawn")
+    forked = _may_fork()
+    context = get_context("fork" if forked else "spawn")
     given_up = context.Event()
-    if context.get_start_method() == "fork":
-        with ProcessPoolExecutor(jobs, context, _hold, (state, given_up)) as pool:
-            yield pool, given_up
-    else:
-        with (
-            _packed(state) as packed,
-            ProcessPoolExecutor(jobs, context, _hold_packed, (packed, given_up)) as pool,
-        ):
-            yield pool, given_up
+    with (
+        nullcontext(state) if forked else _packed(state) as held,
+        ProcessPoolExecutor(jobs, context, _hold, (held, given_up)) as pool,
+    ):
+        yield pool, given_up
 
 
 def end_with_parent(path: str | None = None) -> None:

@@ -92,15 +92,12 @@ def each_of(kind: type[Item], items: object, what: str) -> Iterator[Item]:
         if not isinstance(item, kind):
             description = f"a {type(item).__name__}: {item!r:.40}"
             # a tree of NLTK is called Tree too
-            hint = "; see eigentext.integrations.nltk_trees" if _is_nltk(item) else ""
+            of_nltk = type(item).__module__.partition(".")[0] == "nltk"
+            hint = "; see eigentext.integrations.nltk_trees" if of_nltk else ""
             raise SettingsError(
                 f"expected a list of {what}, whose item {number} is {description}{hint}"
             )
         yield item
-
-
-def _is_nltk(item: object) -> bool:
-    return type(item).__module__.partition(".")[0] == "nltk"
 
 
 def checked_item(kind: type[Item], item: object, what: str) -> Item:

@@ -26,7 +26,7 @@ Importing this module registers all that; spaCy finds it by its entry point, too
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -202,13 +202,9 @@ def _children(span: Span) -> Iterator[Span]:
             yield doc[constituent.start : constituent.end]
 
 
-def _of_token(read: Callable[[Span], Any]) -> Callable[[Token], Any]:
+def _of_token(read: Callable[[Span], Any], token: Token) -> Any:
     """The same attribute of a token, as a span of one."""
-
-    def read_token(token: Token) -> Any:
-        return read(token.doc[token.i : token.i + 1])
-
-    return read_token
+    return read(token.doc[token.i : token.i + 1])
 
 
 # the component and the attributes; those of another package with the same names give way
@@ -227,4 +223,4 @@ _ATTRIBUTES: dict[str, Callable[[Span], Any]] = {
 }
 for _name, _read in _ATTRIBUTES.items():
     Span.set_extension(_name, getter=_read, force=True)
-    Token.set_extension(_name, getter=_of_token(_read), force=True)
+    Token.set_extension(_name, getter=partial(_of_token, _read), force=True)

@@ -71,9 +71,7 @@ class ShardedOperator(SparseOperator):
             self._column_shards = _Shards(self.cluster, self._transposed(), self._tiles[1])
         return self._column_shards.times(x)
 
-    def gram(self, x: Numbers) -> Numbers:
-        """``A A' x``, in two rounds."""
-        return self.matmat(self.rmatmat(x))
+    gram = Operator.gram  # in two rounds
 
     def astype(self, dtype: DTypeLike) -> Operator:
         if self.dtype == dtype:

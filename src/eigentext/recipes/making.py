@@ -156,14 +156,9 @@ _USES = {
 }
 
 
-def card_of(model: Path) -> Path:
-    """Where the card of a model lies: beside it."""
-    return model.with_name(f"{model.name}.md")
-
-
 def card_to_write(model: Path) -> Path:
-    """Where the card goes; another file of that name, of somebody's own, is an error."""
-    card = card_of(model)
+    """Where the card goes: beside it; another file there, of somebody's own, is an error."""
+    card = model.with_name(f"{model.name}.md")
     if card.exists() and not (card.is_file() and _SUM.encode() in card.read_bytes()):
         why = "no card of a model, and it is left as it is: move it away"
         raise DataError(str(card), None, why)

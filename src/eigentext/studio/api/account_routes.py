@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import Path, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from eigentext.errors import SettingsError
 from eigentext.studio.api import schemas_annotate as wire
-from eigentext.studio.api.annotate_routes import IdentityOf, allowed, described
+from eigentext.studio.api.annotate_routes import IdentityOf, Number, allowed, described
 from eigentext.studio.service.identity import COOKIE, keep_session
 from eigentext.studio.service.middleware import client_of
 from eigentext.studio.store.permissions import ForbiddenError
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from eigentext.studio.api.annotate import AnnotateService
     from eigentext.studio.service.identity import Authenticator, Identity
     from eigentext.studio.store.accounts import AccessToken, Accounts, User
-
-_Number = Annotated[int, Path(ge=1, le=2**53)]
 
 
 def add_accounts(app: FastAPI, service: AnnotateService, authenticator: Authenticator) -> None:
@@ -117,7 +115,7 @@ def _add_users(app: FastAPI, service: AnnotateService) -> None:
 
     @app.patch("/api/users/{number}", **allowed("user.change"))
     async def change_user(
-        number: _Number, request: wire.UserChange, identity: IdentityOf
+        number: Number, request: wire.UserChange, identity: IdentityOf
     ) -> wire.UserView:
         """Give a user another role or password, or disable or enable them."""
         accounts: Accounts = service.accounts
@@ -168,7 +166,7 @@ def _add_tokens(app: FastAPI, service: AnnotateService) -> None:
         response_model=None,
         **allowed("token.change", owner=True),
     )
-    async def revoke_token(number: _Number, identity: IdentityOf) -> None:
+    async def revoke_token(number: Number, identity: IdentityOf) -> None:
         """Let one of one's own tokens hold no longer."""
         tokens = await service.call(service.accounts.tokens, identity.number)
         if number not in {token.id for token in tokens} and not identity.may("token.change"):

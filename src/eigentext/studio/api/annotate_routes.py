@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from eigentext.studio.store.projects import Kind
 
 _MOST = 2**53
-_Number = Annotated[int, Path(ge=1, le=_MOST)]
+Number = Annotated[int, Path(ge=1, le=_MOST)]
 _Sentence = Annotated[int, Path(ge=0, le=_MOST)]
 _LayerName = Annotated[
     str,
@@ -68,7 +68,7 @@ def allowed(action: str, *more: int, owner: bool = False) -> Json:
 
 
 async def _layer_to_see(
-    call: Request, number: _Number, identity: IdentityOf, layer: _LayerName = "mine"
+    call: Request, number: Number, identity: IdentityOf, layer: _LayerName = "mine"
 ) -> Layer:
     service: AnnotateService = call.app.state.annotating
     await _require_see(service, identity, number, layer)
@@ -105,13 +105,13 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
         return await service.create_project(request, identity)
 
     @app.get("/api/projects/{number}", **allowed("project.see"))
-    async def project(number: _Number) -> wire.ProjectView:
+    async def project(number: Number) -> wire.ProjectView:
         """One project."""
         return await service.project_view(await service.call(service.store.project, number))
 
     @app.patch("/api/projects/{number}", **described("project.change"))
     async def change_project(
-        number: _Number, request: wire.ProjectRequest, identity: IdentityOf
+        number: Number, request: wire.ProjectRequest, identity: IdentityOf
     ) -> wire.ProjectView:
         """Change what is given; adjudicators may change the guidelines."""
         only_guidelines = request.model_fields_set == {"guidelines"}
@@ -121,7 +121,7 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
     _add_deletion(app, service, "project")
 
     @app.post("/api/projects/{number}/restore", **allowed("project.delete"))
-    async def restore_project(number: _Number, identity: IdentityOf) -> wire.ProjectView:
+    async def restore_project(number: Number, identity: IdentityOf) -> wire.ProjectView:
         """Have a deleted project back."""
         await service.call(service.store.restore, "project", number, by=identity.id)
         return await service.project_view(await service.call(service.store.project, number))
@@ -129,7 +129,7 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/projects/{number}/queue", **allowed("layer.see", owner=True))
     async def queue(
         call: Request,
-        number: _Number,
+        number: Number,
         identity: IdentityOf,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
     ) -> wire.CertaintyAnswer:
@@ -138,7 +138,7 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
         return wire.CertaintyAnswer(sentences=await waiting)
 
     @app.get("/api/projects/{number}/measures", **allowed("measures.see"))
-    async def measures(call: Request, number: _Number) -> wire.MeasuresAnswer:
+    async def measures(call: Request, number: Number) -> wire.MeasuresAnswer:
         """Agreement, accuracy of proposals, time and keys."""
         figures, rows = await unless_gone(call, service.measures(number))
         return wire.MeasuresAnswer(measures=figures, table=rows)
@@ -150,7 +150,7 @@ def _add_projects(app: FastAPI, service: AnnotateService) -> None:
     )
     async def export(
         call: Request,
-        number: _Number,
+        number: Number,
         identity: IdentityOf,
         layer: _LayerName = "mine",
         form: Annotated[str | None, Query(alias="format", max_length=20)] = None,
@@ -180,7 +180,7 @@ def _add_deletion(app: FastAPI, service: AnnotateService, kind: Kind) -> None:
         description=f"Put a {kind} aside; it can be had back until it is purged.",
         **allowed(f"{kind}.delete"),
     )
-    async def put_aside(number: _Number, confirm: _Confirm, identity: IdentityOf) -> None:
+    async def put_aside(number: Number, confirm: _Confirm, identity: IdentityOf) -> None:
         await service.call(service.store.delete, kind, number, confirm=confirm, by=identity.id)
 
 
@@ -189,13 +189,13 @@ def _add_deletion(app: FastAPI, service: AnnotateService, kind: Kind) -> None:
 
 def _add_documents(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/projects/{number}/documents", **allowed("document.see"))
-    async def documents(number: _Number, identity: IdentityOf) -> wire.DocumentsAnswer:
+    async def documents(number: Number, identity: IdentityOf) -> wire.DocumentsAnswer:
         """List the documents of a project, with how far everybody is."""
         return wire.DocumentsAnswer(documents=await service.documents(number, identity))
 
     @app.post("/api/projects/{number}/documents", **allowed("document.import"))
     async def add_documents(
-        call: Request, number: _Number, request: wire.ImportRequest, identity: IdentityOf
+        call: Request, number: Number, request: wire.ImportRequest, identity: IdentityOf
     ) -> wire.DocumentsAnswer:
         """Import text, CoNLL-U or trees in brackets."""
         added = await unless_gone(call, service.add_documents(number, request, identity))
@@ -203,7 +203,7 @@ def _add_documents(app: FastAPI, service: AnnotateService) -> None:
 
     @app.get("/api/documents/{number}", **described("layer.see"))
     async def document(
-        number: _Number, identity: IdentityOf, layer: _LayerName = "mine"
+        number: Number, identity: IdentityOf, layer: _LayerName = "mine"
     ) -> wire.DocumentAnswer:
         """Open a document in a layer."""
         await _require_see(service, identity, number, layer)
@@ -213,14 +213,14 @@ def _add_documents(app: FastAPI, service: AnnotateService) -> None:
     _add_deletion(app, service, "document")
 
     @app.post("/api/documents/{number}/restore", **allowed("document.delete"))
-    async def restore_document(number: _Number, identity: IdentityOf) -> wire.DocumentSummary:
+    async def restore_document(number: Number, identity: IdentityOf) -> wire.DocumentSummary:
         """Have a deleted document back."""
         await service.call(service.store.restore, "document", number, by=identity.id)
         return await service.document_summary(number)
 
     @app.post("/api/documents/{number}/assignments", **allowed("document.assign"))
     async def assign(
-        number: _Number, request: wire.AssignRequest, identity: IdentityOf
+        number: Number, request: wire.AssignRequest, identity: IdentityOf
     ) -> wire.DocumentSummary:
         """Say who is to annotate a document."""
         step = service.store.assign if request.assigned else service.store.unassign
@@ -260,7 +260,7 @@ def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
         return wire.ChecksAnswer(findings=findings)
 
     @app.get("/api/documents/{number}/sentences/{sentence}/layers", **allowed("measures.see"))
-    async def compare(call: Request, number: _Number, sentence: _Sentence) -> wire.CompareAnswer:
+    async def compare(call: Request, number: Number, sentence: _Sentence) -> wire.CompareAnswer:
         """Show what every layer says of a sentence, and where they differ."""
         layers, differing = await unless_gone(call, service.compare(number, sentence))
         return wire.CompareAnswer(sentence=sentence, layers=layers, differing=differing)
@@ -280,7 +280,7 @@ def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
 
     @app.post("/api/documents/{number}/decisions", **described("layer.decide"))
     async def decide(
-        number: _Number, request: wire.DecideRequest, identity: IdentityOf
+        number: Number, request: wire.DecideRequest, identity: IdentityOf
     ) -> wire.DecidedAnswer:
         """Save decisions; the answer comes when they are on the disk."""
         opened = await _layer_to_change(service, identity, number, request.layer)
@@ -288,7 +288,7 @@ def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
 
     @app.post("/api/documents/{number}/undo", **described("layer.decide"))
     async def undo(
-        number: _Number, request: wire.StepRequest, identity: IdentityOf
+        number: Number, request: wire.StepRequest, identity: IdentityOf
     ) -> wire.DecidedAnswer:
         """Take the last change of the layer back."""
         opened = await _layer_to_change(service, identity, number, request.layer)
@@ -296,7 +296,7 @@ def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
 
     @app.post("/api/documents/{number}/redo", **described("layer.decide"))
     async def redo(
-        number: _Number, request: wire.StepRequest, identity: IdentityOf
+        number: Number, request: wire.StepRequest, identity: IdentityOf
     ) -> wire.DecidedAnswer:
         """Bring the change back that was taken back last."""
         opened = await _layer_to_change(service, identity, number, request.layer)
@@ -304,7 +304,7 @@ def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
 
     @app.post("/api/documents/{number}/done", **described("layer.decide"))
     async def done(
-        number: _Number, request: wire.DoneRequest, identity: IdentityOf
+        number: Number, request: wire.DoneRequest, identity: IdentityOf
     ) -> wire.LayerView:
         """Say that a document is finished in this layer, or that it is not.
 
@@ -329,13 +329,13 @@ def _add_decisions(app: FastAPI, service: AnnotateService) -> None:
 
 def _add_models(app: FastAPI, service: AnnotateService) -> None:
     @app.get("/api/projects/{number}/models", **allowed("model.see"))
-    async def models(number: _Number) -> wire.MadeModelsAnswer:
+    async def models(number: Number) -> wire.MadeModelsAnswer:
         """List the models that were learned from the decisions of a project."""
         return wire.MadeModelsAnswer(models=await service.made_models(number))
 
     @app.post("/api/projects/{number}/retrain", **allowed("model.retrain"))
     async def retrain(
-        number: _Number,
+        number: Number,
         identity: IdentityOf,
         layer: Annotated[Literal["adjudication", "all"], Query()] = "all",
     ) -> wire.RetrainAnswer:
@@ -343,14 +343,12 @@ def _add_models(app: FastAPI, service: AnnotateService) -> None:
         return await service.retrain(number, layer, identity)
 
     @app.get("/api/projects/{number}/retrain", **allowed("model.see"))
-    async def retraining(number: _Number) -> wire.RetrainAnswer:
+    async def retraining(number: Number) -> wire.RetrainAnswer:
         """Say how far the making of the next model is, and what came of it."""
         return await service.retraining(number)
 
     @app.post("/api/projects/{number}/models/{model}/use", **allowed("model.retrain"))
-    async def use_model(
-        number: _Number, model: _Number, identity: IdentityOf
-    ) -> wire.MadeModelView:
+    async def use_model(number: Number, model: Number, identity: IdentityOf) -> wire.MadeModelView:
         """Let a model propose from now on."""
         return await service.use_model(number, model, identity)
 

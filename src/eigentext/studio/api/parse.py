@@ -29,7 +29,7 @@ from eigentext.studio.api.parse_models import (
 from eigentext.studio.service.limits import check_parsing, finite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eigentext.constituency import LPCFG
     from eigentext.constituency import Parse as ConstParse
@@ -162,7 +162,8 @@ def _constituents(
     )
     if not _meets(parse.tree, constraints):
         raise SettingsError(
-            "the grammar has no tree that meets all constraints: " + _in_words(constraints)
+            "the grammar has no tree that meets all constraints: "
+            + _in_words(constraints, constraints.tags)
         )
     best = _spans(parse.tree, parse)
     return wire.ConstituentsView(
@@ -208,10 +209,10 @@ def _meets(tree: Tree, constraints: Constraints) -> bool:
     )
 
 
-def _in_words(constraints: Constraints) -> str:
-    said = [f"{span} required" for span in constraints.required]
-    said += [f"{span} forbidden" for span in constraints.forbidden]
-    said += [f"word {word} tagged {tag}" for word, tag in (constraints.tags or {}).items()]
+def _in_words(demands: Constraints | Arcs, tags: Mapping[int, str] | None = None) -> str:
+    said = [f"{part} required" for part in demands.required]
+    said += [f"{part} forbidden" for part in demands.forbidden]
+    said += [f"word {word} tagged {tag}" for word, tag in (tags or {}).items()]
     return ", ".join(said)
 
 
@@ -321,9 +322,7 @@ def _dependencies(
     chances: Sequence[float | None] | None = _arc_probabilities(best, trees.marginals)
     listed = list(enumerate(trees.parses, start=1)) if request.kbest > 1 else []
     if not all(_has(parse, arcs) for parse in trees.parses):
-        raise SettingsError(
-            f"no tree has all required and no forbidden arcs: {_arcs_in_words(arcs)}"
-        )
+        raise SettingsError(f"no tree has all required and no forbidden arcs: {_in_words(arcs)}")
     return wire.DependenciesView(
         words=[
             wire.ParsedWord(
@@ -378,11 +377,6 @@ def _has(parse: DepParse, arcs: Arcs) -> bool:
         return arc in there if len(arc) == 3 else arc in pairs
 
     return all(map(has, arcs.required)) and not any(map(has, arcs.forbidden))
-
-
-def _arcs_in_words(arcs: Arcs) -> str:
-    said = [f"{arc} required" for arc in arcs.required]
-    return ", ".join(said + [f"{arc} forbidden" for arc in arcs.forbidden])
 
 
 def _differing(parse: DepParse, best: DepParse) -> list[int]:

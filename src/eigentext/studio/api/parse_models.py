@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from eigentext.errors import SettingsError
 from eigentext.studio.service.limits import NoModelError, as_typed, check_length, tokens_of
@@ -59,30 +59,13 @@ class ParsedTrees(NamedTuple):
     conllu: list[str]
 
 
-class DepModel(Protocol):
-    """What parses to dependencies."""
-
-    @property
-    def pipeline(self) -> Pipeline | None:
-        """The pipeline that finds sentences and words, if it is one that has a segmenter."""
-
-    @property
-    def relations(self) -> list[str]:
-        """That arcs may have."""
-
-    def trees(
-        self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs
-    ) -> ParsedTrees:
-        """The k best trees; the sentence is the one with this number in its text."""
-
-
 @dataclass(frozen=True)
 class OfParser:
     """A parser of its own."""
 
     parser: DependencyParser
     reranker: Reranker | None = None
-    pipeline: Pipeline | None = None
+    pipeline: None = None  # nothing that finds sentences and words
 
     @property
     def relations(self) -> list[str]:
@@ -92,7 +75,7 @@ class OfParser:
     def trees(
         self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs
     ) -> ParsedTrees:
-        """As `eigentext dep apply` has them."""
+        """The k best as `eigentext dep apply` has them, of the sentence of this number."""
         from eigentext.dependency.graph.answer import in_conllu
         from eigentext.language.formats.conllu import make_sentence
 
@@ -125,12 +108,7 @@ class OfPipeline:
     """The parser of a pipeline, which sees the pipeline's words and tags."""
 
     whole: Pipeline
-    words: Pipeline  # the same without trees
-
-    @property
-    def pipeline(self) -> Pipeline | None:
-        """What finds sentences, words and tags."""
-        return self.words
+    pipeline: Pipeline  # the same without trees: it finds sentences, words and tags
 
     @property
     def relations(self) -> list[str]:
@@ -140,7 +118,7 @@ class OfPipeline:
     def trees(
         self, sentence: Input, number: int, *, k: int, marginals: bool, arcs: Arcs
     ) -> ParsedTrees:
-        """As `eigentext pipe apply` has them."""
+        """The k best as `eigentext pipe apply` has them."""
         from eigentext.language.doc import Doc
         from eigentext.pipeline.annotate import tagged_sentence
 
@@ -157,6 +135,9 @@ class OfPipeline:
             doc = Doc(" ".join(sentence.words), (tree,))
             written.append(doc.to_conllu(newdoc=number == 0, first_id=number + 1))
         return ParsedTrees(parses, tagged_sentence(doc_sentence), chances, written)
+
+
+DepModel: TypeAlias = OfParser | OfPipeline  # what parses to dependencies
 
 
 def _relations(parser: DependencyParser | None) -> list[str]:

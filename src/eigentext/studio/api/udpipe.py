@@ -21,6 +21,7 @@ import json
 from dataclasses import replace
 from email.parser import BytesParser
 from email.policy import HTTP
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
@@ -223,32 +224,23 @@ def _normalised(sentence: Sentence) -> Sentence:
     return replace(sentence, tokens=tokens)
 
 
-def _lines_of(doc: Doc, line: Callable[[Sentence], str], *, paragraphs: bool) -> str:
+def _in_lines(line: Callable[[Sentence], str], doc: Doc, options: frozenset[str]) -> str:
     """What is said of each sentence, with an empty line where a paragraph begins."""
+    paragraphs = "paragraphs" in options
     return "".join(
         ("\n" if paragraphs and number and sentence.new_paragraph else "") + line(sentence)
         for number, sentence in enumerate(doc.sentences)
     )
 
 
-def _as_horizontal(doc: Doc, options: frozenset[str]) -> str:
-    def line(sentence: Sentence) -> str:
-        return " ".join(form.replace(" ", _NO_BREAK) for form in sentence.forms) + "\n"
-
-    return _lines_of(doc, line, paragraphs="paragraphs" in options)
-
-
-def _as_vertical(doc: Doc, options: frozenset[str]) -> str:
-    def lines(sentence: Sentence) -> str:
-        return "".join(f"{form}\n" for form in sentence.forms) + "\n"
-
-    return _lines_of(doc, lines, paragraphs="paragraphs" in options)
+def _line_of(sentence: Sentence) -> str:
+    return " ".join(form.replace(" ", _NO_BREAK) for form in sentence.forms) + "\n"
 
 
 def _as_text(doc: Doc, options: frozenset[str]) -> str:
     if "normalized_spaces" not in options:
         return doc.text
-    return _lines_of(doc, lambda sentence: f"{sentence.text}\n", paragraphs=True)
+    return _in_lines(lambda sentence: f"{sentence.text}\n", doc, frozenset({"paragraphs"}))
 
 
 def _as_matxin(doc: Doc, options: frozenset[str]) -> str:
@@ -313,8 +305,10 @@ def _as_epe(doc: Doc, options: frozenset[str]) -> str:
 
 WRITERS: dict[str, Callable[[Doc, frozenset[str]], str]] = {
     "conllu": _as_conllu,
-    "horizontal": _as_horizontal,
-    "vertical": _as_vertical,
+    "horizontal": partial(_in_lines, _line_of),
+    "vertical": partial(
+        _in_lines, lambda each: "".join(f"{form}\n" for form in (*each.forms, ""))
+    ),
     "plaintext": _as_text,
     "matxin": _as_matxin,
     "epe": _as_epe,

@@ -240,11 +240,8 @@ class WordsService:
             for name, browser in self._browsers.items()
             if (browser.space if vectors else browser.tree) is not None
         ]
-        return (
-            f"; {', '.join(there)} has them"
-            if len(there) == 1
-            else (f"; {', '.join(there)} have them" if there else "")
-        )
+        verb = "has" if len(there) == 1 else "have"
+        return f"; {', '.join(there)} {verb} them" if there else ""
 
 
 def _browser(served: Served, name: str) -> WordBrowser:

@@ -11,7 +11,7 @@ from eigentext.cli.output import remark
 from eigentext.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from eigentext.studio.service.settings import ServiceSettings
 
@@ -48,20 +48,82 @@ class Service(Flags):
         """What the service is made with, when its address can be had."""
         from eigentext.studio.service.settings import ServiceSettings
 
-        check_address(self.host, self.port)
-        inception = models.get("inception")
-        names = self.allow_host or ()
+        self._check_address()
         return ServiceSettings(
             **models,
             annotations=self.annotations,
-            accounts=with_accounts(
-                self.host, self.annotations, self.accounts, names, inception=inception
-            ),
+            accounts=self.with_accounts(models.get("inception")),
             annotation_models=self.annotation_models,
             workers=self.workers,
             seconds=self.seconds,
             allowed_hosts=tuple(self.allow_host or ["*"]),
         )
+
+    def _check_address(self) -> None:
+        """Say it before anything is loaded or trained when the address cannot be had."""
+        import socket
+
+        try:
+            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+            socket.create_server((self.host, self.port), family=family).close()
+        except OSError as error:
+            why = f"cannot listen on {self.host}:{self.port}: {error.strerror}"
+            raise SettingsError(why) from error
+
+    def with_accounts(self, inception: str | None = None) -> bool:
+        """Whether annotators log in: they must where others reach the service, if anybody can.
+
+        And so must INCEpTION where it makes models, since they replace those that are there.
+        With an --allow-host that is not of this machine, a server in front lets others in.
+        """
+        from eigentext.studio.service import is_loopback
+
+        names = (self.host, *(self.allow_host or ()))
+        reached = [name for name in names if not is_loopback(name.strip("[]"))]
+        alone = not reached
+        if self.annotations is None:
+            if inception is not None and not alone:
+                raise SettingsError(
+                    f"on {reached[0]} others could replace the models in {inception}, so accounts "
+                    "are needed: give --annotations STORE, in which INCEpTION's token is"
+                )
+            return False
+        if not alone and self.accounts is False:
+            raise SettingsError(
+                f"on {reached[0]} others can reach the annotations, so accounts are needed: leave "
+                "--no-accounts out, or use --host 127.0.0.1"
+            )
+        accounts = not alone if self.accounts is None else self.accounts
+        if accounts:
+            from eigentext.studio.cli.annotate_admin import opened_accounts
+
+            with opened_accounts(self.annotations, create=True) as users:
+                if not users.any_passwords():
+                    raise SettingsError(
+                        "nobody can log in to these annotations yet: make a user with `eigentext "
+                        f"annotate user {users.store.name} NAME --new --role admin`"
+                    )
+        return accounts
+
+    def run(
+        self, settings: ServiceSettings, *, log_level: str, **hooks: Callable[[str], object]
+    ) -> None:
+        """Serve until interrupted, with a warning where others can reach it."""
+        from eigentext.studio import service as web
+
+        if not web.is_loopback(self.host):
+            risk = (
+                "everyone who reaches this machine can use the service: there is no password and"
+            )
+            if settings.accounts:
+                risk = (
+                    "what is sent can be read on the way, passwords too, without a proxy: there is"
+                )
+            remark(
+                f"eigentext: warning: on {self.host} {risk} no encryption. --host 127.0.0.1 is "
+                "for this machine alone"
+            )
+        web.serve(self.host, self.port, settings=settings, log_level=log_level, **hooks)
 
 
 @with_flags()
@@ -100,85 +162,7 @@ def serve(
         lex_analyzer=lex_analyzer,
         inception=inception,
     )
-    level = "warning" if service.quiet else "info"
-    run(service.host, service.port, settings, log_level=level)
-
-
-def check_address(host: str, port: int) -> None:
-    """Say it before anything is loaded or trained when the address cannot be had."""
-    import socket
-
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        socket.create_server((host, port), family=family).close()
-    except OSError as error:
-        raise SettingsError(f"cannot listen on {host}:{port}: {error.strerror}") from error
-
-
-def with_accounts(
-    host: str,
-    annotations: str | None,
-    logged_in: bool | None,
-    names: Sequence[str] = (),
-    *,
-    inception: str | None = None,
-) -> bool:
-    """Whether annotators log in: they must where others reach the service, if anybody can.
-
-    And so must INCEpTION where it makes models, since they replace those that are there.
-
-    ``names`` are those of --allow-host: with one that is not of this machine, a server in front
-    lets others in.
-    """
-    from eigentext.studio import service as web
-
-    reached = [name for name in (host, *names) if not web.is_loopback(name.strip("[]"))]
-    alone = not reached
-    if annotations is None:
-        if inception is not None and not alone:
-            raise SettingsError(
-                f"on {reached[0]} others could replace the models in {inception}, so accounts are "
-                "needed: give --annotations STORE, in which INCEpTION's token is"
-            )
-        return False
-    if not alone and logged_in is False:
-        raise SettingsError(
-            f"on {reached[0]} others can reach the annotations, so accounts are needed: leave "
-            "--no-accounts out, or use --host 127.0.0.1"
-        )
-    accounts = not alone if logged_in is None else logged_in
-    if accounts:
-        from eigentext.studio.cli.annotate_admin import opened_accounts
-
-        with opened_accounts(annotations, create=True) as users:
-            if not users.any_passwords():
-                raise SettingsError(
-                    "nobody can log in to these annotations yet: make a user with `eigentext "
-                    f"annotate user {users.store.name} NAME --new --role admin`"
-                )
-    return accounts
-
-
-def run(
-    host: str,
-    port: int,
-    settings: ServiceSettings,
-    *,
-    log_level: str,
-    **hooks: Callable[[str], object],
-) -> None:
-    """Serve until interrupted, with a warning where others can reach it."""
-    from eigentext.studio import service as web
-
-    if not web.is_loopback(host):
-        risk = "everyone who reaches this machine can use the service: there is no password and"
-        if settings.accounts:
-            risk = "what is sent can be read on the way, passwords too, without a proxy: there is"
-        remark(
-            f"eigentext: warning: on {host} {risk} no encryption. --host 127.0.0.1 is for this "
-            "machine alone"
-        )
-    web.serve(host, port, settings=settings, log_level=log_level, **hooks)
+    service.run(settings, log_level="warning" if service.quiet else "info")
 
 
 @with_flags()
@@ -220,4 +204,4 @@ def studio(
 
             webbrowser.open(address)
 
-    run(service.host, service.port, settings, log_level="warning", listening=listening, say=say)
+    service.run(settings, log_level="warning", listening=listening, say=say)

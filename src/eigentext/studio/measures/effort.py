@@ -122,7 +122,8 @@ def _sum(costs: Iterable[float | None]) -> float | None:
     return total
 
 
-def _rounded(figure: Interval) -> dict[str, float | None]:
+def rounded(figure: Interval) -> dict[str, float | None]:
+    """A figure with its interval as plain data."""
     numbers = {"value": figure.value, "low": figure.low, "high": figure.high}
     return {name: None if np.isnan(n) else round(n, 4) for name, n in numbers.items()}
 
@@ -147,7 +148,7 @@ def effort_record(spent: Efforts) -> Json:
     }
     for what in ("seconds", "keys"):
         rates = [cost / words for cost, words in _costs(spent.sentences, what)]
-        record[f"{what}_a_word"] = _rounded(median_interval(rates, **DRAWS)) if rates else None
+        record[f"{what}_a_word"] = rounded(median_interval(rates, **DRAWS)) if rates else None
     return record
 
 
@@ -183,9 +184,9 @@ def comparison(sentences: Sequence[Effort]) -> Json | None:
         draws: Json = {"figure": _a_word, **DRAWS}
         gain = difference(unranked, ranked, **draws)
         record[what] = {
-            "ranked": _rounded(interval(ranked, **draws)),
-            "unranked": _rounded(interval(unranked, **draws)),
-            "gain": _rounded(gain),
+            "ranked": rounded(interval(ranked, **draws)),
+            "unranked": rounded(interval(unranked, **draws)),
+            "gain": rounded(gain),
         }
         record["in_words"].append(_told(what, record[what]))
     return record

@@ -46,6 +46,7 @@ from eigentext.studio.measures.effort import (
     comparison,
     effort_record,
     efforts,
+    rounded,
 )
 from eigentext.studio.tasks import open_task
 from eigentext.studio.tasks.records import AnswerKey, Answers, newest
@@ -397,12 +398,7 @@ def _proposals(parts: Iterable[Mapping[AnswerKey, list[tuple[bool, bool]]]]) -> 
     record: Json = {"items": sum(map(len, by_sentence)), "sentences": len(by_sentence)}
     for k, name in enumerate(("a1", "a2")):
         rows = [(sum(hit[k] for hit in hits), len(hits), len(hits)) for hits in by_sentence]
-        share = interval(rows, **DRAWS)
-        record[name] = {
-            "value": round(share.value, 4),
-            "low": round(share.low, 4),
-            "high": round(share.high, 4),
-        }
+        record[name] = rounded(interval(rows, **DRAWS))
     return record
 
 

@@ -194,7 +194,10 @@ def serve(
         class Told(Server):
             async def startup(self, sockets: list[socket] | None = None) -> None:
                 await super().startup(sockets)
-                _never_collected()
+                # the collector of garbage is to pass over what stays to the end: to go through it
+                # takes a tenth of a second, in which no request is answered
+                gc.collect()
+                gc.freeze()
                 if self.started:
                     listening(_address(host, self.servers[0].sockets[0].getsockname()[1]))
 
@@ -216,15 +219,6 @@ def serve(
         sys.setswitchinterval(before)
         gc.unfreeze()
         pool.close()
-
-
-def _never_collected() -> None:
-    """Let the collector of garbage pass over all that there is now, which stays to the end.
-
-    To go through it takes a tenth of a second, in which no request is answered.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def _address(host: str, port: int) -> str:

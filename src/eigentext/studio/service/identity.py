@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fastapi import Request
     from starlette.responses import Response
 
-    from eigentext.studio.store.accounts import Accounts, NewSession, User
+    from eigentext.studio.store.accounts import Accounts, NewSession, Session, User
 
 COOKIE = "eigentext_session"
 _SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -131,9 +131,7 @@ class Authenticator:
         csrf = call.headers.get("X-CSRF-Token", "")
         if changes and not self._accounts().is_csrf_of(session, csrf):
             raise CrossSiteError("the page is too old, or not one of ours: load it again")
-        user = session.user
-        role = user.role if self.strict else "admin"
-        return Identity(user.id, user.name, role, session.csrf, user)
+        return self.of_session(session)
 
     async def log_in(self, call: Request, name: str, password: str | None) -> NewSession:
         """A new session; without accounts the name is enough."""
@@ -148,10 +146,11 @@ class Authenticator:
             new = await self._run(accounts.begin_session, user.id)
         return new
 
-    def of_session(self, new: NewSession) -> Identity:
+    def of_session(self, session: Session | NewSession) -> Identity:
         """Whose session this is."""
-        role = new.user.role if self.strict else "admin"
-        return Identity(new.user.id, new.user.name, role, new.csrf, new.user)
+        user = session.user
+        role = user.role if self.strict else "admin"
+        return Identity(user.id, user.name, role, session.csrf, user)
 
     async def log_out(self, call: Request) -> None:
         """End the session of the browser."""

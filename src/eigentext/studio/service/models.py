@@ -297,9 +297,9 @@ def warm(kind: str, model: object) -> None:
 
     What it cannot answer it says when somebody asks.
     """
-    for use in _USES.get(kind, ()):
+    if kind in _USES:
         with suppress(EigentextError, ValueError):
-            use(model)
+            _USES[kind](model)
 
 
 def _pipeline(model: Any) -> None:
@@ -333,10 +333,6 @@ def _dep(model: Any) -> None:
         model.kbest(tagged, k=2, **arcs)
 
 
-def _lex(model: Any) -> None:
-    model.rank(["a"])
-
-
 def _words(model: object) -> None:
     embeddings = getattr(model, "embeddings_", None)
     if embeddings is not None:
@@ -352,16 +348,12 @@ def _hmm(model: object) -> None:
         model.analyse(text[0], kbest=2)
 
 
-def _tagger(model: Any) -> None:
-    model.kbest(["a", "b"], 2)
-
-
-_USES: dict[str, tuple[Callable[[Any], object], ...]] = {
-    "pipeline": (_pipeline,),
-    "const": (_const,),
-    "dep": (_dep,),
-    "lex": (_lex,),
-    "words": (_words,),
-    "hmm": (_hmm,),
-    "tagger": (_tagger,),
+_USES: dict[str, Callable[[Any], object]] = {
+    "pipeline": _pipeline,
+    "const": _const,
+    "dep": _dep,
+    "lex": lambda model: model.rank(["a"]),
+    "words": _words,
+    "hmm": _hmm,
+    "tagger": lambda model: model.kbest(["a", "b"], 2),
 }

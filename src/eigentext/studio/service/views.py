@@ -47,12 +47,6 @@ def as_file(text: str) -> Iterator[Path]:
             raise DataError(INPUT, error.line, error.why) from error
 
 
-def _numbered_trees(brackets: str) -> Iterator[tuple[int, Tree]]:
-    """Yield (first line, tree) for the trees of a pasted text; faults name lines of that text."""
-    with as_file(brackets) as path:
-        yield from read_numbered_trees(path)
-
-
 def converted(request: wire.ConvertRequest, limits: ServiceSettings) -> wire.ConvertAnswer:
     """The text in another format."""
     check_length(request.text, limits)
@@ -74,7 +68,8 @@ def converted(request: wire.ConvertRequest, limits: ServiceSettings) -> wire.Con
 def tree_views(request: wire.TreesRequest, limits: ServiceSettings) -> wire.TreesAnswer:
     """Everything the answer shows of the trees."""
     check_length(request.brackets, limits)
-    trees = list(islice(_numbered_trees(request.brackets), limits.max_trees + 1))
+    with as_file(request.brackets) as path:
+        trees = list(islice(read_numbered_trees(path), limits.max_trees + 1))
     if len(trees) > limits.max_trees:
         raise TooMuchError(f"found more than {limits.max_trees} trees, the most that are drawn")
     if not trees:

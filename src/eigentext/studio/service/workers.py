@@ -31,6 +31,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, NamedTuple, TypeVar
 
@@ -199,7 +200,7 @@ class WorkerPool:
         """
         with self._starting:
             if not self._keepers:
-                first, self.known = self._new(self._tell)
+                first, self.known = self._new(partial(setattr, self, "progress"))
                 for k in range(self.size):
                     worker = first if k == 0 else None
                     keeper = threading.Thread(target=self._keep, args=(worker,), daemon=True)
@@ -228,9 +229,6 @@ class WorkerPool:
             raise StartingError(why)
         await self.facts()
         return await asyncio.wrap_future(self.submit(name, *arguments, tell=tell))
-
-    def _tell(self, progress: object) -> None:
-        self.progress = progress
 
     def submit(self, name: str, *arguments: object, tell: Tell = _untold) -> Future[Any]:
         """The same for callers without a loop; the pool has to be started."""

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from argon2 import PasswordHasher
 from argon2.exceptions import Argon2Error, InvalidHashError
 from sqlalchemy import delete, insert, select, update
-from sqlalchemy.exc import IntegrityError
 
 from eigentext.base.remembering import Remembered
 from eigentext.errors import EigentextError, SettingsError, shortened
@@ -36,9 +35,9 @@ from eigentext.studio.store.rows import (
     check_name,
     check_text,
     find_row,
+    insert_row,
     is_storable,
     log,
-    taken_or,
 )
 from eigentext.studio.store.schema import ROLES, sessions, tokens, users
 
@@ -195,11 +194,7 @@ class Accounts:
         }
 
         def work(c: Connection) -> User:
-            try:
-                done = c.execute(insert(users).values(row))
-            except IntegrityError as error:
-                raise taken_or(error, f"there is a user {name!r} already") from error
-            number = int(done.inserted_primary_key[0])  # type: ignore[index]
+            number = insert_row(c, users, row, f"there is a user {name!r} already")
             about = {"user": number, "name": name, "role": role}
             log(c, self.store.now(), by, "user.add", about)
             return _user(c, number)
@@ -454,8 +449,7 @@ class Accounts:
 
         def work(c: Connection) -> NewToken:
             _user(c, user)
-            done = c.execute(insert(tokens).values(row))
-            number = int(done.inserted_primary_key[0])  # type: ignore[index]
+            number = insert_row(c, tokens, row, "")
             log(c, stamp(moment), by, "token.make", {"token": number, "user": user, "name": name})
             return NewToken(secret, _token(c, number))
 

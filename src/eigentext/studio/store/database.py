@@ -19,14 +19,16 @@ import os
 import random
 import sqlite3
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import wraps
 from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import create_engine, event
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import Connection, make_url
 from sqlalchemy.exc import (
     ArgumentError,
     DBAPIError,
@@ -47,10 +49,6 @@ from eigentext.studio.store.problems import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from sqlalchemy.engine import Connection
-
     from eigentext.base.types import Json
 
 _WAIT = 10.0  # seconds for the turn of another process
@@ -60,6 +58,10 @@ _TRY_AGAIN = {"40001", "40P01"}  # serialisation failure, deadlock
 _LOCKED = {"55P03"}  # lock not available
 
 Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
+Store = TypeVar("Store", bound="Database")
+Work = Callable[Concatenate[Store, Connection, Parameters], Result]
+Call = Callable[Concatenate[Store, Parameters], Result]  # the same without the connection
 
 
 def now() -> datetime:
@@ -74,6 +76,26 @@ def stamp(moment: datetime) -> str:
     '2026-01-02T00:00:00.000+00:00'
     """
     return moment.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def reads(work: Work[Store, Parameters, Result]) -> Call[Store, Parameters, Result]:
+    """A method that is one transaction and changes nothing; see :meth:`Database.reading`."""
+
+    @wraps(work)
+    def call(store: Store, /, *args: Parameters.args, **named: Parameters.kwargs) -> Result:
+        return store.reading(lambda c: work(store, c, *args, **named))
+
+    return call
+
+
+def writes(work: Work[Store, Parameters, Result]) -> Call[Store, Parameters, Result]:
+    """A method that is one transaction; see :meth:`Database.writing`."""
+
+    @wraps(work)
+    def call(store: Store, /, *args: Parameters.args, **named: Parameters.kwargs) -> Result:
+        return store.writing(lambda c: work(store, c, *args, **named))
+
+    return call
 
 
 def _json(value: object) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from sqlalchemy import and_, delete, insert, select, update
 
 from eigentext.errors import SettingsError, shortened
-from eigentext.studio.store.database import Database
+from eigentext.studio.store.database import Database, reads, writes
 from eigentext.studio.store.problems import MissingError
 from eigentext.studio.store.records import (
     AuditEntry,
@@ -98,17 +98,14 @@ class ProjectStore(Database):
         """The project of this number, deleted or not."""
         return self.reading(lambda c: find_project(c, number))
 
-    def project_named(self, name: str) -> Project:
+    @reads
+    def project_named(self, c: Connection, name: str) -> Project:
         """The project of this name."""
-
-        def work(c: Connection) -> Project:
-            query = select(projects).where(projects.c.name == name, projects.c.deleted.is_(None))
-            row = c.execute(query).first() if is_storable(name) else None
-            if row is None:
-                raise MissingError(f"there is no project {shortened(name, 100)!r}")
-            return Project(*row)
-
-        return self.reading(work)
+        query = select(projects).where(projects.c.name == name, projects.c.deleted.is_(None))
+        row = c.execute(query).first() if is_storable(name) else None
+        if row is None:
+            raise MissingError(f"there is no project {shortened(name, 100)!r}")
+        return Project(*row)
 
     def change_project(
         self,
@@ -181,25 +178,21 @@ class ProjectStore(Database):
 
         return self.writing(work)
 
-    def documents(self, project: int, *, deleted: bool = False) -> list[DocumentFacts]:
+    @reads
+    def documents(
+        self, c: Connection, project: int, *, deleted: bool = False
+    ) -> list[DocumentFacts]:
         """The documents of a project in the order they came in, without their texts."""
+        find_project(c, project)
         there = documents.c.deleted.is_not(None) if deleted else documents.c.deleted.is_(None)
+        query = select(documents).where(documents.c.project == project, there)
+        return [DocumentFacts(*row) for row in c.execute(query.order_by(documents.c.id))]
 
-        def work(c: Connection) -> list[DocumentFacts]:
-            find_project(c, project)
-            query = select(documents).where(documents.c.project == project, there)
-            return [DocumentFacts(*row) for row in c.execute(query.order_by(documents.c.id))]
-
-        return self.reading(work)
-
-    def document(self, number: int) -> StoredDocument:
+    @reads
+    def document(self, c: Connection, number: int) -> StoredDocument:
         """The document of this number, deleted or not."""
-
-        def work(c: Connection) -> StoredDocument:
-            query = select(*_WHOLE).join(contents)
-            return StoredDocument(*find_row(c, documents, number, query))
-
-        return self.reading(work)
+        query = select(*_WHOLE).join(contents)
+        return StoredDocument(*find_row(c, documents, number, query))
 
     def document_facts(self, number: int) -> DocumentFacts:
         """The document of this number, deleted or not, without its text."""
@@ -214,60 +207,48 @@ class ProjectStore(Database):
 
     # ---- assignments
 
-    def assign(self, document: int, user: int, *, by: int | None = None) -> None:
+    @writes
+    def assign(self, c: Connection, document: int, user: int, *, by: int | None = None) -> None:
         """Give a document to an annotator; twice is as good as once."""
+        there(find_facts(c, document), "document")
+        find_user(c, user)
+        row = {"document": document, "user": user}
+        if c.execute(select(assignments).filter_by(**row)).first() is None:
+            insert_row(c, assignments, row, "it was assigned at the same moment")
+            log(c, self.now(), by, "document.assign", row)
 
-        def work(c: Connection) -> None:
-            there(find_facts(c, document), "document")
-            find_user(c, user)
-            row = {"document": document, "user": user}
-            if c.execute(select(assignments).filter_by(**row)).first() is None:
-                insert_row(c, assignments, row, "it was assigned at the same moment")
-                log(c, self.now(), by, "document.assign", row)
-
-        self.writing(work)
-
-    def unassign(self, document: int, user: int, *, by: int | None = None) -> None:
+    @writes
+    def unassign(self, c: Connection, document: int, user: int, *, by: int | None = None) -> None:
         """Take a document from an annotator; what they decided stays."""
+        find_facts(c, document)
+        find_user(c, user)
+        here = and_(assignments.c.document == document, assignments.c.user == user)
+        if c.execute(delete(assignments).where(here)).rowcount:
+            about = {"document": document, "user": user}
+            log(c, self.now(), by, "document.unassign", about)
 
-        def work(c: Connection) -> None:
-            find_facts(c, document)
-            find_user(c, user)
-            here = and_(assignments.c.document == document, assignments.c.user == user)
-            if c.execute(delete(assignments).where(here)).rowcount:
-                about = {"document": document, "user": user}
-                log(c, self.now(), by, "document.unassign", about)
-
-        self.writing(work)
-
-    def assignments(self, project: int) -> dict[int, list[int]]:
+    @reads
+    def assignments(self, c: Connection, project: int) -> dict[int, list[int]]:
         """The users that each document of a project is assigned to; nobody: not in there."""
+        find_project(c, project)
+        query = (
+            select(assignments.c.document, assignments.c.user)
+            .join(documents, documents.c.id == assignments.c.document)
+            .where(documents.c.project == project, documents.c.deleted.is_(None))
+            .order_by(assignments.c.document, assignments.c.user)
+        )
+        by_document: dict[int, list[int]] = {}
+        for document, user in c.execute(query):
+            by_document.setdefault(document, []).append(user)
+        return by_document
 
-        def work(c: Connection) -> dict[int, list[int]]:
-            find_project(c, project)
-            query = (
-                select(assignments.c.document, assignments.c.user)
-                .join(documents, documents.c.id == assignments.c.document)
-                .where(documents.c.project == project, documents.c.deleted.is_(None))
-                .order_by(assignments.c.document, assignments.c.user)
-            )
-            by_document: dict[int, list[int]] = {}
-            for document, user in c.execute(query):
-                by_document.setdefault(document, []).append(user)
-            return by_document
-
-        return self.reading(work)
-
-    def open_to(self, document: int, user: int) -> bool:
+    @reads
+    def open_to(self, c: Connection, document: int, user: int) -> bool:
         """May an annotator work on a document: is it theirs, or assigned to nobody?"""
-
-        def work(c: Connection) -> bool:
-            find_facts(c, document)
-            query = select(assignments.c.user).where(assignments.c.document == document)
-            assigned = set(c.execute(query).scalars())
-            return not assigned or user in assigned
-
-        return self.reading(work)
+        find_facts(c, document)
+        query = select(assignments.c.user).where(assignments.c.document == document)
+        assigned = set(c.execute(query).scalars())
+        return not assigned or user in assigned
 
     # ---- models that were learned from decisions
 
@@ -300,24 +281,18 @@ class ProjectStore(Database):
 
         return self.writing(work)
 
-    def use_model(self, number: int, *, by: int | None = None) -> MadeModel:
+    @writes
+    def use_model(self, c: Connection, number: int, *, by: int | None = None) -> MadeModel:
         """Let a model propose from now on."""
+        self._use(c, _model(c, number), by)
+        return _model(c, number)
 
-        def work(c: Connection) -> MadeModel:
-            self._use(c, _model(c, number), by)
-            return _model(c, number)
-
-        return self.writing(work)
-
-    def models(self, project: int) -> list[MadeModel]:
+    @reads
+    def models(self, c: Connection, project: int) -> list[MadeModel]:
         """The models that were made for a project, the newest last."""
-
-        def work(c: Connection) -> list[MadeModel]:
-            find_project(c, project)
-            query = select(models).where(models.c.project == project).order_by(models.c.id)
-            return [MadeModel(*row) for row in c.execute(query)]
-
-        return self.reading(work)
+        find_project(c, project)
+        query = select(models).where(models.c.project == project).order_by(models.c.id)
+        return [MadeModel(*row) for row in c.execute(query)]
 
     @staticmethod
     def _used(c: Connection, project: int) -> str:
@@ -353,42 +328,37 @@ class ProjectStore(Database):
 
     # ---- deletion
 
-    def delete(self, kind: Kind, number: int, *, confirm: str, by: int | None = None) -> None:
+    @writes
+    def delete(
+        self, c: Connection, kind: Kind, number: int, *, confirm: str, by: int | None = None
+    ) -> None:
         """Take a project or a document away; ``confirm`` is its name.  It can be had back."""
+        row = there(_of_kind(c, kind, number), kind)
+        _check_confirmed(row.name, confirm, kind)
+        update_row(c, _TABLES[kind], number, {"deleted": self.now()}, "")
+        log(c, self.now(), by, f"{kind}.delete", {kind: number, "name": row.name})
 
-        def work(c: Connection) -> None:
-            row = there(_of_kind(c, kind, number), kind)
-            _check_confirmed(row.name, confirm, kind)
-            update_row(c, _TABLES[kind], number, {"deleted": self.now()}, "")
-            log(c, self.now(), by, f"{kind}.delete", {kind: number, "name": row.name})
-
-        self.writing(work)
-
-    def restore(self, kind: Kind, number: int, *, by: int | None = None) -> None:
+    @writes
+    def restore(self, c: Connection, kind: Kind, number: int, *, by: int | None = None) -> None:
         """Take back that it was deleted."""
+        row = _of_kind(c, kind, number)
+        if row.deleted is None:
+            return
+        taken = f"another {kind} is called {row.name!r} now: rename or delete that first"
+        update_row(c, _TABLES[kind], number, {"deleted": None}, taken)
+        log(c, self.now(), by, f"{kind}.restore", {kind: number, "name": row.name})
 
-        def work(c: Connection) -> None:
-            row = _of_kind(c, kind, number)
-            if row.deleted is None:
-                return
-            taken = f"another {kind} is called {row.name!r} now: rename or delete that first"
-            update_row(c, _TABLES[kind], number, {"deleted": None}, taken)
-            log(c, self.now(), by, f"{kind}.restore", {kind: number, "name": row.name})
-
-        self.writing(work)
-
-    def purge(self, kind: Kind, number: int, *, confirm: str, by: int | None = None) -> None:
+    @writes
+    def purge(
+        self, c: Connection, kind: Kind, number: int, *, confirm: str, by: int | None = None
+    ) -> None:
         """Remove what was deleted, with all that is in it, for good."""
-
-        def work(c: Connection) -> None:
-            row = _of_kind(c, kind, number)
-            if row.deleted is None:
-                raise SettingsError(f"{kind} {row.name!r} is not deleted: delete it first")
-            _check_confirmed(row.name, confirm, kind)
-            c.execute(delete(_TABLES[kind]).where(_TABLES[kind].c.id == number))
-            log(c, self.now(), by, f"{kind}.purge", {kind: number, "name": row.name})
-
-        self.writing(work)
+        row = _of_kind(c, kind, number)
+        if row.deleted is None:
+            raise SettingsError(f"{kind} {row.name!r} is not deleted: delete it first")
+        _check_confirmed(row.name, confirm, kind)
+        c.execute(delete(_TABLES[kind]).where(_TABLES[kind].c.id == number))
+        log(c, self.now(), by, f"{kind}.purge", {kind: number, "name": row.name})
 
 
 def _check_confirmed(name: str, confirm: str, kind: str) -> None:

@@ -37,10 +37,6 @@ _Id = BigInteger().with_variant(Integer, "sqlite")
 metadata = MetaData()
 
 
-def _id() -> Column[int]:
-    return Column("id", _Id, primary_key=True)
-
-
 def _of(column: str, table: str, **options: Any) -> Column[int]:
     return Column(column, _Id, ForeignKey(f"{table}.id", ondelete="CASCADE"), **options)
 
@@ -49,18 +45,20 @@ def _filled(*names: str, kind: Any = Text) -> list[Column[Any]]:
     return [Column(name, kind, nullable=False) for name in names]
 
 
-def _maybe(*names: str) -> list[Column[str]]:
-    return [Column(name, Text) for name in names]
-
-
 def _one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
     listed = ", ".join(f"'{value}'" for value in values)
     return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_is_known")
 
 
 def _numbered(name: str, *parts: Column[int] | Column[str] | object) -> Table:
-    # a number is never given twice, also when what had it is gone
-    return Table(name, metadata, _id(), *parts, sqlite_autoincrement=True)  # type: ignore[arg-type]
+    number = Column("id", _Id, primary_key=True)
+    # it is never given twice, also when what had it is gone
+    return Table(name, metadata, number, *parts, sqlite_autoincrement=True)  # type: ignore[arg-type]
+
+
+def _unique(name: str, where: str, *columns: Column[Any]) -> None:
+    """No two of the rows for which this holds are alike in these columns."""
+    Index(name, *columns, unique=True, sqlite_where=text(where), postgresql_where=text(where))
 
 
 users = _numbered(
@@ -82,7 +80,7 @@ tokens = _numbered(
     Column("hash", Text, nullable=False, unique=True),  # sha256 of the secret
     Column("scope", Text, nullable=False),  # the most that it may do: a role
     Column("created", Text, nullable=False),
-    *_maybe("used", "expires", "revoked"),
+    *(Column(name, Text) for name in ("used", "expires", "revoked")),
     _one_of("scope", ROLES),
 )
 
@@ -110,13 +108,7 @@ projects = _numbered(
     Column("created", Text, nullable=False),
     Column("deleted", Text),
 )
-Index(
-    "projects_name",
-    projects.c.name,
-    unique=True,
-    sqlite_where=text("deleted IS NULL"),
-    postgresql_where=text("deleted IS NULL"),
-)
+_unique("projects_name", "deleted IS NULL", projects.c.name)
 
 documents = _numbered(
     "documents",
@@ -127,14 +119,7 @@ documents = _numbered(
     Column("created", Text, nullable=False),
     Column("deleted", Text),
 )
-Index(
-    "documents_name",
-    documents.c.project,
-    documents.c.name,
-    unique=True,
-    sqlite_where=text("deleted IS NULL"),
-    postgresql_where=text("deleted IS NULL"),
-)
+_unique("documents_name", "deleted IS NULL", documents.c.project, documents.c.name)
 
 contents = Table(
     "contents",
@@ -168,13 +153,7 @@ layers = _numbered(
     CheckConstraint("(kind = 'annotator') = (\"user\" IS NOT NULL)", name="whose_layer"),
 )
 Index("layers_of", layers.c.document, layers.c.kind, layers.c.user, unique=True)
-Index(
-    "one_adjudication",
-    layers.c.document,
-    unique=True,
-    sqlite_where=text("kind = 'adjudication'"),
-    postgresql_where=text("kind = 'adjudication'"),
-)
+_unique("one_adjudication", "kind = 'adjudication'", layers.c.document)
 
 decisions = _numbered(
     "decisions",

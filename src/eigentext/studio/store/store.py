@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import and_, select, update
 
 from eigentext.errors import SettingsError
+from eigentext.studio.store.database import reads, writes
 from eigentext.studio.store.problems import ClosedError, MissingError, TakenError
 from eigentext.studio.store.projects import ProjectStore
 from eigentext.studio.store.records import Change, Layer, OpenLayer
@@ -127,33 +128,33 @@ class AnnotationStore(ProjectStore):
         """The layer of this number."""
         return self.reading(lambda c: find_layer(c, number))
 
-    def layers(self, document: int) -> list[Layer]:
+    @reads
+    def layers(self, c: Connection, document: int) -> list[Layer]:
         """The layers of a document: annotators in the order they began, then adjudication."""
+        find_facts(c, document)
+        return _layers(c, layers.c.document == document)
 
-        def work(c: Connection) -> list[Layer]:
-            find_facts(c, document)
-            return _layers(c, layers.c.document == document)
-
-        return self.reading(work)
-
+    @writes
     def mark_done(
-        self, layer: int, done: bool = True, *, by: int | None = None, reopen: bool = True
+        self,
+        c: Connection,
+        layer: int,
+        done: bool = True,
+        *,
+        by: int | None = None,
+        reopen: bool = True,
     ) -> Layer:
         """Say that a layer is finished, or that it is not; decisions stay possible.
 
         A closed one is opened again only with ``reopen``.
         """
-
-        def work(c: Connection) -> Layer:
-            work_of(c, layer)
-            before = c.execute(select(layers).where(layers.c.id == layer).with_for_update()).one()
-            if not (done or reopen) and Layer(*before).closed:
-                raise ClosedError
-            update_row(c, layers, layer, {"done": self.now() if done else None}, "")
-            log(c, self.now(), by, "layer.done" if done else "layer.open", {"layer": layer})
-            return find_layer(c, layer)
-
-        return self.writing(work)
+        work_of(c, layer)
+        before = c.execute(select(layers).where(layers.c.id == layer).with_for_update()).one()
+        if not (done or reopen) and Layer(*before).closed:
+            raise ClosedError
+        update_row(c, layers, layer, {"done": self.now() if done else None}, "")
+        log(c, self.now(), by, "layer.done" if done else "layer.open", {"layer": layer})
+        return find_layer(c, layer)
 
     def see_adjudication(self, document: int, user: int) -> bool:
         """Whether an annotator, who is about to look, has finished their own layer.
@@ -179,39 +180,37 @@ class AnnotationStore(ProjectStore):
             mine = self.writing(work)
         return mine is not None and mine.done is not None
 
-    def layers_of(self, project: int, document: int | None = None) -> dict[int, list[Layer]]:
+    @reads
+    def layers_of(
+        self, c: Connection, project: int, document: int | None = None
+    ) -> dict[int, list[Layer]]:
         """The layers of each document of a project (or of one), without those nobody began."""
+        find_project(c, project)
+        chosen = [documents.c.project == project, documents.c.deleted.is_(None)]
+        if document is not None:
+            chosen.append(documents.c.id == document)
+        by_document: dict[int, list[Layer]] = {}
+        for layer in _layers(c, *chosen):
+            by_document.setdefault(layer.document, []).append(layer)
+        return by_document
 
-        def work(c: Connection) -> dict[int, list[Layer]]:
-            find_project(c, project)
-            chosen = [documents.c.project == project, documents.c.deleted.is_(None)]
-            if document is not None:
-                chosen.append(documents.c.id == document)
-            by_document: dict[int, list[Layer]] = {}
-            for layer in _layers(c, *chosen):
-                by_document.setdefault(layer.document, []).append(layer)
-            return by_document
-
-        return self.reading(work)
-
-    def open_layer(self, layer: Layer, sentences: Collection[int] | None = None) -> OpenLayer:
+    @reads
+    def open_layer(
+        self, c: Connection, layer: Layer, sentences: Collection[int] | None = None
+    ) -> OpenLayer:
         """A layer with what holds in these sentences, or in all of them."""
-
-        def work(c: Connection) -> OpenLayer:
-            document = find_facts(c, layer.document)
-            project = there(find_project(c, document.project), "project")
-            there(document, "document")
-            now = layer
-            decided: dict[Place, Decision] = {}
-            if layer.id:
-                now = find_layer(c, layer.id)
-                decided = held(c, layer.id, sentences)
-            query = select(models.c.file).where(models.c.project == project.id, models.c.in_use)
-            file = c.execute(query).scalar() or ""
-            people = {row.id: row.name for row in c.execute(select(users.c.id, users.c.name))}
-            return OpenLayer(project, document, now, file, people, decided)
-
-        return self.reading(work)
+        document = find_facts(c, layer.document)
+        project = there(find_project(c, document.project), "project")
+        there(document, "document")
+        now = layer
+        decided: dict[Place, Decision] = {}
+        if layer.id:
+            now = find_layer(c, layer.id)
+            decided = held(c, layer.id, sentences)
+        query = select(models.c.file).where(models.c.project == project.id, models.c.in_use)
+        file = c.execute(query).scalar() or ""
+        people = {row.id: row.name for row in c.execute(select(users.c.id, users.c.name))}
+        return OpenLayer(project, document, now, file, people, decided)
 
     def steps(self, layer: int) -> tuple[bool, bool]:
         """Whether there is a change to take back, and one to bring back."""
@@ -253,88 +252,74 @@ class AnnotationStore(ProjectStore):
 
         return self.writing(work)
 
+    @writes
     def undo(
-        self, layer: int, *, base_version: int | None = None, by: int | None = None
+        self, c: Connection, layer: int, *, base_version: int | None = None, by: int | None = None
     ) -> tuple[Decision, ...]:
         """Take the newest change back; the decisions that no longer hold, none if there was none.
 
         With ``base_version`` nothing at all may have changed since that version: what would be
         taken back is another change than the one that was seen.
         """
+        version, _, _ = next_version(c, layer)
+        if base_version is not None:
+            check_seen(c, layer, base_version, version, None, None)
+        last = last_change(c, layer)
+        if not last:
+            keep_version(c, layer, version)
+            return ()
+        mark: Json = {"undone": self.now(), "undone_version": version, "undone_by": by}
+        chosen = decisions.c.id.in_([decision.id for decision in last])
+        with counted(c, layer, {decision.sentence for decision in last}):
+            c.execute(update(decisions).where(chosen).values(mark))
+        return tuple(decision._replace(**mark) for decision in last)
 
-        def work(c: Connection) -> tuple[Decision, ...]:
-            version, _, _ = next_version(c, layer)
-            if base_version is not None:
-                check_seen(c, layer, base_version, version, None, None)
-            last = last_change(c, layer)
-            if not last:
-                keep_version(c, layer, version)
-                return ()
-            mark: Json = {"undone": self.now(), "undone_version": version, "undone_by": by}
-            chosen = decisions.c.id.in_([decision.id for decision in last])
-            with counted(c, layer, {decision.sentence for decision in last}):
-                c.execute(update(decisions).where(chosen).values(mark))
-            return tuple(decision._replace(**mark) for decision in last)
-
-        return self.writing(work)
-
+    @writes
     def redo(
-        self, layer: int, *, base_version: int | None = None, by: int | None = None
+        self, c: Connection, layer: int, *, base_version: int | None = None, by: int | None = None
     ) -> tuple[Decision, ...]:
         """Bring back the change that was undone last, as a new one; none after a new decision."""
-
-        def work(c: Connection) -> tuple[Decision, ...]:
-            version, _, _ = next_version(c, layer)
-            if base_version is not None:
-                check_seen(c, layer, base_version, version, None, None)
-            back = redoable_change(c, layer)
-            if not back:
-                keep_version(c, layer, version)
-                return ()
-            changes = [
-                Change(*(getattr(decision, name) for name in Change._fields)) for decision in back
-            ]
-            append(c, layer, version, changes, by, self.now(), [decision.id for decision in back])
-            return tuple(
-                find_decisions(c, decisions.c.layer == layer, decisions.c.version == version)
-            )
-
-        return self.writing(work)
+        version, _, _ = next_version(c, layer)
+        if base_version is not None:
+            check_seen(c, layer, base_version, version, None, None)
+        back = redoable_change(c, layer)
+        if not back:
+            keep_version(c, layer, version)
+            return ()
+        changes = [
+            Change(*(getattr(decision, name) for name in Change._fields)) for decision in back
+        ]
+        append(c, layer, version, changes, by, self.now(), [decision.id for decision in back])
+        return tuple(find_decisions(c, decisions.c.layer == layer, decisions.c.version == version))
 
     def state(self, layer: int) -> State:
         """What holds in a layer."""
         return self.reading(lambda c: state_of(c, find_layer(c, layer)))
 
-    def states(self, project: int) -> dict[int, list[State]]:
+    @reads
+    def states(self, c: Connection, project: int) -> dict[int, list[State]]:
         """What holds in all layers of a project, by document."""
+        find_project(c, project)
+        chosen = (documents.c.project == project, documents.c.deleted.is_(None))
+        states: dict[int, list[State]] = {}
+        for layer in _layers(c, *chosen):
+            states.setdefault(layer.document, []).append(state_of(c, layer))
+        return states
 
-        def work(c: Connection) -> dict[int, list[State]]:
-            find_project(c, project)
-            chosen = (documents.c.project == project, documents.c.deleted.is_(None))
-            states: dict[int, list[State]] = {}
-            for layer in _layers(c, *chosen):
-                states.setdefault(layer.document, []).append(state_of(c, layer))
-            return states
-
-        return self.reading(work)
-
+    @reads
     def history(
-        self, layer: int, *, sentence: int | None = None, item: str | None = None
+        self, c: Connection, layer: int, *, sentence: int | None = None, item: str | None = None
     ) -> list[Decision]:
         """All decisions of a layer in the order they were made, those taken back too."""
-
-        def work(c: Connection) -> list[Decision]:
-            find_layer(c, layer)
-            conditions = [decisions.c.layer == layer]
-            if sentence is not None:
-                if not 0 <= sentence < 2**31:
-                    return []
-                conditions.append(decisions.c.sentence == sentence)
-            if item is not None:
-                conditions.append(decisions.c.item == item)
-            return find_decisions(c, *conditions)
-
-        return self.reading(work)
+        find_layer(c, layer)
+        conditions = [decisions.c.layer == layer]
+        if sentence is not None:
+            if not 0 <= sentence < 2**31:
+                return []
+            conditions.append(decisions.c.sentence == sentence)
+        if item is not None:
+            conditions.append(decisions.c.item == item)
+        return find_decisions(c, *conditions)
 
 
 def _layers(c: Connection, *conditions: Any) -> list[Layer]:

@@ -21,13 +21,14 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eigentext.base.values import Flag, Listed, Text, Value
 from eigentext.errors import DataError, EigentextError, SettingsError
 from eigentext.evaluate.bootstrap import compare
 from eigentext.studio.tasks import open_task, task_class
 from eigentext.studio.tasks.task import scored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from eigentext.base.progress import Progress
     from eigentext.base.types import Json
@@ -41,26 +42,14 @@ if TYPE_CHECKING:
 LAYERS = ("all", "adjudication")
 
 
-def _is_list_of_text(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(label, str) for label in value)
-
-
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
 #: The settings of a project, and what each can be.
-SETTINGS: dict[str, Callable[[object], bool]] = {
-    "labels": _is_list_of_text,
-    "scheme": _is_text,
-    "compare": _is_flag,
-    "checks": _is_flag,
-    "passed": _is_flag,
-    "base_treebank": _is_text,
+SETTINGS: dict[str, Value] = {
+    "labels": Listed(Text(), most=2**62),
+    "scheme": Text(),
+    "compare": Flag(),
+    "checks": Flag(),
+    "passed": Flag(),
+    "base_treebank": Text(),
 }
 
 
@@ -96,9 +85,11 @@ def task_settings(settings: Mapping[str, object]) -> Json:
     {'labels': ['NP']}
     """
     for key in [key for key in SETTINGS if key in settings]:
-        if not SETTINGS[key](settings[key]):
+        try:
+            SETTINGS[key].check(key, settings[key])
+        except ValueError as error:
             shown = str(settings[key])[:60]
-            raise SettingsError(f"the setting {key} of a project cannot be {shown!r}")
+            raise SettingsError(f"the setting {key} of a project cannot be {shown!r}") from error
     return {key: value for key, value in settings.items() if key in ("labels", "scheme")}
 
 
@@ -166,8 +157,6 @@ def learn(lesson: Lesson, folder: Path, *, progress: Progress | None = None) -> 
     The report has ``file``, ``kept`` (whether it does no worse), ``said`` (that in a sentence),
     and the figures of `Retrained`.
     """
-    from eigentext.studio.tasks.learning import retrain
-
     task = open_with(lesson.task, lesson.model or None, lesson.file, lesson.settings)
     result = retrain(
         task,
@@ -235,7 +224,6 @@ class Retrained:
     n_held_out: int
     learned_from: tuple[str, ...]  # sentences it has seen: give them to the next retraining
     seconds: float
-    path: str | None = None  # where it was saved, None if it was not
 
     def as_record(self) -> Json:
         """The figures, for a database or a page."""
@@ -251,13 +239,8 @@ class Retrained:
             "learned_from": list(self.learned_from),
         }
         if self.comparison is not None:
-            compared = self.comparison
-            record |= {
-                "difference": compared.difference,
-                "low": compared.low,
-                "high": compared.high,
-            }
-            record["p_value"] = compared.p_value
+            names = ("difference", "low", "high", "p_value")
+            record |= {name: getattr(self.comparison, name) for name in names}
         return record
 
 
@@ -272,20 +255,15 @@ def retrain(
     states: Sequence[Decisions],
     *,
     base_treebank: str | None = None,
-    old_model: object = None,
     learned_from: Collection[str] = (),
     folds: int = 5,
-    output: str | None = None,
     progress: Progress | None = None,
-    clock: Callable[[], float] = time.monotonic,
 ) -> Retrained:
     """Make the next model of a task from finished sentences.
 
-    ``states`` are the decisions on each of ``documents``; ``old_model`` is the task's own unless
-    given; ``learned_from`` names sentences that the old model learned from (those of its
-    making), which cannot judge it.  A model that is kept is saved as ``output``, if that is given,
-    under a temporary name that is then changed: broken off, nothing has happened.  ``progress`` is
-    told the steps: a model of each fold, and the new one.
+    ``states`` are the decisions on each of ``documents``; ``learned_from`` names sentences that
+    the task's own model, the old one, learned from (those of its making), which cannot judge it.
+    ``progress`` is told the steps: a model of each fold, and the new one.
 
     >>> from eigentext.language import Doc
     >>> task = open_task("tags")
@@ -299,8 +277,7 @@ def retrain(
         raise SettingsError(f"{len(states)} states for {len(documents)} documents")
     if folds < 2:
         raise SettingsError(f"folds is {folds}, expected at least 2")
-    begun = clock()
-    old = task.model if old_model is None else old_model
+    begun, old = time.monotonic(), task.model
     examples = [
         example
         for document, state in zip(documents, states, strict=True)
@@ -337,10 +314,6 @@ def retrain(
             f"{comparison.confidence:.0%} interval {comparison.low:+.1f} to "
             f"{comparison.high:+.1f})" + ("" if kept else "; the old model stays")
         )
-    path = None
-    if output is not None and kept:
-        model.save(output)
-        path = str(output)
     return Retrained(
         model,
         kept,
@@ -351,8 +324,7 @@ def retrain(
         len(examples),
         len(held_out),
         tuple(sorted(map(name_of, examples))),
-        clock() - begun,
-        path,
+        time.monotonic() - begun,
     )
 
 
