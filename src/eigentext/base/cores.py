@@ -7,14 +7,10 @@
    (:func:`in_turn` one by one, where they are large);
    sums over blocks are made in that order, so that the last digit is the same on any machine
    of one kind, with one core or sixteen.
-4. :func:`beside` begins a work that nothing waits for yet: the threads share it with the others.
 
 Threads help where the interpreter lock is let go: in kernels compiled with ``nogil=True``, in
 products of large arrays, in reading and unpacking.  Loops in Python need processes
 (:mod:`eigentext.base.parallel`).
-
-:func:`using_device` says in the same way where large products are made: on the processor, or on a
-graphics card.
 """
 
 from __future__ import annotations

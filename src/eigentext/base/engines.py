@@ -9,10 +9,9 @@ The answer is the same whichever engine is used.
 * :class:`DaskEngine` hands the tasks to the workers of a cluster.  They need the same eigentext
   and the sources (any fsspec URL), but no common disk: only arrays travel.
 
-:func:`using_cluster` says that the work inside it may go to such an engine, as
-:func:`~eigentext.base.cores.using_cores` says it of threads: counting, products of large sparse
-matrices, exchange and whatever goes through :func:`~eigentext.base.parallel.in_order` look for it
-by :func:`cluster_in_use`, so no function has to hand it on.
+Inside :func:`using_cluster` counting, products of large sparse matrices, exchange and whatever
+goes through :func:`~eigentext.base.parallel.in_order` look for such an engine: no function has to
+hand it on.
 """
 
 from __future__ import annotations

@@ -2,14 +2,8 @@
 
 A file can be wrong and still have a good checksum, and compiled loops trust the numbers that they
 index with.  So each kind of model has its :class:`Contents`, and ``modelfile.load`` holds every
-file against them before anything is made of it:
-
-1. settings and facts by type and range (:class:`Whole`, :class:`Real`, :class:`Text`,
-   :class:`Flag`, :class:`Auto`, :class:`Listed`, :class:`Named`); settings that are not named are
-   left to the model;
-2. lists of strings by length (:class:`Strings`);
-3. arrays by type, shape and values (:class:`Ints`, :class:`Reals`, :class:`Shares`,
-   :class:`Pointers`, :class:`Sparse`); an array that is not named is refused.
+file against them before anything is made of it.  Settings that are not named are left to the
+model; an array that is not named is refused.
 
 A shape is made of numbers and of names such as ``words`` or ``words+1``.  A name is that of a fact
 that is a whole number, or of such a setting in ``Contents.settings``; any other takes its value

@@ -1,14 +1,9 @@
 """Memory that is free is given back: what one stage has let go, the next one should not count.
 
 The C library keeps freed memory for later, hundreds of megabytes after arrays of many sizes, and
-the process has it all the while.
-
-1. :func:`map_large_blocks`, at the beginning of a command with a bound, has large blocks returned
-   when they are freed.
-2. :func:`give_back`, between stages, returns what has come together of small ones.
-3. :func:`read_mapped` copies a part of an array that may be mapped from a file.
-
-The first two do something where the C library is glibc, and nothing elsewhere.
+the process has it all the while.  So a command with a bound has large blocks returned when they
+are freed, and gives back between stages what has come together of small ones.  That does something
+where the C library is glibc, and nothing elsewhere.
 """
 
 from __future__ import annotations

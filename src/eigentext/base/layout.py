@@ -1,14 +1,9 @@
 """How arrays, strings and sparse matrices lie in a file of safetensors.
 
-1. :func:`pack_strings` / :func:`unpack_strings`: lists of strings, for which it has no type, as a
-   uint8 blob of UTF-8 and int64 offsets; :func:`pack_csr` / :func:`unpack_csr`: data, indices,
-   indptr and shape.  Unpacking checks that the parts fit together, since a file can be wrong and
-   still have a good sum.
-2. :func:`lay_out` puts arrays into safetensors' order (by type, then by name) and writes the
-   header, byte for byte as the library does; :func:`pieces` gives the bytes of an array, some at a
-   time, so that arrays are not copied on their way.
-3. :func:`map_arrays` leaves the large arrays of a file where they are, and :func:`extremes` looks
-   through one without keeping it.
+Lists of strings, for which it has no type, are a uint8 blob of UTF-8 and int64 offsets.  What is
+unpacked is checked: its parts fit together, since a file can be wrong and still have a good sum.
+Arrays are in safetensors' order (by type, then by name), the header is byte for byte as the
+library has it, and nothing large is copied on its way.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@
   pipelines, searches and ``check_is_fitted`` ask for methods, not for a class.  Its
   ``NotFittedError`` is one thing that goes by class: ours is a ValueError and an AttributeError,
   as that one is, and ``except`` takes it by either or by its own name.
-* :func:`load` opens whatever model is in a file, or has a name.
 """
 
 from __future__ import annotations

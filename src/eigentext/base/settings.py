@@ -3,9 +3,8 @@
 1. The settings of a model are a ``@dataclass`` whose fields are made by :func:`setting`; the
    dataclass writes the constructor.  They stand in a module of their own (``settings.py`` of each
    room), which needs nothing heavy, so that a help page is shown at once.
-2. :func:`check` compares values with their declaration, and says what is wrong in one wording.
-3. :func:`declared` lists them: the model file keeps their values, and the command line makes a
-   flag of each (``cli/command.py``).
+2. The model file keeps their values, and the command line makes a flag of each
+   (``cli/command.py``).
 
 >>> from dataclasses import dataclass
 >>> from eigentext.base.values import Text, Whole

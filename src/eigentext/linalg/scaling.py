@@ -1,8 +1,7 @@
 """From counts to the matrix that is decomposed: sparse in, sparse out, zeros stay zeros.
 
-1. Optionally a transform of the counts: :func:`sqrt_transform`, :func:`log_transform`.
-2. :func:`cca_scale` divides by the square roots of the (smoothed) row and column totals, which is
-   whitening for one-hot views; or :func:`ppmi` takes positive pointwise mutual information.
+Counts are transformed or not, then divided by the square roots of the (smoothed) row and column
+totals, which is whitening for one-hot views; or PMI is taken.
 """
 
 from __future__ import annotations

@@ -32,6 +32,6 @@ def test_one_more_is_refused(lengths: list[int], kbest: int, why: str) -> None:
 
 
 def test_the_length_of_a_text() -> None:
-    check_length("x" * 10, LIMITS)
+    check_length("x" * 10, LIMITS.max_characters)
     with pytest.raises(TooMuchError, match="11 characters; at most 10"):
-        check_length("x" * 11, LIMITS)
+        check_length("x" * 11, LIMITS.max_characters)

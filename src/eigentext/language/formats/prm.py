@@ -11,12 +11,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eigentext.base.files.opening import numbered_lines, raise_or_tell, write_lines
+from eigentext.base.files.opening import numbered_lines, raise_or_tell
 from eigentext.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from eigentext.base.files.opening import OnError, Source
     from eigentext.base.types import Json
 
@@ -137,23 +135,3 @@ def _take(key: str, values: list[str], lists: dict[str, list[Any]], numbers: Jso
         keys = ", ".join([*_NUMBERS, *_LABELS, *_PAIRS])
         return f"unknown key {key[:60]!r}, expected one of {keys}"
     return ""
-
-
-def write_prm(settings: EvalbSettings, path: Source) -> None:
-    """Write settings as a parameter file; DISC_ONLY, which EVALB itself lacks, only when it is on.
-
-    >>> write_prm(EvalbSettings(), "memory://doc/collins.prm")
-    >>> read_prm("memory://doc/collins.prm") == EvalbSettings()
-    True
-    """
-    write_lines(path, _lines(settings))
-
-
-def _lines(settings: EvalbSettings) -> Iterator[str]:
-    for key, field in _NUMBERS.items():
-        if field != "disc_only" or settings.disc_only:
-            yield f"{key} {int(getattr(settings, field))}"
-    for key, field in _LABELS.items():
-        yield from (f"{key} {label}" for label in getattr(settings, field))
-    for key, field in _PAIRS.items():
-        yield from (f"{key} {first} {second}" for first, second in getattr(settings, field))

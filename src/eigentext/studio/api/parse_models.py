@@ -263,7 +263,7 @@ def _by_pipeline(
     if request.text is None:
         split = draft(pipeline.segmenter_, request.sentences or [], "tokens")
     else:
-        check_length(request.text, limits)
+        check_length(request.text, limits.max_characters)
         split = draft(pipeline.segmenter_, request.text, None)
     check([len(sentence.columns.forms) for sentence in split.sentences])
     sentences = []

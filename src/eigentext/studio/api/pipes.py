@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from eigentext.drawing.arcs import arcs_svg
 from eigentext.errors import SettingsError
 from eigentext.studio.api.schemas import PipeAnswer
-from eigentext.studio.service.limits import TooMuchError
+from eigentext.studio.service.limits import TooMuchError, check_length
 
 if TYPE_CHECKING:
     from eigentext.language.doc import Doc
@@ -32,7 +32,7 @@ class Pipes:
 
     def __init__(self, served: Served) -> None:
         self._served = served
-        self.facts = served.facts_of("pipeline")
+        self.facts = {each.name: each for each in served.facts if each.kind == "pipeline"}
         self._parts: dict[tuple[str, bool, bool], Pipeline] = {}
 
     def chosen(self, requested: str | None) -> str:
@@ -67,7 +67,7 @@ class Pipes:
     def answer(self, request: PipeRequest, limits: ServiceSettings) -> PipeAnswer:
         """Annotate the text of the request, within the limits."""
         name = self.chosen(request.model)
-        check_size(request.text, limits)
+        check_length(request.text, limits.max_pipe_characters)
         if request.top or request.probabilities:
             words = self.part(name, tagger=False, parser=False)(request.text, keep=request.keep)
             n_readings = words.n_words * max(1, request.top)
@@ -81,13 +81,6 @@ class Pipes:
         )
         drawings = _drawings(doc, limits) if request.draw else []
         return PipeAnswer(model=name, document=doc.to_dict(), drawings=drawings)
-
-
-def check_size(text: str, limits: ServiceSettings) -> None:
-    """Refuse a text that is too long for one request."""
-    most = limits.max_pipe_characters
-    if len(text) > most:
-        raise TooMuchError(f"the text has {len(text):,} characters; at most {most:,} are read")
 
 
 def _drawings(doc: Doc, limits: ServiceSettings) -> list[str | None]:

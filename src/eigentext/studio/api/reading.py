@@ -72,7 +72,7 @@ class ReadingService:
         name = self._served.chosen("pipeline", request.model)
         if "morphology" not in self._pipes.facts[name].can:
             raise SettingsError(f"the pipeline {name} has no morphology: it knows no readings")
-        check_length(request.text, limits)
+        check_length(request.text, limits.max_characters)
         words = self._pipes.part(name, tagger=False, parser=False)(request.text)
         if words.n_words > limits.max_ranked_words:
             raise TooMuchError(

@@ -32,8 +32,9 @@ from starlette.responses import JSONResponse, Response
 from eigentext.errors import DataError, EigentextError, SettingsError
 from eigentext.language.doc import Doc
 from eigentext.language.formats.conllu import make_sentence, parse_sentences
-from eigentext.studio.api.pipes import STAGES, check_size
+from eigentext.studio.api.pipes import STAGES
 from eigentext.studio.service.answering import told_plainly, unless_gone, written
+from eigentext.studio.service.limits import check_length
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -136,7 +137,7 @@ def process(pipes: Pipes, request: Process, limits: ServiceSettings) -> bytes:
     name = pipes.chosen(request.model)
     facts = pipes.facts[name]
     stages = [STAGES[stage] for stage in facts.can if stage in STAGES]
-    check_size(request.data, limits)
+    check_length(request.data, limits.max_pipe_characters)
     for stage in ("tokenizer", "tagger", "parser"):
         if getattr(request, stage) is not None and stage not in stages:
             raise SettingsError(f"The model '{name}' has no {stage}.")

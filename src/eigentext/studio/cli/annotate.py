@@ -246,11 +246,9 @@ def log(
             }
             for entry in reversed(opened_store.audit(limit=limit))
         ]
-    if format_ == "jsonl":
-        show_rows(rows, format_)
-    else:
-        about = (json.dumps(row["about"], ensure_ascii=False) for row in rows)
-        show_rows([{**row, "about": text} for row, text in zip(rows, about, strict=True)], format_)
+    if format_ != "jsonl":
+        rows = [{**row, "about": json.dumps(row["about"], ensure_ascii=False)} for row in rows]
+    show_rows(rows, format_)
 
 
 @with_flags()

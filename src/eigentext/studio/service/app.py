@@ -13,7 +13,6 @@ import gc
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict
 from importlib.util import find_spec
 from socket import socket
 
@@ -285,5 +284,4 @@ async def _known(pool: WorkerPool) -> ServiceFacts:
 
 
 def _models(facts: ServiceFacts) -> list[ModelView]:
-    shown = [asdict(model) for model in facts.models]
-    return [ModelView(**{k: v for k, v in fields.items() if k != "source"}) for fields in shown]
+    return [ModelView.model_validate(model, from_attributes=True) for model in facts.models]

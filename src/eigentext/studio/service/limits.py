@@ -97,9 +97,8 @@ class RequestBytes:
         self._ended = True
 
 
-def check_length(text: str, limits: ServiceSettings) -> None:
-    """Refuse a text that is too long."""
-    most = limits.max_characters
+def check_length(text: str, most: int) -> None:
+    """Refuse a text that is too long for one request."""
     if len(text) > most:
         raise TooMuchError(f"the text has {len(text):,} characters; at most {most:,} are read")
 
@@ -135,7 +134,7 @@ def tokens_of(
     if (request.text is None) == (request.sentences is None):
         raise DataError("input", None, "expected either text or sentences, and not both")
     if request.text is not None:
-        check_length(request.text, limits)
+        check_length(request.text, limits.max_characters)
         return tokenise_document(request.text, request.scheme)
     why = (
         "an empty token"

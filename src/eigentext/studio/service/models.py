@@ -268,10 +268,6 @@ class Served:
         """The names of the models of a kind; the first is the default."""
         return list(self._models[kind])
 
-    def facts_of(self, kind: str) -> dict[str, ModelFacts]:
-        """What is known of the models of a kind, by name."""
-        return {facts.name: facts for facts in self.facts if facts.kind == kind}
-
 
 def _trained(facts: ModelFacts) -> EigentextError:
     file, seconds = PurePath(facts.source).name, StartingError.retry_after

@@ -49,7 +49,7 @@ def as_file(text: str) -> Iterator[Path]:
 
 def converted(request: wire.ConvertRequest, limits: ServiceSettings) -> wire.ConvertAnswer:
     """The text in another format."""
-    check_length(request.text, limits)
+    check_length(request.text, limits.max_characters)
     with as_file(request.text) as path:
         target = path.with_name("output")
         n_sentences = convert(
@@ -67,7 +67,7 @@ def converted(request: wire.ConvertRequest, limits: ServiceSettings) -> wire.Con
 
 def tree_views(request: wire.TreesRequest, limits: ServiceSettings) -> wire.TreesAnswer:
     """Everything the answer shows of the trees."""
-    check_length(request.brackets, limits)
+    check_length(request.brackets, limits.max_characters)
     with as_file(request.brackets) as path:
         trees = list(islice(read_numbered_trees(path), limits.max_trees + 1))
     if len(trees) > limits.max_trees:
@@ -119,7 +119,7 @@ def _tree_view(line: int, tree: Tree, rules: HeadRules, max_drawn_nodes: int) ->
 
 def tokens_view(request: wire.TokeniseRequest, limits: ServiceSettings) -> wire.TokeniseAnswer:
     """The sentences and tokens of a raw text."""
-    check_length(request.text, limits)
+    check_length(request.text, limits.max_characters)
     token_lists = tokenise_text(
         request.text,
         request.scheme,

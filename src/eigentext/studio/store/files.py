@@ -62,7 +62,6 @@ def import_files(
     kind: str | None = None,
     scheme: str = "generic",
     segmenter: object = None,
-    by: int | None = None,
 ) -> list[DocumentFacts]:
     """Store files as documents of a project, all of them or none."""
     target = store.project(project)
@@ -71,7 +70,7 @@ def import_files(
         read += read_documents(
             path, kind=kind, scheme=scheme, segmenter=segmenter, task=target.task
         )
-    return store.add_documents(project, read, by=by)
+    return store.add_documents(project, read)
 
 
 def read_documents(

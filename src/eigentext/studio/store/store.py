@@ -307,9 +307,7 @@ class AnnotationStore(ProjectStore):
         return states
 
     @reads
-    def history(
-        self, c: Connection, layer: int, *, sentence: int | None = None, item: str | None = None
-    ) -> list[Decision]:
+    def history(self, c: Connection, layer: int, *, sentence: int | None = None) -> list[Decision]:
         """All decisions of a layer in the order they were made, those taken back too."""
         find_layer(c, layer)
         conditions = [decisions.c.layer == layer]
@@ -317,8 +315,6 @@ class AnnotationStore(ProjectStore):
             if not 0 <= sentence < 2**31:
                 return []
             conditions.append(decisions.c.sentence == sentence)
-        if item is not None:
-            conditions.append(decisions.c.item == item)
         return find_decisions(c, *conditions)
 
 

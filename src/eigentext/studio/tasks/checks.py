@@ -40,12 +40,7 @@ def has_udtools() -> bool:
 
 
 def check_sentence(
-    sentence: Sentence,
-    analysis: Analysis,
-    *,
-    language: str = "ud",
-    udtools: bool = True,
-    level: int = 5,
+    sentence: Sentence, analysis: Analysis, *, language: str = "ud", udtools: bool = True
 ) -> list[Finding]:
     """What there is to say of a sentence under an analysis: columns of CoNLL-U by name.
 
@@ -63,7 +58,7 @@ def check_sentence(
     tree = not any(finding.level == "error" and finding.rule == "tree" for finding in findings)
     if udtools and complete and tree and len(sentence) <= _MOST_WORDS and has_udtools():
         reported = {(finding.rule, finding.words) for finding in findings}
-        official = _official(sentence, columns, language or "ud", level)
+        official = _official(sentence, columns, language or "ud")
         findings += [
             finding
             for finding in official
@@ -150,17 +145,17 @@ def _tree_findings(heads: Sequence[int | None]) -> Iterator[Finding]:
 
 
 @lru_cache(maxsize=8)
-def _validator(language: str, level: int) -> Any:
+def _validator(language: str) -> Any:
     from udtools import Validator
 
-    validator = Validator(lang=language, level=level, output=None)
+    validator = Validator(lang=language, level=5, output=None)
     if language != "ud" and not validator.data.is_known_language(language):
-        validator = Validator(lang="ud", level=min(level, 3), output=None)
+        validator = Validator(lang="ud", level=3, output=None)
     return validator
 
 
 def _official(
-    sentence: Sentence, columns: Mapping[str, Sequence[object]], language: str, level: int
+    sentence: Sentence, columns: Mapping[str, Sequence[object]], language: str
 ) -> Iterator[Finding]:
     """What the official validator says, its messages as they are."""
     from udtools.incident import IncidentType, TestClass
@@ -173,7 +168,7 @@ def _official(
     state.current_line = len(lines)  # it counts back from here to the first
     state.current_file_name = "sentence"
     try:
-        _validator(language, level).validate_sentence(lines, state)
+        _validator(language).validate_sentence(lines, state)
     except Exception as error:  # a foreign program: what it cannot read must not stop anybody
         yield Finding("hint", (), f"udtools could not check this sentence: {error}", "udtools")
         return

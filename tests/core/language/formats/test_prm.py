@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eigentext.base.files.opening import SkipLog
 from eigentext.errors import DataError, SettingsError
-from eigentext.language.formats.prm import EvalbSettings, read_prm, write_prm
+from eigentext.language.formats.prm import _LABELS, _NUMBERS, _PAIRS, EvalbSettings, read_prm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,6 +105,24 @@ records = st.builds(
     equal_labels=pairs,
     equal_words=pairs,
 )
+
+
+def write_prm(record: EvalbSettings, path: Path) -> None:
+    """A parameter file; DISC_ONLY, which EVALB itself lacks, only when it is on."""
+    lines = [
+        f"{key} {int(getattr(record, field))}"
+        for key, field in _NUMBERS.items()
+        if field != "disc_only" or record.disc_only
+    ]
+    lines += [
+        f"{key} {label}" for key, field in _LABELS.items() for label in getattr(record, field)
+    ]
+    lines += [
+        f"{key} {first} {second}"
+        for key, field in _PAIRS.items()
+        for first, second in getattr(record, field)
+    ]
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
 
 
 @shared_folder
