@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
 
@@ -13,9 +14,12 @@ from eigentext.base import parallel
 from eigentext.base.cores import cores_in_use
 from eigentext.base.folds import dealt
 from eigentext.base.model import NotFittedError
+from eigentext.base.progress import Progress
 from eigentext.base.tokens import checked_tokens
+from eigentext.base.types import Float64s
 from eigentext.errors import SettingsError
 from eigentext.evaluate.ranking import RankedItem, RankingScores, in_order, score_ranking
+from eigentext.lexical.analysis import Analyzer
 from eigentext.lexical.analyzers import open_analyzer
 from eigentext.lexical.candidates import LabelSource
 from eigentext.lexical.documents import LexDocument, LexWord
@@ -26,18 +30,10 @@ from eigentext.lexical.ranker.encoding import (
     WordEncoder,
     hard_elements,
 )
+from eigentext.lexical.ranker.model import LexicalRanker
 from eigentext.lexical.ranker.second_pass import best_rows
 from eigentext.lexical.ranker.softmax import calibration_error, probabilities
 from eigentext.lexical.schemes.labels import Label, LabelScheme, load_scheme
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Self
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float64s
-    from eigentext.lexical.analysis import Analyzer
-    from eigentext.lexical.ranker.model import LexicalRanker
 
 
 class MostFrequent:

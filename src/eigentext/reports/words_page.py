@@ -11,24 +11,21 @@ The page needs no network, and its content policy forbids it; words reach the pa
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from numpy.typing import NDArray
+
+from eigentext.drawing.plots import Plot
 from eigentext.drawing.svg import escape, printable
 from eigentext.drawing.words_map import decay_plot, map_points, word_map
 from eigentext.drawing.words_tree import ClusterTree, cluster_tree_svg
 from eigentext.errors import MissingExtraError, SettingsError
 from eigentext.reports.html import Report
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from eigentext.drawing.plots import Plot
-    from eigentext.words.clusters.methods import WordClustering
-    from eigentext.words.clusters.model import SpectralClusters
+from eigentext.words.clusters.methods import WordClustering
+from eigentext.words.clusters.model import SpectralClusters
 
 _QUERIES = 3000  # so many frequent words have their neighbours in the page
 _NEIGHBOURS = 10

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp, isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from eigentext.base.types import Float64s, Int32s, Int64s
 from eigentext.errors import DataError, RankError
-from eigentext.sequences.observations import Encoded
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.base.types import Float64s, Int32s, Int64s
-    from eigentext.sequences.hmm.parameters import Parameters
-    from eigentext.sequences.observations import Symbols
-    from eigentext.sequences.tagger.model import LatentTagger
+from eigentext.sequences.hmm.parameters import Parameters
+from eigentext.sequences.observations import Encoded, Symbols
+from eigentext.sequences.tagger.model import LatentTagger
 
 _PLACES = 50  # tokens of a sequence that shares are taken over
 

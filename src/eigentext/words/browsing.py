@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from eigentext.drawing.words_tree import ClusterTree
 from eigentext.errors import SettingsError
 from eigentext.words.embeddings.vectors import WordSpace, near_spellings, not_known
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from eigentext.drawing.words_tree import ClusterTree
 
 Near = list[tuple[str, float | None]]
 

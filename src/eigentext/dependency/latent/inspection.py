@@ -6,20 +6,16 @@ most probable word.  ``sample_words`` draws states from the root down, and what 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from eigentext.base.types import Float64s
 from eigentext.dependency.latent.learn import EDGES
+from eigentext.dependency.latent.model import LatentTreeModel
 from eigentext.dependency.latent.observations import check_heads
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.types import Float64s
-    from eigentext.dependency.latent.model import LatentTreeModel
 
 
 class LatentState(NamedTuple):

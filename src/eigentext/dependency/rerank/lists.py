@@ -6,10 +6,13 @@ new ones.  With a folder every finished stretch is a file, where a run that was 
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.cores import cores_in_use, row_blocks
 from eigentext.base.fields import Ints, Reals, Strings
@@ -17,23 +20,16 @@ from eigentext.base.folds import held_out
 from eigentext.base.hashing import fingerprint
 from eigentext.base.model import Stored
 from eigentext.base.parallel import in_order
+from eigentext.base.progress import Progress
 from eigentext.base.ragged import pointers
 from eigentext.base.records import Called, Group, Record
+from eigentext.base.types import Float32s, Int16s, Int32s, Int64s
+from eigentext.base.values import Packed
+from eigentext.dependency.graph.labels import LabelledList
+from eigentext.dependency.graph.parser import DependencyParser
+from eigentext.dependency.sentence import TaggedSentence
 from eigentext.errors import DataError, SettingsError
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float32s, Int16s, Int32s, Int64s
-    from eigentext.base.values import Packed
-    from eigentext.dependency.graph.labels import LabelledList
-    from eigentext.dependency.graph.parser import DependencyParser
-    from eigentext.dependency.sentence import TaggedSentence
-    from eigentext.language.formats.conllu import ConlluBlock
+from eigentext.language.formats.conllu import ConlluBlock
 
 _ARRAYS = ("lengths", "sizes", "heads", "scores")
 _STRETCH = 500  # sentences a file

@@ -8,18 +8,25 @@ of labelled trees (``tree_features``, ``linear.lists``), or the tag templates of
 
 from __future__ import annotations
 
+import os
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from eigentext.base.fields import Bits, Ints, Reals, Strings
 from eigentext.base.model import Model
+from eigentext.base.progress import Progress
 from eigentext.base.records import Each, FactsOf, Record, When, stored
 from eigentext.base.tokens import checked_item
-from eigentext.base.values import Listed, Named, Text, Whole
+from eigentext.base.types import Float32s, Float64s, Int64s, UInt8s, UInt64s
+from eigentext.base.values import Listed, Named, Packed, Text, Whole
+from eigentext.dependency.graph.answer import Parse
+from eigentext.dependency.graph.parser import DependencyParser
 from eigentext.dependency.graph.tags import jackknifed, with_tags
 from eigentext.dependency.long_sentences import MOST_WORDS
 from eigentext.dependency.rerank import experts
@@ -41,18 +48,6 @@ from eigentext.errors import SettingsError
 from eigentext.features.word_classes import clusters_of, vector_bits
 from eigentext.language.formats.conllu import ConlluBlock, each_conllu
 from eigentext.linear.lists import ListWeights, learn_weights
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Float32s, Float64s, Int64s, UInt8s, UInt64s
-    from eigentext.base.values import Packed
-    from eigentext.dependency.graph.answer import Parse
-    from eigentext.dependency.graph.parser import DependencyParser
 
 
 def _of_trees(values: Mapping[str, object]) -> bool:

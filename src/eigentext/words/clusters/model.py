@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from eigentext.base.files.opening import Source
 from eigentext.base.model import Model
+from eigentext.base.progress import Progress
 from eigentext.base.records import Record, learned
 from eigentext.base.registry import NO_MODEL
 from eigentext.base.tokens import checked_tokens
+from eigentext.base.types import Int64s
 from eigentext.base.values import Named, Whole
 from eigentext.counting.counting import count_sentences
 from eigentext.counting.counts import Counts
 from eigentext.counting.vocabulary import UNKNOWN
+from eigentext.drawing.words_tree import ClusterTree
 from eigentext.errors import ModelFileError
 from eigentext.words.clusters.methods import (
     WordClustering,
@@ -23,14 +28,6 @@ from eigentext.words.clusters.methods import (
     contexts_to_count,
 )
 from eigentext.words.settings import ClusterSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from eigentext.base.files.opening import Source
-    from eigentext.base.progress import Progress
-    from eigentext.base.types import Int64s
-    from eigentext.drawing.words_tree import ClusterTree
 
 
 @dataclass(eq=False, repr=False)
