@@ -399,16 +399,23 @@ def test_all_workers_are_lost(elsewhere):
             list(results)
 
 
-def test_a_scheduler_that_does_not_answer_is_lost(elsewhere, monkeypatch):
-    """It is there, and stopped: without a limit the first question would wait for ever."""
-    scheduler, _, address = elsewhere(1)
-    monkeypatch.setattr(engines, "_ANSWER", 0.5)
-    with DaskEngine(address) as engine:
-        engine._wait = 0.5
-        scheduler.send_signal(signal.SIGSTOP)
-        for ask in (lambda: engine.jobs, lambda: list(engine.map(abs, [-1]))):
-            with pytest.raises(ResourceError, match="was lost"):
-                ask()
+def test_a_scheduler_that_does_not_answer_is_lost():
+    """Every question has a limit: Dask itself would wait for ever."""
+
+    def never(*_: object, callback_timeout: float | None = None) -> object:
+        assert callback_timeout is not None, "it would wait forever"
+        raise TimeoutError
+
+    engine = DaskEngine.__new__(DaskEngine)
+    engine._client = SimpleNamespace(sync=never, run=never, scheduler=SimpleNamespace(ncores=dict))
+    engine._wait, engine._place = 0.0, "here"
+    for ask in (
+        lambda: engine.jobs,
+        lambda: list(engine.map(abs, [-1])),
+        lambda: engine.run_everywhere(os.getpid),
+    ):
+        with pytest.raises(ResourceError, match="the Dask cluster at here was lost"):
+            ask()
 
 
 def test_a_result_that_died_with_its_worker_is_not_waited_for():

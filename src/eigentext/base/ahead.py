@@ -157,10 +157,9 @@ class Helpers:
             time.sleep(0.1)
             self.look()
         self.look()
-        for process in self._processes:
-            if process.returncode:
-                why = process.stderr.read().decode().strip()  # type: ignore[union-attr]
-                raise EigentextError(f"compiling failed: {why[-500:]}")
+        errors = [process.communicate()[1].decode().strip() for process in self._processes]
+        if any(process.returncode for process in self._processes):
+            raise EigentextError(f"compiling failed: {max(errors, key=len)[-500:]}")
 
     def _show(self) -> None:
         progress = len(self._done), self._total

@@ -284,7 +284,8 @@ class DaskEngine(contextlib.AbstractContextManager[Any]):
 
     def run_everywhere(self, function: Callable[[], Result]) -> list[Result]:
         """Call a function on every worker, whatever else it is doing."""
-        return list(self._client.run(function, callback_timeout=self._limit).values())
+        with self._cluster_errors():
+            return list(self._client.run(function, callback_timeout=self._limit).values())
 
     def _check_versions(self) -> None:
         """Refuse workers without eigentext, or with another one; warn of other libraries."""
