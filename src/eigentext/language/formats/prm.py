@@ -93,6 +93,7 @@ class EvalbSettings:
 def read_prm(source: Source, *, on_error: OnError | None = None) -> EvalbSettings:
     """The settings in a parameter file.
 
+    >>> from eigentext.base.files.writing import write_lines
     >>> _ = write_lines("memory://doc/a.prm", ["# only this", "DELETE_LABEL TOP", "LABELED 0"])
     >>> settings = read_prm("memory://doc/a.prm")
     >>> settings.delete_labels, settings.labeled, settings.cutoff_len
